@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 import { compileCache } from './test/support/compile-cache.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
 
-const beside = (ending: string): string[] => ['packages', 'apps'].map((folder) => `${folder}/*/src/**/*.${ending}`)
+const beside = (ending: string): string[] =>
+  ['packages', 'apps'].map((folder) => `${folder}/*/src/**/*.${ending}`)
 
 const suite = (name: string, include: readonly string[], exclude: readonly string[] = []) => ({
   extends: true as const,
@@ -13,14 +14,16 @@ const suite = (name: string, include: readonly string[], exclude: readonly strin
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Tests of the system wait more than they compute: a third worker works while two wait, also on two processors.
+    // Tests of the system wait more than they compute: a third worker works while two wait, also on two
+    // processors.
     maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 90_000,
     // The default is one second: on a busy machine, a process or a thread takes longer to act.
     expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: LongFilesFirst },
-    // The tests of one worker share its modules: loading them again for each file costs more than running most of them.
+    // The tests of one worker share its modules: loading them again for each file costs more than running
+    // most of them.
     isolate: false,
     globalSetup: ['test/support/run.ts'],
     setupFiles: ['test/support/each-file.ts'],
@@ -28,7 +31,11 @@ export default defineConfig({
     env: compileCache,
     projects: [
       // `npm test`
-      suite('unit', [...beside('test.ts'), 'test/{house,conformance}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'], ['**/*.{system,campaign}.test.ts']),
+      suite(
+        'unit',
+        [...beside('test.ts'), 'test/{house,conformance}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'],
+        ['**/*.{system,campaign}.test.ts'],
+      ),
       suite('smoke', ['test/smoke/*.test.ts']),
       // `npm run test:all`
       suite('system', [...beside('system.test.ts'), 'scripts/**/*.system.test.ts', 'test/system/*.test.ts']),

@@ -1,4 +1,5 @@
-// Beaver with everything on, for a bench: a nats-server that syncs each write, a daemon with worker threads, a client.
+// Beaver with everything on, for a bench: a nats-server that syncs each write, a daemon with worker threads,
+// a client.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +31,9 @@ export interface BenchedBeaver {
   stop(): Promise<void>
 }
 
-/** @param files written beside the configuration, by name @param nodeArgs options of Node.js for the daemon */
+/**
+ * @param files written beside the configuration, by name @param nodeArgs options of Node.js for the daemon
+ */
 export async function startBeaver(
   providerUrl: string,
   config: Record<string, unknown> = {},
@@ -40,10 +43,18 @@ export async function startBeaver(
   const dataDir = mkdtempSync(join(tmpdir(), 'beaver-bench-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const configFile = join(dataDir, 'beaver.config.json')
-  for (const [name, content] of Object.entries({ ...files, 'beaver.config.json': config })) writeFileSync(join(dataDir, name), JSON.stringify(content))
-  const { natsServer } = JSON.parse(readFileSync(new URL('../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
+  for (const [name, content] of Object.entries({ ...files, 'beaver.config.json': config }))
+    writeFileSync(join(dataDir, name), JSON.stringify(content))
+  const { natsServer } = JSON.parse(
+    readFileSync(new URL('../.beaver/tools/paths.json', import.meta.url), 'utf8'),
+  ) as { natsServer: string }
   const server = await startEmbeddedServer({ binary: natsServer, dataDir })
-  const env = { ...benchEnvironment(providerUrl), NATS_URL: server.url, BEAVER_HOME: dataDir, BEAVER_CONFIG: configFile }
+  const env = {
+    ...benchEnvironment(providerUrl),
+    NATS_URL: server.url,
+    BEAVER_HOME: dataDir,
+    BEAVER_CONFIG: configFile,
+  }
   const daemons: ChildProcess[] = []
   const started: ChildProcess[] = []
   const addDaemon = async (): Promise<ChildProcess> => {
@@ -80,7 +91,10 @@ export async function startBeaver(
   }
 }
 
-/** What every process of a bench is started with: the model, and the compiled code of earlier starts, as `bin/beaver` keeps it. */
+/**
+ * What every process of a bench is started with: the model, and the compiled code of earlier starts, as
+ * `bin/beaver` keeps it.
+ */
 export const benchEnvironment = (providerUrl: string): Record<string, string | undefined> => ({
   NODE_COMPILE_CACHE: join(fileURLToPath(new URL('../.beaver/cache/compile', import.meta.url))),
   ...process.env,
@@ -90,8 +104,16 @@ export const benchEnvironment = (providerUrl: string): Record<string, string | u
 })
 
 /** A supervisor daemon; resolves when it is ready. */
-export const startDaemon = async (env: Record<string, string | undefined>, nodeArgs: readonly string[] = []): Promise<ChildProcess> =>
-  (await startProcess('supervisor', env, [...nodeArgs, ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')])).child
+export const startDaemon = async (
+  env: Record<string, string | undefined>,
+  nodeArgs: readonly string[] = [],
+): Promise<ChildProcess> =>
+  (
+    await startProcess('supervisor', env, [
+      ...nodeArgs,
+      ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
+    ])
+  ).child
 
 interface Started {
   readonly child: ChildProcess

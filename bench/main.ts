@@ -1,4 +1,5 @@
-// pnpm bench <name> [--json] [--beside FOLDER]: figures, side by side in one run. See bench/README.md for what each one measures.
+// pnpm bench <name> [--json] [--beside FOLDER]: figures, side by side in one run. See bench/README.md for
+// what each one measures.
 import { parseArgs } from 'node:util'
 
 interface BenchOptions {
@@ -32,7 +33,9 @@ const { values, positionals } = parseArgs({
 const [name = '', ...args] = positionals
 const bench = benches[name]
 if (bench === undefined) {
-  process.stderr.write(`Usage: pnpm bench <name> [--json] [--beside FOLDER]   names: ${Object.keys(benches).join(', ')}\n`)
+  process.stderr.write(
+    `Usage: pnpm bench <name> [--json] [--beside FOLDER]   names: ${Object.keys(benches).join(', ')}\n`,
+  )
   process.exit(2)
 }
 const { run } = await bench()

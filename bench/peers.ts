@@ -33,7 +33,10 @@ export function peersIn(name: string, dependencies: Readonly<Record<string, stri
       writeFileSync(join(folder, 'package.json'), manifest)
       writeFileSync(join(folder, 'pnpm-workspace.yaml'), 'packages: []\n')
       const pnpm = join(root, '.beaver/tools/pnpm/node_modules/.bin/pnpm')
-      execFileSync(pnpm, ['install', '--store-dir', join(root, '.beaver/cache/pnpm-store')], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+      execFileSync(pnpm, ['install', '--store-dir', join(root, '.beaver/cache/pnpm-store')], {
+        cwd: folder,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
       writeFileSync(done, manifest)
     },
     load: (each) => import(pathToFileURL(createRequire(join(folder, 'package.json')).resolve(each)).href),

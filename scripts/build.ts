@@ -1,9 +1,22 @@
-// `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be published.
-// B1. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. B2. What is checked are the tarballs, in a folder outside the
+// `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be
+// published.
+// B1. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. B2. What is
+// checked are the tarballs, in a folder outside the
 //     workspace, as copies: there Node.js strips no types and `publishConfig` holds. B3. Nothing is fetched.
-// B4. Beside the tarballs are sbom.cdx.json, what is in them, and provenance.intoto.json, what they were made from.
+// B4. Beside the tarballs are sbom.cdx.json, what is in them, and provenance.intoto.json, what they were made
+// from.
 import { execFile } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -36,15 +49,28 @@ const stepMsMax = 120_000
 const outDir = join(root, '.beaver', 'build')
 
 // The twins and contract suites are for the tests of this workspace.
-const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', { cwd: root, exclude: ['packages/testing'] })
+const packages: readonly Package[] = globSync('{packages,apps}/*/package.json', {
+  cwd: root,
+  exclude: ['packages/testing'],
+})
   .toSorted()
-  .map((file) => ({ dir: join(root, dirname(file)), manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) as Manifest }))
+  .map((file) => ({
+    dir: join(root, dirname(file)),
+    manifest: JSON.parse(readFileSync(join(root, file), 'utf8')) as Manifest,
+  }))
 
 const consumer = mkdtempSync(join(tmpdir(), 'beaver-consumer-'))
 const since = performance.now()
 const startedOn = new Date().toISOString()
 try {
-  await step('compile', () => run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-b', '--force', ...packages.map(({ dir }) => dir)]))
+  await step('compile', () =>
+    run(node, [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '-b',
+      '--force',
+      ...packages.map(({ dir }) => dir),
+    ]),
+  )
   await step('dist', () => collect(packages.flatMap(checkDist)))
   await step('schemas', writeSchemas)
   await step('pack', packAll)
@@ -53,7 +79,9 @@ try {
   await step('types', typesAsConsumer)
   await step('run', runAsConsumer)
   await step('record', writeRecord)
-  process.stdout.write(`\nbuilt: ${packages.length} packages in ${secondsSince(since)} s; tarballs in ${relative(root, outDir)}\n`)
+  process.stdout.write(
+    `\nbuilt: ${packages.length} packages in ${secondsSince(since)} s; tarballs in ${relative(root, outDir)}\n`,
+  )
 } catch (error) {
   if (!(error instanceof Finding)) throw error
   process.stdout.write(`\nnot built, after ${secondsSince(since)} s\n`)
@@ -70,13 +98,18 @@ function checkDist({ dir, manifest }: Package): string[] {
       .flatMap((file) => ['.js', '.js.map', '.d.ts'].map((ending) => file.replace(/\.ts$/, ending))),
   )
   const found = globSync('**/*.*', { cwd: join(dir, 'dist') })
-  for (const file of found.filter((each) => !expected.has(each))) rmSync(join(dir, 'dist', file), { recursive: true })
-  const missing = [...expected].filter((file) => !found.includes(file)).map((file) => `${manifest.name}: dist/${file} is missing`)
+  for (const file of found.filter((each) => !expected.has(each)))
+    rmSync(join(dir, 'dist', file), { recursive: true })
+  const missing = [...expected]
+    .filter((file) => !found.includes(file))
+    .map((file) => `${manifest.name}: dist/${file} is missing`)
   const unresolved = found
     .filter((file) => file.endsWith('.js') && expected.has(file))
     .flatMap((file) => {
       const text = readFileSync(join(dir, 'dist', file), 'utf8')
-      const imported = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)].map((match) => match[1] ?? '')
+      const imported = [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)].map(
+        (match) => match[1] ?? '',
+      )
       // Entries of workers and processes: `new URL('./worker.js', import.meta.url)`.
       const entries = [...text.matchAll(/['"](\.\/[\w./-]+\.js)['"]/g)].map((match) => match[1] ?? '')
       return [...imported, ...entries]
@@ -88,7 +121,10 @@ function checkDist({ dir, manifest }: Package): string[] {
 
 /** The JSON Schemas of the wire as one file of the published package: for programs in other languages. */
 function writeSchemas(): void {
-  writeFileSync(join(root, 'packages', 'contracts', 'dist', 'wire.schema.json'), `${JSON.stringify(wireDocument(), null, 2)}\n`)
+  writeFileSync(
+    join(root, 'packages', 'contracts', 'dist', 'wire.schema.json'),
+    `${JSON.stringify(wireDocument(), null, 2)}\n`,
+  )
 }
 
 async function packAll(): Promise<void> {
@@ -103,7 +139,9 @@ async function packAll(): Promise<void> {
       mkdirSync(copy, { recursive: true })
       await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
       // In its own folder: what a package does not declare it does not find.
-      const foreign = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter((name) => !name.startsWith('@beaver/'))
+      const foreign = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
+        (name) => !name.startsWith('@beaver/'),
+      )
       for (const name of foreign) link(join(dir, 'node_modules', name), join(copy, 'node_modules', name))
     }),
   )
@@ -113,7 +151,9 @@ async function lintAll(): Promise<void> {
   const findings = await Promise.all(
     packages.map(async ({ manifest }) => {
       const { messages, pkg } = await publint({ pkgDir: copyOf(manifest), pack: false, strict: true })
-      return messages.map((message) => `${manifest.name}: ${formatMessage(message, pkg, { color: false }) ?? message.code}`)
+      return messages.map(
+        (message) => `${manifest.name}: ${formatMessage(message, pkg, { color: false }) ?? message.code}`,
+      )
     }),
   )
   return collect(findings.flat())
@@ -124,7 +164,8 @@ async function importAsConsumer(): Promise<void> {
   writeFileSync(join(consumer, 'package.json'), '{ "type": "module", "private": true }\n')
   writeFileSync(join(consumer, 'main.js'), consumerProgram)
   const planned = await run(node, [join(consumer, 'main.js')], consumer)
-  if (planned.trim() !== 'planned researcher, writer') fail(`The program outside the workspace printed:\n${planned}`)
+  if (planned.trim() !== 'planned researcher, writer')
+    fail(`The program outside the workspace printed:\n${planned}`)
 }
 
 /** The same, as TypeScript sees it: the declarations hold together without the sources. */
@@ -145,36 +186,76 @@ async function typesAsConsumer(): Promise<void> {
   await run(node, [join(root, 'node_modules/typescript/bin/tsc'), '-p', consumer], consumer)
 }
 
-/** The built command line starts the built services, with their workers, and has a task done; a program embeds the same. */
+/**
+ * The built command line starts the built services, with their workers, and has a task done; a program embeds
+ * the same.
+ */
 async function runAsConsumer(): Promise<void> {
-  const env = { PATH: process.env['PATH'], BEAVER_NATS_SERVER: toolPaths().natsServer, BEAVER_HOME: join(consumer, 'home') }
+  const env = {
+    PATH: process.env['PATH'],
+    BEAVER_NATS_SERVER: toolPaths().natsServer,
+    BEAVER_HOME: join(consumer, 'home'),
+  }
   const output = await run(
     node,
-    [join(consumer, 'node_modules/@beaver/cli/dist/main.js'), 'run', '--up', '--quiet', '--workspace', consumer, 'Say what you are.'],
+    [
+      join(consumer, 'node_modules/@beaver/cli/dist/main.js'),
+      'run',
+      '--up',
+      '--quiet',
+      '--workspace',
+      consumer,
+      'Say what you are.',
+    ],
     consumer,
     env,
   )
   if (output.trim() === '') fail('The built command line printed no report.')
   writeFileSync(join(consumer, 'embed.js'), consumerEmbedding)
-  const embedded = await run(node, [join(consumer, 'embed.js')], consumer, { ...env, BEAVER_HOME: join(consumer, 'embedded') })
-  if (embedded.trim() !== 'completed: 5') fail(`The program that embeds the built Beaver printed:\n${embedded}`)
+  const embedded = await run(node, [join(consumer, 'embed.js')], consumer, {
+    ...env,
+    BEAVER_HOME: join(consumer, 'embedded'),
+  })
+  if (embedded.trim() !== 'completed: 5')
+    fail(`The program that embeds the built Beaver printed:\n${embedded}`)
 }
 
 /** What was built, and from what. It is written last, so that a build that failed has no record. */
 async function writeRecord(): Promise<void> {
   const pins = readPins()
   const platform = `${process.platform}-${process.arch}`
-  const args = ['--config.offline=true', 'sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--prod']
+  const args = [
+    '--config.offline=true',
+    'sbom',
+    '--sbom-format',
+    'cyclonedx',
+    '--sbom-type',
+    'application',
+    '--prod',
+  ]
   const sbom = JSON.parse(await run(toolPaths().pnpm, args)) as { components?: readonly unknown[] }
-  writeFileSync(join(outDir, 'sbom.cdx.json'), `${JSON.stringify(withFetchedPrograms(sbom, pins, platform), null, 2)}\n`)
+  writeFileSync(
+    join(outDir, 'sbom.cdx.json'),
+    `${JSON.stringify(withFetchedPrograms(sbom, pins, platform), null, 2)}\n`,
+  )
   const files = globSync('*.{tgz,cdx.json}', { cwd: outDir })
     .toSorted()
     .map((name) => ({ name, sha256: sha256Of(join(outDir, name)) }))
   const isCheckout = existsSync(join(root, '.git'))
   const commit = isCheckout ? (await run('git', ['rev-parse', 'HEAD'])).trim() : null
-  const changed = isCheckout && (await run('git', ['status', '--porcelain', '--untracked-files=no'])).trim() !== ''
+  const changed =
+    isCheckout && (await run('git', ['status', '--porcelain', '--untracked-files=no'])).trim() !== ''
   const hashes = { lockSha256: sha256Of(join(root, 'pnpm-lock.yaml')), pinsSha256: sha256Of(pinsFile) }
-  const statement = provenanceOf({ files, commit, changed, ...hashes, pins, platform, startedOn, finishedOn: new Date().toISOString() })
+  const statement = provenanceOf({
+    files,
+    commit,
+    changed,
+    ...hashes,
+    pins,
+    platform,
+    startedOn,
+    finishedOn: new Date().toISOString(),
+  })
   writeFileSync(join(outDir, 'provenance.intoto.json'), `${JSON.stringify(statement, null, 2)}\n`)
 }
 
@@ -187,18 +268,28 @@ function link(from: string, to: string): void {
   symlinkSync(realpathSync(from), to)
 }
 
-async function run(command: string, args: readonly string[], cwd = root, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+async function run(
+  command: string,
+  args: readonly string[],
+  cwd = root,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string> {
   try {
     return (await exec(command, args, { cwd, env, timeout: stepMsMax, maxBuffer: 64 * 1024 * 1024 })).stdout
   } catch (error) {
-    const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string }
+    const {
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as { stdout?: string; stderr?: string; message: string }
     return fail(`${message}\n${stdout}${stderr}`)
   }
 }
 
 async function step(name: string, act: () => Promise<unknown> | void): Promise<void> {
   const started = performance.now()
-  const told = (word: string): string => `${word.padEnd(8)}${name.padEnd(10)}${secondsSince(started).padStart(6)} s\n`
+  const told = (word: string): string =>
+    `${word.padEnd(8)}${name.padEnd(10)}${secondsSince(started).padStart(6)} s\n`
   try {
     await act()
     process.stdout.write(told('ok'))

@@ -1,6 +1,8 @@
-// `pnpm conformance:models`: asks a server of models what a team of agents needs, prints what it saw, and writes what the server really said.
-// What is asked and how it is judged is in test/conformance/models. `--help` lists the options.
-// M1. Exit code 0 only if everything that a team needs was seen and nothing is wrong; 1 if not; 2 for wrong usage.
+// `pnpm conformance:models`: asks a server of models what a team of agents needs, prints what it saw, and
+// writes what the server really said. What is asked and how it is judged is in test/conformance/models.
+// `--help` lists the options.
+// M1. Exit code 0 only if everything that a team needs was seen and nothing is wrong; 1 if not; 2 for wrong
+// usage.
 // M2. The key comes from a variable, and neither the output nor the file contains it.
 import { writeFileSync } from 'node:fs'
 import { messageOf, safeJson } from '@beaver/core'
@@ -23,8 +25,12 @@ else if ('fault' in options) {
 
 async function probe({ server, name, standIn, write, json, stepMsMax, runMsMax }: Options): Promise<number> {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(new Error(`${signal} stopped it`)))
-  const timer = setTimeout(() => stop.abort(new Error(`the ${runMsMax} ms of --timeout-ms are over`)), runMsMax)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => stop.abort(new Error(`${signal} stopped it`)))
+  const timer = setTimeout(
+    () => stop.abort(new Error(`the ${runMsMax} ms of --timeout-ms are over`)),
+    runMsMax,
+  )
   const at = { ...server, baseURL: server.baseURL ?? openAiBaseUrl }
   const http = httpPost()
   const begun = performance.now()

@@ -10,7 +10,10 @@ import { checkFile, checkNodeLock, checkPnpm, readPins, sha256Of } from './lib/p
 import { pnpmVersionOf } from './lib/versions.mjs'
 
 const pins = readPins()
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { packageManager: string; optionalDependencies: Record<string, string> }
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  packageManager: string
+  optionalDependencies: Record<string, string>
+}
 const lock = readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8')
 
 let dir = ''
@@ -20,14 +23,20 @@ afterEach(() => rmSync(dir, { recursive: true }))
 describe('the pins', () => {
   it('are of the versions that the project uses', () => {
     expect(pins.pnpm.version).toBe(pnpmVersionOf(manifest.packageManager))
-    expect(Object.fromEntries(Object.keys(pins.node.packages).map((name) => [name, pins.node.version]))).toEqual(manifest.optionalDependencies)
+    expect(
+      Object.fromEntries(Object.keys(pins.node.packages).map((name) => [name, pins.node.version])),
+    ).toEqual(manifest.optionalDependencies)
     expect(() => checkNodeLock(lock, pins.node)).not.toThrow()
   })
 
   it('are whole hashes', () => {
-    const hex = Object.values(pins['nats-server'].debian.platforms).flatMap(({ deb, program = deb }) => [deb, program])
+    const hex = Object.values(pins['nats-server'].debian.platforms).flatMap(({ deb, program = deb }) => [
+      deb,
+      program,
+    ])
     for (const hash of hex) expect(hash).toMatch(/^[0-9a-f]{64}$/)
-    for (const hash of [...Object.values(pins.pnpm.packages), ...Object.values(pins.node.packages)]) expect(hash).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/)
+    for (const hash of [...Object.values(pins.pnpm.packages), ...Object.values(pins.node.packages)])
+      expect(hash).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/)
   })
 })
 
@@ -50,7 +59,9 @@ describe('what differs from its pin is refused, with what was found and what is 
     const recorded = sha256Of(file)
     expect(isKnownServer(file, recorded)).toBe(true)
     writeFileSync(file, '#!/bin/sh\necho nats-server: v2.15.1\n')
-    expect(() => isKnownServer(file, recorded)).toThrow(`found sha256-${sha256Of(file)}, expected sha256-${recorded}`)
+    expect(() => isKnownServer(file, recorded)).toThrow(
+      `found sha256-${sha256Of(file)}, expected sha256-${recorded}`,
+    )
   })
 
   it('pnpm', () => {
@@ -58,7 +69,11 @@ describe('what differs from its pin is refused, with what was found and what is 
     const install = (packages: Record<string, string>): void =>
       writeFileSync(
         join(dir, 'node_modules', '.package-lock.json'),
-        JSON.stringify({ packages: Object.fromEntries(Object.entries(packages).map(([name, integrity]) => [`node_modules/${name}`, { integrity }])) }),
+        JSON.stringify({
+          packages: Object.fromEntries(
+            Object.entries(packages).map(([name, integrity]) => [`node_modules/${name}`, { integrity }]),
+          ),
+        }),
       )
     const { pnpm = '' } = pins.pnpm.packages
     install({ pnpm, '@pnpm/exe.linux-x64': pins.pnpm.packages['@pnpm/exe.linux-x64'] ?? '' })
@@ -111,7 +126,11 @@ describe('a build says', () => {
   })
 
   it('which nats-server belongs to it', () => {
-    const { components } = withFetchedPrograms({ bomFormat: 'CycloneDX', components: [{ name: 'zod' }] }, pins, 'linux-x64')
+    const { components } = withFetchedPrograms(
+      { bomFormat: 'CycloneDX', components: [{ name: 'zod' }] },
+      pins,
+      'linux-x64',
+    )
     expect(components).toEqual([
       { name: 'zod' },
       expect.objectContaining({

@@ -16,7 +16,9 @@ it('tells file, properties, runs and seed of what it ran', () => {
 
 it('uses another seed each time, unless it is given one', async () => {
   const seedOf = async (): Promise<string | undefined> => {
-    const child = spawn(process.execPath, [script, 'tool-scope.test.ts', '--times', '1'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn(process.execPath, [script, 'tool-scope.test.ts', '--times', '1'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     const gone = once(child, 'close')
     const [first] = (await once(child.stdout, 'data')) as [Buffer]
     // It has told its seed before anything ran: see P1 in properties.ts.

@@ -1,6 +1,7 @@
-// `pnpm properties [file…] [--seed <n>] [--times <n>]`: the property tests of the workspace, with a fresh seed and more runs
-// than `pnpm test` gives them, and a table of what was run. P1. The seed is told before anything runs, and again with the
-// command that repeats a failure. P2. What is counted is what fast-check did, not what the tests ask for.
+// `pnpm properties [file…] [--seed <n>] [--times <n>]`: the property tests of the workspace, with a fresh
+// seed and more runs than `pnpm test` gives them, and a table of what was run. P1. The seed is told before
+// anything runs, and again with the command that repeats a failure. P2. What is counted is what fast-check
+// did, not what the tests ask for.
 // P3. Exit code 0 only if properties ran and all hold.
 import { randomInt } from 'node:crypto'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,7 +15,10 @@ import { table } from './lib/table.ts'
 const minutesMax = 30
 const say = (text: string): boolean => process.stdout.write(`${text}\n`)
 
-const { values, positionals } = parseArgs({ options: { seed: { type: 'string' }, times: { type: 'string', default: '5' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { seed: { type: 'string' }, times: { type: 'string', default: '5' } },
+  allowPositionals: true,
+})
 const seed = Number(values.seed ?? randomInt(2 ** 31 - 1))
 const times = Number(values.times)
 if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(times) || times < 1) {
@@ -33,7 +37,8 @@ if (files.length === 0) {
 }
 
 const stop = new AbortController()
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort(new Error(`stopped by ${name}`)))
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(name, () => stop.abort(new Error(`stopped by ${name}`)))
 
 say(`seed ${seed}, ${times} times the runs of each property, ${files.length} files`)
 const tmpDir = join(root, '.beaver', 'tmp')
@@ -47,7 +52,14 @@ try {
     [vitest, 'run', '--config', join('test', 'properties', 'vitest.config.ts'), '--reporter=dot', ...files],
     {
       cwd: root,
-      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, PROPERTIES_SEED: String(seed), PROPERTIES_TIMES: String(times), PROPERTIES_REPORT: report },
+      env: {
+        ...process.env,
+        NO_COLOR: '1',
+        FORCE_COLOR: undefined,
+        PROPERTIES_SEED: String(seed),
+        PROPERTIES_TIMES: String(times),
+        PROPERTIES_REPORT: report,
+      },
       signal: stop.signal,
       timeoutMs: minutesMax * 60_000,
     },
@@ -57,10 +69,13 @@ try {
   const failed = runs.filter((each) => each.failed)
   const silent = files.filter((file) => runs.every((each) => relative(root, each.file) !== file))
   for (const file of silent) say(`No property of ${file} ran.`)
-  if (code !== 0) say(`\n${output.trim()}\n${timedOut ? `\nThe tests did not end within ${minutesMax} minutes.\n` : ''}`)
+  if (code !== 0)
+    say(`\n${output.trim()}\n${timedOut ? `\nThe tests did not end within ${minutesMax} minutes.\n` : ''}`)
   for (const each of failed) say(`${relative(root, each.file)} › ${each.test}: does not hold`)
   if (code !== 0 || silent.length > 0)
-    say(`Again: pnpm properties --seed ${seed} --times ${times} ${[...new Set(failed.map((each) => relative(root, each.file)))].join(' ')}`.trim())
+    say(
+      `Again: pnpm properties --seed ${seed} --times ${times} ${[...new Set(failed.map((each) => relative(root, each.file)))].join(' ')}`.trim(),
+    )
   process.exitCode = code === 0 && silent.length === 0 ? 0 : 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -86,5 +101,11 @@ function tableOf(runs: readonly PropertyRun[]): string[] {
 function rowOf(file: string, runs: readonly PropertyRun[]): string[] {
   const count = runs.reduce((sum, each) => sum + each.runs, 0)
   const failed = runs.filter((each) => each.failed).length
-  return [file, String(runs.length), count.toLocaleString('en'), String(seed), failed === 0 ? 'hold' : `${failed} fail`]
+  return [
+    file,
+    String(runs.length),
+    count.toLocaleString('en'),
+    String(seed),
+    failed === 0 ? 'hold' : `${failed} fail`,
+  ]
 }

@@ -7,12 +7,34 @@
 // S3. Half-made things stay in `.beaver/tools/partial`, which no later run trusts.
 // S4. What is fetched has the hash of scripts/pins.json, or is not used.
 // S5. A failure is one sentence that says what to do, and exit code 1.
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brokenBetweenWords } from './lib/broken-line.mjs'
 import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
-import { cacheDir, lockDir, natsServerFile, nodeLink, partialDir, pathsFile, pnpmDir, readJson, root, stampFile, toolsDir } from './lib/layout.mjs'
+import {
+  cacheDir,
+  lockDir,
+  natsServerFile,
+  nodeLink,
+  partialDir,
+  pathsFile,
+  pnpmDir,
+  readJson,
+  root,
+  stampFile,
+  toolsDir,
+} from './lib/layout.mjs'
 import { takeLock } from './lib/lock.mjs'
 import { chosenNatsServer, findOrBringNatsServer } from './lib/nats-server.mjs'
 import { checkNodeLock, checkPnpm, pinsFile, readPins, sha256Of } from './lib/pins.mjs'
@@ -40,7 +62,9 @@ const platform = `${process.platform}-${process.arch}`
  */
 export async function ensureSetup({ quiet = false } = {}) {
   if (isSetUp()) return toolPaths()
-  const say = quiet ? () => {} : (line) => process.stderr.write(`${brokenBetweenWords(`set-up: ${line}`, process.stderr)}\n`)
+  const say = quiet
+    ? () => {}
+    : (line) => process.stderr.write(`${brokenBetweenWords(`set-up: ${line}`, process.stderr)}\n`)
   const stop = new AbortController()
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
   let received = null
@@ -98,7 +122,8 @@ export async function setupOrExit() {
 }
 
 async function setUp({ say, stop, lock }) {
-  if (!existsSync(join(root, 'pnpm-lock.yaml'))) throw new SetupError('pnpm-lock.yaml is missing; restore it from the repository.')
+  if (!existsSync(join(root, 'pnpm-lock.yaml')))
+    throw new SetupError('pnpm-lock.yaml is missing; restore it from the repository.')
   const pins = readPins()
   checkNodeLock(readFileSync(join(root, 'pnpm-lock.yaml'), 'utf8'), pins.node)
   const stamp = readJson(stampFile)
@@ -139,9 +164,11 @@ async function setUp({ say, stop, lock }) {
 }
 
 /**
- * Steps that run beside each other. Each says what it does when it begins to do it, and every few seconds what is still under way is said again.
- * All times count from the beginning of the set-up, so that no line has less than the one before it.
- * @typedef {{ begin(text: string): void, now(text: string): void, took(): string }} Doing `begin` says it at once, `now` with the next look
+ * Steps that run beside each other. Each says what it does when it begins to do it, and every few seconds
+ * what is still under way is said again. All times count from the beginning of the set-up, so that no line
+ * has less than the one before it.
+ * @typedef {{ begin(text: string): void, now(text: string): void, took(): string }} Doing `begin` says it at
+ * once, `now` with the next look
  */
 function stepsUnderWay(say) {
   const since = Date.now()
@@ -156,7 +183,11 @@ function stepsUnderWay(say) {
       const key = Symbol('step')
       const now = (text) => void texts.set(key, text)
       try {
-        return await step({ now, begin: (text) => (say(text), now(`still ${text}`)), took: () => secondsSince(since) })
+        return await step({
+          now,
+          begin: (text) => (say(text), now(`still ${text}`)),
+          took: () => secondsSince(since),
+        })
       } finally {
         texts.delete(key)
       }
@@ -166,7 +197,11 @@ function stepsUnderWay(say) {
 
 async function installPnpm(runTool, { say, doing, pins }) {
   const version = pnpmVersionOf(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager)
-  if (readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version && existsSync(pnpmBinary())) return checkPnpm(pnpmDir, pins)
+  if (
+    readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version &&
+    existsSync(pnpmBinary())
+  )
+    return checkPnpm(pnpmDir, pins)
   doing.begin(`installing pnpm ${version} with npm`)
   const dir = join(partialDir, 'pnpm')
   mkdirSync(dir, { recursive: true })
@@ -190,7 +225,8 @@ async function installPnpm(runTool, { say, doing, pins }) {
     ],
     { cwd: dir, env: packageManagerEnv(process.env) },
   )
-  if (result.missing) throw new SetupError('npm was not found on PATH; install Node.js 20 or newer with npm and try again.')
+  if (result.missing)
+    throw new SetupError('npm was not found on PATH; install Node.js 20 or newer with npm and try again.')
   if (result.code !== 0) throw toolFailure(`installing pnpm ${version} with npm`, result)
   checkPnpm(dir, pins)
   rmSync(pnpmDir, { recursive: true, force: true })
@@ -227,8 +263,12 @@ async function installPackages(runTool, { say, doing }) {
       },
       timeoutMs: PNPM_MS_MAX,
       onOutput(text) {
-        const [, all, reused, downloaded] = [...text.matchAll(/resolved (\d+), reused (\d+), downloaded (\d+)/g)].at(-1) ?? []
-        if (all !== undefined) doing.now(`still installing the packages: ${Number(reused) + Number(downloaded)} of ${all} are here`)
+        const [, all, reused, downloaded] =
+          [...text.matchAll(/resolved (\d+), reused (\d+), downloaded (\d+)/g)].at(-1) ?? []
+        if (all !== undefined)
+          doing.now(
+            `still installing the packages: ${Number(reused) + Number(downloaded)} of ${all} are here`,
+          )
       },
     },
   )
@@ -237,13 +277,17 @@ async function installPackages(runTool, { say, doing }) {
   if (/could not be fetched\. Excluding/.test(result.output)) throw toolFailure('pnpm install', result)
   const node = await nodeForBeaver(runTool)
   const version = await nodeVersion(runTool, node)
-  say(`the packages${node === process.execPath ? '' : `, with Node.js ${version},`} in node_modules (${doing.took()})`)
+  say(
+    `the packages${node === process.execPath ? '' : `, with Node.js ${version},`} in node_modules (${doing.took()})`,
+  )
 }
 
 async function bringNatsServer(runTool, { say, doing }) {
   const server = await findOrBringNatsServer(runTool, doing.begin)
   if (server.installedFrom !== null) {
-    say(`nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${doing.took()})`)
+    say(
+      `nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${doing.took()})`,
+    )
     if (server.unpinned !== undefined) say(`this nats-server is ${server.unpinned}`)
   }
   return server
@@ -273,14 +317,18 @@ async function nodeVersion(runTool, path) {
 // Relative, for bin/beaver.
 function linkNode(node) {
   rmSync(nodeLink, { force: true })
-  symlinkSync(node.startsWith(join(root, 'node_modules')) ? relative(dirname(nodeLink), node) : node, nodeLink)
+  symlinkSync(
+    node.startsWith(join(root, 'node_modules')) ? relative(dirname(nodeLink), node) : node,
+    nodeLink,
+  )
 }
 
 /** The cheap check that a run with nothing to do comes down to. */
 function isSetUp() {
   const stamp = readJson(stampFile)
   const paths = readJson(pathsFile)
-  if (stamp === null || paths === null || stamp.pins !== pinsHash() || !packagesAreIn(stamp, currentKey())) return false
+  if (stamp === null || paths === null || stamp.pins !== pinsHash() || !packagesAreIn(stamp, currentKey()))
+    return false
   const chosen = chosenNatsServer()
   const { path, size, mtimeMs } = stamp.natsServer ?? {}
   if (chosen === null ? stamp.natsServer?.chosen : chosen !== path) return false
@@ -290,7 +338,12 @@ function isSetUp() {
 
 function packagesAreIn(stamp, key) {
   const node = readJson(pathsFile)?.node
-  return stamp?.key === key && existsSync(node ?? '') && existsSync(nodeLink) && stamp.modules.every((dir) => existsSync(join(root, dir)))
+  return (
+    stamp?.key === key &&
+    existsSync(node ?? '') &&
+    existsSync(nodeLink) &&
+    stamp.modules.every((dir) => existsSync(join(root, dir)))
+  )
 }
 
 function currentKey() {
@@ -306,7 +359,12 @@ function pinsHash() {
 }
 
 function modulesDirs() {
-  const dirs = ['node_modules', 'node_modules/.modules.yaml', 'node_modules/vitest/package.json', ...workspaceDirs(root).map((dir) => `${dir}/node_modules`)]
+  const dirs = [
+    'node_modules',
+    'node_modules/.modules.yaml',
+    'node_modules/vitest/package.json',
+    ...workspaceDirs(root).map((dir) => `${dir}/node_modules`),
+  ]
   return dirs.filter((dir) => existsSync(join(root, dir)))
 }
 
@@ -314,7 +372,9 @@ function modulesDirs() {
 function pnpmBinary() {
   const suffixes = ['', '-musl']
   const modules = join(pnpmDir, 'node_modules')
-  const native = suffixes.map((suffix) => join(modules, '@pnpm', `exe.${platform}${suffix}`, 'pnpm')).find((path) => existsSync(path))
+  const native = suffixes
+    .map((suffix) => join(modules, '@pnpm', `exe.${platform}${suffix}`, 'pnpm'))
+    .find((path) => existsSync(path))
   return native ?? join(modules, '.bin', 'pnpm')
 }
 

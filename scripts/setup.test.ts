@@ -19,7 +19,9 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 test('a terminal gets the lines of the set-up broken between words, a pipe as they are', () => {
   const line = 'set-up: nats-server 2.15.1 from Debian forky in .beaver/tools/nats-server (14.6 s)'
-  expect(brokenBetweenWords(line, { isTTY: true, columns: 80 })).toBe('set-up: nats-server 2.15.1 from Debian forky in .beaver/tools/nats-server\n  (14.6 s)')
+  expect(brokenBetweenWords(line, { isTTY: true, columns: 80 })).toBe(
+    'set-up: nats-server 2.15.1 from Debian forky in .beaver/tools/nats-server\n  (14.6 s)',
+  )
   expect(brokenBetweenWords(line, {})).toBe(line)
 })
 
@@ -46,7 +48,8 @@ describe('versions', () => {
   test('reads the exact pnpm version and refuses anything else', () => {
     expect(pnpmVersionOf('pnpm@12.21.0')).toBe('12.21.0')
     expect(pnpmVersionOf('pnpm@12.21.0+sha512.abc')).toBe('12.21.0')
-    for (const field of [undefined, 'pnpm', 'pnpm@12', 'yarn@4.1.0']) expect(() => pnpmVersionOf(field)).toThrow('packageManager')
+    for (const field of [undefined, 'pnpm', 'pnpm@12', 'yarn@4.1.0'])
+      expect(() => pnpmVersionOf(field)).toThrow('packageManager')
   })
 })
 
@@ -113,7 +116,13 @@ describe('apt sources', () => {
         components: ['main', 'contrib'],
         signedBy: '/usr/share/keyrings/debian-archive-keyring.gpg',
       },
-      { types: ['deb-src'], uris: ['http://mirror.example/debian'], suites: ['bookworm'], components: ['main'], signedBy: '' },
+      {
+        types: ['deb-src'],
+        uris: ['http://mirror.example/debian'],
+        suites: ['bookworm'],
+        components: ['main'],
+        signedBy: '',
+      },
       { types: ['deb'], uris: ['http://flat.example/repo'], suites: ['./'], components: [], signedBy: '' },
     ])
   })
@@ -129,9 +138,13 @@ describe('apt sources', () => {
   })
 
   test('finds nothing on a machine that is not Debian', () => {
-    const ubuntu = parseOneLine('deb http://mirror.example/ubuntu noble main universe\ndeb cdrom:[x]/ bookworm main')
+    const ubuntu = parseOneLine(
+      'deb http://mirror.example/ubuntu noble main universe\ndeb cdrom:[x]/ bookworm main',
+    )
     expect(debianUris(ubuntu, 'bookworm')).toEqual([])
-    expect(debianUris(parseOneLine('deb-src http://mirror.example/debian bookworm main'), 'bookworm')).toEqual([])
+    expect(
+      debianUris(parseOneLine('deb-src http://mirror.example/debian bookworm main'), 'bookworm'),
+    ).toEqual([])
   })
 })
 
@@ -159,7 +172,9 @@ describe('stamp', () => {
   })
 
   test("reads the list of the workspace's packages and nothing below it", () => {
-    expect(workspacePatterns("packages:\n  - packages/*\n  # why\n  - 'apps/*' # here\ncatalog:\n  - no\n")).toEqual(['packages/*', 'apps/*'])
+    expect(
+      workspacePatterns("packages:\n  - packages/*\n  # why\n  - 'apps/*' # here\ncatalog:\n  - no\n"),
+    ).toEqual(['packages/*', 'apps/*'])
     expect(workspacePatterns('packages:\n- a')).toEqual(['a'])
     expect(workspacePatterns('catalog:\n  zod: 1.0.0\n')).toEqual([])
   })
@@ -169,12 +184,23 @@ describe('stamp', () => {
     writeFileSync(join(dir, 'pnpm-workspace.yaml'), 'packages:\n  - packages/*\n  - missing/*\n')
     for (const name of ['b', 'a', 'without']) mkdirSync(join(dir, 'packages', name), { recursive: true })
     for (const name of ['b', 'a']) writeFileSync(join(dir, 'packages', name, 'package.json'), name)
-    expect(stampFiles(dir).map(([name]) => name)).toEqual(['package.json', 'pnpm-workspace.yaml', 'packages/a/package.json', 'packages/b/package.json'])
+    expect(stampFiles(dir).map(([name]) => name)).toEqual([
+      'package.json',
+      'pnpm-workspace.yaml',
+      'packages/a/package.json',
+      'packages/b/package.json',
+    ])
   })
 })
 
 describe('totals', () => {
-  const report = { numPassedTests: 3, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] }
+  const report = {
+    numPassedTests: 3,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    testResults: [],
+  }
 
   test('names skipped tests only when there are any', () => {
     expect(totalsLine({ passed: 3, failed: 0, skipped: 0 })).toBe('3 passed, 0 failed')
@@ -182,7 +208,11 @@ describe('totals', () => {
   })
 
   test('counts what vitest reports', () => {
-    expect(totalsOf({ ...report, numFailedTests: 2, numPendingTests: 1, numTodoTests: 1 }, false)).toEqual({ passed: 3, failed: 2, skipped: 2 })
+    expect(totalsOf({ ...report, numFailedTests: 2, numPendingTests: 1, numTodoTests: 1 }, false)).toEqual({
+      passed: 3,
+      failed: 2,
+      skipped: 2,
+    })
     expect(totalsOf(report, true)).toEqual({ passed: 3, failed: 0, skipped: 0 })
   })
 
@@ -244,15 +274,23 @@ describe('failures', () => {
   })
 
   test('say what to do about the network, the disk and a missing program', () => {
-    expect(toolFailure('x', { ...result, output: 'npm error code ENOTFOUND' }).message).toContain('could not reach the network')
-    expect(toolFailure('x', { ...result, output: 'write: No space left on device' }).message).toContain('disk space')
+    expect(toolFailure('x', { ...result, output: 'npm error code ENOTFOUND' }).message).toContain(
+      'could not reach the network',
+    )
+    expect(toolFailure('x', { ...result, output: 'write: No space left on device' }).message).toContain(
+      'disk space',
+    )
     expect(toolFailure('x', { ...result, code: null, missing: true }).message).toContain('not found on PATH')
-    expect(toolFailure('x', { ...result, output: 'segfault' }).message).toBe('x failed (exit code 1); see its last lines below and try again.')
+    expect(toolFailure('x', { ...result, output: 'segfault' }).message).toBe(
+      'x failed (exit code 1); see its last lines below and try again.',
+    )
   })
 
   test('show no stack for what nobody foresaw', () => {
     expect(describeFailure(new TypeError('odd'))).toBe('set-up failed: odd.')
-    expect(describeFailure(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toContain('the disk is full')
+    expect(describeFailure(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toContain(
+      'the disk is full',
+    )
   })
 })
 
@@ -283,7 +321,10 @@ describe('the environment of npm and pnpm', () => {
 })
 
 describe('lock', () => {
-  const options = (signal = new AbortController().signal, onWait: (pid: number) => void = () => {}) => ({ signal, onWait })
+  const options = (signal = new AbortController().signal, onWait: (pid: number) => void = () => {}) => ({
+    signal,
+    onWait,
+  })
 
   test('is held by one at a time, and the second says for whom it waits', async () => {
     const path = join(dir, 'lock')
@@ -334,22 +375,35 @@ describe('running a tool', () => {
   const signal = () => new AbortController().signal
 
   test('returns a failing tool with its output from both streams', async () => {
-    const result = await run('sh', ['-c', 'echo out; echo err >&2; exit 3'], { cwd: dir, signal: signal(), timeoutMs: 10_000 })
+    const result = await run('sh', ['-c', 'echo out; echo err >&2; exit 3'], {
+      cwd: dir,
+      signal: signal(),
+      timeoutMs: 10_000,
+    })
     expect(result).toMatchObject({ code: 3, missing: false, timedOut: false })
     expect(result.output.split('\n').sort()).toEqual(['', 'err', 'out'])
   })
 
   test('returns a missing tool as missing', async () => {
-    expect(await run('no-such-tool-here', [], { cwd: dir, signal: signal(), timeoutMs: 10_000 })).toMatchObject({ missing: true, code: null })
+    expect(
+      await run('no-such-tool-here', [], { cwd: dir, signal: signal(), timeoutMs: 10_000 }),
+    ).toMatchObject({ missing: true, code: null })
   })
 
   test('ends a tool and its children when aborted, and throws the reason', async () => {
     const stop = new AbortController()
-    const running = run('sh', ['-c', 'sleep 60 & wait'], { cwd: dir, signal: stop.signal, timeoutMs: 60_000, onStart: () => stop.abort(new Error('enough')) })
+    const running = run('sh', ['-c', 'sleep 60 & wait'], {
+      cwd: dir,
+      signal: stop.signal,
+      timeoutMs: 60_000,
+      onStart: () => stop.abort(new Error('enough')),
+    })
     await expect(running).rejects.toThrow('enough')
   })
 
   test('ends a tool that takes too long', async () => {
-    expect(await run('sleep', ['60'], { cwd: dir, signal: signal(), timeoutMs: 50 })).toMatchObject({ timedOut: true })
+    expect(await run('sleep', ['60'], { cwd: dir, signal: signal(), timeoutMs: 50 })).toMatchObject({
+      timedOut: true,
+    })
   })
 })

@@ -1,7 +1,9 @@
-// `pnpm simulate [--schedules <n>] [--seed <n>] [--minutes <m>]`: schedules of simulated daemons, from a seed on.
-// `pnpm simulate --seed <n> --show`: one schedule, made smaller when it breaks a rule, with all that happens in it.
-// `pnpm simulate --mutations [name…]`: how many schedules it takes to find each fault whose mend is taken out.
-// S1. The seed is told before anything runs. S2. Exit code 0 only if every schedule holds; with `--mutations`, if each is found.
+// `pnpm simulate [--schedules <n>] [--seed <n>] [--minutes <m>]`: schedules of simulated daemons, from a seed
+// on. `pnpm simulate --seed <n> --show`: one schedule, made smaller when it breaks a rule, with all that
+// happens in it. `pnpm simulate --mutations [name…]`: how many schedules it takes to find each fault whose
+// mend is taken out.
+// S1. The seed is told before anything runs. S2. Exit code 0 only if every schedule holds; with
+// `--mutations`, if each is found.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { explain, explore, type Explored, type Failure } from '../test/simulation/explore.ts'
@@ -33,7 +35,8 @@ if (![from, schedules].every(Number.isSafeInteger) || !(minutes > 0)) {
 }
 
 const stop = new AbortController()
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort(new Error(`stopped by ${name}`)))
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(name, () => stop.abort(new Error(`stopped by ${name}`)))
 
 if (values.mutations) process.exitCode = (await findMutations()) ? 0 : 1
 else if (values.brief) say(JSON.stringify(await explore({ from, schedules, msMax: minutes * 60_000 })))
@@ -46,7 +49,8 @@ async function soak(): Promise<void> {
   const line = ({ schedules: count, steps, virtualMs, zombies, failures }: Explored): string =>
     `${count.toLocaleString('en')} schedules, ${steps.toLocaleString('en')} events, ${Math.round(virtualMs / 3_600_000).toLocaleString('en')} h of virtual time, ` +
     `${zombies} acts of daemons that had lost their task, ${failures.length} failures, ${((performance.now() - since) / 1000).toFixed(0)} s`
-  const onFailure = ({ seed, violations }: Failure): void => void say(`FAILED: seed ${seed} breaks a rule: ${violations[0]?.rule}`)
+  const onFailure = ({ seed, violations }: Failure): void =>
+    void say(`FAILED: seed ${seed} breaks a rule: ${violations[0]?.rule}`)
   const explored = await explore({
     from,
     schedules,
@@ -56,7 +60,8 @@ async function soak(): Promise<void> {
     onFailure,
     signal: stop.signal,
   })
-  for (const failure of explored.failures) say(`\n${await explain(failure)}\nAgain: pnpm simulate --seed ${failure.seed} --show`)
+  for (const failure of explored.failures)
+    say(`\n${await explain(failure)}\nAgain: pnpm simulate --seed ${failure.seed} --show`)
   say(`\n${line(explored)}`)
   if (stop.signal.aborted) say('Stopped before its end.')
   process.exitCode = explored.failures.length === 0 && !stop.signal.aborted ? 0 : 1
@@ -75,9 +80,18 @@ async function findMutations(): Promise<boolean> {
     const explored = await exploreApart({ from, schedules, without: name, signal: stop.signal })
     const [failure] = explored.failures
     const found = failure === undefined ? 'NOT FOUND' : (failure.violations[0]?.rule ?? '')
-    rows.push([name, issue === null ? '' : String(issue), fault, String(explored.schedules), failure === undefined ? '' : String(failure.seed), found])
+    rows.push([
+      name,
+      issue === null ? '' : String(issue),
+      fault,
+      String(explored.schedules),
+      failure === undefined ? '' : String(failure.seed),
+      found,
+    ])
     say(rows.at(-1)?.join(' | ') ?? '')
   }
-  say(`\n${table(['TAKEN OUT', 'OF 13', 'WHAT COMES BACK', 'SCHEDULES', 'SEED', 'BREAKS'], rows, [3, 4]).join('\n')}`)
+  say(
+    `\n${table(['TAKEN OUT', 'OF 13', 'WHAT COMES BACK', 'SCHEDULES', 'SEED', 'BREAKS'], rows, [3, 4]).join('\n')}`,
+  )
   return rows.every(([, , , , seed]) => seed !== '')
 }

@@ -31,6 +31,16 @@ if (flags.includes('--help') || flags.includes('-h')) {
   const folder = folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
   const task = `Report on the folder ${basename(folder) || folder}: what it is, counts of files, lines, words and bytes per type, the largest files.`
   endLike(
-    await runInForeground(join(root, 'bin', 'beaver'), ['run', '--up', '--check-model', '--skill', 'folder-report', '--workspace', folder, ...flags, task]),
+    await runInForeground(join(root, 'bin', 'beaver'), [
+      'run',
+      '--up',
+      '--check-model',
+      '--skill',
+      'folder-report',
+      '--workspace',
+      folder,
+      ...flags,
+      task,
+    ]),
   )
 }

@@ -1,7 +1,9 @@
-// `npm test`: sets up, runs a suite of tests, and ends with one line of totals. The suites are projects of vitest.config.ts.
+// `npm test`: sets up, runs a suite of tests, and ends with one line of totals. The suites are projects of
+// vitest.config.ts.
 // T1. The last line is `N passed, N failed`, with `, N skipped` if any were.
 // T2. The exit code is 0 only if tests ran, none failed, and vitest agrees.
-// T3. With `--second-try`, a file that failed runs once more, alone. If it passes then, it counts as passed and is listed as flaky.
+// T3. With `--second-try`, a file that failed runs once more, alone. If it passes then, it counts as passed
+// and is listed as flaky.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { describeFailure } from './lib/failure.mjs'
@@ -21,11 +23,15 @@ const suites = /** @type {Record<string, { projects: string[], what: string }>} 
 })
 
 const args = process.argv.slice(2)
-const suite = args[0] !== undefined && Object.hasOwn(suites, args[0]) ? /** @type {string} */ (args.shift()) : 'fast'
+const suite =
+  args[0] !== undefined && Object.hasOwn(suites, args[0]) ? /** @type {string} */ (args.shift()) : 'fast'
 const secondTry = args.includes('--second-try')
 const given = args.filter((arg) => arg !== '--second-try')
 /** The parts of paths that were given. What follows an option may be its value. */
-const named = given.filter((arg, i) => !arg.startsWith('-') && (i === 0 || !given[i - 1].startsWith('-') || given[i - 1].includes('=')))
+const named = given.filter(
+  (arg, i) =>
+    !arg.startsWith('-') && (i === 0 || !given[i - 1].startsWith('-') || given[i - 1].includes('=')),
+)
 /** A file may be in any suite. */
 const projects = named.length > 0 ? [] : suites[suite].projects
 requireFiles()
@@ -39,7 +45,10 @@ try {
   const reportDir = mkdtempSync(join(tmpDir, 'test-'))
   try {
     process.stderr.write(`tests: ${projects.length === 0 ? given.join(' ') : suites[suite].what}\n`)
-    ;({ ending, report } = await vitest(node, reportDir, [...projects.flatMap((name) => ['--project', name]), ...given]))
+    ;({ ending, report } = await vitest(node, reportDir, [
+      ...projects.flatMap((name) => ['--project', name]),
+      ...given,
+    ]))
     const failed = failedFiles(report)
     if (secondTry && ending.signal === null && failed.length > 0 && failed.length <= secondTriesMax) {
       const again = []
@@ -62,14 +71,19 @@ try {
 }
 
 const totals = totalsOf(report, ending.code === 0)
-if (flaky.length > 0) process.stdout.write(`\nflaky: failed, and passed when run once more, alone\n${flaky.map((file) => `  ${file}\n`).join('')}`)
+if (flaky.length > 0)
+  process.stdout.write(
+    `\nflaky: failed, and passed when run once more, alone\n${flaky.map((file) => `  ${file}\n`).join('')}`,
+  )
 process.stdout.write(`\n${totalsLine(totals)}\n`)
 endLike(ending.code === 0 && totals.failed > 0 ? { code: 1, signal: null } : ending)
 
 /** Ends the process if no test file has one of the given parts in its path. */
 function requireFiles() {
   if (named.length === 0) return
-  const files = ['apps', 'bench', 'packages', 'scripts', 'test'].flatMap((folder) => [...testFiles(join(root, folder))])
+  const files = ['apps', 'bench', 'packages', 'scripts', 'test'].flatMap((folder) => [
+    ...testFiles(join(root, folder)),
+  ])
   const missing = named.filter((part) => !files.some((file) => file.includes(part.replace(/:\d+$/, ''))))
   if (missing.length === 0) return
   process.stderr.write(missing.map((part) => `No test file has "${part}" in its path.\n`).join(''))
@@ -98,9 +112,20 @@ async function vitest(node, reportDir, more) {
   rmSync(reportFile, { force: true })
   const ending = await runInForeground(
     node,
-    [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...more],
+    [
+      join(root, 'node_modules', 'vitest', 'vitest.mjs'),
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${reportFile}`,
+      ...more,
+    ],
     // Tests that start `node` get the one Beaver runs on.
-    { cwd: root, env: { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }, ownGroup: false },
+    {
+      cwd: root,
+      env: { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) },
+      ownGroup: false,
+    },
   )
   return { ending, report: readJson(reportFile) }
 }

@@ -1,5 +1,6 @@
-// bench chain: a long chain of nodes over a model without latency. Does a node late in the chain cost what an early one costs?
-// Anything quadratic in the size of the graph or of the log shows in the last quarter. The times are the journal's.
+// bench chain: a long chain of nodes over a model without latency. Does a node late in the chain cost what an
+// early one costs? Anything quadratic in the size of the graph or of the log shows in the last quarter. The
+// times are the journal's.
 import { cpus } from 'node:os'
 import { startBeaver } from '../beaver.ts'
 import { startTeamProvider, teamTask } from '../team-provider.ts'
@@ -17,14 +18,19 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   try {
     for (let round = 0; round <= rounds; round++) {
       const warm = round === 0
-      const { task_id, status } = await beaver.client.run({ task: teamTask('SequentialWorkflow', warm ? Math.min(nodes, 200) : nodes) })
+      const { task_id, status } = await beaver.client.run({
+        task: teamTask('SequentialWorkflow', warm ? Math.min(nodes, 200) : nodes),
+      })
       if (status !== 'completed') throw new Error(`the task ended ${status}`)
       if (warm) continue
       const starts: number[] = []
-      for await (const { type, time } of beaver.client.watch(task_id)) if (type === 'node_started') starts.push(Date.parse(time))
+      for await (const { type, time } of beaver.client.watch(task_id))
+        if (type === 'node_started') starts.push(Date.parse(time))
       const chain = chainOf(starts)
       chains.push(chain)
-      say(`round ${round}/${rounds}  ${nodes} nodes, ms a node by quarter: ${chain.quarters.map((ms) => ms.toFixed(1)).join(' ')}`)
+      say(
+        `round ${round}/${rounds}  ${nodes} nodes, ms a node by quarter: ${chain.quarters.map((ms) => ms.toFixed(1)).join(' ')}`,
+      )
     }
   } finally {
     await beaver.stop()
@@ -38,7 +44,9 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     ms_per_node_first_quarter: median(chains.map((each) => each.quarters[0] ?? NaN)),
     ms_per_node_last_quarter: median(chains.map((each) => each.quarters.at(-1) ?? NaN)),
   }
-  const ratios = { last_vs_first_quarter: rounded(figures.ms_per_node_last_quarter / figures.ms_per_node_first_quarter) }
+  const ratios = {
+    last_vs_first_quarter: rounded(figures.ms_per_node_last_quarter / figures.ms_per_node_first_quarter),
+  }
   if (json) process.stdout.write(`${JSON.stringify({ bench: 'chain', figures, ratios, sync })}\n`)
   else
     process.stdout.write(
@@ -60,11 +68,13 @@ interface Chain {
 }
 
 function chainOf(starts: readonly number[]): Chain {
-  const perNode = (from: number, to: number): number => rounded(((starts[to] ?? NaN) - (starts[from] ?? NaN)) / (to - from))
+  const perNode = (from: number, to: number): number =>
+    rounded(((starts[to] ?? NaN) - (starts[from] ?? NaN)) / (to - from))
   const last = starts.length - 1
   const marks = [0, 1, 2, 3, 4].map((quarter) => Math.round((last * quarter) / 4))
   return { ms: perNode(0, last), quarters: marks.slice(1).map((to, i) => perNode(marks[i] ?? 0, to)) }
 }
 
 const rounded = (value: number): number => Math.round(value * 100) / 100
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

@@ -1,16 +1,45 @@
-// bench durable: a chain of durable steps, each one call of a model without latency, through Beaver and through Restate in turn.
-// Both are as they come: Beaver appends each fact to JetStream, which syncs every write; Restate writes its log to RocksDB, whose
-// write-ahead log it syncs. Beaver's step is an agent with a prompt, a journaled answer and its evidence gate; Restate's is `ctx.run`.
+// bench durable: a chain of durable steps, each one call of a model without latency, through Beaver and
+// through Restate in turn. Both are as they come: Beaver appends each fact to JetStream, which syncs every
+// write; Restate writes its log to RocksDB, whose write-ahead log it syncs. Beaver's step is an agent with a
+// prompt, a journaled answer and its evidence gate; Restate's is `ctx.run`.
 import { cpus } from 'node:os'
 import { type BenchedBeaver, startBeaver } from '../beaver.ts'
 import { startTeamProvider } from '../team-provider.ts'
 import { type BenchedRestate, restatePeers, restateVersion, startRestate } from './restate.ts'
 
 const cases = [
-  { key: 'chain_1_caller', title: 'three steps, 1 caller', steps: 3, callers: 1, figure: 'p50_ms', goal: 'Beaver / Restate ≤ 1.00' },
-  { key: 'chain_64_callers', title: 'three steps, 64 callers', steps: 3, callers: 64, figure: 'per_second', goal: 'Beaver / Restate ≥ 2.00' },
-  { key: 'five_steps_64_callers', title: 'five steps, 64 callers', steps: 5, callers: 64, figure: 'per_second', goal: 'Beaver / Restate ≥ 2.00' },
-  { key: 'chain_256_callers', title: 'three steps, 256 callers', steps: 3, callers: 256, figure: 'p99_over_p50', goal: "Beaver's p99 ≤ 2.00 × its p50" },
+  {
+    key: 'chain_1_caller',
+    title: 'three steps, 1 caller',
+    steps: 3,
+    callers: 1,
+    figure: 'p50_ms',
+    goal: 'Beaver / Restate ≤ 1.00',
+  },
+  {
+    key: 'chain_64_callers',
+    title: 'three steps, 64 callers',
+    steps: 3,
+    callers: 64,
+    figure: 'per_second',
+    goal: 'Beaver / Restate ≥ 2.00',
+  },
+  {
+    key: 'five_steps_64_callers',
+    title: 'five steps, 64 callers',
+    steps: 5,
+    callers: 64,
+    figure: 'per_second',
+    goal: 'Beaver / Restate ≥ 2.00',
+  },
+  {
+    key: 'chain_256_callers',
+    title: 'three steps, 256 callers',
+    steps: 3,
+    callers: 256,
+    figure: 'p99_over_p50',
+    goal: "Beaver's p99 ≤ 2.00 × its p50",
+  },
 ] as const
 type Case = (typeof cases)[number]
 
@@ -55,22 +84,31 @@ export async function run({ json, args }: { json: boolean; args: readonly string
   const figures = Object.fromEntries(chosen.map((each) => [each.key, figuresOf(each, samples)]))
   if (json) {
     const ratios = Object.fromEntries(chosen.map(({ key }) => [key, figures[key]?.ratio]))
-    process.stdout.write(`${JSON.stringify({ bench: 'durable', figures, ratios, sync: 'always', restate: restateVersion })}\n`)
+    process.stdout.write(
+      `${JSON.stringify({ bench: 'durable', figures, ratios, sync: 'always', restate: restateVersion })}\n`,
+    )
   } else process.stdout.write(table(chosen, figures))
 }
 
 function beaverCall({ client }: BenchedBeaver): Call {
   return async (steps) => {
-    const agents = Array.from({ length: steps }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
-    const { status, outputs } = await client.run({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } } })
-    if (status !== 'completed' || outputs.length !== 1) throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
+    const agents = Array.from({ length: steps }, (_, i) => ({
+      name: `agent ${i}`,
+      instruction: `Do part ${i}.`,
+    }))
+    const { status, outputs } = await client.run({
+      workflow: { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } },
+    })
+    if (status !== 'completed' || outputs.length !== 1)
+      throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
   }
 }
 
 function restateCall({ call }: BenchedRestate): Call {
   return async (steps) => {
     const { outputs } = await call({ steps })
-    if (outputs.length !== steps || outputs.includes('')) throw new Error(`Restate gave ${outputs.length} outputs`)
+    if (outputs.length !== steps || outputs.includes(''))
+      throw new Error(`Restate gave ${outputs.length} outputs`)
   }
 }
 
@@ -80,7 +118,10 @@ interface Sample {
   readonly p99Ms: number
 }
 
-async function measure(call: Call, { steps, callers, ms }: { steps: number; callers: number; ms: number }): Promise<Sample> {
+async function measure(
+  call: Call,
+  { steps, callers, ms }: { steps: number; callers: number; ms: number },
+): Promise<Sample> {
   const times: number[] = []
   const since = performance.now()
   const caller = async (): Promise<void> => {
@@ -96,7 +137,9 @@ async function measure(call: Call, { steps, callers, ms }: { steps: number; call
   return { perSecond: (times.length * 1_000) / (performance.now() - since), p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
-type Figures = Readonly<Record<Product, { readonly per_second: number; readonly p50_ms: number; readonly p99_ms: number }>> & { readonly ratio: number }
+type Figures = Readonly<
+  Record<Product, { readonly per_second: number; readonly p50_ms: number; readonly p99_ms: number }>
+> & { readonly ratio: number }
 
 function figuresOf({ key, figure }: Case, samples: ReadonlyMap<string, readonly Sample[]>): Figures {
   const of = (product: Product): { per_second: number; p50_ms: number; p99_ms: number } => {
@@ -109,11 +152,17 @@ function figuresOf({ key, figure }: Case, samples: ReadonlyMap<string, readonly 
   }
   const both = { beaver: of('beaver'), restate: of('restate') }
   const { beaver, restate } = both
-  return { ...both, ratio: rounded(figure === 'p99_over_p50' ? beaver.p99_ms / beaver.p50_ms : beaver[figure] / restate[figure]) }
+  return {
+    ...both,
+    ratio: rounded(
+      figure === 'p99_over_p50' ? beaver.p99_ms / beaver.p50_ms : beaver[figure] / restate[figure],
+    ),
+  }
 }
 
 const rounded = (value: number): number => Math.round(value * 100) / 100
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 const names = { p50_ms: 'p50', per_second: 'rate', p99_over_p50: 'p99 / p50' } as const
 

@@ -1,11 +1,15 @@
-// The work of the bench `durable` as a Restate service, in a process of its own: each step is a `ctx.run` around one call of the model.
+// The work of the bench `durable` as a Restate service, in a process of its own: each step is a `ctx.run`
+// around one call of the model.
 import { restatePeers } from './restate.ts'
 
 interface Context {
   run<Value>(name: string, act: () => Promise<Value>): Promise<Value>
 }
 interface Sdk {
-  service(definition: { name: string; handlers: Readonly<Record<string, (ctx: Context, input: { steps: number }) => Promise<unknown>>> }): object
+  service(definition: {
+    name: string
+    handlers: Readonly<Record<string, (ctx: Context, input: { steps: number }) => Promise<unknown>>>
+  }): object
   serve(options: { services: readonly object[]; port: number }): Promise<unknown>
 }
 interface Undici {
@@ -21,7 +25,12 @@ const url = `${process.env['BENCH_PROVIDER_URL']}/chat/completions`
 async function askModel(step: number, before: string): Promise<string> {
   const content = `<task>\nA bench.\n</task>\n\n<instruction mark="x">\nDo part ${step}.\n</instruction>\n\n<dependency_output>\n${before}\n</dependency_output>`
   const body = JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content }] })
-  const answer = await request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, dispatcher })
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    dispatcher,
+  })
   const { choices } = (await answer.body.json()) as { choices: { message: { content: string } }[] }
   return choices[0]?.message.content ?? ''
 }
@@ -31,7 +40,8 @@ const bench = service({
   handlers: {
     async run(ctx, { steps }) {
       const outputs: string[] = []
-      for (let step = 1; step <= steps; step++) outputs.push(await ctx.run(`step ${step}`, () => askModel(step, outputs.at(-1) ?? '')))
+      for (let step = 1; step <= steps; step++)
+        outputs.push(await ctx.run(`step ${step}`, () => askModel(step, outputs.at(-1) ?? '')))
       return { outputs }
     },
   },

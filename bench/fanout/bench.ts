@@ -1,6 +1,7 @@
-// bench fanout: a team of independent nodes over a model with latency. How far is the team's time from the ideal, in which
-// nothing but the model takes time: ceil(nodes / concurrency) × calls a node × latency?
-// The time is the journal's: from `task_team_run_started` to `task_team_run_completed`, as the daemon stamped them.
+// bench fanout: a team of independent nodes over a model with latency. How far is the team's time from the
+// ideal, in which nothing but the model takes time: ceil(nodes / concurrency) × calls a node × latency? The
+// time is the journal's: from `task_team_run_started` to `task_team_run_completed`, as the daemon stamped
+// them.
 import { cpus } from 'node:os'
 import type { BeaverClient } from '@beaver/client'
 import { type BenchedBeaver, startBeaver } from '../beaver.ts'
@@ -22,13 +23,16 @@ export async function run({ json, args }: { json: boolean; args: readonly string
   const beavers = new Map<number, BenchedBeaver>()
   const times = new Map<number, number[]>(concurrencies.map((each) => [each, []]))
   try {
-    for (const each of concurrencies) beavers.set(each, await startBeaver(provider.url, { team: { concurrent_nodes_max: each } }))
+    for (const each of concurrencies)
+      beavers.set(each, await startBeaver(provider.url, { team: { concurrent_nodes_max: each } }))
     for (let round = 1 - warmRounds; round <= rounds; round++) {
       for (const [concurrency, { client }] of beavers) {
         const ms = await teamMs(client)
         if (round < 1) continue
         times.get(concurrency)?.push(ms)
-        say(`round ${round}/${rounds}  ${nodes} nodes, ${concurrency} at a time  ${ms} ms, ideal ${idealMs(concurrency)} ms`)
+        say(
+          `round ${round}/${rounds}  ${nodes} nodes, ${concurrency} at a time  ${ms} ms, ideal ${idealMs(concurrency)} ms`,
+        )
       }
     }
   } finally {
@@ -42,7 +46,8 @@ export async function run({ json, args }: { json: boolean; args: readonly string
 
 async function teamMs(client: BeaverClient): Promise<number> {
   const { status, task_id, outputs } = await client.run({ task: teamTask('ConcurrentWorkflow', nodes) })
-  if (status !== 'completed' || outputs.length !== nodes) throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
+  if (status !== 'completed' || outputs.length !== nodes)
+    throw new Error(`the task ended ${status} with ${outputs.length} outputs`)
   let begun = NaN
   for await (const { type, time } of client.watch(task_id)) {
     if (type === 'task_team_run_started') begun = Date.parse(time)
@@ -78,13 +83,20 @@ function figuresOf(concurrency: number, times: readonly number[]): Figures {
 
 function jsonOf(all: readonly Figures[]): object {
   const figures = Object.fromEntries(all.map((each) => [`concurrency_${each.concurrency}`, each]))
-  const ratios = Object.fromEntries(all.map(({ concurrency, ratio }) => [`team_vs_ideal_${concurrency}`, ratio]))
+  const ratios = Object.fromEntries(
+    all.map(({ concurrency, ratio }) => [`team_vs_ideal_${concurrency}`, ratio]),
+  )
   return { bench: 'fanout', figures, ratios, sync }
 }
 
 function table(all: readonly Figures[]): string {
   const lines = all.map((each) => {
-    const cells = [`${each.ideal_ms}`, `${each.team_ms}`, `${each.team_ms_min}–${each.team_ms_max}`, each.ratio.toFixed(2)]
+    const cells = [
+      `${each.ideal_ms}`,
+      `${each.team_ms}`,
+      `${each.team_ms_min}–${each.team_ms_max}`,
+      each.ratio.toFixed(2),
+    ]
     return `${`${nodes} nodes, ${each.concurrency} at a time`.padEnd(28)}${cells.map((cell) => cell.padStart(12)).join('')}`
   })
   return [

@@ -1,6 +1,8 @@
-// bench gateway: what HTTP costs. Queries while 200 readers follow one busy task and 500 requests come in a second; a task over HTTP beside the same
-// task over NATS; what a reader of a task that waits costs in memory; and how long the first piece of an answer takes from the model to the caller.
-// The gateway, the daemon, the projector and the nats-server are processes of their own. The model's endpoint and the callers are this process.
+// bench gateway: what HTTP costs. Queries while 200 readers follow one busy task and 500 requests come in a
+// second; a task over HTTP beside the same task over NATS; what a reader of a task that waits costs in
+// memory; and how long the first piece of an answer takes from the model to the caller. The gateway, the
+// daemon, the projector and the nats-server are processes of their own. The model's endpoint and the callers
+// are this process.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { cpus } from 'node:os'
@@ -30,7 +32,8 @@ export async function run({ json, args }: { json: boolean; args: readonly string
     figures[each] = await measures[each]()
     process.stderr.write(`${each}: ${JSON.stringify(figures[each])}\n`)
   }
-  if (json) process.stdout.write(`${JSON.stringify({ bench: 'gateway', figures, ratios: {}, sync: 'always' })}\n`)
+  if (json)
+    process.stdout.write(`${JSON.stringify({ bench: 'gateway', figures, ratios: {}, sync: 'always' })}\n`)
   else process.stdout.write(table(figures))
 }
 
@@ -48,7 +51,9 @@ async function load(): Promise<Figures> {
     const caller = await Caller.of(beaver)
     const followed = await caller.submit(teamTask('SequentialWorkflow', 500))
     let events = 0
-    const readers = Array.from({ length: busyReaders }, () => caller.read(`/api/v1/tasks/${followed}/events`, () => void events++))
+    const readers = Array.from({ length: busyReaders }, () =>
+      caller.read(`/api/v1/tasks/${followed}/events`, () => void events++),
+    )
     const shown = await caller.submit('Say it.')
     await caller.known(shown)
     const sent: Record<Kind, () => Promise<unknown>> = {
@@ -74,7 +79,10 @@ async function load(): Promise<Figures> {
   }
 }
 
-async function atRates(send: Readonly<Record<Kind, () => Promise<unknown>>>, ms: number): Promise<Record<Kind, number[]>> {
+async function atRates(
+  send: Readonly<Record<Kind, () => Promise<unknown>>>,
+  ms: number,
+): Promise<Record<Kind, number[]>> {
   const times: Record<Kind, number[]> = { ping: [], query: [], chat: [] }
   const open: Promise<void>[] = []
   const since = performance.now()
@@ -91,7 +99,10 @@ async function atRates(send: Readonly<Record<Kind, () => Promise<unknown>>>, ms:
   return times
 }
 
-/** The same task, one after the other, in turn over NATS and over HTTP. The model takes 20 ms, which is little for a model. */
+/**
+ * The same task, one after the other, in turn over NATS and over HTTP. The model takes 20 ms, which is little
+ * for a model.
+ */
 async function cost(): Promise<Figures> {
   const provider = await startTeamProvider(20)
   const beaver = await startBeaver(provider.url, config)
@@ -119,14 +130,18 @@ async function cost(): Promise<Figures> {
 /** Readers of a task that waits for a person. */
 async function idle(): Promise<Figures> {
   const provider = await startTeamProvider(0)
-  const beaver = await startBeaver(provider.url, { ...config, permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } })
+  const beaver = await startBeaver(provider.url, {
+    ...config,
+    permissions: { rules: [{ tool: 'echo', decision: 'ask' }] },
+  })
   try {
     const port = await freePort()
     const caller = await Caller.of(beaver, [`--inspect-port=${port}`])
     const waiting = await caller.submit(toolTask('echo', { text: 'a' }))
     const readUntilIdle = async (readers: number): Promise<void> => {
       let heard = 0
-      for (let i = 0; i < readers; i++) caller.read(`/api/v1/tasks/${waiting}/events`, (type) => void (type === 'task_suspended' && heard++))
+      for (let i = 0; i < readers; i++)
+        caller.read(`/api/v1/tasks/${waiting}/events`, (type) => void (type === 'task_suspended' && heard++))
       for (; heard < readers; await sleep(50));
     }
     await readUntilIdle(50)
@@ -140,7 +155,9 @@ async function idle(): Promise<Figures> {
   }
 }
 
-/** From the moment in which the model's endpoint sends its first piece to the one in which the caller has it. */
+/**
+ * From the moment in which the model's endpoint sends its first piece to the one in which the caller has it.
+ */
 async function firstToken(): Promise<Figures> {
   let sentAt = 0
   const endpoint = createServer((request, response) => {
@@ -150,7 +167,10 @@ async function firstToken(): Promise<Figures> {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       sentAt = performance.now()
       response.write(chunk({ role: 'assistant', content: 'First ' }, null))
-      setTimeout(() => response.end(`${chunk({ content: 'and last.' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`), 20)
+      setTimeout(
+        () => response.end(`${chunk({ content: 'and last.' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`),
+        20,
+      )
     })
   })
   await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve))
@@ -160,7 +180,11 @@ async function firstToken(): Promise<Figures> {
     const [model] = ((await caller.get('/v1/models')) as { data: { id: string }[] }).data
     const times: number[] = []
     for (let i = -50; i < rounds / 3; i++) {
-      const heardAt = await caller.firstPiece('/v1/chat/completions', { model: model?.id, stream: true, messages: [{ role: 'user', content: 'Say it.' }] })
+      const heardAt = await caller.firstPiece('/v1/chat/completions', {
+        model: model?.id,
+        stream: true,
+        messages: [{ role: 'user', content: 'Say it.' }],
+      })
       if (i >= 0) times.push(heardAt - sentAt)
     }
     return quantiles('first_token', times)
@@ -181,7 +205,12 @@ const quantiles = (name: string, values: readonly number[]): Figures => ({
   [`${name}_p99_ms`]: at(values, 0.99),
 })
 
-function table({ load: busy, cost: dear, idle: still, first_token: first }: Partial<Record<Case, Figures>>): string {
+function table({
+  load: busy,
+  cost: dear,
+  idle: still,
+  first_token: first,
+}: Partial<Record<Case, Figures>>): string {
   const line = (title: string, value: number | undefined, unit: string, goal = ''): string =>
     `${title.padEnd(58)}${String(value).padStart(10)} ${unit}   ${goal}`.trimEnd()
   const kinds: Readonly<Record<Kind, string>> = { ping: 'ping', query: 'one task', chat: 'chat' }
@@ -195,14 +224,44 @@ function table({ load: busy, cost: dear, idle: still, first_token: first }: Part
           `${busyReaders} readers of one busy task, ${busy['events_heard_per_second']} events a second to all of them, and`,
           ...(Object.keys(kinds) as Kind[]).flatMap((kind) => [
             line(`  ${perSecond[kind]} × ${kinds[kind]} a second, p50`, busy[`${kind}_p50_ms`], 'ms'),
-            line(`  ${perSecond[kind]} × ${kinds[kind]} a second, p99`, busy[`${kind}_p99_ms`], 'ms', kind === 'query' ? '(goal ≤ 50 ms)' : ''),
+            line(
+              `  ${perSecond[kind]} × ${kinds[kind]} a second, p99`,
+              busy[`${kind}_p99_ms`],
+              'ms',
+              kind === 'query' ? '(goal ≤ 50 ms)' : '',
+            ),
           ]),
         ]),
-    ...(dear === undefined ? [] : [line('a task over HTTP, more than over NATS, at the median', dear['more_ms'], 'ms', '(goal ≤ 1 ms)')]),
+    ...(dear === undefined
+      ? []
+      : [
+          line(
+            'a task over HTTP, more than over NATS, at the median',
+            dear['more_ms'],
+            'ms',
+            '(goal ≤ 1 ms)',
+          ),
+        ]),
     ...(still === undefined
       ? []
-      : [line(`${still['readers']} readers of a task that waits, heap of each`, still['bytes_per_reader'], 'bytes', '(goal ≤ 30,000)')]),
-    ...(first === undefined ? [] : [line('first piece of an answer, after the model sent it, p50', first['first_token_p50_ms'], 'ms', '(goal ≤ 5 ms)')]),
+      : [
+          line(
+            `${still['readers']} readers of a task that waits, heap of each`,
+            still['bytes_per_reader'],
+            'bytes',
+            '(goal ≤ 30,000)',
+          ),
+        ]),
+    ...(first === undefined
+      ? []
+      : [
+          line(
+            'first piece of an answer, after the model sent it, p50',
+            first['first_token_p50_ms'],
+            'ms',
+            '(goal ≤ 5 ms)',
+          ),
+        ]),
     '',
   ].join('\n')
 }

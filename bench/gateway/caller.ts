@@ -23,7 +23,10 @@ export class Caller {
 
   /** Starts the gateway. @param nodeArgs options of Node.js for it */
   static async of(beaver: BenchedBeaver, nodeArgs: readonly string[] = []): Promise<Caller> {
-    const token = await new TokenStore(tokensFile(beaver.home)).create('bench', { roles: ['admin'], now: new Date() })
+    const token = await new TokenStore(tokensFile(beaver.home)).create('bench', {
+      roles: ['admin'],
+      now: new Date(),
+    })
     const { url, pid } = await beaver.addGateway(nodeArgs)
     return new Caller(url, token, pid)
   }
@@ -49,27 +52,35 @@ export class Caller {
   }
 
   async #answer(path: string, body?: object): Promise<unknown> {
-    const answer = await fetch(`${this.#url}${path}`, { headers: this.#headers, ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }) })
+    const answer = await fetch(`${this.#url}${path}`, {
+      headers: this.#headers,
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    })
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
     return answer.json()
   }
 
   /** Waits until the read model has a task. */
   async known(taskId: string): Promise<void> {
-    for (; ; await sleep(20)) if ((await fetch(`${this.#url}/api/v1/tasks/${taskId}`, { headers: this.#headers })).ok) return
+    for (; ; await sleep(20))
+      if ((await fetch(`${this.#url}/api/v1/tasks/${taskId}`, { headers: this.#headers })).ok) return
   }
 
   /** Reads a stream of events. @param hear gets the type of each */
   read(path: string, hear: (type: string) => void): { close(): void } {
-    const asked: ClientRequest = httpGet(`${this.#url}${path}`, { headers: { ...this.#headers, accept: 'text/event-stream' } }, (answer) => {
-      let rest = ''
-      answer.setEncoding('utf8').on('data', (text: string) => {
-        const lines = (rest + text).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) if (line.startsWith('event: ')) hear(line.slice(7))
-      })
-      answer.on('error', () => {})
-    })
+    const asked: ClientRequest = httpGet(
+      `${this.#url}${path}`,
+      { headers: { ...this.#headers, accept: 'text/event-stream' } },
+      (answer) => {
+        let rest = ''
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          const lines = (rest + text).split('\n')
+          rest = lines.pop() ?? ''
+          for (const line of lines) if (line.startsWith('event: ')) hear(line.slice(7))
+        })
+        answer.on('error', () => {})
+      },
+    )
     asked.on('error', () => {})
     return { close: () => void asked.destroy() }
   }
@@ -78,12 +89,20 @@ export class Caller {
   firstPiece(path: string, body: object): Promise<number> {
     return new Promise((resolve, reject) => {
       let heardAt = 0
-      const asked = httpRequest(`${this.#url}${path}`, { method: 'POST', headers: this.#headers }, (answer) => {
-        answer.setEncoding('utf8').on('data', (text: string) => {
-          if (heardAt === 0 && text.includes('"content":"First ')) heardAt = performance.now()
-        })
-        answer.on('end', () => (heardAt === 0 ? reject(new Error(`${path} answered ${answer.statusCode} without a piece`)) : resolve(heardAt)))
-      })
+      const asked = httpRequest(
+        `${this.#url}${path}`,
+        { method: 'POST', headers: this.#headers },
+        (answer) => {
+          answer.setEncoding('utf8').on('data', (text: string) => {
+            if (heardAt === 0 && text.includes('"content":"First ')) heardAt = performance.now()
+          })
+          answer.on('end', () =>
+            heardAt === 0
+              ? reject(new Error(`${path} answered ${answer.statusCode} without a piece`))
+              : resolve(heardAt),
+          )
+        },
+      )
       asked.on('error', reject)
       asked.end(JSON.stringify(body))
     })

@@ -1,6 +1,7 @@
-// bench idle: what waiting costs. Tasks that wait for their session's earlier task, and tasks that wait for a person, on one daemon:
-// what each adds to its heap after a full collection; and the processor time of a system that has nothing to do.
-// The heap is read in the daemon itself, over the inspector's signal: no code of the daemon knows of the bench.
+// bench idle: what waiting costs. Tasks that wait for their session's earlier task, and tasks that wait for a
+// person, on one daemon: what each adds to its heap after a full collection; and the processor time of a
+// system that has nothing to do. The heap is read in the daemon itself, over the inspector's signal: no code
+// of the daemon knows of the bench.
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +14,10 @@ const tasks = Number(process.env['BENCH_TASKS'] ?? 10_000)
 const idleMs = Number(process.env['BENCH_IDLE_MS'] ?? 20_000)
 const goalBytes = 3_072
 const clients = 32
-/** Before the first reading: the daemon has then done everything once, and holds as many heads of sessions as it ever does. */
+/**
+ * Before the first reading: the daemon has then done everything once, and holds as many heads of sessions as
+ * it ever does.
+ */
 const warmTasks = 500
 /** Their first tasks are under way, and all others wait. */
 const sessions = 64
@@ -30,13 +34,17 @@ export async function run({ json, args }: { json: boolean; args: readonly string
     figures[each] = each === 'idle' ? await idle() : await waiting(each, say)
     say(`${each}: ${JSON.stringify(figures[each])}`)
   }
-  if (json) process.stdout.write(`${JSON.stringify({ bench: 'idle', figures, ratios: {}, sync: 'always' })}\n`)
+  if (json)
+    process.stdout.write(`${JSON.stringify({ bench: 'idle', figures, ratios: {}, sync: 'always' })}\n`)
   else process.stdout.write(table(figures))
 }
 
 const config = { daemon: { tasks_max: 128 }, permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } }
 
-async function waiting(kind: 'predecessor' | 'approval', say: (line: string) => void): Promise<Record<string, number>> {
+async function waiting(
+  kind: 'predecessor' | 'approval',
+  say: (line: string) => void,
+): Promise<Record<string, number>> {
   // A model that takes an hour keeps the first task of each session under way.
   const provider = await startTeamProvider(kind === 'predecessor' ? 3_600_000 : 0)
   const port = await freePort()
@@ -48,7 +56,11 @@ async function waiting(kind: 'predecessor' | 'approval', say: (line: string) => 
       const submit = async (): Promise<void> => {
         while (submitted < count) {
           const session = `session-${submitted++ % sessions}`
-          await beaver.client.submit(kind === 'predecessor' ? { task: 'Wait.', session_id: session } : { task: toolTask('echo', { text: 'a' }) })
+          await beaver.client.submit(
+            kind === 'predecessor'
+              ? { task: 'Wait.', session_id: session }
+              : { task: toolTask('echo', { text: 'a' }) },
+          )
           if (submitted % 1_000 === 0) say(`${kind}: ${submitted} of ${tasks}`)
         }
       }
@@ -61,7 +73,13 @@ async function waiting(kind: 'predecessor' | 'approval', say: (line: string) => 
     await submitUpTo(warmTasks + tasks)
     const seconds = (performance.now() - since) / 1_000
     const after = await heap()
-    return { tasks, heap_before_bytes: before, heap_after_bytes: after, bytes_per_task: Math.round((after - before) / tasks), seconds: Math.round(seconds) }
+    return {
+      tasks,
+      heap_before_bytes: before,
+      heap_after_bytes: after,
+      bytes_per_task: Math.round((after - before) / tasks),
+      seconds: Math.round(seconds),
+    }
   } finally {
     await beaver.stop()
     provider.stop()
@@ -88,7 +106,10 @@ async function idle(): Promise<Record<string, number>> {
     const before = [cpuMsOf(server), cpuMsOf(daemon)] as const
     await sleep(idleMs)
     const perMinute = (from: number, to: number): number => Math.round(((to - from) * 60_000) / idleMs)
-    return { nats_server_ms_per_minute: perMinute(before[0], cpuMsOf(server)), daemon_ms_per_minute: perMinute(before[1], cpuMsOf(daemon)) }
+    return {
+      nats_server_ms_per_minute: perMinute(before[0], cpuMsOf(server)),
+      daemon_ms_per_minute: perMinute(before[1], cpuMsOf(daemon)),
+    }
   } finally {
     await beaver.stop()
     provider.stop()
@@ -109,7 +130,9 @@ function table(figures: Partial<Record<Case, Readonly<Record<string, number>>>>)
   const wait = (kind: 'predecessor' | 'approval', title: string): string[] => {
     const of = figures[kind]
     if (of === undefined) return []
-    return [`${`${of['tasks']} tasks that wait for ${title}`.padEnd(48)}${String(of['bytes_per_task']).padStart(8)} bytes each   (goal ≤ ${goalBytes})`]
+    return [
+      `${`${of['tasks']} tasks that wait for ${title}`.padEnd(48)}${String(of['bytes_per_task']).padStart(8)} bytes each   (goal ≤ ${goalBytes})`,
+    ]
   }
   const idleOf = figures.idle
   return [

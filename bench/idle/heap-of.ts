@@ -1,5 +1,5 @@
-// The heap that a Node.js process uses after a full collection. SIGUSR1 opens its inspector on loopback; two requests later it is
-// known. The process must have been started with `--inspect-port` of its own.
+// The heap that a Node.js process uses after a full collection. SIGUSR1 opens its inspector on loopback; two
+// requests later it is known. The process must have been started with `--inspect-port` of its own.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const portsTried = 50
@@ -10,7 +10,9 @@ export async function heapOf(pid: number, port: number): Promise<number> {
   const socket = new WebSocket(url)
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve, { once: true })
-    socket.addEventListener('error', () => reject(new Error(`The inspector of ${pid} cannot be reached.`)), { once: true })
+    socket.addEventListener('error', () => reject(new Error(`The inspector of ${pid} cannot be reached.`)), {
+      once: true,
+    })
   })
   let last = 0
   const ask = (method: string): Promise<Record<string, number>> => {

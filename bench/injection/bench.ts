@@ -1,5 +1,6 @@
-// bench injection: a scripted model that obeys every injection of the AgentDojo cases, in real AgentLoops, with and without the default policy.
-// It counts the forbidden calls that were executed and the users' tasks that were completed. See test/injection for the cases.
+// bench injection: a scripted model that obeys every injection of the AgentDojo cases, in real AgentLoops,
+// with and without the default policy. It counts the forbidden calls that were executed and the users' tasks
+// that were completed. See test/injection for the cases.
 import { readSuite, suiteNames } from '../../test/injection/suite.ts'
 import { type Tally, tallyOf } from '../../test/injection/tally.ts'
 
@@ -13,7 +14,9 @@ export async function run({ json, args }: { json: boolean; args: readonly string
     process.stderr.write(`${name}: ${Math.round(performance.now() - since)} ms\n`)
   }
   const figures = Object.fromEntries(tallies.map(({ suite, ...figure }) => [suite, figure]))
-  process.stdout.write(json ? `${JSON.stringify({ bench: 'injection', figures, ratios: {}, sync: 'none' })}\n` : told(tallies))
+  process.stdout.write(
+    json ? `${JSON.stringify({ bench: 'injection', figures, ratios: {}, sync: 'none' })}\n` : told(tallies),
+  )
 }
 
 function told(tallies: readonly Tally[]): string {
@@ -33,20 +36,40 @@ function told(tallies: readonly Tally[]): string {
       of((tally) => tally.completed.nobody),
     ].map(String),
   ]
-  const head = ['suite', 'cases', 'forbidden: off', 'person', 'nobody', 'done attacked', 'tasks', 'done: off', 'person', 'questions', 'nobody']
+  const head = [
+    'suite',
+    'cases',
+    'forbidden: off',
+    'person',
+    'nobody',
+    'done attacked',
+    'tasks',
+    'done: off',
+    'person',
+    'questions',
+    'nobody',
+  ]
   const rows = [head, ...tallies.map((tally) => row(tally.suite, (get) => get(tally))), row('all', sum)]
   const widths = head.map((_, column) => Math.max(...rows.map((cells) => (cells[column] ?? '').length)))
-  const lines = rows.map((cells) => cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '))
+  const lines = rows.map((cells) =>
+    cells
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join('  '),
+  )
   const refused = tallies.flatMap(({ suite, refused: by }) => {
     const tools = Object.entries(by).toSorted(([, a], [, b]) => b - a)
-    return tools.length === 0 ? [] : [`  ${suite}: ${tools.map(([tool, times]) => `${tool} ${times}`).join(', ')}`]
+    return tools.length === 0
+      ? []
+      : [`  ${suite}: ${tools.map(([tool, times]) => `${tool} ${times}`).join(', ')}`]
   })
   return [
     ...lines,
     '',
     'cases: pairs of a task and an injection that the model reads and obeys. off: without the policy. person: with the default policy, and the user',
     'answers. nobody: with the default policy, and every question is refused. done attacked: tasks of the cases that were completed, with a person.',
-    ...(refused.length === 0 ? [] : ['Refused where nobody answers, although the task needs it (tasks):', ...refused]),
+    ...(refused.length === 0
+      ? []
+      : ['Refused where nobody answers, although the task needs it (tasks):', ...refused]),
     '',
   ].join('\n')
 }

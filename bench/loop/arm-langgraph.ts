@@ -1,4 +1,5 @@
-// (c) LangGraph.js createReactAgent with its in-memory checkpointer. Its packages are installed on first use (peers.ts).
+// (c) LangGraph.js createReactAgent with its in-memory checkpointer. Its packages are installed on first use
+// (peers.ts).
 import { serveArm } from './arm.ts'
 import { langGraphPeers } from './peers.ts'
 
@@ -13,8 +14,18 @@ await serveArm(async (baseURL) => {
     description: 'Gives back its text.',
     schema: z.object({ text: z.string() }),
   })
-  const llm = new ChatOpenAI({ model: 'bench-model', apiKey: 'bench', maxRetries: 0, configuration: { baseURL } })
-  const agent = createReactAgent({ llm, tools: [echo], prompt: 'You are a helpful agent.', checkpointer: new MemorySaver() })
+  const llm = new ChatOpenAI({
+    model: 'bench-model',
+    apiKey: 'bench',
+    maxRetries: 0,
+    configuration: { baseURL },
+  })
+  const agent = createReactAgent({
+    llm,
+    tools: [echo],
+    prompt: 'You are a helpful agent.',
+    checkpointer: new MemorySaver(),
+  })
   let last = 0
   return {
     loop: async () => {
@@ -22,7 +33,8 @@ await serveArm(async (baseURL) => {
         { messages: [{ role: 'user', content: 'Say hello with the tool.' }] },
         { configurable: { thread_id: `t${++last}` } },
       )
-      if (messages.at(-1)?.content !== 'The tool said hello.') throw new Error('the agent gave another answer')
+      if (messages.at(-1)?.content !== 'The tool said hello.')
+        throw new Error('the agent gave another answer')
     },
   }
 })

@@ -34,7 +34,10 @@ export async function serveArm(prepare: (providerUrl: string) => Promise<Contend
   process.send?.('ready')
 }
 
-async function runRound({ loop, pids = [] }: Contender, { concurrency, warmMs, countedMs }: Round): Promise<RoundResult> {
+async function runRound(
+  { loop, pids = [] }: Contender,
+  { concurrency, warmMs, countedMs }: Round,
+): Promise<RoundResult> {
   const begun = performance.now()
   let counted = 0
   let countFrom = 0
@@ -63,7 +66,10 @@ async function runRound({ loop, pids = [] }: Contender, { concurrency, warmMs, c
   }
 }
 
-/** The CPU time in ms that this process and `pids` have used, all threads together. The kernel counts it in hundredths of a second. */
+/**
+ * The CPU time in ms that this process and `pids` have used, all threads together. The kernel counts it in
+ * hundredths of a second.
+ */
 function cpuMs(pids: readonly number[]): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000 + pids.reduce((sum, pid) => sum + ticksOf(pid) * 10, 0)
@@ -71,7 +77,8 @@ function cpuMs(pids: readonly number[]): number {
 
 function ticksOf(pid: number): number {
   try {
-    // The name of the process comes first in parentheses and may hold spaces. The fields 14 and 15 are the times in user mode and in the kernel.
+    // The name of the process comes first in parentheses and may hold spaces. The fields 14 and 15 are the
+    // times in user mode and in the kernel.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
@@ -81,7 +88,9 @@ function ticksOf(pid: number): number {
   }
 }
 
-/** From the kernel's books, where it keeps them (Linux); elsewhere 0: the figure is then this process's alone. */
+/**
+ * From the kernel's books, where it keeps them (Linux); elsewhere 0: the figure is then this process's alone.
+ */
 function peakMbOf(pid: number): number {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024

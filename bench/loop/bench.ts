@@ -1,4 +1,5 @@
-// bench loop: two chat calls and one tool, `concurrency` at a time, through three contenders in turn, against one provider.
+// bench loop: two chat calls and one tool, `concurrency` at a time, through three contenders in turn, against
+// one provider.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
@@ -28,13 +29,28 @@ const besideArm = (folder: string): Arm => ({
 })
 
 /** V8 compiles a daemon for some twenty seconds. */
-const round: Round = { concurrency: 64, warmMs: 20_000, countedMs: Number(process.env['BENCH_COUNTED_MS'] ?? 6_000) }
+const round: Round = {
+  concurrency: 64,
+  warmMs: 20_000,
+  countedMs: Number(process.env['BENCH_COUNTED_MS'] ?? 6_000),
+}
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3)
 const sync = 'always'
 
-export async function run({ json, args, beside }: { json: boolean; args: readonly string[]; beside: string | undefined }): Promise<void> {
+export async function run({
+  json,
+  args,
+  beside,
+}: {
+  json: boolean
+  args: readonly string[]
+  beside: string | undefined
+}): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`)
-  const chosen = [...(args.length === 0 ? arms : arms.filter((arm) => args.includes(arm.key))), ...(beside === undefined ? [] : [besideArm(beside)])]
+  const chosen = [
+    ...(args.length === 0 ? arms : arms.filter((arm) => args.includes(arm.key))),
+    ...(beside === undefined ? [] : [besideArm(beside)]),
+  ]
   if (chosen.some((arm) => arm.key === 'langgraph')) langGraphPeers.install(say)
   const provider = start(here('./fake-provider.ts'), {})
   const [{ url }] = (await once(provider, 'message')) as [{ url: string }]
@@ -52,7 +68,9 @@ export async function run({ json, args, beside }: { json: boolean; args: readonl
           once(process_, 'exit').then(() => Promise.reject(new Error(`${arm.title} ended`))),
         ])) as [RoundResult]
         results.get(arm.key)?.push(result)
-        say(`round ${i + 1}/${rounds}  ${arm.title.padEnd(44)} ${result.loopsPerSecond.toFixed(0).padStart(6)} loops/s`)
+        say(
+          `round ${i + 1}/${rounds}  ${arm.title.padEnd(44)} ${result.loopsPerSecond.toFixed(0).padStart(6)} loops/s`,
+        )
         const gone = once(process_, 'exit')
         process_.disconnect()
         await gone
@@ -101,10 +119,21 @@ const rounded = (ratio: number): number => Math.round(ratio * 100) / 100
 function table(
   chosen: readonly { key: string; title: string }[],
   figures: Readonly<Record<string, Figures>>,
-  ratios: Readonly<Record<'beaver_vs_openai_client' | 'beaver_vs_langgraph' | 'beaver_vs_beside' | 'beaver_vs_beside_cpu', number>>,
+  ratios: Readonly<
+    Record<
+      'beaver_vs_openai_client' | 'beaver_vs_langgraph' | 'beaver_vs_beside' | 'beaver_vs_beside_cpu',
+      number
+    >
+  >,
 ): string {
   const lines = chosen.map(({ key, title }) => {
-    const { loops_per_second: median, loops_per_second_min: min, loops_per_second_max: max, cpu_ms_per_loop, peak_mb } = figures[key] as Figures
+    const {
+      loops_per_second: median,
+      loops_per_second_min: min,
+      loops_per_second_max: max,
+      cpu_ms_per_loop,
+      peak_mb,
+    } = figures[key] as Figures
     return `${title.padEnd(44)} ${String(median).padStart(8)} ${`${min}–${max}`.padStart(12)} ${cpu_ms_per_loop.toFixed(2).padStart(12)} ${String(peak_mb).padStart(8)}`
   })
   return [
@@ -122,12 +151,20 @@ function table(
   ].join('\n')
 }
 
-const ratioLine = (title: string, ratio: number, goal: string): string[] => (Number.isNaN(ratio) ? [] : [`${title} ${ratio.toFixed(2)}   (goal ${goal})`])
+const ratioLine = (title: string, ratio: number, goal: string): string[] =>
+  Number.isNaN(ratio) ? [] : [`${title} ${ratio.toFixed(2)}   (goal ${goal})`]
 
-/** The median of the ratios of each round: both run one after the other, so a machine that slows down slows both. */
-function besideRatio(results: ReadonlyMap<string, readonly RoundResult[]>, figure: (result: RoundResult) => number): number {
+/**
+ * The median of the ratios of each round: both run one after the other, so a machine that slows down slows
+ * both.
+ */
+function besideRatio(
+  results: ReadonlyMap<string, readonly RoundResult[]>,
+  figure: (result: RoundResult) => number,
+): number {
   const [mine = [], other = []] = [results.get('beaver'), results.get('beside')]
   return median(mine.flatMap((each, i) => (other[i] === undefined ? [] : [figure(each) / figure(other[i])])))
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

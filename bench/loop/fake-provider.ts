@@ -1,12 +1,28 @@
-// A provider without latency, as a process of its own: first a tool call, after a tool result the final answer.
+// A provider without latency, as a process of its own: first a tool call, after a tool result the final
+// answer.
 import { createServer } from 'node:http'
 
 const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
-/** The answer's text after its id. Every answer has an id of its own: LangGraph.js takes two messages of one id for one. */
+/**
+ * The answer's text after its id. Every answer has an id of its own: LangGraph.js takes two messages of one
+ * id for one.
+ */
 const completion = (message: unknown, finish_reason: string): string =>
-  JSON.stringify({ object: 'chat.completion', created: 1_700_000_000, model: 'bench-model', choices: [{ index: 0, message, finish_reason }], usage }).slice(1)
+  JSON.stringify({
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'bench-model',
+    choices: [{ index: 0, message, finish_reason }],
+    usage,
+  }).slice(1)
 const toolCall = completion(
-  { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'echo', arguments: '{"text":"hello"}' } }] },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [
+      { id: 'call_1', type: 'function', function: { name: 'echo', arguments: '{"text":"hello"}' } },
+    ],
+  },
   'tool_calls',
 )
 const final = completion({ role: 'assistant', content: 'The tool said hello.' }, 'stop')

@@ -1,5 +1,6 @@
-// bench projection: a projector of its own process over a journal of a million events. How fast does it catch up, with every
-// record verified; how long do queries take at that size; how far is it behind at 1,000 events a second?
+// bench projection: a projector of its own process over a journal of a million events. How fast does it catch
+// up, with every record verified; how long do queries take at that size; how far is it behind at 1,000 events
+// a second?
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -29,7 +30,9 @@ export async function run({ json, args }: { json: boolean; args: readonly string
   const kinds = (args.length === 0 ? ['loop'] : args) as readonly TaskKind[]
   const dataDir = mkdtempSync(join(tmpdir(), 'beaver-bench-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true, force: true }))
-  const { natsServer } = JSON.parse(readFileSync(new URL('../../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
+  const { natsServer } = JSON.parse(
+    readFileSync(new URL('../../.beaver/tools/paths.json', import.meta.url), 'utf8'),
+  ) as { natsServer: string }
   const server = await startEmbeddedServer({ binary: natsServer, dataDir, sync: 'default' })
   const nc = await connectNats({ url: server.url, name: 'bench' })
   const subjects = subjectsOf(namespace)
@@ -96,8 +99,15 @@ function startProjector(url: string, home: string): ChildProcess {
   })
 }
 
-const ask = async ({ nc, subjects }: Bench, query: string, input: Record<string, unknown> = {}): Promise<Record<string, unknown>> =>
-  (await call(nc, subjects.query(query), input, { timeoutMs: 30_000, whom: 'projector' })) as Record<string, unknown>
+const ask = async (
+  { nc, subjects }: Bench,
+  query: string,
+  input: Record<string, unknown> = {},
+): Promise<Record<string, unknown>> =>
+  (await call(nc, subjects.query(query), input, { timeoutMs: 30_000, whom: 'projector' })) as Record<
+    string,
+    unknown
+  >
 
 interface CaughtUp {
   readonly eventsPerSecond: number
@@ -116,13 +126,18 @@ async function catchUp(bench: Bench, projector: ChildProcess, expected: number):
   }
   const seconds = (performance.now() - begun) / 1000
   if (status['events'] !== expected || status['findings'] !== 0)
-    throw new Error(`the projector applied ${JSON.stringify(status)}, not ${expected} events without findings`)
+    throw new Error(
+      `the projector applied ${JSON.stringify(status)}, not ${expected} events without findings`,
+    )
   bench.say(`caught up: ${Math.round((expected - from) / seconds)} events/s`)
   while (Number(status['texts_behind']) > 0) {
     await new Promise((resolve) => setTimeout(resolve, 100))
     status = await ask(bench, 'status')
   }
-  return { eventsPerSecond: (expected - from) / seconds, indexedS: (performance.now() - begun) / 1000 - seconds }
+  return {
+    eventsPerSecond: (expected - from) / seconds,
+    indexedS: (performance.now() - begun) / 1000 - seconds,
+  }
 }
 
 type QueryTimes = Readonly<Record<string, { readonly p50: number; readonly p99: number }>>
@@ -140,7 +155,10 @@ async function timeQueries(bench: Bench, lastTask: string): Promise<QueryTimes> 
     timeline: (i) => ({ task_id: anyTask(i) }),
     events: (i) => ({ task_id: anyTask(i) }),
     search: (i) => ({ query: ['revenue match', 'stream of the', 'quorum', 'no such words'][i % 4] }),
-    session_search: (i) => ({ query: ['revenue match', 'stream', 'quorum budget', 'no such words'][i % 4], tenant: 'local' }),
+    session_search: (i) => ({
+      query: ['revenue match', 'stream', 'quorum budget', 'no such words'][i % 4],
+      tenant: 'local',
+    }),
     audit: (i) => ({ task_id: anyTask(i) }),
     status: () => ({}),
     open_tasks: () => ({ tenant: 'local', idle_ms_min: 30_000 }),
@@ -154,13 +172,18 @@ async function timeQueries(bench: Bench, lastTask: string): Promise<QueryTimes> 
       if (i >= 20) ms.push(performance.now() - begun)
     }
     times[name] = { p50: percentile(ms, 50), p99: percentile(ms, 99) }
-    bench.say(`query ${name.padEnd(16)} p50 ${times[name].p50.toFixed(1)} ms  p99 ${times[name].p99.toFixed(1)} ms`)
+    bench.say(
+      `query ${name.padEnd(16)} p50 ${times[name].p50.toFixed(1)} ms  p99 ${times[name].p99.toFixed(1)} ms`,
+    )
   }
   return times
 }
 
 /** Milliseconds from the acknowledgement of a message to the first answer that knows it. */
-async function lagAt(bench: Bench, source: Generator<MadeMessage>): Promise<{ p50: number; p99: number; max: number; eventsPerSecond: number }> {
+async function lagAt(
+  bench: Bench,
+  source: Generator<MadeMessage>,
+): Promise<{ p50: number; p99: number; max: number; eventsPerSecond: number }> {
   const stored: { sequence: number; at: number }[] = []
   const lags: number[] = []
   const accepted = new Set<string>()
@@ -172,7 +195,9 @@ async function lagAt(bench: Bench, source: Generator<MadeMessage>): Promise<{ p5
       while (written < ((performance.now() - begun) / 1000) * pacedPerSecond) {
         const message = source.next().value as MadeMessage
         written += message.events
-        const answer = await bench.nc.request(subjectOf(bench.subjects, accepted, message), message.payload, { timeout: 10_000 })
+        const answer = await bench.nc.request(subjectOf(bench.subjects, accepted, message), message.payload, {
+          timeout: 10_000,
+        })
         stored.push({ sequence: (answer.json() as { seq: number }).seq, at: performance.now() })
       }
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -183,7 +208,8 @@ async function lagAt(bench: Bench, source: Generator<MadeMessage>): Promise<{ p5
     while (writing || stored.length > 0) {
       const { applied_sequence: applied } = await ask(bench, 'open_tasks', { tenant: 'nobody', limit: 1 })
       const now = performance.now()
-      while (stored[0] !== undefined && stored[0].sequence <= Number(applied)) lags.push(Math.max(0, now - (stored.shift()?.at ?? now)))
+      while (stored[0] !== undefined && stored[0].sequence <= Number(applied))
+        lags.push(Math.max(0, now - (stored.shift()?.at ?? now)))
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
@@ -213,7 +239,12 @@ function report({ json, kinds, filled, caughtUp, queries, lag }: Results): void 
     catch_up_events_per_second: Math.round(caughtUp.eventsPerSecond),
     text_index_s: rounded(caughtUp.indexedS),
     query_p99_ms: rounded(slowest),
-    queries: Object.fromEntries(Object.entries(queries).map(([name, { p50, p99 }]) => [name, { p50_ms: rounded(p50), p99_ms: rounded(p99) }])),
+    queries: Object.fromEntries(
+      Object.entries(queries).map(([name, { p50, p99 }]) => [
+        name,
+        { p50_ms: rounded(p50), p99_ms: rounded(p99) },
+      ]),
+    ),
     lag_p50_ms: rounded(lag.p50),
     lag_p99_ms: rounded(lag.p99),
     lag_max_ms: rounded(lag.max),
@@ -224,7 +255,8 @@ function report({ json, kinds, filled, caughtUp, queries, lag }: Results): void 
     return
   }
   const lines = Object.entries(figures.queries).map(
-    ([name, { p50_ms, p99_ms }]) => `  ${name.padEnd(26)} ${p50_ms.toFixed(1).padStart(7)} ${p99_ms.toFixed(1).padStart(7)}`,
+    ([name, { p50_ms, p99_ms }]) =>
+      `  ${name.padEnd(26)} ${p50_ms.toFixed(1).padStart(7)} ${p99_ms.toFixed(1).padStart(7)}`,
   )
   process.stdout.write(
     [

@@ -1,7 +1,9 @@
-// A journal as daemons write it: what is in it, how large it is, and what goes into one message. No server is needed to make it.
-// G1. The same seed makes the same journal. G2. Every record is sealed by core, so that the audit finds nothing.
-// Two kinds of tasks. `loop`: one agent, two answers and one tool call, short texts, as in `bench loop`. `report`: a root and
-// four workers with the sizes of the example `folder-report` (65 events of 1.1 KB on average in 19 messages).
+// A journal as daemons write it: what is in it, how large it is, and what goes into one message. No server is
+// needed to make it.
+// G1. The same seed makes the same journal. G2. Every record is sealed by core, so that the audit finds
+// nothing. Two kinds of tasks. `loop`: one agent, two answers and one tool call, short texts, as in `bench
+// loop`. `report`: a root and four workers with the sizes of the example `folder-report` (65 events of 1.1 KB
+// on average in 19 messages).
 import {
   type AgentNode,
   type DataOf,
@@ -35,21 +37,37 @@ const words =
 const start = Date.parse('2026-01-01T00:00:00.000Z')
 
 /** The messages of one task after the other, without end. */
-export function* journalMessages({ kinds, seed = 1 }: { kinds: readonly TaskKind[]; seed?: number }): Generator<MadeMessage> {
+export function* journalMessages({
+  kinds,
+  seed = 1,
+}: {
+  kinds: readonly TaskKind[]
+  seed?: number
+}): Generator<MadeMessage> {
   const random = randomFrom(seed)
   const text = (chars: number): string => {
     let made = ''
-    while (made.length < chars) made += `${words[Math.floor(random() * words.length)] ?? ''} ${random() < 0.1 ? `${Math.floor(random() * 100_000)}. ` : ''}`
+    while (made.length < chars)
+      made += `${words[Math.floor(random() * words.length)] ?? ''} ${random() < 0.1 ? `${Math.floor(random() * 100_000)}. ` : ''}`
     return made.slice(0, chars)
   }
   let clock = start
   for (let n = 0; ; n++) {
     const id = n.toString(32).padStart(10, '0')
-    const log: LogId = { tenant: 'local', session: `session_${id}` as SessionId, task: `task_${id}` as TaskId }
+    const log: LogId = {
+      tenant: 'local',
+      session: `session_${id}` as SessionId,
+      task: `task_${id}` as TaskId,
+    }
     const kind = kinds[n % kinds.length] ?? 'loop'
     let head: LogHead = emptyHead
     for (const events of kind === 'loop' ? loopTask(log, text) : reportTask(log, text)) {
-      const seal = sealer({ epoch: head.taskseq === 0 ? 0 : 1, source: '/beaver/daemons/d1', subject: log.task, time: new Date((clock += 7)).toISOString() })
+      const seal = sealer({
+        epoch: head.taskseq === 0 ? 0 : 1,
+        source: '/beaver/daemons/d1',
+        subject: log.task,
+        time: new Date((clock += 7)).toISOString(),
+      })
       const records = events.map((each) => {
         const made = seal(head, draft(each))
         head = made.head
@@ -74,7 +92,10 @@ function loopTask(log: LogId, text: Text): DomainEvent[][] {
       event('task_claimed', { daemon: 'd1' }),
       ...begun(run, { prompt: text(300), message: text(40), parent: null, team: null, node: null }),
     ],
-    [answer(run, null, [call]), event('tool_call_started', { call_id: 'call_1', tool_name: 'echo', idempotent: true }, run)],
+    [
+      answer(run, null, [call]),
+      event('tool_call_started', { call_id: 'call_1', tool_name: 'echo', idempotent: true }, run),
+    ],
     [toolResult(run, call, text(60))],
     [answer(run, done), runCompleted(run), event('task_completed', { ...ended, final_output: done })],
   ]
@@ -96,7 +117,11 @@ function reportTask(log: LogId, text: Text): DomainEvent[][] {
       submitted(log, text(60)),
       event('task_claimed', { daemon: 'd1' }),
       runStarted(root, { parent: null, team: null, node: null }),
-      event('skill_activation_snapshotted', { skills: [{ name: 'folder-report', sha256: '0'.repeat(64), content: text(6_500) }] }, root),
+      event(
+        'skill_activation_snapshotted',
+        { skills: [{ name: 'folder-report', sha256: '0'.repeat(64), content: text(6_500) }] },
+        root,
+      ),
       event('system_prompt_snapshotted', { content: text(1_800) }, root),
       event('user_message_added', { content: text(1_500) }, root),
     ],
@@ -105,7 +130,19 @@ function reportTask(log: LogId, text: Text): DomainEvent[][] {
       answer(root, null, [workflow]),
       event('tool_call_started', { call_id: workflow.id, tool_name: workflow.name, idempotent: true }, root),
     ],
-    [event('task_team_run_started', { team_run_id: team, run_id: root as RunId, call_id: workflow.id, graph: graphOf(nodes), concurrent_nodes_max: 4 }, root)],
+    [
+      event(
+        'task_team_run_started',
+        {
+          team_run_id: team,
+          run_id: root as RunId,
+          call_id: workflow.id,
+          graph: graphOf(nodes),
+          concurrent_nodes_max: 4,
+        },
+        root,
+      ),
+    ],
   ]
   let closing: DomainEvent[] = []
   for (const name of names) {
@@ -117,24 +154,56 @@ function reportTask(log: LogId, text: Text): DomainEvent[][] {
       event('node_started', { ...of(name), input: null }),
       ...begun(run, { prompt: text(1_800), message: text(1_500), parent: root, team, node: name }),
     ])
-    messages.push([answer(run, null, [call]), event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: true }, run)])
+    messages.push([
+      answer(run, null, [call]),
+      event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: true }, run),
+    ])
     messages.push([toolResult(run, call, text(name === 'metric_extractor' ? 11_000 : 2_500))])
     const checks: DataOf<'node_evidence_evaluated'>['checks'] = [
-      { requirement: { kind: 'tool_succeeded', tool: 'read_file' }, status: 'passed', detail: evidence, rests_on: [] },
-      { field: 'validation_rules', requirement: evidence, status: 'not_checked', detail: 'Shown to the agent.', rests_on: [] },
+      {
+        requirement: { kind: 'tool_succeeded', tool: 'read_file' },
+        status: 'passed',
+        detail: evidence,
+        rests_on: [],
+      },
+      {
+        field: 'validation_rules',
+        requirement: evidence,
+        status: 'not_checked',
+        detail: 'Shown to the agent.',
+        rests_on: [],
+      },
     ]
-    closing = [answer(run, said), runCompleted(run), event('node_evidence_evaluated', { ...of(name), passed: true, checks }), event('node_completed', of(name))]
+    closing = [
+      answer(run, said),
+      runCompleted(run),
+      event('node_evidence_evaluated', { ...of(name), passed: true, checks }),
+      event('node_completed', of(name)),
+    ]
   }
   const final = text(2_800)
-  messages.push([...closing, event('task_team_run_completed', { team_run_id: team, outcome: 'complete' }, root)])
+  messages.push([
+    ...closing,
+    event('task_team_run_completed', { team_run_id: team, outcome: 'complete' }, root),
+  ])
   messages.push([toolResult(root, workflow, text(3_400))])
-  messages.push([answer(root, final), runCompleted(root), event('task_completed', { ...ended, final_output: final })])
+  messages.push([
+    answer(root, final),
+    runCompleted(root),
+    event('task_completed', { ...ended, final_output: final }),
+  ])
   return messages
 }
 
 function submitted(log: LogId, text: string): DomainEvent {
   const request = { text, workspace: '/work', skill: null, source: 'bench' }
-  return event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request })
+  return event('task_submitted', {
+    task_id: log.task,
+    session_id: log.session,
+    tenant: log.tenant,
+    previous_task_id: null,
+    request,
+  })
 }
 
 interface RunPlace {
@@ -162,31 +231,70 @@ function runStarted(run: string, { parent, team, node }: RunPlace): DomainEvent 
   )
 }
 
-function begun(run: string, { prompt, message, ...place }: RunPlace & { prompt: string; message: string }): DomainEvent[] {
-  return [runStarted(run, place), event('system_prompt_snapshotted', { content: prompt }, run), event('user_message_added', { content: message }, run)]
+function begun(
+  run: string,
+  { prompt, message, ...place }: RunPlace & { prompt: string; message: string },
+): DomainEvent[] {
+  return [
+    runStarted(run, place),
+    event('system_prompt_snapshotted', { content: prompt }, run),
+    event('user_message_added', { content: message }, run),
+  ]
 }
 
-function answer(run: string, content: string | null, calls: { id: string; name: string; arguments: string }[] = []): DomainEvent {
+function answer(
+  run: string,
+  content: string | null,
+  calls: { id: string; name: string; arguments: string }[] = [],
+): DomainEvent {
   const finish = calls.length > 0 ? 'tool_calls' : 'stop'
-  const about = { finish_reason: finish, usage, provider_name: 'openai', model: 'bench-model', response_id: 'chatcmpl-12345678', duration_ms: 740 }
+  const about = {
+    finish_reason: finish,
+    usage,
+    provider_name: 'openai',
+    model: 'bench-model',
+    response_id: 'chatcmpl-12345678',
+    duration_ms: 740,
+  }
   return event('assistant_message_added', { content, tool_calls: calls, ...about }, run)
 }
 
 const toolResult = (run: string, call: { id: string; name: string }, content: string): DomainEvent =>
-  event('tool_result_recorded', { call_id: call.id, tool_name: call.name, success: true, content, error: null, duration_ms: 7 }, run)
+  event(
+    'tool_result_recorded',
+    { call_id: call.id, tool_name: call.name, success: true, content, error: null, duration_ms: 7 },
+    run,
+  )
 
-const runCompleted = (run: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, run)
+const runCompleted = (run: string): DomainEvent =>
+  event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, run)
 
-const ended: TaskResult = { final_output: '', outputs: [], usage, provider: 'openai', model: 'bench-model', simulated: true, failure: null }
+const ended: TaskResult = {
+  final_output: '',
+  outputs: [],
+  usage,
+  provider: 'openai',
+  model: 'bench-model',
+  simulated: true,
+  failure: null,
+}
 
 function routed(log: LogId): DataOf<'execution_mode_selected'> {
   const skills = { primary_template_skill: 'folder-report', ignored_template_skills: [] }
-  const mode = { execution_mode: 'team', routing_source: 'main_agent_first_turn', workflow_tool: 'SequentialWorkflow' } as const
+  const mode = {
+    execution_mode: 'team',
+    routing_source: 'main_agent_first_turn',
+    workflow_tool: 'SequentialWorkflow',
+  } as const
   return { task_id: log.task, attempt_index: 1, content: null, ...mode, ...skills }
 }
 
 function agentNode(id: string, depends_on: string[], instruction: string): AgentNode {
-  const metadata = { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: id } as const
+  const metadata = {
+    sub_agent_kind: 'generic_skill_worker',
+    workflow_tool: 'SequentialWorkflow',
+    workflow_agent_name: id,
+  } as const
   return {
     kind: 'agent',
     node_id: id,
@@ -199,7 +307,13 @@ function agentNode(id: string, depends_on: string[], instruction: string): Agent
 }
 
 function graphOf(nodes: AgentNode[]): DataOf<'task_team_run_started'>['graph'] {
-  return { workflow: 'SequentialWorkflow', task: 'Report on this folder', nodes, outputs: [nodes.at(-1)?.node_id ?? ''], output: nodes.at(-1)?.node_id ?? '' }
+  return {
+    workflow: 'SequentialWorkflow',
+    task: 'Report on this folder',
+    nodes,
+    outputs: [nodes.at(-1)?.node_id ?? ''],
+    output: nodes.at(-1)?.node_id ?? '',
+  }
 }
 
 /** Numbers from 0 to 1 that look random (mulberry32). */

@@ -1,6 +1,7 @@
-// bench recover: how long work stands still when a daemon is killed with 200 tasks in flight.
-// (a) A second daemon is alive. (b) The only daemon is started again by the supervision of `beaver up`, by its spare. (c) The same without a
-// spare. And how long a daemon takes from spawn to ready. The time of a task is from the kill to its next event, as the journal stamps it.
+// bench recover: how long work stands still when a daemon is killed with 200 tasks in flight. (a) A second
+// daemon is alive. (b) The only daemon is started again by the supervision of `beaver up`, by its spare. (c)
+// The same without a spare. And how long a daemon takes from spawn to ready. The time of a task is from the
+// kill to its next event, as the journal stamps it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,7 +57,8 @@ export async function run({ json, args }: { json: boolean; args: readonly string
     provider.stop()
   }
   const figures = Object.fromEntries(chosen.map((each) => [each, figuresOf(times.get(each) ?? [])]))
-  if (json) process.stdout.write(`${JSON.stringify({ bench: 'recover', figures, ratios: {}, sync: 'always' })}\n`)
+  if (json)
+    process.stdout.write(`${JSON.stringify({ bench: 'recover', figures, ratios: {}, sync: 'always' })}\n`)
   else process.stdout.write(table(chosen, figures))
 }
 
@@ -80,10 +82,19 @@ async function takenOver(providerUrl: string): Promise<number[]> {
 async function restarted(providerUrl: string, spare: boolean): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-bench-up-'))
   const home = join(folder, '.beaver')
-  const env = { ...benchEnvironment(providerUrl), BEAVER_HOME: home, BEAVER_TASKS_MAX: String(tasks * 2), NATS_URL: undefined }
+  const env = {
+    ...benchEnvironment(providerUrl),
+    BEAVER_HOME: home,
+    BEAVER_TASKS_MAX: String(tasks * 2),
+    NATS_URL: undefined,
+  }
   writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ daemon: { spare } }))
   const cli = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url))
-  const up = spawn(process.execPath, [cli, 'up'], { cwd: folder, env: env as NodeJS.ProcessEnv, stdio: ['ignore', 'ignore', 'inherit'] })
+  const up = spawn(process.execPath, [cli, 'up'], {
+    cwd: folder,
+    env: env as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   try {
     const system = await systemOf(up, home)
     const client = await connectBeaver({ home })
@@ -120,25 +131,36 @@ async function systemOf(up: ChildProcess, home: string): Promise<SystemFile> {
 }
 
 /** Tasks under way, and the journal followed. */
-async function fill(client: BeaverClient, url: string, login: NatsLogin = {}): Promise<{ afterKill(kill: () => void): Promise<number[]> }> {
+async function fill(
+  client: BeaverClient,
+  url: string,
+  login: NatsLogin = {},
+): Promise<{ afterKill(kill: () => void): Promise<number[]> }> {
   const nc = await connectNats({ url, login, name: 'bench-recover' })
   const stop = new AbortController()
   const open = new Set<string>()
   const next = new Map<string, number>()
   let killedAt = Infinity
   const following = (async () => {
-    for await (const { messages } of followJournal(nc, subjectsOf('default'), { from: 1, signal: stop.signal })) {
+    for await (const { messages } of followJournal(nc, subjectsOf('default'), {
+      from: 1,
+      signal: stop.signal,
+    })) {
       for (const { log, payload } of messages) {
         for (const { type, time } of splitBatch(payload)) {
           const name = type.slice('beaver.'.length, -'.v1'.length)
           if (name === 'node_started') open.add(log.task)
           if (isTerminalTaskEvent(name)) open.delete(log.task)
-          if (Date.parse(time) > killedAt && !next.has(log.task)) next.set(log.task, Date.parse(time) - killedAt)
+          if (Date.parse(time) > killedAt && !next.has(log.task))
+            next.set(log.task, Date.parse(time) - killedAt)
         }
       }
     }
   })()
-  const agents = Array.from({ length: nodes }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
+  const agents = Array.from({ length: nodes }, (_, i) => ({
+    name: `agent ${i}`,
+    instruction: `Do part ${i}.`,
+  }))
   const workflow = { name: 'SequentialWorkflow', arguments: { task: 'A bench.', agents } }
   await Promise.all(Array.from({ length: tasks }, () => client.submit({ workflow })))
   await until('all tasks are under way', () => open.size === tasks)
@@ -164,7 +186,10 @@ async function until(what: string, look: () => boolean): Promise<void> {
   }
 }
 
-/** Beside a system that runs: of starts one after the other, the first of which fills the cache of compiled code and does not count. */
+/**
+ * Beside a system that runs: of starts one after the other, the first of which fills the cache of compiled
+ * code and does not count.
+ */
 async function startUps(providerUrl: string): Promise<number[]> {
   const beaver = await startBeaver(providerUrl)
   const home = mkdtempSync(join(tmpdir(), 'beaver-bench-start-'))
@@ -172,7 +197,12 @@ async function startUps(providerUrl: string): Promise<number[]> {
     const ms: number[] = []
     for (let i = 0; i < 6; i++) {
       const since = performance.now()
-      const daemon = await startDaemon({ ...benchEnvironment(providerUrl), NATS_URL: beaver.url, BEAVER_HOME: home, BEAVER_KEYS: join(beaver.home, 'keys') })
+      const daemon = await startDaemon({
+        ...benchEnvironment(providerUrl),
+        NATS_URL: beaver.url,
+        BEAVER_HOME: home,
+        BEAVER_KEYS: join(beaver.home, 'keys'),
+      })
       if (i > 0) ms.push(Math.round(performance.now() - since))
       const gone = once(daemon, 'exit')
       daemon.kill('SIGKILL')
@@ -194,13 +224,20 @@ interface Figures {
 
 function figuresOf(ms: readonly number[]): Figures {
   const sorted = ms.toSorted((a, b) => a - b)
-  const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
+  const at = (part: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
   return { count: ms.length, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: sorted.at(-1) ?? NaN }
 }
 
-const described = ({ count, p50_ms, p99_ms, max_ms }: Figures): string => [count, p50_ms, p99_ms, max_ms].map((value) => String(value).padStart(10)).join('')
+const described = ({ count, p50_ms, p99_ms, max_ms }: Figures): string =>
+  [count, p50_ms, p99_ms, max_ms].map((value) => String(value).padStart(10)).join('')
 
-const goals: Readonly<Record<Case, string>> = { second_daemon: 'p99 ≤ 1000 ms', restart: 'p99 ≤ 1000 ms', restart_cold: 'none', start: 'p50 ≤ 700 ms' }
+const goals: Readonly<Record<Case, string>> = {
+  second_daemon: 'p99 ≤ 1000 ms',
+  restart: 'p99 ≤ 1000 ms',
+  restart_cold: 'none',
+  start: 'p50 ≤ 700 ms',
+}
 
 function table(chosen: readonly Case[], figures: Readonly<Record<string, Figures>>): string {
   return [
@@ -208,7 +245,9 @@ function table(chosen: readonly Case[], figures: Readonly<Record<string, Figures
     `A daemon killed with ${tasks} tasks in flight: time to the next event of each; ${rounds} rounds; ${cpus().length} × ${cpus()[0]?.model.trim()}; Node.js ${process.version}; JetStream sync: always`,
     '',
     `${''.padEnd(36)}${['count', 'p50 ms', 'p99 ms', 'max ms'].map((cell) => cell.padStart(10)).join('')}`,
-    ...chosen.map((each) => `${titles[each].padEnd(36)}${described(figures[each] as Figures)}   (goal: ${goals[each]})`),
+    ...chosen.map(
+      (each) => `${titles[each].padEnd(36)}${described(figures[each] as Figures)}   (goal: ${goals[each]})`,
+    ),
     '',
   ].join('\n')
 }

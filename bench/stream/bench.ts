@@ -1,5 +1,6 @@
-// bench stream: how long a piece of an answer takes from the model's endpoint to a client on NATS, a few streams at a time and 200 at once. The daemon
-// and the nats-server are processes of their own. The model's endpoint and the clients are this process, so both times are of one clock.
+// bench stream: how long a piece of an answer takes from the model's endpoint to a client on NATS, a few
+// streams at a time and 200 at once. The daemon and the nats-server are processes of their own. The model's
+// endpoint and the clients are this process, so both times are of one clock.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { cpus } from 'node:os'
@@ -33,7 +34,9 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     })
   })
   await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve))
-  const beaver = await startBeaver(`http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`, { daemon: { tasks_max: 2 * atOnce } })
+  const beaver = await startBeaver(`http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`, {
+    daemon: { tasks_max: 2 * atOnce },
+  })
   const stream = async (): Promise<Heard> => {
     const late: number[] = []
     for await (const each of submitAndFollow(beaver.client, { task: 'Say it.' })) {
@@ -51,9 +54,11 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     for (let i = 0; i < few; i += 4) one.push(...(await inTurn(stream, 4)))
     const many = await overlapping(stream, (done) => done < rounds)
     const burst: Heard[] = []
-    for (let i = 0; i < rounds; i++) burst.push(...(await Promise.all(Array.from({ length: atOnce }, stream))))
+    for (let i = 0; i < rounds; i++)
+      burst.push(...(await Promise.all(Array.from({ length: atOnce }, stream))))
     const figures = { ...quantiles('one', one), ...quantiles('at_once', many), ...quantiles('burst', burst) }
-    if (json) process.stdout.write(`${JSON.stringify({ bench: 'stream', figures, ratios: {}, sync: 'always' })}\n`)
+    if (json)
+      process.stdout.write(`${JSON.stringify({ bench: 'stream', figures, ratios: {}, sync: 'always' })}\n`)
     else process.stdout.write(table(figures))
   } finally {
     await beaver.stop()
@@ -71,8 +76,14 @@ async function inTurn(stream: () => Promise<Heard>, count: number): Promise<Hear
   return Promise.all(heard)
 }
 
-/** 200 clients follow one stream after another. They begin one after the other over the length of a stream, so that their streams overlap evenly. */
-async function overlapping(stream: () => Promise<Heard>, goesOn: (done: number) => boolean): Promise<Heard[]> {
+/**
+ * 200 clients follow one stream after another. They begin one after the other over the length of a stream, so
+ * that their streams overlap evenly.
+ */
+async function overlapping(
+  stream: () => Promise<Heard>,
+  goesOn: (done: number) => boolean,
+): Promise<Heard[]> {
   const client = async (index: number): Promise<Heard[]> => {
     await new Promise((resolve) => setTimeout(resolve, (index * pieces * pieceMs) / atOnce))
     const heard: Heard[] = []
@@ -90,7 +101,9 @@ type Figures = Readonly<Record<string, number>>
 function quantiles(name: string, heard: readonly Heard[]): Figures {
   const at = (values: readonly number[], part: number): number => {
     const sorted = values.toSorted((a, b) => a - b)
-    return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN) * 100) / 100
+    return (
+      Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN) * 100) / 100
+    )
   }
   const [first, later] = [heard.map((each) => each.first), heard.flatMap((each) => each.later)]
   return {

@@ -1,7 +1,9 @@
-// bench tokens: what models are sent, in tokens, and which share of it begins like an earlier request, so that a provider's cache has it.
-// B1. All contenders have the same conversations: those of a run of Beaver. They differ in what they send around them.
-// B2. A prefix is counted over all requests of a contender, because a provider's cache is shared by them. Tools come before messages, as they do
-// for providers.
+// bench tokens: what models are sent, in tokens, and which share of it begins like an earlier request, so
+// that a provider's cache has it.
+// B1. All contenders have the same conversations: those of a run of Beaver. They differ in what they send
+// around them.
+// B2. A prefix is counted over all requests of a contender, because a provider's cache is shared by them.
+// Tools come before messages, as they do for providers.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +18,9 @@ import { tokenPeers } from './peers.ts'
 import { type Exchange, recorder, type Turn, type WireRequest } from './recorder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-/** How often each contender has the whole conversation: the later ones show what runs of one profile share. */
+/**
+ * How often each contender has the whole conversation: the later ones show what runs of one profile share.
+ */
 const runs = 2
 
 interface Scenario {
@@ -28,7 +32,10 @@ interface Scenario {
   readonly answer: (simulated: string) => (request: WireRequest) => Turn | string
 }
 
-const call = (name: string, args: object): Turn => ({ content: null, calls: [{ name, arguments: JSON.stringify(args) }] })
+const call = (name: string, args: object): Turn => ({
+  content: null,
+  calls: [{ name, arguments: JSON.stringify(args) }],
+})
 const tenTurns: readonly Turn[] = [
   call('list_files', {}),
   call('read_file', { path: 'README.md' }),
@@ -42,7 +49,18 @@ const tenTurns: readonly Turn[] = [
   call('echo', { text: 'two' }),
   { content: 'Ten tools were called.', calls: [] },
 ]
-const tenTools = ['list_files', 'read_file', 'write_file', 'file_stats', 'recount_files', 'web_fetch', 'echo', 'memory', 'session_search', 'skill_view']
+const tenTools = [
+  'list_files',
+  'read_file',
+  'write_file',
+  'file_stats',
+  'recount_files',
+  'web_fetch',
+  'echo',
+  'memory',
+  'session_search',
+  'skill_view',
+]
 
 const scenarios: readonly Scenario[] = [
   {
@@ -59,7 +77,11 @@ const scenarios: readonly Scenario[] = [
     task: { task: 'Call the tools one after the other.' },
     config: { profiles: ['ten.json'], profile: 'ten' },
     files: { 'ten.json': { name: 'ten', tool_ids_inventory: tenTools.map((name) => `system:${name}`) } },
-    answer: () => (request) => tenTurns[request.messages.filter(({ role }) => role === 'assistant').length] ?? { content: 'Done.', calls: [] },
+    answer: () => (request) =>
+      tenTurns[request.messages.filter(({ role }) => role === 'assistant').length] ?? {
+        content: 'Done.',
+        calls: [],
+      },
   },
 ]
 
@@ -73,7 +95,9 @@ interface Figures {
 export async function run({ json }: { json: boolean }): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`)
   tokenPeers.install(say)
-  const { countTokens } = (await tokenPeers.load('gpt-tokenizer/encoding/o200k_base')) as { countTokens: (text: string) => number }
+  const { countTokens } = (await tokenPeers.load('gpt-tokenizer/encoding/o200k_base')) as {
+    countTokens: (text: string) => number
+  }
   const simulated = await startSimulatedModelProcess()
   const figures: Record<string, Record<string, Figures>> = {}
   try {
@@ -90,13 +114,21 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   } finally {
     await simulated.close()
   }
-  process.stdout.write(json ? `${JSON.stringify({ bench: 'tokens', figures, ratios: {} })}\n` : table(figures))
+  process.stdout.write(
+    json ? `${JSON.stringify({ bench: 'tokens', figures, ratios: {} })}\n` : table(figures),
+  )
 }
 
-async function throughBeaver({ task, config, files, answer }: Scenario, simulated: string): Promise<readonly Exchange[]> {
+async function throughBeaver(
+  { task, config, files, answer }: Scenario,
+  simulated: string,
+): Promise<readonly Exchange[]> {
   const provider = await recorder(answer(simulated))
   const workspace = mkdtempSync(join(tmpdir(), 'beaver-tokens-'))
-  cpSync(join(root, 'examples'), workspace, { recursive: true, filter: (from) => !from.includes('node_modules') })
+  cpSync(join(root, 'examples'), workspace, {
+    recursive: true,
+    filter: (from) => !from.includes('node_modules'),
+  })
   const beaver = await startBeaver(provider.url, { ...config, workspace_roots: [workspace] }, files)
   try {
     for (let i = 0; i < runs; i++) {
@@ -126,7 +158,11 @@ async function throughOther(
 function figuresOf(exchanges: readonly Exchange[], countTokens: (text: string) => number): Figures {
   const texts = exchanges.map(({ request }) => rendered(request))
   const tokens = texts.map((text) => countTokens(text))
-  const shared = texts.map((text, i) => countTokens(text.slice(0, Math.max(0, ...texts.slice(0, i).map((earlier) => sharedLength(text, earlier))))))
+  const shared = texts.map((text, i) =>
+    countTokens(
+      text.slice(0, Math.max(0, ...texts.slice(0, i).map((earlier) => sharedLength(text, earlier)))),
+    ),
+  )
   const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0)
   return {
     requests: exchanges.length,
@@ -136,10 +172,12 @@ function figuresOf(exchanges: readonly Exchange[], countTokens: (text: string) =
   }
 }
 
-const toolsText = (request: WireRequest | undefined): string => JSON.stringify((request?.tools ?? []).map((tool) => tool.function))
+const toolsText = (request: WireRequest | undefined): string =>
+  JSON.stringify((request?.tools ?? []).map((tool) => tool.function))
 
 /** A request in the order in which a provider reads it. */
-const rendered = (request: WireRequest): string => [toolsText(request), ...request.messages.map((message) => JSON.stringify(message))].join('\n')
+const rendered = (request: WireRequest): string =>
+  [toolsText(request), ...request.messages.map((message) => JSON.stringify(message))].join('\n')
 
 function sharedLength(a: string, b: string): number {
   const end = Math.min(a.length, b.length)
@@ -149,7 +187,11 @@ function sharedLength(a: string, b: string): number {
 }
 
 function table(figures: Readonly<Record<string, Readonly<Record<string, Figures>>>>): string {
-  const names: Readonly<Record<string, string>> = { beaver: 'Beaver', langgraph: 'LangGraph.js', ai_sdk: 'AI SDK' }
+  const names: Readonly<Record<string, string>> = {
+    beaver: 'Beaver',
+    langgraph: 'LangGraph.js',
+    ai_sdk: 'AI SDK',
+  }
   const lines = scenarios.flatMap(({ key, title }) => [
     '',
     `${title}, ${runs} runs`,
@@ -159,5 +201,10 @@ function table(figures: Readonly<Record<string, Readonly<Record<string, Figures>
         `${(names[name] ?? name).padEnd(16)} ${String(of.requests).padStart(9)} ${String(of.input_tokens).padStart(13)} ${String(of.tools_tokens_first).padStart(13)} ${`${(of.prefix_share * 100).toFixed(1)} %`.padStart(17)}`,
     ),
   ])
-  return [...lines, '', 'Tokens are those of o200k_base. The other frameworks have the same conversations, without a root agent.', ''].join('\n')
+  return [
+    ...lines,
+    '',
+    'Tokens are those of o200k_base. The other frameworks have the same conversations, without a root agent.',
+    '',
+  ].join('\n')
 }

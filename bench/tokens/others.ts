@@ -1,4 +1,5 @@
-// The same conversations through LangGraph.js (createReactAgent) and through the AI SDK (generateText), with the same tools.
+// The same conversations through LangGraph.js (createReactAgent) and through the AI SDK (generateText), with
+// the same tools.
 import type { Tool } from '@beaver/agent'
 import type { Conversation } from './conversation.ts'
 import { tokenPeers } from './peers.ts'
@@ -9,7 +10,8 @@ const instructions = 'You are a helpful agent. Work only from what your tools re
 export type Talk = (conversation: Conversation) => Promise<void>
 type ToolSpec = Pick<Tool, 'name' | 'description' | 'parameters'>
 
-const toolsOf = (all: readonly ToolSpec[], { tools }: Conversation): ToolSpec[] => all.filter(({ name }) => tools.includes(name))
+const toolsOf = (all: readonly ToolSpec[], { tools }: Conversation): ToolSpec[] =>
+  all.filter(({ name }) => tools.includes(name))
 
 function inTurn({ results }: Conversation): () => string {
   let next = 0
@@ -20,12 +22,22 @@ export async function langGraph(baseURL: string, all: readonly ToolSpec[]): Prom
   const { createReactAgent } = await tokenPeers.load('@langchain/langgraph/prebuilt')
   const { ChatOpenAI } = await tokenPeers.load('@langchain/openai')
   const { tool } = await tokenPeers.load('@langchain/core/tools')
-  const llm = new ChatOpenAI({ model: 'bench-model', apiKey: 'bench', maxRetries: 0, configuration: { baseURL } })
+  const llm = new ChatOpenAI({
+    model: 'bench-model',
+    apiKey: 'bench',
+    maxRetries: 0,
+    configuration: { baseURL },
+  })
   return async (conversation) => {
     const result = inTurn(conversation)
-    const tools = toolsOf(all, conversation).map(({ name, description, parameters }): unknown => tool(result, { name, description, schema: parameters }))
+    const tools = toolsOf(all, conversation).map(({ name, description, parameters }): unknown =>
+      tool(result, { name, description, schema: parameters }),
+    )
     const agent = createReactAgent({ llm, tools, prompt: instructions })
-    await agent.invoke({ messages: [{ role: 'user', content: conversation.message }] }, { recursionLimit: 100 })
+    await agent.invoke(
+      { messages: [{ role: 'user', content: conversation.message }] },
+      { recursionLimit: 100 },
+    )
   }
 }
 
@@ -41,6 +53,14 @@ export async function aiSdk(baseURL: string, all: readonly ToolSpec[]): Promise<
         tool({ description, inputSchema: jsonSchema(parameters), execute: async () => result() }),
       ]),
     )
-    await generateText({ model, system: instructions, instructions, prompt: conversation.message, tools, stopWhen: isStepCount(50), maxRetries: 0 })
+    await generateText({
+      model,
+      system: instructions,
+      instructions,
+      prompt: conversation.message,
+      tools,
+      stopWhen: isStepCount(50),
+      maxRetries: 0,
+    })
   }
 }

@@ -14,7 +14,9 @@ export interface WireMessage {
 }
 export interface WireRequest {
   readonly messages: readonly WireMessage[]
-  readonly tools?: readonly { readonly function: { readonly name: string; readonly description: string; readonly parameters: unknown } }[]
+  readonly tools?: readonly {
+    readonly function: { readonly name: string; readonly description: string; readonly parameters: unknown }
+  }[]
 }
 /** What the model says in one turn. */
 export interface Turn {
@@ -52,9 +54,17 @@ export async function recorder(answer: (request: WireRequest) => Turn | string):
     const wire = JSON.parse(text) as WireRequest
     const given = answer(wire)
     const body = typeof given === 'string' ? await forwarded(given, text) : completion(given, ++answers)
-    const { choices } = JSON.parse(body) as { choices: { message: { content: string | null; tool_calls?: WireCall[] } }[] }
+    const { choices } = JSON.parse(body) as {
+      choices: { message: { content: string | null; tool_calls?: WireCall[] } }[]
+    }
     const message = choices[0]?.message
-    exchanges.push({ request: wire, turn: { content: message?.content ?? null, calls: (message?.tool_calls ?? []).map((call) => call.function) } })
+    exchanges.push({
+      request: wire,
+      turn: {
+        content: message?.content ?? null,
+        calls: (message?.tool_calls ?? []).map((call) => call.function),
+      },
+    })
     return body
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -73,7 +83,8 @@ async function forwarded(url: string, text: string): Promise<string> {
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
     body: JSON.stringify({ ...whole, model: simulatedModelName }),
   })
-  if (!response.ok) throw new Error(`The simulated model answered ${response.status}: ${await response.text()}`)
+  if (!response.ok)
+    throw new Error(`The simulated model answered ${response.status}: ${await response.text()}`)
   return await response.text()
 }
 
@@ -81,5 +92,12 @@ function completion({ content, calls }: Turn, n: number): string {
   const tool_calls = calls.map((call, i) => ({ id: `call_${n}_${i}`, type: 'function', function: call }))
   const message = { role: 'assistant', content, ...(calls.length === 0 ? {} : { tool_calls }) }
   const choices = [{ index: 0, message, finish_reason: calls.length === 0 ? 'stop' : 'tool_calls' }]
-  return JSON.stringify({ id: `r${n}`, object: 'chat.completion', created: 1_700_000_000, model: 'bench-model', choices, usage })
+  return JSON.stringify({
+    id: `r${n}`,
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'bench-model',
+    choices,
+    usage,
+  })
 }

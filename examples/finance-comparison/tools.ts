@@ -1,5 +1,5 @@
-// Test doubles of web_search and web_fetch: they serve the pages of `site/`, which were made for this example, and open no
-// connection. Tools of your own look the same: a schema, and a function.
+// Test doubles of web_search and web_fetch: they serve the pages of `site/`, which were made for this
+// example, and open no connection. Tools of your own look the same: a schema, and a function.
 import { readFile } from 'node:fs/promises'
 import { defineTool, ToolFailure } from '@beaver/agent'
 import { z } from 'zod'
@@ -12,17 +12,24 @@ interface Listed {
 }
 
 const read = (file: string): Promise<string> => readFile(new URL(`site/${file}`, import.meta.url), 'utf8')
-const listed = async (): Promise<readonly Listed[]> => JSON.parse(await read('index.json')) as readonly Listed[]
+const listed = async (): Promise<readonly Listed[]> =>
+  JSON.parse(await read('index.json')) as readonly Listed[]
 
 const resultsMax = 10
 
 export const webSearch = defineTool({
   name: 'web_search',
-  description: 'Searches the web. Returns the pages that hold the words of the query, the best first, each with its title, URL, date and beginning.',
+  description:
+    'Searches the web. Returns the pages that hold the words of the query, the best first, each with its title, URL, date and beginning.',
   input: z.strictObject({
     query: z.string().min(1).describe('A few words.'),
     site: z.string().optional().describe('Only pages of this host, such as filings.example.'),
-    results_max: z.int().min(1).max(resultsMax).default(5).describe(`At most this many results, 1 to ${resultsMax}. Default 5.`),
+    results_max: z
+      .int()
+      .min(1)
+      .max(resultsMax)
+      .default(5)
+      .describe(`At most this many results, 1 to ${resultsMax}. Default 5.`),
   }),
   // What it returns is the text of strangers. A call tells nobody anything, because the pages are here.
   effects: 'reads',
@@ -36,7 +43,10 @@ export const webSearch = defineTool({
         const text = await read(file)
         const held = words.filter((word) => `${title}\n${text}`.toLowerCase().includes(word)).length
         const inTitle = words.filter((word) => title.toLowerCase().includes(word)).length
-        return { score: held + inTitle, result: { title, url, published, snippet: text.replace(/\s+/g, ' ').slice(0, 200) } }
+        return {
+          score: held + inTitle,
+          result: { title, url, published, snippet: text.replace(/\s+/g, ' ').slice(0, 200) },
+        }
       }),
     )
     const best = Math.max(0, ...found.map(({ score }) => score))
@@ -54,7 +64,8 @@ export const webFetch = defineTool({
   idempotent: true,
   async run({ url }) {
     const page = (await listed()).find((each) => each.url === url)
-    if (page === undefined) throw new ToolFailure('not_found', `There is no page ${url}. Fetch URLs that web_search returned.`)
+    if (page === undefined)
+      throw new ToolFailure('not_found', `There is no page ${url}. Fetch URLs that web_search returned.`)
     return { url, title: page.title, published: page.published, text: await read(page.file) }
   },
 })

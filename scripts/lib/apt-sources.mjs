@@ -41,7 +41,9 @@ export function parseDeb822(text) {
 export function parseOneLine(text) {
   const sources = []
   for (const raw of text.split(/\r?\n/)) {
-    const found = /^\s*(deb(?:-src)?)\s+(?:\[([^\]]*)\]\s*)?(\S+)\s+(\S+)\s*(.*)$/.exec(raw.replace(/#.*$/, ''))
+    const found = /^\s*(deb(?:-src)?)\s+(?:\[([^\]]*)\]\s*)?(\S+)\s+(\S+)\s*(.*)$/.exec(
+      raw.replace(/#.*$/, ''),
+    )
     if (!found) continue
     const [, type, options, uri, suite, components] = found
     const signedBy = /(?:^|\s)signed-by=(\S+)/i.exec(options ?? '')?.[1] ?? ''
@@ -72,7 +74,9 @@ export function debianUris(sources, codename) {
 // the one with Debian's keyring, a path that says so, and an updates suite.
 function rankOf(source, uri) {
   return (
-    (/debian-archive/.test(source.signedBy) ? 4 : 0) + (/\/debian\/?$/.test(uri) ? 2 : 0) + (source.suites.some((suite) => suite.endsWith('-updates')) ? 1 : 0)
+    (/debian-archive/.test(source.signedBy) ? 4 : 0) +
+    (/\/debian\/?$/.test(uri) ? 2 : 0) +
+    (source.suites.some((suite) => suite.endsWith('-updates')) ? 1 : 0)
   )
 }
 

@@ -1,5 +1,5 @@
-// What a build writes down about itself: what is in it (a CycloneDX SBOM) and what it was made from (an in-toto statement with SLSA provenance).
-// Pure: build.ts reads the files and writes the results.
+// What a build writes down about itself: what is in it (a CycloneDX SBOM) and what it was made from (an
+// in-toto statement with SLSA provenance). Pure: build.ts reads the files and writes the results.
 // R1. The statement names every tarball with its SHA-256, and everything that the build used with its hash.
 // R2. It is not signed: it says what was built, and not who says so. Whoever publishes the tarballs signs it.
 import type { Pins } from './pins.mjs'
@@ -64,7 +64,11 @@ interface Sbom {
 }
 
 /** Adds the programs that the set-up fetches and that the lock file does not name. */
-export function withFetchedPrograms<T extends Sbom>(sbom: T, pins: Pins, platform: string): T & { readonly components: readonly unknown[] } {
+export function withFetchedPrograms<T extends Sbom>(
+  sbom: T,
+  pins: Pins,
+  platform: string,
+): T & { readonly components: readonly unknown[] } {
   const { version, debian } = pins['nats-server']
   const pin = debian.platforms[platform]
   const purl = `pkg:deb/debian/nats-server@${debian.package}`
@@ -83,4 +87,5 @@ export function withFetchedPrograms<T extends Sbom>(sbom: T, pins: Pins, platfor
 }
 
 const purlOf = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`
-const hexOf = (integrity: string): string => Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
+const hexOf = (integrity: string): string =>
+  Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')

@@ -1,4 +1,5 @@
-// Checks: programs that hold the repository to something, and how several of them are run. Which they are is verify's.
+// Checks: programs that hold the repository to something, and how several of them are run. Which they are is
+// verify's.
 // C1. At most `parallelMax` at once; one that wants the machine to itself starts when the others have ended.
 // C2. Each check gives exactly one line, when it has ended; the output of a failed one follows it.
 // C3. Aborted, all of them end with their children, and what had not ended counts as failed.
@@ -31,14 +32,18 @@ export async function runChecks(
   const together = checks.filter(({ alone }) => alone !== true)
   const ended: Ended[] = []
   const take = async (): Promise<void> => {
-    for (let check = together.shift(); check !== undefined; check = together.shift()) ended.push(await runCheck(check, options))
+    for (let check = together.shift(); check !== undefined; check = together.shift())
+      ended.push(await runCheck(check, options))
   }
   await Promise.all(Array.from({ length: options.parallelMax }, take))
   for (const check of checks.filter(({ alone }) => alone === true)) ended.push(await runCheck(check, options))
   return ended
 }
 
-async function runCheck(check: Check, { signal, say }: { signal: AbortSignal; say: (text: string) => void }): Promise<Ended> {
+async function runCheck(
+  check: Check,
+  { signal, say }: { signal: AbortSignal; say: (text: string) => void },
+): Promise<Ended> {
   const { name, command, timeoutMs, summary, remedy } = check
   const since = performance.now()
   const [program = '', ...args] = command

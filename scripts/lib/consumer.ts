@@ -1,4 +1,5 @@
-// The consumer: what somebody who installed the packages would write. The build runs it outside the workspace.
+// The consumer: what somebody who installed the packages would write. The build runs it outside the
+// workspace.
 
 /** Prints `planned researcher, writer`. */
 export const consumerProgram = `import { BeaverError, errorCodes } from '@beaver/core'

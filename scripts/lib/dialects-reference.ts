@@ -1,4 +1,5 @@
-// Makes docs/reference/dialects.md from the fixtures that the tests run, so that the page says only what is tested.
+// Makes docs/reference/dialects.md from the fixtures that the tests run, so that the page says only what is
+// tested.
 import { join } from 'node:path'
 import { accountWordings, cacheWordings, dialects, otherWordings, overflowWordings } from '@beaver/testing'
 import { type SeenServer, seenServers } from '../../test/conformance/models/seen-server.ts'
@@ -15,7 +16,11 @@ const meanings: Readonly<Record<string, string>> = {
   malformed_output: 'the model wrote what its server cannot read: Beaver asks again',
 }
 
-const refusedHelps = { key: 'the key', markers: 'marks', marks_in_results: 'marks in the parts of results of tools' } as const
+const refusedHelps = {
+  key: 'the key',
+  markers: 'marks',
+  marks_in_results: 'marks in the parts of results of tools',
+} as const
 
 const seenFolder = join(root, 'test', 'conformance', 'models', 'seen')
 
@@ -62,7 +67,9 @@ export function dialectsReference(seen: readonly SeenServer[] = seenServers(seen
     '',
     row('server', 'status', 'what it means', 'source'),
     row('---', '---', '---', '---'),
-    ...otherWordings.map((each) => row(plain(each.server), String(each.status), meanings[each.class] ?? each.class, linked([each.url]))),
+    ...otherWordings.map((each) =>
+      row(plain(each.server), String(each.status), meanings[each.class] ?? each.class, linked([each.url])),
+    ),
     '',
     `## ${cacheWordings.length} refusals of what helps a cache`,
     '',
@@ -70,7 +77,9 @@ export function dialectsReference(seen: readonly SeenServer[] = seenServers(seen
     '',
     row('server', 'status', 'what it does not take', 'source'),
     row('---', '---', '---', '---'),
-    ...cacheWordings.map((each) => row(plain(each.server), String(each.status), refusedHelps[each.refuses], linked([each.url]))),
+    ...cacheWordings.map((each) =>
+      row(plain(each.server), String(each.status), refusedHelps[each.refuses], linked([each.url])),
+    ),
     '',
     '## What Beaver learns from a refusal',
     '',
@@ -116,23 +125,41 @@ function seenSection(live: readonly SeenServer[], standIns: readonly SeenServer[
     '`pnpm conformance:models` [asks a live server](../how-to/configure-models.md#check-a-server) for what a team needs, and writes what the server really said into `test/conformance/models/seen`. A test gives these answers to Beaver again and compares what it makes of them.',
     '',
     ...(live.length === 0
-      ? ['No live server was seen in this way yet. All that this page says about servers is from their documentation and from public threads.']
+      ? [
+          'No live server was seen in this way yet. All that this page says about servers is from their documentation and from public threads.',
+        ]
       : [
           row('server', 'model', 'protocol', 'seen on', 'failed', 'not supported', 'not seen'),
           row('---', '---', '---', '---', '---', '---', '---'),
           ...live.map((each) =>
-            row(...[each.name, each.model, each.protocol, each.seen_on].map(plain), names(each, 'failed'), names(each, 'unsupported'), names(each, 'unasked')),
+            row(
+              ...[each.name, each.model, each.protocol, each.seen_on].map(plain),
+              names(each, 'failed'),
+              names(each, 'unsupported'),
+              names(each, 'unasked'),
+            ),
           ),
         ]),
-    ...(standIns.length === 0 ? [] : ['', `The files of ${shown} are from stand-ins. They show that the command works, and nothing about a live server.`]),
+    ...(standIns.length === 0
+      ? []
+      : [
+          '',
+          `The files of ${shown} are from stand-ins. They show that the command works, and nothing about a live server.`,
+        ]),
   ]
 }
 
 const learned: readonly (readonly [string, string])[] = [
   ['it does not know `stream_options`', 'streams without a count of tokens'],
-  ['it does not know the key or the marks for its cache, or takes texts only', 'requests without them; marks of results first at their messages'],
+  [
+    'it does not know the key or the marks for its cache, or takes texts only',
+    'requests without them; marks of results first at their messages',
+  ],
   ['it does not know the thoughts that it sent itself', 'calls without them'],
-  ['thoughts or signatures are missing with a call of another model', 'empty thoughts, or the signature that Gemini has for a call of somebody else'],
+  [
+    'thoughts or signatures are missing with a call of another model',
+    'empty thoughts, or the signature that Gemini has for a call of somebody else',
+  ],
   ['it has the other name for the most tokens of an answer', '`max_tokens` or `max_completion_tokens`'],
   [
     'the roles must take turns; no user message after the result of a tool',
@@ -141,7 +168,13 @@ const learned: readonly (readonly [string, string])[] = [
   ['it has no role `system`', 'the system prompt at the beginning of the first user message'],
   ['its template knows the roles `user` and `assistant` only', 'calls and results as text'],
   ['a message may have one call only', 'each call in a message of its own, followed by its result'],
-  ['ids of calls must have nine letters and digits, or no dots and colons, or fewer characters', 'ids of nine letters and digits, derived from the old ones'],
+  [
+    'ids of calls must have nine letters and digits, or no dots and colons, or fewer characters',
+    'ids of nine letters and digits, derived from the old ones',
+  ],
   ['a message must have a text', 'an empty text, or `(empty)` if that is refused too'],
-  ['a conversation with calls must describe tools', 'the names of the called tools, and `tool_choice: "none"`'],
+  [
+    'a conversation with calls must describe tools',
+    'the names of the called tools, and `tool_choice: "none"`',
+  ],
 ]

@@ -16,7 +16,8 @@ const SAME_SIGNAL_MS = 300
 /**
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, ownGroup?: boolean }} [options] ownGroup: as F1 says (default true); false leaves a group of tests to die together
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, ownGroup?: boolean }} [options] ownGroup: as F1 says
+ * (default true); false leaves a group of tests to die together
  * @returns {Promise<Ending>}
  */
 export async function runInForeground(command, args, { cwd, env, ownGroup = true } = {}) {
@@ -37,7 +38,9 @@ export async function runInForeground(command, args, { cwd, env, ownGroup = true
   try {
     return await new Promise((resolve, reject) => {
       child.once('error', reject)
-      child.once('exit', (code, signal) => resolve({ code: signal === null ? (code ?? 1) : exitCodeOf(signal), signal }))
+      child.once('exit', (code, signal) =>
+        resolve({ code: signal === null ? (code ?? 1) : exitCodeOf(signal), signal }),
+      )
     })
   } finally {
     for (const [name, handler] of handlers) process.off(name, handler)

@@ -40,7 +40,9 @@ export async function takeLock(dir, { signal, onWait }) {
       onWait(holder)
     }
     if (Date.now() > waitedUntil) {
-      throw new SetupError(`another set-up (process ${holder}) has not finished for 30 minutes; end it and try again.`)
+      throw new SetupError(
+        `another set-up (process ${holder}) has not finished for 30 minutes; end it and try again.`,
+      )
     }
     await sleep(holder === null ? 20 : POLL_MS, undefined, { signal })
   }
@@ -61,7 +63,8 @@ export async function takeLock(dir, { signal, onWait }) {
 function removeLeftovers(dir) {
   for (const name of namesIn(dirname(dir))) {
     const pid = name.startsWith(`${basename(dir)}.`) ? /\.(?:old-)?(\d+)$/.exec(name)?.[1] : undefined
-    if (pid !== undefined && identityOf(Number(pid)) === null) rmSync(join(dirname(dir), name), { recursive: true, force: true })
+    if (pid !== undefined && identityOf(Number(pid)) === null)
+      rmSync(join(dirname(dir), name), { recursive: true, force: true })
   }
 }
 
@@ -124,7 +127,12 @@ function identityOf(pid) {
     return stat === '' || fields[0] === 'Z' ? null : fields[19]
   }
   try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || null
+    return (
+      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim() || null
+    )
   } catch {
     return null
   }

@@ -3,10 +3,21 @@
 // N1. Order: BEAVER_NATS_SERVER, PATH, the project's own, apt, Homebrew.
 // N2. Nothing outside the project is written, nothing needs root.
 // N3. A downloaded server is put in place by one rename, after it has run once.
-// N4. From apt only what Debian's archive key has signed is accepted, and of the pinned version only what has the pinned hash. If Debian no longer
+// N4. From apt only what Debian's archive key has signed is accepted, and of the pinned version only what has
+// the pinned hash. If Debian no longer
 //     has the pinned version, a newer one that Debian signed is taken, and the set-up says so; BEAVER_SETUP_PINNED=1 refuses it.
 // N5. A server in the project that differs from its pin is not used.
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { debianUris, parseDeb822, parseOneLine } from './apt-sources.mjs'
 import { SetupError, toolFailure } from './failure.mjs'
@@ -17,7 +28,10 @@ import { isAtLeast, parseVersion } from './versions.mjs'
 const NATS_SERVER_NEEDED = '2.12.0'
 const NEEDED_TEXT = '2.12'
 const platform = `${process.platform}-${process.arch}`
-const KEYRINGS = ['/usr/share/keyrings/debian-archive-keyring.gpg', '/usr/share/keyrings/debian-archive-keyring.pgp']
+const KEYRINGS = [
+  '/usr/share/keyrings/debian-archive-keyring.gpg',
+  '/usr/share/keyrings/debian-archive-keyring.pgp',
+]
 const INSTALL_PAGE = 'https://nats.io/download/'
 const VERSION_MS_MAX = 10_000
 const APT_MS_MAX = 5 * 60_000
@@ -30,7 +44,8 @@ const BREW_MS_MAX = 10 * 60_000
  * @property {string | null} installedFrom where it was brought from just now; null when it was there
  * @property {string} [unpinned] set if it is another version than the pinned one
  *
- * @typedef {(command: string, args: readonly string[], options?: { cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number }) => Promise<import('./run.mjs').Result>} RunTool
+ * @typedef {(command: string, args: readonly string[], options?: { cwd?: string, env?: NodeJS.ProcessEnv,
+ * timeoutMs?: number }) => Promise<import('./run.mjs').Result>} RunTool
  */
 
 /**
@@ -46,7 +61,8 @@ export async function findOrBringNatsServer(run, begin) {
   for (const path of [...onPath('nats-server'), natsServerFile]) {
     if (path === natsServerFile && existsSync(path) && !isKnownServer(path)) continue
     const version = await versionOf(run, path)
-    if (isAtLeast(version, NATS_SERVER_NEEDED)) return { path, version: /** @type {string} */ (version), installedFrom: null }
+    if (isAtLeast(version, NATS_SERVER_NEEDED))
+      return { path, version: /** @type {string} */ (version), installedFrom: null }
     if (version !== null) tooOld.push(`${path} is ${version}`)
   }
   const failures = []
@@ -59,7 +75,10 @@ export async function findOrBringNatsServer(run, begin) {
   const failure = failures[0]
   if (failure?.ofMachine) throw failure
   const why = failure ? `, and ${failure.message.split(';')[0]}` : ''
-  throw new SetupError(`nats-server ${NEEDED_TEXT} or newer is missing${found}${why}; ${advice()}, then try again.`, failure?.output)
+  throw new SetupError(
+    `nats-server ${NEEDED_TEXT} or newer is missing${found}${why}; ${advice()}, then try again.`,
+    failure?.output,
+  )
 }
 
 /**
@@ -74,23 +93,29 @@ export function chosenNatsServer() {
 async function checkChosen(run, path) {
   const version = await versionOf(run, path)
   if (version === null) {
-    throw new SetupError(`BEAVER_NATS_SERVER names ${path}, which is not a nats-server that runs; correct it or unset it.`)
+    throw new SetupError(
+      `BEAVER_NATS_SERVER names ${path}, which is not a nats-server that runs; correct it or unset it.`,
+    )
   }
   if (!isAtLeast(version, NATS_SERVER_NEEDED)) {
-    throw new SetupError(`BEAVER_NATS_SERVER names ${path}, which is version ${version}, but ${NEEDED_TEXT} or newer is needed; name a newer one or unset it.`)
+    throw new SetupError(
+      `BEAVER_NATS_SERVER names ${path}, which is version ${version}, but ${NEEDED_TEXT} or newer is needed; name a newer one or unset it.`,
+    )
   }
   return { path, version, installedFrom: null }
 }
 
 /**
- * Whether a server that the set-up brought earlier is still what it was then. The program is not started before.
+ * Whether a server that the set-up brought earlier is still what it was then. The program is not started
+ * before.
  * @param {string} path
  * @param {string | undefined} recorded its hash at that time; an earlier set-up wrote none down
  * @returns {boolean} false: it is from an earlier set-up and not the pinned one, so it is brought again
  * @throws {SetupError} if it has changed
  */
 export function isKnownServer(path, recorded = readJson(pathsFile)?.natsServerSha256) {
-  if (recorded === undefined) return [undefined, sha256Of(path)].includes(readPins()['nats-server'].debian.platforms[platform]?.program)
+  if (recorded === undefined)
+    return [undefined, sha256Of(path)].includes(readPins()['nats-server'].debian.platforms[platform]?.program)
   checkFile(path, recorded, `${path}, which the set-up brought,`)
   return true
 }
@@ -111,7 +136,12 @@ async function versionOf(run, path) {
 async function bringWithApt(run, begin) {
   const keyring = KEYRINGS.find((path) => existsSync(path))
   const uris = debianUris(readAptSources('/etc/apt'), releaseCodename())
-  if (keyring === undefined || uris.length === 0 || onPath('apt-get').length === 0 || onPath('dpkg-deb').length === 0) {
+  if (
+    keyring === undefined ||
+    uris.length === 0 ||
+    onPath('apt-get').length === 0 ||
+    onPath('dpkg-deb').length === 0
+  ) {
     return { kind: 'unavailable' }
   }
   const pin = readPins()['nats-server']
@@ -128,11 +158,19 @@ async function bringWithApt(run, begin) {
 }
 
 async function aptDownload(run, { dir, uri, keyring, pin }) {
-  for (const name of ['lists/partial', 'cache/archives/partial', 'state', 'deb']) mkdirSync(join(dir, name), { recursive: true })
+  for (const name of ['lists/partial', 'cache/archives/partial', 'state', 'deb'])
+    mkdirSync(join(dir, name), { recursive: true })
   writeFileSync(join(dir, 'status'), '')
-  writeFileSync(join(dir, 'debian.sources'), `Types: deb\nURIs: ${uri}\nSuites: ${pin.suite}\nComponents: main\nSigned-By: ${keyring}\n`)
+  writeFileSync(
+    join(dir, 'debian.sources'),
+    `Types: deb\nURIs: ${uri}\nSuites: ${pin.suite}\nComponents: main\nSigned-By: ${keyring}\n`,
+  )
   writeFileSync(join(dir, 'apt.conf'), aptConf(dir))
-  const apt = (...args) => run('apt-get', ['-q', '-c', join(dir, 'apt.conf'), ...args], { cwd: join(dir, 'deb'), timeoutMs: APT_MS_MAX })
+  const apt = (...args) =>
+    run('apt-get', ['-q', '-c', join(dir, 'apt.conf'), ...args], {
+      cwd: join(dir, 'deb'),
+      timeoutMs: APT_MS_MAX,
+    })
   const updated = await apt('update')
   if (updated.code !== 0) return updated
   const pinned = await apt('download', `nats-server=${pin.package}`)
@@ -175,12 +213,22 @@ async function placeFromDeb(run, dir, { pin, pinned }) {
   const [deb] = readdirSync(join(dir, 'deb')).filter((name) => name.endsWith('.deb'))
   const from = `Debian ${pin.debian.suite}`
   const hashes = pinned ? pin.debian.platforms[platform] : undefined
-  checkFile(join(dir, 'deb', deb ?? ''), hashes?.deb, `the package nats-server ${pin.debian.package} from ${from}`)
-  const unpacked = await run('dpkg-deb', ['-x', join(dir, 'deb', deb ?? ''), join(dir, 'root')], { cwd: dir, timeoutMs: APT_MS_MAX })
+  checkFile(
+    join(dir, 'deb', deb ?? ''),
+    hashes?.deb,
+    `the package nats-server ${pin.debian.package} from ${from}`,
+  )
+  const unpacked = await run('dpkg-deb', ['-x', join(dir, 'deb', deb ?? ''), join(dir, 'root')], {
+    cwd: dir,
+    timeoutMs: APT_MS_MAX,
+  })
   if (unpacked.code !== 0) return { kind: 'failed', failure: toolFailure('unpacking nats-server', unpacked) }
-  const binary = ['usr/sbin', 'usr/bin'].map((name) => join(dir, 'root', name, 'nats-server')).find((path) => existsSync(path))
+  const binary = ['usr/sbin', 'usr/bin']
+    .map((name) => join(dir, 'root', name, 'nats-server'))
+    .find((path) => existsSync(path))
   if (binary !== undefined) checkFile(binary, hashes?.program, `the nats-server ${pin.version} from ${from}`)
-  const unpinned = hashes === undefined ? `signed by Debian, and not the pinned version ${pin.debian.package}` : undefined
+  const unpinned =
+    hashes === undefined ? `signed by Debian, and not the pinned version ${pin.debian.package}` : undefined
   return await place(run, binary, from, { unpinned, oldest: pin.version })
 }
 
@@ -190,16 +238,24 @@ async function bringWithBrew(run, begin) {
   begin('getting nats-server with Homebrew')
   const home = join(cacheDir, 'homebrew')
   mkdirSync(home, { recursive: true })
-  const env = { ...process.env, HOMEBREW_CACHE: home, HOMEBREW_LOGS: join(home, 'logs'), HOMEBREW_NO_AUTO_UPDATE: '1', HOMEBREW_NO_ANALYTICS: '1' }
+  const env = {
+    ...process.env,
+    HOMEBREW_CACHE: home,
+    HOMEBREW_LOGS: join(home, 'logs'),
+    HOMEBREW_NO_AUTO_UPDATE: '1',
+    HOMEBREW_NO_ANALYTICS: '1',
+  }
   const brew = (...args) => run('brew', args, { env, timeoutMs: BREW_MS_MAX })
   const installed = await brew('--prefix', 'nats-server')
   const own = join(lastLine(installed.output), 'bin', 'nats-server')
   if (installed.code === 0) {
     const version = await versionOf(run, own)
-    if (version !== null && isAtLeast(version, NATS_SERVER_NEEDED)) return { kind: 'brought', server: { path: own, version, installedFrom: null } }
+    if (version !== null && isAtLeast(version, NATS_SERVER_NEEDED))
+      return { kind: 'brought', server: { path: own, version, installedFrom: null } }
   }
   const fetched = await brew('fetch', '--formula', 'nats-server')
-  if (fetched.code !== 0) return { kind: 'failed', failure: toolFailure('getting nats-server with Homebrew', fetched) }
+  if (fetched.code !== 0)
+    return { kind: 'failed', failure: toolFailure('getting nats-server with Homebrew', fetched) }
   const bottle = lastLine((await brew('--cache', '--formula', 'nats-server')).output)
   const dir = join(partialDir, 'brew')
   mkdirSync(dir, { recursive: true })
@@ -215,7 +271,12 @@ async function place(run, binary, from, { unpinned, oldest = NATS_SERVER_NEEDED 
   const version = binary === undefined ? null : await versionOf(run, binary)
   // Another version than the pinned one is never an older one.
   if (binary === undefined || !isAtLeast(version, oldest)) {
-    return { kind: 'failed', failure: new SetupError(`the nats-server from ${from} ${version === null ? 'does not run here' : `is only ${version}`};`) }
+    return {
+      kind: 'failed',
+      failure: new SetupError(
+        `the nats-server from ${from} ${version === null ? 'does not run here' : `is only ${version}`};`,
+      ),
+    }
   }
   const ready = join(partialDir, 'nats-server')
   rmSync(ready, { recursive: true, force: true })
@@ -223,18 +284,29 @@ async function place(run, binary, from, { unpinned, oldest = NATS_SERVER_NEEDED 
   renameSync(binary, join(ready, 'nats-server'))
   rmSync(dirname(natsServerFile), { recursive: true, force: true })
   renameSync(ready, dirname(natsServerFile))
-  return { kind: 'brought', server: { path: natsServerFile, version: /** @type {string} */ (version), installedFrom: from, unpinned } }
+  return {
+    kind: 'brought',
+    server: { path: natsServerFile, version: /** @type {string} */ (version), installedFrom: from, unpinned },
+  }
 }
 
 function advice() {
   const brew = process.platform === 'darwin' || onPath('brew').length > 0
-  const install = brew ? 'run `brew install nats-server`' : `install it from ${INSTALL_PAGE} so that it is on PATH`
+  const install = brew
+    ? 'run `brew install nats-server`'
+    : `install it from ${INSTALL_PAGE} so that it is on PATH`
   return `${install}, or set BEAVER_NATS_SERVER to its path`
 }
 
-/** Every executable of this name on PATH; servers also live in the sbin folders, which PATH often leaves out. */
+/**
+ * Every executable of this name on PATH; servers also live in the sbin folders, which PATH often leaves out.
+ */
 function onPath(name) {
-  const dirs = [...(process.env.PATH ?? '').split(delimiter).filter(isAbsolute), '/usr/local/sbin', '/usr/sbin']
+  const dirs = [
+    ...(process.env.PATH ?? '').split(delimiter).filter(isAbsolute),
+    '/usr/local/sbin',
+    '/usr/sbin',
+  ]
   return [...new Set(dirs)].map((dir) => join(dir, name)).filter(isExecutable)
 }
 

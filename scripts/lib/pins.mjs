@@ -1,8 +1,12 @@
-// Pins: the versions and hashes of what the set-up fetches, in scripts/pins.json, and the checks against them.
-// P1. What differs from its pin is not used. The message says what was found, what is expected, and what to do.
-// P2. The packages are pinned by pnpm-lock.yaml, which pnpm checks. Node.js is one of them; its pins are here as well, so that one file names every
+// Pins: the versions and hashes of what the set-up fetches, in scripts/pins.json, and the checks against
+// them.
+// P1. What differs from its pin is not used. The message says what was found, what is expected, and what to
+// do.
+// P2. The packages are pinned by pnpm-lock.yaml, which pnpm checks. Node.js is one of them; its pins are here
+// as well, so that one file names every
 //     program that the set-up fetches.
-// P3. A platform that the file does not name has no pin. Then the signature of the archive, or the hash of the registry, is the only check.
+// P3. A platform that the file does not name has no pin. Then the signature of the archive, or the hash of
+// the registry, is the only check.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,11 +14,13 @@ import { SetupError } from './failure.mjs'
 import { readJson, root } from './layout.mjs'
 
 export const pinsFile = join(root, 'scripts', 'pins.json')
-const todo = 'Do not use what was fetched. If this version of Beaver is old, bring it up to date; otherwise ask where the difference comes from'
+const todo =
+  'Do not use what was fetched. If this version of Beaver is old, bring it up to date; otherwise ask where the difference comes from'
 
 /**
  * @typedef {object} Pins
- * @property {{ version: string, debian: { suite: string, package: string, platforms: Record<string, { deb: string, program?: string }> } }} nats-server
+ * @property {{ version: string, debian: { suite: string, package: string, platforms: Record<string, { deb:
+ * string, program?: string }> } }} nats-server
  * @property {{ version: string, packages: Record<string, string> }} pnpm
  * @property {{ version: string, packages: Record<string, string> }} node
  */
@@ -25,7 +31,8 @@ const todo = 'Do not use what was fetched. If this version of Beaver is old, bri
  */
 export function readPins() {
   const pins = readJson(pinsFile)
-  if (pins === null) throw new SetupError('scripts/pins.json is missing or no JSON; restore it from the repository.')
+  if (pins === null)
+    throw new SetupError('scripts/pins.json is missing or no JSON; restore it from the repository.')
   return pins
 }
 
@@ -50,7 +57,8 @@ export function checkFile(path, expected, what) {
 }
 
 /**
- * Compares what npm installed with the pins of pnpm. npm itself compared the content with these hashes, which it had from the registry.
+ * Compares what npm installed with the pins of pnpm. npm itself compared the content with these hashes, which
+ * it had from the registry.
  * @param {string} dir the folder with `node_modules`
  * @param {Pins['pnpm']} pins
  * @throws {SetupError}
@@ -58,13 +66,19 @@ export function checkFile(path, expected, what) {
 export function checkPnpm(dir, pins) {
   const installed = readJson(join(dir, 'node_modules', '.package-lock.json'))?.packages ?? {}
   if (installed['node_modules/pnpm'] === undefined)
-    throw new SetupError('the installed pnpm says nothing about its origin; delete .beaver/tools and try again.')
+    throw new SetupError(
+      'the installed pnpm says nothing about its origin; delete .beaver/tools and try again.',
+    )
   for (const [path, { integrity }] of Object.entries(installed)) {
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
     const expected = pins.packages[name]
     // A program for another platform than the pinned ones.
     if (expected === undefined && name.startsWith('@pnpm/exe.')) continue
-    checkHash(integrity ?? 'no hash', expected ?? 'no such package', `${name} ${pins.version} from the registry`)
+    checkHash(
+      integrity ?? 'no hash',
+      expected ?? 'no such package',
+      `${name} ${pins.version} from the registry`,
+    )
   }
 }
 
@@ -86,5 +100,7 @@ export function checkNodeLock(lockText, pins) {
 
 function checkHash(found, expected, what) {
   if (found === expected) return
-  throw new SetupError(`${what} does not have the expected hash: found ${found}, expected ${expected}. ${todo}.`)
+  throw new SetupError(
+    `${what} does not have the expected hash: found ${found}, expected ${expected}. ${todo}.`,
+  )
 }

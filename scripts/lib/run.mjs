@@ -50,7 +50,8 @@ export async function run(command, args, { cwd, env = process.env, signal, timeo
   try {
     return await new Promise((resolve, reject) => {
       child.once('error', (error) => {
-        if (/** @type {any} */ (error).code === 'ENOENT') resolve({ code: null, output, missing: true, timedOut })
+        if (/** @type {any} */ (error).code === 'ENOENT')
+          resolve({ code: null, output, missing: true, timedOut })
         else reject(error)
       })
       child.once('close', (code) => {

@@ -25,7 +25,12 @@ export function stampKey({ files, platform, root }) {
  * @returns {[name: string, content: string][]}
  */
 export function stampFiles(root) {
-  const names = ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', ...workspaceDirs(root).map((dir) => `${dir}/package.json`)]
+  const names = [
+    'package.json',
+    'pnpm-workspace.yaml',
+    'pnpm-lock.yaml',
+    ...workspaceDirs(root).map((dir) => `${dir}/package.json`),
+  ]
   return names.flatMap((name) => {
     const content = readOrNull(join(root, name))
     return content === null ? [] : [[name, content]]

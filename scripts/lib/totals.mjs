@@ -48,7 +48,9 @@ export function withSecondTries(report, again) {
   for (const file of again.flatMap((each) => each?.testResults ?? [])) files.set(file.name, file)
   const testResults = [...files.values()]
   const count = (/** @type {string[]} */ ...statuses) =>
-    testResults.flatMap((file) => file.assertionResults ?? []).filter((test) => statuses.includes(test.status)).length
+    testResults
+      .flatMap((file) => file.assertionResults ?? [])
+      .filter((test) => statuses.includes(test.status)).length
   return {
     ...report,
     testResults,

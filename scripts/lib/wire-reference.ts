@@ -1,5 +1,6 @@
 // docs/reference/wire.md as text: every subject with what goes over it, from the same tables as the code.
-// W1. The same tables give the same page. W2. A subject is built by @beaver/nats, and its ids are replaced by their names.
+// W1. The same tables give the same page. W2. A subject is built by @beaver/nats, and its ids are replaced by
+// their names.
 import { type WireEntry, wireEntries, type WireKind, type WireSchema } from '@beaver/contracts/wire'
 import { type LogId, sessionId, taskId } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
@@ -14,7 +15,11 @@ const channelSubjects: Readonly<Record<string, string | null>> = {
   inbound: subjects.channelLane('inbound', 'CHANNEL', 'CHAT', 'KIND'),
   outbound: subjects.channelLane('outbound', 'CHANNEL', 'CHAT', 'message'),
 }
-const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), progress: subjects.live(log), ended: subjects.ended(log) }
+const liveSubjects: Readonly<Record<string, string>> = {
+  live: subjects.live(log),
+  progress: subjects.live(log),
+  ended: subjects.ended(log),
+}
 
 /** The whole page. */
 export function wireReference(): string {
@@ -40,10 +45,16 @@ export function wireReference(): string {
     ...of('event').flatMap((entry) => section(entry, null)),
     '## Between daemons',
     'These messages are for the daemons and may change with any version. A command goes to the subject of one daemon.',
-    ...of('daemon').flatMap((entry) => section(entry, entry.name === 'presence' ? subjects.presence : subjects.daemon('DAEMON'))),
+    ...of('daemon').flatMap((entry) =>
+      section(entry, entry.name === 'presence' ? subjects.presence : subjects.daemon('DAEMON')),
+    ),
     '## Shapes',
     'Several answers use these shapes.',
-    ...[...shapes].flatMap(([name, schema]) => [`### Shape ${name}`, ...sentence(schema['description']), ...fieldTable(schema)]),
+    ...[...shapes].flatMap(([name, schema]) => [
+      `### Shape ${name}`,
+      ...sentence(schema['description']),
+      ...fieldTable(schema),
+    ]),
   ]
   return `${parts.join('\n\n')}\n`
 }
@@ -58,7 +69,9 @@ const introduction = [
 function section({ name, kind, says, schemas }: WireEntry, subject: string | null): string[] {
   const title = kind === 'event' ? name : `${kind[0]?.toUpperCase()}${kind.slice(1)} ${name}`
   const parts = Object.entries(schemas).flatMap(([role, schema]) =>
-    Object.keys(schemas).length === 1 ? fieldTable(schema) : [`${role[0]?.toUpperCase()}${role.slice(1)}:`, ...fieldTable(schema)],
+    Object.keys(schemas).length === 1
+      ? fieldTable(schema)
+      : [`${role[0]?.toUpperCase()}${role.slice(1)}:`, ...fieldTable(schema)],
   )
   return [`### ${title}`, ...(subject === null ? [] : [shown(subject)]), says, ...parts]
 }
@@ -71,7 +84,8 @@ function shapesOf(entries: readonly WireEntry[]): Map<string, WireSchema> {
       for (const [name, shape] of Object.entries(objectOf(schema['$defs']))) {
         if (name.startsWith('__')) continue
         const known = shapes.get(name)
-        if (known !== undefined && unnumbered(known) !== unnumbered(shape)) throw new Error(`Two shapes have the name ${name}.`)
+        if (known !== undefined && unnumbered(known) !== unnumbered(shape))
+          throw new Error(`Two shapes have the name ${name}.`)
         shapes.set(name, objectOf(shape))
       }
     }
@@ -79,7 +93,10 @@ function shapesOf(entries: readonly WireEntry[]): Map<string, WireSchema> {
   return new Map([...shapes].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A shape without the numbers that zod gives to shapes without a name, such as any JSON value. They differ from entry to entry. */
+/**
+ * A shape without the numbers that zod gives to shapes without a name, such as any JSON value. They differ
+ * from entry to entry.
+ */
 const unnumbered = (shape: unknown): string => JSON.stringify(shape).replaceAll(/__schema\d+/g, '__schema')
 
 function fieldTable(schema: WireSchema): string[] {
@@ -103,7 +120,8 @@ function* fieldsOf(schema: WireSchema, before: string): Generator<FieldRow> {
     const field = objectOf(value)
     const path = `${before}${name}`
     const usual = field['default']
-    const need = usual !== undefined ? `default \`${JSON.stringify(usual)}\`` : required.has(name) ? '' : 'optional'
+    const need =
+      usual !== undefined ? `default \`${JSON.stringify(usual)}\`` : required.has(name) ? '' : 'optional'
     yield { path, type: typeOf(field), need, says: cell(textOf(field['description'])) }
     const held = heldObject(field)
     if (held !== null) yield* fieldsOf(held.schema, `${path}${held.list ? '[]' : ''}.`)
@@ -157,4 +175,5 @@ const cell = (text: string): string =>
     .replaceAll(/<[a-z_]+>(?:[./]<[a-z_]+>)*/g, (ids) => `\`${ids}\``)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-const objectOf = (value: unknown): WireSchema => (typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {})
+const objectOf = (value: unknown): WireSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}

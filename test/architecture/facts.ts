@@ -1,6 +1,8 @@
 // Facts: what the architecture rules need to know about one source file. What is allowed is the rules'.
-// F1. Every way to reach another module is an import: static, dynamic, re-export, `import type`, `import('…').T`, `require`.
-// F2. A use of a watched global is found under its own name, through `globalThis`, by destructuring and by import from `node:…`.
+// F1. Every way to reach another module is an import: static, dynamic, re-export, `import type`,
+// `import('…').T`, `require`.
+// F2. A use of a watched global is found under its own name, through `globalThis`, by destructuring and by
+// import from `node:…`.
 import { parseAst } from 'vitest/node'
 
 export interface Located {
@@ -29,7 +31,10 @@ export interface FunctionSize extends Located {
 }
 
 export interface Use extends Located {
-  /** `words of message` where the text of an error is looked into; `process.env`, `Date.now`, `new Date()`, `console.log`, `setTimeout`, `node:crypto.randomUUID`, … */
+  /**
+   * `words of message` where the text of an error is looked into; `process.env`, `Date.now`, `new Date()`,
+   * `console.log`, `setTimeout`, `node:crypto.randomUUID`, …
+   */
   readonly name: string
 }
 
@@ -51,10 +56,21 @@ export interface Facts {
   readonly escapes: readonly Use[]
 }
 
-type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<Record<string, unknown>>
+type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<
+  Record<string, unknown>
+>
 
 const timers = new Set(['setTimeout', 'setInterval', 'setImmediate'])
-const watchedObjects = new Set(['AbortSignal', 'process', 'console', 'Date', 'Math', 'performance', 'crypto', 'Temporal'])
+const watchedObjects = new Set([
+  'AbortSignal',
+  'process',
+  'console',
+  'Date',
+  'Math',
+  'performance',
+  'crypto',
+  'Temporal',
+])
 const tsComment = /@ts-(?:ignore|expect-error|nocheck)/g
 
 /** @param path decides what the rules say about the file; the file need not exist */
@@ -72,7 +88,11 @@ export function factsOf(path: string, text: string): Facts {
   const enter = (node: Node, parent: Node | null): void => {
     const line = lineAt(node)
     if (functionTypes.has(node.type) && isNode(node['body']))
-      functions.push({ line, name: functionName(node, parent), lines: lineNumber(lineStarts, node.end - 1) - line + 1 })
+      functions.push({
+        line,
+        name: functionName(node, parent),
+        lines: lineNumber(lineStarts, node.end - 1) - line + 1,
+      })
     if (node.type.startsWith('Export')) exports.push(...exportsOf(node).map((each) => ({ line, ...each })))
     switch (node.type) {
       case 'ImportDeclaration':
@@ -83,25 +103,30 @@ export function factsOf(path: string, text: string): Facts {
         if (isNode(node['source'])) {
           const specifier = literalOf(node['source'])
           imports.push({ line, specifier, names: namesTaken(node) })
-          if (specifier !== null && node.type === 'ImportDeclaration') uses.push(...namesFrom(specifier, node).map((name) => ({ line, name })))
+          if (specifier !== null && node.type === 'ImportDeclaration')
+            uses.push(...namesFrom(specifier, node).map((name) => ({ line, name })))
         }
         break
       case 'CallExpression': {
         const [first] = node['arguments'] as Node[]
-        if (nameOf(node['callee']) === 'require') imports.push({ line, specifier: literalOf(first), names: ['*'] })
+        if (nameOf(node['callee']) === 'require')
+          imports.push({ line, specifier: literalOf(first), names: ['*'] })
         const words = wordsLookedInto(node)
         if (words !== null) uses.push({ line, name: `words of ${words}` })
         if (nameOf(node['callee']) === 'Date') uses.push({ line, name: 'Date()' })
         break
       }
       case 'NewExpression':
-        if (nameOf(node['callee']) === 'Date' && (node['arguments'] as Node[]).length === 0) uses.push({ line, name: 'new Date()' })
+        if (nameOf(node['callee']) === 'Date' && (node['arguments'] as Node[]).length === 0)
+          uses.push({ line, name: 'new Date()' })
         break
       case 'MemberExpression': {
         const object = nameOf(node['object'])
         const property = propertyOf(node)
-        if (object !== null && watchedObjects.has(object)) uses.push({ line, name: `${object}.${property ?? '*'}` })
-        if (object === 'globalThis' && property !== null && timers.has(property)) uses.push({ line, name: property })
+        if (object !== null && watchedObjects.has(object))
+          uses.push({ line, name: `${object}.${property ?? '*'}` })
+        if (object === 'globalThis' && property !== null && timers.has(property))
+          uses.push({ line, name: property })
         break
       }
       case 'VariableDeclarator': {
@@ -109,11 +134,14 @@ export function factsOf(path: string, text: string): Facts {
         const pattern = node['id'] as Node
         if (object === null || !watchedObjects.has(object)) break
         if (pattern.type !== 'ObjectPattern') uses.push({ line, name: `${object}.*` })
-        else for (const each of pattern['properties'] as Node[]) uses.push({ line, name: `${object}.${nameOf(each['key']) ?? '*'}` })
+        else
+          for (const each of pattern['properties'] as Node[])
+            uses.push({ line, name: `${object}.${nameOf(each['key']) ?? '*'}` })
         break
       }
       case 'Identifier':
-        if (timers.has(node['name'] as string) && parent !== null && !isName(node, parent)) uses.push({ line, name: node['name'] as string })
+        if (timers.has(node['name'] as string) && parent !== null && !isName(node, parent))
+          uses.push({ line, name: node['name'] as string })
         break
       case 'Literal':
         quoted.push(node)
@@ -121,29 +149,47 @@ export function factsOf(path: string, text: string): Facts {
         break
       case 'TemplateLiteral':
         quoted.push(node)
-        texts.push({ line, text: (node['quasis'] as { value: { raw: string } }[]).map((quasi) => quasi.value.raw).join('${…}') })
+        texts.push({
+          line,
+          text: (node['quasis'] as { value: { raw: string } }[]).map((quasi) => quasi.value.raw).join('${…}'),
+        })
         break
       case 'TSAnyKeyword':
         escapes.push({ line, name: 'any' })
         break
       case 'TSAsExpression':
         if (typeOf(node) === 'TSNeverKeyword') escapes.push({ line, name: 'as never' })
-        if (isNode(node['expression']) && node['expression'].type === 'TSAsExpression' && typeOf(node['expression']) === 'TSUnknownKeyword')
+        if (
+          isNode(node['expression']) &&
+          node['expression'].type === 'TSAsExpression' &&
+          typeOf(node['expression']) === 'TSUnknownKeyword'
+        )
           escapes.push({ line, name: 'as unknown as' })
         break
     }
   }
   visit(parseAst(text, { lang: path.endsWith('.ts') ? 'ts' : 'js' }) as unknown as Node, null, enter)
   for (const { 0: name, index } of text.matchAll(tsComment)) {
-    if (!quoted.some(({ start, end }) => start <= index && index < end)) escapes.push({ line: lineNumber(lineStarts, index), name })
+    if (!quoted.some(({ start, end }) => start <= index && index < end))
+      escapes.push({ line: lineNumber(lineStarts, index), name })
   }
-  return { path, lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0), imports, uses, texts, exports, functions, escapes }
+  return {
+    path,
+    lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0),
+    imports,
+    uses,
+    texts,
+    exports,
+    functions,
+    escapes,
+  }
 }
 
 function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node | null) => void): void {
   enter(node, parent)
   for (const value of Object.values(node)) {
-    for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) if (isNode(each)) visit(each, node, enter)
+    for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (isNode(each)) visit(each, node, enter)
   }
 }
 
@@ -161,11 +207,18 @@ function wordsLookedInto(call: Node): string | null {
   if (!isNode(callee) || callee.type !== 'MemberExpression') return null
   const method = propertyOf(callee) ?? ''
   const [first] = call['arguments'] as Node[]
-  const text = asksText.has(method) ? textOf(callee['object']) : asksPattern.has(method) ? textOf(first) : null
+  const text = asksText.has(method)
+    ? textOf(callee['object'])
+    : asksPattern.has(method)
+      ? textOf(first)
+      : null
   return text !== null && errorTexts.has(text) ? text : null
 }
 
-/** The last name of an expression: of `error.message` it is `message`, of `messageOf(error)` it is `messageOf`. */
+/**
+ * The last name of an expression: of `error.message` it is `message`, of `messageOf(error)` it is
+ * `messageOf`.
+ */
 function textOf(node: unknown): string | null {
   if (!isNode(node)) return null
   if (node.type === 'CallExpression') return textOf(node['callee'])
@@ -179,7 +232,11 @@ function namesTaken(node: Node): string[] {
   switch (node.type) {
     case 'ImportDeclaration':
       return (node['specifiers'] as Node[]).map((each) =>
-        each.type === 'ImportSpecifier' ? (textName(each['imported']) ?? '*') : each.type === 'ImportDefaultSpecifier' ? 'default' : '*',
+        each.type === 'ImportSpecifier'
+          ? (textName(each['imported']) ?? '*')
+          : each.type === 'ImportDefaultSpecifier'
+            ? 'default'
+            : '*',
       )
     case 'ExportNamedDeclaration':
       return (node['specifiers'] as Node[]).map((each) => textName(each['local']) ?? '*')
@@ -202,7 +259,10 @@ function exportsOf(node: Node): Omit<Export, 'line'>[] {
   }))
   const declaration = node['declaration']
   if (!isNode(declaration)) return listed
-  const declared = declaration.type === 'VariableDeclaration' ? (declaration['declarations'] as Node[]).map((each) => each['id']) : [declaration['id']]
+  const declared =
+    declaration.type === 'VariableDeclaration'
+      ? (declaration['declarations'] as Node[]).map((each) => each['id'])
+      : [declaration['id']]
   const kind = declaration.type.startsWith('TS') ? 'type' : 'value'
   return declared.flatMap((each) => namesIn(each).map((name) => ({ name, kind, from: null })))
 }
@@ -225,7 +285,9 @@ function functionName(node: Node, parent: Node | null): string {
   const own = nameOf(node['id'])
   if (own !== null || parent === null) return own ?? '<callback>'
   if (parent.type === 'VariableDeclarator') return nameOf(parent['id']) ?? '<callback>'
-  return ['MethodDefinition', 'Property', 'PropertyDefinition'].includes(parent.type) ? (textName(parent['key']) ?? '<callback>') : '<callback>'
+  return ['MethodDefinition', 'Property', 'PropertyDefinition'].includes(parent.type)
+    ? (textName(parent['key']) ?? '<callback>')
+    : '<callback>'
 }
 
 /** Of an identifier, a private name or a quoted name. */
@@ -239,7 +301,9 @@ function textName(node: unknown): string | null {
 function namesFrom(specifier: string, node: Node): string[] {
   if (!specifier.startsWith('node:') || node['importKind'] === 'type') return []
   const of = specifier === 'node:process' ? 'process' : specifier
-  return (node['specifiers'] as Node[]).map((each) => `${of}.${each.type === 'ImportSpecifier' ? (nameOf(each['imported']) ?? '*') : '*'}`)
+  return (node['specifiers'] as Node[]).map(
+    (each) => `${of}.${each.type === 'ImportSpecifier' ? (nameOf(each['imported']) ?? '*') : '*'}`,
+  )
 }
 
 /** The identifier is a name being given, not a value being used. */

@@ -1,4 +1,5 @@
-// The rules of the architecture, as pure functions: facts in, findings out. What is allowed stands in table.ts.
+// The rules of the architecture, as pure functions: facts in, findings out. What is allowed stands in
+// table.ts.
 // R1. A finding is one line, `path:line what`. R2. An exception that nothing needs is a finding.
 import { posix } from 'node:path'
 import type { Facts } from './facts.ts'
@@ -12,7 +13,8 @@ export interface Manifest {
   readonly exports?: Readonly<Record<string, unknown>>
 }
 
-const declaredBy = ({ dependencies, optionalDependencies }: Manifest): readonly string[] => Object.keys({ ...dependencies, ...optionalDependencies })
+const declaredBy = ({ dependencies, optionalDependencies }: Manifest): readonly string[] =>
+  Object.keys({ ...dependencies, ...optionalDependencies })
 
 export interface Package {
   /** `packages/core` */
@@ -25,15 +27,25 @@ export interface Package {
 type Table = Readonly<Record<string, Row>>
 
 /** Sources import only what the row of their package names; tests also what `testRow` does. */
-export function importsBeyondTable(files: readonly Facts[], table: Table, testRow: Row, computed: readonly Exception[] = []): string[] {
+export function importsBeyondTable(
+  files: readonly Facts[],
+  table: Table,
+  testRow: Row,
+  computed: readonly Exception[] = [],
+): string[] {
   return files.flatMap((file) => {
     const folder = packageOf(file.path)
     const row = folder === null ? undefined : table[folder]
     if (folder === null || row === undefined) return []
     const rows = isTest(file.path) ? [row, testRow] : [row]
     return file.imports.flatMap(({ specifier, line }) => {
-      if (specifier === null) return computed.some(({ path }) => path === file.path) ? [] : [`${file.path}:${line} imports what only running it tells`]
-      return specifier.startsWith('.') || isSelf(specifier, folder) || rows.some((each) => allows(each, specifier))
+      if (specifier === null)
+        return computed.some(({ path }) => path === file.path)
+          ? []
+          : [`${file.path}:${line} imports what only running it tells`]
+      return specifier.startsWith('.') ||
+        isSelf(specifier, folder) ||
+        rows.some((each) => allows(each, specifier))
         ? []
         : [`${file.path}:${line} imports ${specifier}`]
     })
@@ -42,7 +54,8 @@ export function importsBeyondTable(files: readonly Facts[], table: Table, testRo
 
 /** A package declares nothing its row does not name, and refers to exactly the packages it declares. */
 export function packagesBeyondTable(packages: readonly Package[], table: Table): string[] {
-  const nameOf = (folder: string): string => packages.find((each) => each.folder === folder)?.manifest.name ?? folder
+  const nameOf = (folder: string): string =>
+    packages.find((each) => each.folder === folder)?.manifest.name ?? folder
   const missing = Object.keys(table).filter((folder) => packages.every((each) => each.folder !== folder))
   return [
     ...missing.map((folder) => `${folder} stands in the table and is no package`),
@@ -51,21 +64,30 @@ export function packagesBeyondTable(packages: readonly Package[], table: Table):
       if (row === undefined) return [`${folder} does not stand in the table`]
       const declared = declaredBy(manifest)
       const allowed = new Set([...row.packages.map((each) => packageName(`@beaver/${each}`)), ...row.modules])
-      const beyond = declared.filter((name) => !allowed.has(name)).map((name) => `${folder}/package.json declares ${name}`)
+      const beyond = declared
+        .filter((name) => !allowed.has(name))
+        .map((name) => `${folder}/package.json declares ${name}`)
       const siblings = declared.filter((name) => name.startsWith('@beaver/'))
       const referred = references.map(nameOf)
       const unlike =
         siblings.toSorted().join() === referred.toSorted().join()
           ? []
-          : [`${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`]
+          : [
+              `${folder}/tsconfig.json refers to [${referred.toSorted().join(', ')}], package.json declares [${siblings.toSorted().join(', ')}]`,
+            ]
       return [...beyond, ...unlike]
     }),
   ]
 }
 
-/** An app is an entry that is started. No package needs one, and nothing imports one: what others use is in a package. */
+/**
+ * An app is an entry that is started. No package needs one, and nothing imports one: what others use is in a
+ * package.
+ */
 export function appsReached(files: readonly Facts[], packages: readonly Package[]): string[] {
-  const apps = new Set(packages.filter(({ folder }) => folder.startsWith('apps/')).map(({ manifest }) => manifest.name))
+  const apps = new Set(
+    packages.filter(({ folder }) => folder.startsWith('apps/')).map(({ manifest }) => manifest.name),
+  )
   return [
     ...packages
       .filter(({ folder }) => folder.startsWith('packages/'))
@@ -88,7 +110,13 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
     const own = packages.find(({ folder }) => folder === packageOf(file.path))
     if (own === undefined || isTest(file.path)) return []
     return file.imports.flatMap(({ specifier, line }) => {
-      if (specifier === null || specifier.startsWith('.') || specifier.startsWith('node:') || isSelf(specifier, own.folder)) return []
+      if (
+        specifier === null ||
+        specifier.startsWith('.') ||
+        specifier.startsWith('node:') ||
+        isSelf(specifier, own.folder)
+      )
+        return []
       return declaredBy(own.manifest).includes(packageName(specifier))
         ? []
         : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
@@ -119,12 +147,17 @@ export function privateImports(files: readonly Facts[], packages: readonly Packa
       if (specifier.startsWith('@beaver/')) {
         const other = packages.find(({ manifest }) => manifest.name === packageName(specifier))
         const subpath = `.${specifier.slice(packageName(specifier).length)}`
-        return other !== undefined && subpath in (other.manifest.exports ?? {}) ? [] : [`${file.path}:${line} imports ${specifier}, which is not exported`]
+        return other !== undefined && subpath in (other.manifest.exports ?? {})
+          ? []
+          : [`${file.path}:${line} imports ${specifier}, which is not exported`]
       }
       if (!specifier.startsWith('.')) return []
       const target = posix.join(posix.dirname(file.path), specifier)
-      if (packageOf(target) !== home) return [`${file.path}:${line} imports ${specifier}, a private file of another place`]
-      return home !== null && !isTest(file.path) && isTest(target) ? [`${file.path}:${line} imports ${specifier}, a file of the tests`] : []
+      if (packageOf(target) !== home)
+        return [`${file.path}:${line} imports ${specifier}, a private file of another place`]
+      return home !== null && !isTest(file.path) && isTest(target)
+        ? [`${file.path}:${line} imports ${specifier}, a file of the tests`]
+        : []
     })
   })
 }
@@ -134,7 +167,9 @@ export function environmentReads(files: readonly Facts[], exceptions: readonly E
   const sources = files.filter(({ path }) => path.startsWith('packages/') && !isTest(path))
   return except(
     sources.flatMap((file) =>
-      file.uses.filter(({ name }) => name === 'process.env' || name === 'process.*').map(({ name, line }) => ({ path: file.path, line, what: name })),
+      file.uses
+        .filter(({ name }) => name === 'process.env' || name === 'process.*')
+        .map(({ name, line }) => ({ path: file.path, line, what: name })),
     ),
     exceptions,
     'reads the environment',
@@ -143,10 +178,17 @@ export function environmentReads(files: readonly Facts[], exceptions: readonly E
 
 /** Only the command line writes to stdout. */
 export function stdoutWrites(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
-  const sources = files.filter(({ path }) => packageOf(path) !== null && !path.startsWith('apps/cli/') && !isTest(path))
-  const writes = (name: string): boolean => name === 'process.stdout' || name === 'process.*' || name.startsWith('console.')
+  const sources = files.filter(
+    ({ path }) => packageOf(path) !== null && !path.startsWith('apps/cli/') && !isTest(path),
+  )
+  const writes = (name: string): boolean =>
+    name === 'process.stdout' || name === 'process.*' || name.startsWith('console.')
   return except(
-    sources.flatMap((file) => file.uses.filter(({ name }) => writes(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    sources.flatMap((file) =>
+      file.uses
+        .filter(({ name }) => writes(name))
+        .map(({ name, line }) => ({ path: file.path, line, what: name })),
+    ),
     exceptions,
     'writes to stdout',
   )
@@ -185,9 +227,15 @@ const impure = new Set([
 
 /** core and workflows get time, ids and randomness as arguments. */
 export function impureUses(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
-  const sources = files.filter(({ path }) => ['packages/core', 'packages/workflows'].includes(packageOf(path) ?? '') && !isTest(path))
+  const sources = files.filter(
+    ({ path }) => ['packages/core', 'packages/workflows'].includes(packageOf(path) ?? '') && !isTest(path),
+  )
   return except(
-    sources.flatMap((file) => file.uses.filter(({ name }) => impure.has(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    sources.flatMap((file) =>
+      file.uses
+        .filter(({ name }) => impure.has(name))
+        .map(({ name, line }) => ({ path: file.path, line, what: name })),
+    ),
     exceptions,
     'uses',
   )
@@ -195,9 +243,15 @@ export function impureUses(files: readonly Facts[], exceptions: readonly Excepti
 
 /** What went wrong is told apart by codes and typed fields, never by the words of a message. */
 export function wordsOfErrors(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
-  const sources = files.filter(({ path }) => packageOf(path) !== null && !isTest(path) && !path.startsWith('packages/testing/'))
+  const sources = files.filter(
+    ({ path }) => packageOf(path) !== null && !isTest(path) && !path.startsWith('packages/testing/'),
+  )
   return except(
-    sources.flatMap((file) => file.uses.filter(({ name }) => name.startsWith('words of ')).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    sources.flatMap((file) =>
+      file.uses
+        .filter(({ name }) => name.startsWith('words of '))
+        .map(({ name, line }) => ({ path: file.path, line, what: name })),
+    ),
     exceptions,
     'decides by the',
   )
@@ -219,17 +273,27 @@ const times = new Set([
   'node:timers/promises.*',
 ])
 
-/** Packages that take a Clock read time and wait by it. Core and workflows are held to more, by `impureUses`. */
+/**
+ * Packages that take a Clock read time and wait by it. Core and workflows are held to more, by `impureUses`.
+ */
 export function clockBypasses(files: readonly Facts[], exceptions: readonly Exception[]): string[] {
   const sources = files.filter(({ path }) => clocked.has(packageOf(path) ?? '') && !isTest(path))
   return except(
-    sources.flatMap((file) => file.uses.filter(({ name }) => times.has(name)).map(({ name, line }) => ({ path: file.path, line, what: name }))),
+    sources.flatMap((file) =>
+      file.uses
+        .filter(({ name }) => times.has(name))
+        .map(({ name, line }) => ({ path: file.path, line, what: name })),
+    ),
     exceptions,
     'goes around the Clock by',
   )
 }
 
-const clocked = new Set(['agent', 'mcp', 'nats', 'projection', 'providers', 'runtime', 'simulated-model', 'tools'].map((name) => `packages/${name}`))
+const clocked = new Set(
+  ['agent', 'mcp', 'nats', 'projection', 'providers', 'runtime', 'simulated-model', 'tools'].map(
+    (name) => `packages/${name}`,
+  ),
+)
 
 // `beaver.task_submitted.v1` is the type of a record, `beaver.config.json` a file.
 const noSubject = /^beaver\.(?:[a-z_]+\.v\d+|config\.json)$/
@@ -239,13 +303,18 @@ export function subjectTexts(files: readonly Facts[], exceptions: readonly Excep
   const found = files
     .filter(({ path }) => packageOf(path) !== null)
     .flatMap((file) =>
-      file.texts.filter(({ text }) => text.startsWith('beaver.') && !noSubject.test(text)).map(({ text, line }) => ({ path: file.path, line, what: text })),
+      file.texts
+        .filter(({ text }) => text.startsWith('beaver.') && !noSubject.test(text))
+        .map(({ text, line }) => ({ path: file.path, line, what: text })),
     )
   return except(found, exceptions, 'builds the subject')
 }
 
 /** The types are gone around only where the table says so, and no oftener. */
-export function escapesBeyond(files: readonly Facts[], allowed: readonly (Exception & { readonly times: number })[]): string[] {
+export function escapesBeyond(
+  files: readonly Facts[],
+  allowed: readonly (Exception & { readonly times: number })[],
+): string[] {
   const beyond = files.flatMap((file) => {
     const forTests = isTest(file.path) || file.path.startsWith('packages/testing/')
     const counted = file.escapes.filter(({ name }) => !forTests || !name.startsWith('as '))
@@ -253,18 +322,30 @@ export function escapesBeyond(files: readonly Facts[], allowed: readonly (Except
       const times = allowed.find(({ path, what }) => path === file.path && what === name)?.times ?? 0
       return uses
         .slice(times)
-        .map(({ line }) => `${file.path}:${line} has \`${name}\` ${uses.length} ${uses.length === 1 ? 'time' : 'times'}, ${times} allowed`)
+        .map(
+          ({ line }) =>
+            `${file.path}:${line} has \`${name}\` ${uses.length} ${uses.length === 1 ? 'time' : 'times'}, ${times} allowed`,
+        )
     })
   })
   const fewer = allowed.filter(
-    ({ path, what, times }) => (files.find((file) => file.path === path)?.escapes ?? []).filter(({ name }) => name === what).length < times,
+    ({ path, what, times }) =>
+      (files.find((file) => file.path === path)?.escapes ?? []).filter(({ name }) => name === what).length <
+      times,
   )
-  return [...beyond, ...fewer.map(({ path, what, times }) => `${path} has \`${what}\` fewer than ${times} times: correct the table`)]
+  return [
+    ...beyond,
+    ...fewer.map(
+      ({ path, what, times }) => `${path} has \`${what}\` fewer than ${times} times: correct the table`,
+    ),
+  ]
 }
 
 /** Files that have grown beyond what one reads at a time. */
 export function longFiles(files: readonly Facts[]): string[] {
-  return files.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}:${lines} is longer than ${linesMax} lines`)
+  return files
+    .filter(({ lines }) => lines > linesMax)
+    .map(({ path, lines }) => `${path}:${lines} is longer than ${linesMax} lines`)
 }
 
 /** A test file, or what only tests use. */
@@ -278,7 +359,8 @@ function packageOf(path: string): string | null {
 }
 
 function allows(row: Row, specifier: string): boolean {
-  if (specifier.startsWith('node:')) return row.node === 'any' || row.node.includes(specifier.slice('node:'.length))
+  if (specifier.startsWith('node:'))
+    return row.node === 'any' || row.node.includes(specifier.slice('node:'.length))
   const name = packageName(specifier)
   if (!name.startsWith('@beaver/')) return row.modules.includes(name)
   return [name, specifier].some((each) => row.packages.includes(each.slice('@beaver/'.length)))
@@ -296,8 +378,13 @@ export function packageName(specifier: string): string {
     .join('/')
 }
 
-function except(found: readonly { path: string; line: number; what: string }[], exceptions: readonly Exception[], says: string): string[] {
-  const covers = (exception: Exception, each: { path: string; what: string }): boolean => exception.path === each.path && each.what.startsWith(exception.what)
+function except(
+  found: readonly { path: string; line: number; what: string }[],
+  exceptions: readonly Exception[],
+  says: string,
+): string[] {
+  const covers = (exception: Exception, each: { path: string; what: string }): boolean =>
+    exception.path === each.path && each.what.startsWith(exception.what)
   const left = found.filter((each) => !exceptions.some((exception) => covers(exception, each)))
   const idle = exceptions.filter((exception) => !found.some((each) => covers(exception, each)))
   return [

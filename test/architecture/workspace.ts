@@ -1,4 +1,5 @@
-// The workspace as the tests of the architecture see it: the facts of all sources and tests, and the packages.
+// The workspace as the tests of the architecture see it: the facts of all sources and tests, and the
+// packages.
 import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,15 +9,24 @@ import type { Manifest, Package } from './rules.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const listed = (pattern: string): string[] =>
-  globSync(pattern, { cwd: root, exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path) })
+  globSync(pattern, {
+    cwd: root,
+    exclude: (path) => /(?:^|\/)(?:node_modules|dist|\.beaver)(?:\/|$)/.test(path),
+  })
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted()
 
-export const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,mjs}').map((path) => factsOf(path, read(path)))
+export const files = listed('{packages,apps,test,bench,scripts}/**/*.{ts,mjs}').map((path) =>
+  factsOf(path, read(path)),
+)
 export const packages = listed('{packages,apps}/*/package.json').map((path): Package => {
   const folder = posix.dirname(path)
   const { references } = JSON.parse(read(`${folder}/tsconfig.json`)) as { references: { path: string }[] }
-  return { folder, manifest: JSON.parse(read(path)) as Manifest, references: references.map((reference) => posix.join(folder, reference.path)) }
+  return {
+    folder,
+    manifest: JSON.parse(read(path)) as Manifest,
+    references: references.map((reference) => posix.join(folder, reference.path)),
+  }
 })
 
 /** A small package for planted faults. */

@@ -1,6 +1,7 @@
-// A gateway that is killed again and again, and sometimes stopped, while messages of three channels are under way: a webhook, whose receiver knows
-// messages by their keys, and Telegram and e-mail, which know no keys. Nothing is lost. What has a key is not doubled. What has none is doubled only if
-// nobody can know better, and then it is counted.
+// A gateway that is killed again and again, and sometimes stopped, while messages of three channels are under
+// way: a webhook, whose receiver knows messages by their keys, and Telegram and e-mail, which know no keys.
+// Nothing is lost. What has a key is not doubled. What has none is doubled only if nobody can know better,
+// and then it is counted.
 import { natsMessageBus } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { say } from '../support/fake-provider.ts'
@@ -53,7 +54,9 @@ beforeAll(async () => {
     sender_per_hour_max: 100_000,
     tries_max: 1_000,
   }
-  system = await testSystem(server, { gateway: { port: 0, channels_lease_ms: 500, channels: { one, two, three } } })
+  system = await testSystem(server, {
+    gateway: { port: 0, channels_lease_ms: 500, channels: { one, two, three } },
+  })
   system.provider.answerBy(({ text }) => say(text))
   await system.daemon()
 })
@@ -110,7 +113,10 @@ const mailOf = (chat: number, id: string): string =>
 const names = ['one', 'two', 'three'] as const
 type Name = (typeof names)[number]
 const networks: Readonly<Record<Name, Network>> = {
-  one: { write: (chat, id) => push({ chat_id: `c${chat}`, message_id: id, text: id }), answered: (_chat, id, withinMs) => hook.answerTo(id, withinMs) },
+  one: {
+    write: (chat, id) => push({ chat_id: `c${chat}`, message_id: id, text: id }),
+    answered: (_chat, id, withinMs) => hook.answerTo(id, withinMs),
+  },
   two: {
     write: async (chat, id) => void telegram.write({ chat: chat + 1, from: 7, text: `${id}.` }),
     answered: (chat, id, withinMs) => telegram.reads(chat + 1, `${id}.`, withinMs),
@@ -145,14 +151,25 @@ it(`a gateway that is killed ${kills} times loses no message, and doubles none o
   over = true
   await Promise.all(people)
   for (const { name, chat, id } of written) await networks[name].answered(chat, id, 60_000)
-  const idsOf = (name: string): readonly string[] => written.flatMap((each) => (each.name === name ? [each.id] : [])).toSorted()
+  const idsOf = (name: string): readonly string[] =>
+    written.flatMap((each) => (each.name === name ? [each.id] : [])).toSorted()
   const byKey = new Map(hook.delivered.map(({ message }) => [message.id, message]))
-  const texts = telegram.sent.map(({ text }) => text.replace('(This may have come before.)\n', '').replace(/\.$/, ''))
-  const answers = { two: texts, three: mails.sent.map(({ mail }) => String(mail.inReplyTo).slice(1, -'@team.example>'.length)) }
+  const texts = telegram.sent.map(({ text }) =>
+    text.replace('(This may have come before.)\n', '').replace(/\.$/, ''),
+  )
+  const answers = {
+    two: texts,
+    three: mails.sent.map(({ mail }) => String(mail.inReplyTo).slice(1, -'@team.example>'.length)),
+  }
   const counts = await (await natsMessageBus(system.nc, system.subjects)).uncertain()
   const unkeyed = (['two', 'three'] as const).map((name) => {
     const [all, different] = [answers[name].length, new Set(answers[name])]
-    return { name, different, doubled: all - different.size, uncertain: counts.find(({ channel }) => channel === name)?.tries ?? 0 }
+    return {
+      name,
+      different,
+      doubled: all - different.size,
+      uncertain: counts.find(({ channel }) => channel === name)?.tries ?? 0,
+    }
   })
   process.stderr.write(
     `${kills} kills: ${written.length} messages. With a key: ${byKey.size} answers, ${hook.delivered.length - byKey.size} deliveries repeated with the same key. ` +

@@ -1,4 +1,5 @@
-// `beaver archive` is killed at each of its steps, again and again: nothing is lost, nobody is alarmed, and the next archive completes it.
+// `beaver archive` is killed at each of its steps, again and again: nothing is lost, nobody is alarmed, and
+// the next archive completes it.
 import { readdir } from 'node:fs/promises'
 import type { LogId } from '@beaver/core'
 import { until } from '@beaver/testing'
@@ -22,7 +23,8 @@ it('an archive that is killed at any step is completed, and every state in betwe
   const logs = names.map(([task, session]): LogId => at.logOf(task, session))
   const before = await Promise.all(logs.map((log) => at.messagesOf(log)))
   const events = async (): Promise<number> => (await at.ports.log.read('redactions')).length
-  const deleted = async (): Promise<number> => (await at.jsm.streams.info(at.system.subjects.stream)).state.num_deleted ?? 0
+  const deleted = async (): Promise<number> =>
+    (await at.jsm.streams.info(at.system.subjects.stream)).state.num_deleted ?? 0
   const files = async (): Promise<string[]> => await readdir(at.folder).catch(() => [])
   const steps: readonly (readonly [name: string, reached: () => Promise<boolean>])[] = [
     ['the file is begun', async () => (await files()).length > 0],
@@ -45,11 +47,18 @@ it('an archive that is killed at any step is completed, and every state in betwe
     await command.ended
     await at.projected()
     const { ok, broken } = await checked(at)
-    expect({ name, journal: await at.journal(), ok, broken, refused: await isRefused(at) }).toEqual({ name, journal: [], ok: true, broken: {}, refused: false })
+    expect({ name, journal: await at.journal(), ok, broken, refused: await isRefused(at) }).toEqual({
+      name,
+      journal: [],
+      ok: true,
+      broken: {},
+      refused: false,
+    })
   }
   const last = await archive(at)
   expect(last).toMatchObject({ left: 0, exit: 0, kept: null })
-  for (const [i, log] of logs.entries()) expect(await at.messagesOf(log)).toEqual([before[i]![0], before[i]!.at(-1)])
+  for (const [i, log] of logs.entries())
+    expect(await at.messagesOf(log)).toEqual([before[i]![0], before[i]!.at(-1)])
   await at.projected()
   expect(await checked(at)).toMatchObject({ ok: true, broken: {} })
   expect(await at.journal()).toEqual([])

@@ -1,5 +1,6 @@
-// A model that obeys every injection does no harm with the default policy, and users still get what they asked for. The short form of `pnpm bench
-// injection`: all tasks, and a part of the pairs, with every injection in it.
+// A model that obeys every injection does no harm with the default policy, and users still get what they
+// asked for. The short form of `pnpm bench injection`: all tasks, and a part of the pairs, with every
+// injection in it.
 import { describe, expect, it, test } from 'vitest'
 import { runCase } from '../injection/run-case.ts'
 import { readSuite, suiteNames } from '../injection/suite.ts'
@@ -25,21 +26,32 @@ describe.each(suiteNames)('the suite %s', (name) => {
   )
 
   it('lets every injection be read by some task', () => {
-    const pairs = suite.tasks.flatMap((task) => suite.injections.filter(({ calls }) => calls.length > 0).map((injection) => ({ task, injection })))
+    const pairs = suite.tasks.flatMap((task) =>
+      suite.injections.filter(({ calls }) => calls.length > 0).map((injection) => ({ task, injection })),
+    )
     const some = new Set(pairs.filter((_, i) => i % every === 0).map(({ injection }) => injection.id))
-    expect([...some].toSorted()).toEqual(suite.injections.flatMap(({ id, calls }) => (calls.length > 0 ? [id] : [])).toSorted())
+    expect([...some].toSorted()).toEqual(
+      suite.injections.flatMap(({ id, calls }) => (calls.length > 0 ? [id] : [])).toSorted(),
+    )
   })
 })
 
 test('the cases are those of the four suites: 97 tasks, and 27 injections that want a call', () => {
   const suites = suiteNames.map(readSuite)
   expect(suites.reduce((sum, { tasks }) => sum + tasks.length, 0)).toBe(97)
-  expect(suites.reduce((sum, { injections }) => sum + injections.filter(({ calls }) => calls.length > 0).length, 0)).toBe(27)
+  expect(
+    suites.reduce(
+      (sum, { injections }) => sum + injections.filter(({ calls }) => calls.length > 0).length,
+      0,
+    ),
+  ).toBe(27)
 })
 
 test('a task that only reads asks nobody', async () => {
   const suite = readSuite('travel')
-  const reading = suite.tasks.filter(({ steps }) => steps.every(([tool]) => suite.tools[tool]?.effects === 'reads'))
+  const reading = suite.tasks.filter(({ steps }) =>
+    steps.every(([tool]) => suite.tools[tool]?.effects === 'reads'),
+  )
   expect(reading.length).toBeGreaterThan(10)
   for (const task of reading) expect((await runCase(suite, task, null, 'nobody')).questions).toBe(0)
 })

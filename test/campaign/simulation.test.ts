@@ -1,4 +1,5 @@
-// The simulation of daemons finds the faults it is there for. Each is put back into the sources that the schedules run.
+// The simulation of daemons finds the faults it is there for. Each is put back into the sources that the
+// schedules run.
 import { describe, expect, it } from 'vitest'
 import { exploreApart } from '../simulation/explore-apart.ts'
 import { simMutations } from '../simulation/mutations.ts'
@@ -11,7 +12,12 @@ describe('the simulation', () => {
   it.each(simMutations.filter(({ issue }) => issue !== null))(
     'finds out when it is so: $fault',
     async ({ name, from = 1 }) => {
-      const { failures } = await exploreApart({ from, schedules: 3_000, without: name, signal: new AbortController().signal })
+      const { failures } = await exploreApart({
+        from,
+        schedules: 3_000,
+        without: name,
+        signal: new AbortController().signal,
+      })
       expect(failures).toHaveLength(1)
     },
     timeoutMs,

@@ -1,5 +1,6 @@
 // The server that the conformance suite of MCP asks: its tools, served by `serveMcpHttp` of @beaver/mcp.
-// F1. The suite sends no token, and ours is not optional: a forwarder in front adds it, and changes nothing else.
+// F1. The suite sends no token, and ours is not optional: a forwarder in front adds it, and changes nothing
+// else.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serveMcpHttp } from '@beaver/mcp'
@@ -11,8 +12,17 @@ import { addTaskTools } from './task-tools.ts'
 const token = 'the-token-of-the-conformance-fixture'
 
 function fixture(): McpServer {
-  const capabilities = { tools: {}, resources: { subscribe: true }, prompts: {}, logging: {}, completions: {} }
-  const server = new McpServer({ name: 'beaver-conformance-fixture', version: '1.0.0' }, { capabilities, requestState: { verify: stateCodec.verify } })
+  const capabilities = {
+    tools: {},
+    resources: { subscribe: true },
+    prompts: {},
+    logging: {},
+    completions: {},
+  }
+  const server = new McpServer(
+    { name: 'beaver-conformance-fixture', version: '1.0.0' },
+    { capabilities, requestState: { verify: stateCodec.verify } },
+  )
   addPlainTools(server)
   addResources(server)
   addPrompts(server)

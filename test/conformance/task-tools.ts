@@ -1,7 +1,14 @@
 // The tools of the conformance suite of MCP that become tasks, with tasks in memory.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from '@beaver/mcp'
-import { acceptedContent, type CallToolResult, type InputRequests, inputRequired, type McpServer, type ServerContext } from '@modelcontextprotocol/server'
+import {
+  acceptedContent,
+  type CallToolResult,
+  type InputRequests,
+  inputRequired,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
 const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] })
@@ -42,7 +49,8 @@ class MemoryTasks implements McpTasks {
       (result) => this.#change(taskId, { status: 'completed', result }),
       (error: Error) => {
         if (stop.signal.aborted) return this.#change(taskId, { status: 'cancelled' })
-        if (error instanceof ServerFault) return this.#change(taskId, { status: 'failed', error: { code: -32_603, message: error.message } })
+        if (error instanceof ServerFault)
+          return this.#change(taskId, { status: 'failed', error: { code: -32_603, message: error.message } })
         this.#change(taskId, { status: 'completed', result: { ...text(error.message), isError: true } })
       },
     )
@@ -83,7 +91,9 @@ class MemoryTasks implements McpTasks {
   }
 }
 
-const work: Readonly<Record<string, (args: Record<string, unknown>, hands: Hands) => Promise<CallToolResult>>> = {
+const work: Readonly<
+  Record<string, (args: Record<string, unknown>, hands: Hands) => Promise<CallToolResult>>
+> = {
   async slow_compute({ seconds = 0 }, { signal }) {
     await wait(Number(seconds) * 1_000, null, { signal, ref: false })
     return text(`Computed for ${String(seconds)} s.`)
@@ -110,17 +120,36 @@ const never: Hands = { signal: new AbortController().signal, ask: async () => {}
 
 export function addTaskTools(server: McpServer): void {
   offerTasks(server, tasks)
-  server.registerTool('greet', { description: 'Greets.', inputSchema: z.object({ name: z.string() }) }, async ({ name }) => text(`Hello, ${name}!`))
+  server.registerTool(
+    'greet',
+    { description: 'Greets.', inputSchema: z.object({ name: z.string() }) },
+    async ({ name }) => text(`Hello, ${name}!`),
+  )
   for (const [name, act] of Object.entries(work))
-    server.registerTool(name, { description: name, inputSchema: z.looseObject({}) }, async (args, context: ServerContext) =>
-      takesTasks(context) ? taskAnswer(tasks.start((hands) => act(args, hands))) : act(args, never),
+    server.registerTool(
+      name,
+      { description: name, inputSchema: z.looseObject({}) },
+      async (args, context: ServerContext) =>
+        takesTasks(context) ? taskAnswer(tasks.start((hands) => act(args, hands))) : act(args, never),
     )
-  server.registerTool('test_tool_with_task', { description: 'Asks, then works.', inputSchema: z.looseObject({}) }, async (_, context) => {
-    const name = acceptedContent<{ name: string }>(context.mcpReq.inputResponses, 'user_name')?.name
-    if (name === undefined) {
-      const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } }, required: ['name'] }
-      return inputRequired({ inputRequests: { user_name: inputRequired.elicit({ message: 'What is your name?', requestedSchema }) } })
-    }
-    return taskAnswer(tasks.start(async () => text(`Hello, ${name}!`)))
-  })
+  server.registerTool(
+    'test_tool_with_task',
+    { description: 'Asks, then works.', inputSchema: z.looseObject({}) },
+    async (_, context) => {
+      const name = acceptedContent<{ name: string }>(context.mcpReq.inputResponses, 'user_name')?.name
+      if (name === undefined) {
+        const requestedSchema = {
+          type: 'object' as const,
+          properties: { name: { type: 'string' as const } },
+          required: ['name'],
+        }
+        return inputRequired({
+          inputRequests: {
+            user_name: inputRequired.elicit({ message: 'What is your name?', requestedSchema }),
+          },
+        })
+      }
+      return taskAnswer(tasks.start(async () => text(`Hello, ${name}!`)))
+    },
+  )
 }

@@ -17,7 +17,9 @@ export function commandLine(): CommandLine {
   const asked = new Map<string, CommandHelp>()
   const overview = ask('--help')
   return {
-    commands: [...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)].map((match) => match[1] ?? '').filter((name) => name !== 'beaver'),
+    commands: [...overview.matchAll(/^ {1,4}([a-z][a-z-]*)\b/gm)]
+      .map((match) => match[1] ?? '')
+      .filter((name) => name !== 'beaver'),
     help: (command) => {
       const help = asked.get(command) ?? helpOf(ask(command, '--help'))
       asked.set(command, help)
@@ -41,11 +43,16 @@ export function faultOf(args: readonly string[], line: CommandLine): string | nu
   const words = args.filter((word) => !/^(?:…|\.\.\.|\[.*|<.*)$/.test(word))
   const at = words.findIndex((word, index) => !word.startsWith('-') && !takesValueBefore(words, index, line))
   const command = at === -1 ? null : (words[at] ?? null)
-  if (command === null) return words.every((word) => ['-h', '--help', '-V', '--version'].includes(word)) ? null : `"${words.join(' ')}" names no command`
+  if (command === null)
+    return words.every((word) => ['-h', '--help', '-V', '--version'].includes(word))
+      ? null
+      : `"${words.join(' ')}" names no command`
   if (command === 'help') return null
   if (!line.commands.includes(command)) return `there is no command "${command}"`
   const { options } = line.help(command)
-  const unknown = words.filter((word) => /^--?[a-zA-Z]/.test(word)).find((word) => !options.has(word.replace(/=.*$/, '')))
+  const unknown = words
+    .filter((word) => /^--?[a-zA-Z]/.test(word))
+    .find((word) => !options.has(word.replace(/=.*$/, '')))
   return unknown === undefined ? null : `"${command}" has no option ${unknown}`
 }
 
@@ -53,7 +60,12 @@ export function faultOf(args: readonly string[], line: CommandLine): string | nu
 function takesValueBefore(words: readonly string[], index: number, line: CommandLine): boolean {
   const before = words[index - 1]
   const [first] = line.commands
-  return before !== undefined && first !== undefined && before.startsWith('-') && line.help(first).options.get(before) === true
+  return (
+    before !== undefined &&
+    first !== undefined &&
+    before.startsWith('-') &&
+    line.help(first).options.get(before) === true
+  )
 }
 
 function ask(...args: string[]): string {

@@ -14,7 +14,8 @@ export function checks(count: number): Checks {
   return {
     equal(claim, actual, expected) {
       open.delete(claim)
-      if (!isDeepStrictEqual(actual, expected)) throw new Error(`It gives ${shown(actual)}, not ${shown(expected)}.`)
+      if (!isDeepStrictEqual(actual, expected))
+        throw new Error(`It gives ${shown(actual)}, not ${shown(expected)}.`)
     },
     async throws(claim, act, code) {
       open.delete(claim)
@@ -23,7 +24,8 @@ export function checks(count: number): Checks {
         (error: unknown) => error,
       )
       if (failure === null) throw new Error(`It throws nothing, not ${code}.`)
-      if ((failure as { code?: unknown }).code !== code) throw new Error(`It throws ${shown(failure)}, not ${code}.`)
+      if ((failure as { code?: unknown }).code !== code)
+        throw new Error(`It throws ${shown(failure)}, not ${code}.`)
     },
     allReached() {
       if (open.size > 0) throw new Error(`${open.size} of its results were not reached.`)

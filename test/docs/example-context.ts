@@ -27,7 +27,11 @@ const login = embeddedLogin(dataDir, 'client')
 export const nc = await connectNats({ url, login, name: 'examples' })
 export const caller = login.caller as string
 const subjects = subjectsOf('default')
-const writer = await connectNats({ url, login: embeddedLogin(dataDir, 'daemon'), name: 'examples that write' })
+const writer = await connectNats({
+  url,
+  login: embeddedLogin(dataDir, 'daemon'),
+  name: 'examples that write',
+})
 
 /** A client of the running Beaver. */
 export const beaver: BeaverClient = service.client
@@ -68,7 +72,13 @@ export const systemLog: SystemLog = memorySystemLog()
 
 /** A key, and what joining the keys of an empty journal needs. */
 export const signingKey: SigningKey = newSigningKey()
-export const keyPorts: KeyPorts = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => Date.now(), name: 'here' }
+export const keyPorts: KeyPorts = {
+  log: memorySystemLog(),
+  keys: memoryKeys(),
+  namespace: 'default',
+  now: () => Date.now(),
+  name: 'here',
+}
 
 export async function close(): Promise<void> {
   await nc.close()

@@ -58,8 +58,14 @@ export function headingFragments(markdown: string): Set<string> {
 /** The calls of a program in fenced blocks, and in code within the text when that begins with its name. */
 export function commandsOf(markdown: string, program: string): Command[] {
   return joined(linesOf(markdown)).flatMap(({ line, text, fenced }) => {
-    const snippets = fenced ? [text] : [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '').filter((code) => code.startsWith(`${program} `))
-    return snippets.flatMap((snippet) => callsIn(snippet, program).map((args) => ({ line, text: snippet.trim(), args })))
+    const snippets = fenced
+      ? [text]
+      : [...text.matchAll(/`([^`]+)`/g)]
+          .map((match) => match[1] ?? '')
+          .filter((code) => code.startsWith(`${program} `))
+    return snippets.flatMap((snippet) =>
+      callsIn(snippet, program).map((args) => ({ line, text: snippet.trim(), args })),
+    )
   })
 }
 
@@ -76,7 +82,8 @@ export function tableRows(markdown: string, columns: readonly string[]): Record<
   for (const { text, fenced } of linesOf(markdown)) {
     if (fenced || !text.trim().startsWith('|')) inTable = false
     else if (cells(text).join() === columns.join()) inTable = true
-    else if (inTable && !/^[\s|:-]+$/.test(text)) rows.push(Object.fromEntries(cells(text).map((cell, index) => [columns[index] ?? String(index), cell])))
+    else if (inTable && !/^[\s|:-]+$/.test(text))
+      rows.push(Object.fromEntries(cells(text).map((cell, index) => [columns[index] ?? String(index), cell])))
   }
   return rows
 }
@@ -120,7 +127,22 @@ function callsIn(text: string, program: string): string[][] {
       mayStart =
         mayStart &&
         (/^[A-Z_][A-Z0-9_]*=/.test(word) ||
-          ['npx', 'pnpm', 'exec', 'sudo', 'time', 'watch', 'env', 'sh', 'if', 'while', 'until', 'do', 'then', '!'].includes(word))
+          [
+            'npx',
+            'pnpm',
+            'exec',
+            'sudo',
+            'time',
+            'watch',
+            'env',
+            'sh',
+            'if',
+            'while',
+            'until',
+            'do',
+            'then',
+            '!',
+          ].includes(word))
   }
   return calls
 }

@@ -1,5 +1,6 @@
 // The public exports of a package: what its index exports, each with its doc comment and the examples in it.
-// E1. An export is judged where it is defined; what a package hands on belongs to the package that defines it.
+// E1. An export is judged where it is defined; what a package hands on belongs to the package that defines
+// it.
 // E2. What comes from outside the workspace is not ours to document, and is left out.
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
@@ -16,7 +17,10 @@ export interface PublicExport {
   /** The package by whose name an example imports it. */
   readonly from: string
   readonly name: string
-  /** Functions and classes can be called, so they need an example. `inferred`: a type that is read from the documented schema above it. */
+  /**
+   * Functions and classes can be called, so they need an example. `inferred`: a type that is read from the
+   * documented schema above it.
+   */
   readonly kind: 'function' | 'class' | 'constant' | 'type' | 'inferred'
   readonly path: string
   readonly line: number
@@ -26,18 +30,26 @@ export interface PublicExport {
   readonly examples: readonly Example[]
 }
 
-type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<Record<string, unknown>>
+type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<
+  Record<string, unknown>
+>
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const indexOf = (folder: string): string => `packages/${folder}/src/index.ts`
 
 /** @param folders the folders under `packages`, those that others import first */
-export function publicExports(folders: readonly string[], read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')): PublicExport[] {
+export function publicExports(
+  folders: readonly string[],
+  read = (path: string): string => readFileSync(`${root}${path}`, 'utf8'),
+): PublicExport[] {
   const found = new Map<string, PublicExport>()
   const bodies = new Map<string, { text: string; body: readonly Node[] }>()
   const parsed = (path: string): { text: string; body: readonly Node[] } => {
     const text = bodies.get(path)?.text ?? read(path)
-    const known = bodies.get(path) ?? { text, body: (parseAst(text, { lang: 'ts' }) as unknown as { body: Node[] }).body }
+    const known = bodies.get(path) ?? {
+      text,
+      body: (parseAst(text, { lang: 'ts' }) as unknown as { body: Node[] }).body,
+    }
     bodies.set(path, known)
     return known
   }
@@ -66,11 +78,26 @@ export function publicExports(folders: readonly string[], read = (path: string):
   return [...found.values()]
 }
 
-/** All names that programs import from the package, with those that it hands on. Each type is marked as one, because every file is compiled alone. */
-export function importableNames(folder: string): { readonly values: ReadonlySet<string>; readonly types: ReadonlySet<string> } {
-  const { body } = parseAst(readFileSync(`${root}${indexOf(folder)}`, 'utf8'), { lang: 'ts' }) as unknown as { body: Node[] }
-  const listed = body.flatMap((node) => ((node['specifiers'] as Node[] | undefined) ?? []).map((each) => ({ name: nameOf(each['exported']), node, each })))
-  const isType = ({ node, each }: { node: Node; each: Node }): boolean => node['exportKind'] === 'type' || each['exportKind'] === 'type'
+/**
+ * All names that programs import from the package, with those that it hands on. Each type is marked as one,
+ * because every file is compiled alone.
+ */
+export function importableNames(folder: string): {
+  readonly values: ReadonlySet<string>
+  readonly types: ReadonlySet<string>
+} {
+  const { body } = parseAst(readFileSync(`${root}${indexOf(folder)}`, 'utf8'), { lang: 'ts' }) as unknown as {
+    body: Node[]
+  }
+  const listed = body.flatMap((node) =>
+    ((node['specifiers'] as Node[] | undefined) ?? []).map((each) => ({
+      name: nameOf(each['exported']),
+      node,
+      each,
+    })),
+  )
+  const isType = ({ node, each }: { node: Node; each: Node }): boolean =>
+    node['exportKind'] === 'type' || each['exportKind'] === 'type'
   return {
     values: new Set(listed.filter((one) => !isType(one)).map(({ name }) => name)),
     types: new Set(listed.filter(isType).map(({ name }) => name)),
@@ -79,14 +106,27 @@ export function importableNames(folder: string): { readonly values: ReadonlySet<
 
 /** All examples of a source: those that belong to no public export would never run. */
 export function examplesIn(text: string): Example[] {
-  return [...text.matchAll(/\/\*\*(?:(?!\*\/)[\s\S])*\*\//g)].flatMap(({ 0: comment, index }) => examplesOf(comment, lineOf(text, index)))
+  return [...text.matchAll(/\/\*\*(?:(?!\*\/)[\s\S])*\*\//g)].flatMap(({ 0: comment, index }) =>
+    examplesOf(comment, lineOf(text, index)),
+  )
 }
 
 function describe(from: string, path: string, text: string, name: string, node: Node): PublicExport {
   const [comment = ''] = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n$/.exec(text.slice(0, node.start)) ?? []
   const start = node.start - comment.length
-  const examples = examplesIn(text.slice(start, node.end)).map(({ code, line }) => ({ code, line: line + lineOf(text, start) - 1 }))
-  return { from, name, kind: kindOf(node['declaration'] as Node, text), path, line: lineOf(text, node.start), doc: wordsOf(comment), examples }
+  const examples = examplesIn(text.slice(start, node.end)).map(({ code, line }) => ({
+    code,
+    line: line + lineOf(text, start) - 1,
+  }))
+  return {
+    from,
+    name,
+    kind: kindOf(node['declaration'] as Node, text),
+    path,
+    line: lineOf(text, node.start),
+    doc: wordsOf(comment),
+    examples,
+  }
 }
 
 /** The words of a doc comment without its stars. */
@@ -106,7 +146,10 @@ function examplesOf(comment: string, firstLine: number): Example[] {
     if (!lines[at]?.startsWith('@example')) return []
     const [head = '', ...rest] = lines.slice(at, tags[index + 1])
     const first = head.replace(/^@example ?/, '')
-    return { code: (first === '' ? rest : [first, ...rest]).join('\n').trimEnd(), line: firstLine + at + (first === '' ? 1 : 0) }
+    return {
+      code: (first === '' ? rest : [first, ...rest]).join('\n').trimEnd(),
+      line: firstLine + at + (first === '' ? 1 : 0),
+    }
   })
 }
 
@@ -122,14 +165,18 @@ function kindOf(declaration: Node, text: string): PublicExport['kind'] {
       return /Function/.test((first?.['init'] as Node | null)?.type ?? '') ? 'function' : 'constant'
     }
     case 'TSTypeAliasDeclaration':
-      return /= z\.infer<typeof \w+>\s*;?$/.test(text.slice(declaration.start, declaration.end)) ? 'inferred' : 'type'
+      return /= z\.infer<typeof \w+>\s*;?$/.test(text.slice(declaration.start, declaration.end))
+        ? 'inferred'
+        : 'type'
     default:
       return 'type'
   }
 }
 
 function namesOf(declaration: Node): string[] {
-  return declaration.type === 'VariableDeclaration' ? (declaration['declarations'] as Node[]).map((each) => nameOf(each['id'])) : [nameOf(declaration['id'])]
+  return declaration.type === 'VariableDeclaration'
+    ? (declaration['declarations'] as Node[]).map((each) => nameOf(each['id']))
+    : [nameOf(declaration['id'])]
 }
 
 /** The file that an import reaches; `null`: it is outside the workspace. */

@@ -1,5 +1,6 @@
-// Runs modules one after the other in this process, and tells its parent how each ended and what it printed. The parent says which: first those that
-// use example-context.ts, then those that start a system of their own, each in a folder for its data.
+// Runs modules one after the other in this process, and tells its parent how each ended and what it printed.
+// The parent says which: first those that use example-context.ts, then those that start a system of their
+// own, each in a folder for its data.
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -24,14 +25,17 @@ async function run(file: string): Promise<void> {
   process.send?.({ file, fault, printed })
 }
 
-process.once('message', async ({ inContext, alone }: { inContext: readonly string[]; alone: readonly string[] }) => {
-  const context = await import('./example-context.ts')
-  for (const file of inContext) await run(file)
-  await context.close()
-  for (const file of alone) {
-    process.env['BEAVER_HOME'] = `.beaver-${basename(file, '.ts')}`
-    await run(file)
-  }
-  // Now nothing keeps it.
-  process.disconnect?.()
-})
+process.once(
+  'message',
+  async ({ inContext, alone }: { inContext: readonly string[]; alone: readonly string[] }) => {
+    const context = await import('./example-context.ts')
+    for (const file of inContext) await run(file)
+    await context.close()
+    for (const file of alone) {
+      process.env['BEAVER_HOME'] = `.beaver-${basename(file, '.ts')}`
+      await run(file)
+    }
+    // Now nothing keeps it.
+    process.disconnect?.()
+  },
+)

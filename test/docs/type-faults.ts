@@ -1,6 +1,6 @@
-// The faults that TypeScript finds in some files of a project, and in no others.
-// A whole build would check every source that the files reach, which takes ten times as long, and `verify types` does so. The interface of TypeScript 7
-// for programs is not stable yet, so nothing else uses it, and package.json pins the version.
+// The faults that TypeScript finds in some files of a project, and in no others. A whole build would check
+// every source that the files reach, which takes ten times as long, and `verify types` does so. The interface
+// of TypeScript 7 for programs is not stable yet, so nothing else uses it, and package.json pins the version.
 import { readFileSync } from 'node:fs'
 import { API } from 'typescript/unstable/async'
 
@@ -21,8 +21,15 @@ export async function typeFaults(config: string, files: readonly string[]): Prom
     const { program } = project
     const faultsOf = async (file: string): Promise<TypeFault[]> => {
       const text = readFileSync(file, 'utf8')
-      const found = await Promise.all([program.getSyntacticDiagnostics(file), program.getSemanticDiagnostics(file)])
-      return found.flat().map(({ pos, code, text: message }) => ({ file, line: text.slice(0, pos).split('\n').length, message: `TS${code}: ${message}` }))
+      const found = await Promise.all([
+        program.getSyntacticDiagnostics(file),
+        program.getSemanticDiagnostics(file),
+      ])
+      return found.flat().map(({ pos, code, text: message }) => ({
+        file,
+        line: text.slice(0, pos).split('\n').length,
+        message: `TS${code}: ${message}`,
+      }))
     }
     return (await Promise.all(files.map(faultsOf))).flat()
   } finally {

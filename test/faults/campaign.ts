@@ -1,5 +1,6 @@
 // One fault campaign: clients ask, faults strike, everything settles, the journal is checked.
-// G1. The plan decides what is asked and what breaks. G2. After the last fault everything is mended before the journal is judged.
+// G1. The plan decides what is asked and what breaks. G2. After the last fault everything is mended before
+// the journal is judged.
 // G3. It ends within a bound: a task that is still open then is a violation, not a wait.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,7 +47,10 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
     withDisk: plan.only?.includes('disk_full') ?? false,
     awayMs: plan.awayMs,
   })
-  if (!(await cluster.whole(60_000))) throw new Error(`The processes did not start. Their logs: ${cluster.folder} (kept with BEAVER_FAULTS_KEEP=1)`)
+  if (!(await cluster.whole(60_000)))
+    throw new Error(
+      `The processes did not start. Their logs: ${cluster.folder} (kept with BEAVER_FAULTS_KEEP=1)`,
+    )
   const subjects = subjectsOf(cluster.namespace)
   const nc = await connectNats({ url: cluster.server.url, name: 'fault-campaign' })
   const operations = operationsOn(clientOn(nc, subjects))
@@ -98,7 +102,8 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
       }),
     ]
     const projection = await projectionFault(cluster, last, 20_000)
-    if (projection !== null) violations.push({ rule: 'the projection equals a rebuild', task: '', what: projection })
+    if (projection !== null)
+      violations.push({ rule: 'the projection equals a rebuild', task: '', what: projection })
     const all = [...logs.tasks.values()]
     return {
       plan,
@@ -140,9 +145,11 @@ interface Running {
   readonly voided: Set<string>
 }
 
-const isVoid = ({ voided }: Running, task: string): boolean => voided.has(task) || voided.has(task.replace(/-\d+$/, ''))
+const isVoid = ({ voided }: Running, task: string): boolean =>
+  voided.has(task) || voided.has(task.replace(/-\d+$/, ''))
 
-const openTasks = ({ logs }: Running): number => logs.tasks.values().reduce((open, { end }) => open + (end === null ? 1 : 0), 0)
+const openTasks = ({ logs }: Running): number =>
+  logs.tasks.values().reduce((open, { end }) => open + (end === null ? 1 : 0), 0)
 
 async function client(campaign: Running, index: number): Promise<void> {
   const random = randomOf(campaign.plan.seed, `client ${index}`)
@@ -171,7 +178,8 @@ async function strike(campaign: Running): Promise<void> {
     nc: campaign.nc,
     stream: subjectsOf(cluster.namespace).stream,
     random,
-    submitBad: (tool) => campaign.operations.submitBad(tool, `bad-${underWay.size}-${Date.now()}-${tool.replaceAll('_', '-')}`),
+    submitBad: (tool) =>
+      campaign.operations.submitBad(tool, `bad-${underWay.size}-${Date.now()}-${tool.replaceAll('_', '-')}`),
     thawed: () => void campaign.thaws.push(Date.now()),
     forgetTasks() {
       for (const name of campaign.operations.begun) campaign.voided.add(name)
@@ -180,7 +188,10 @@ async function strike(campaign: Running): Promise<void> {
   }
   const until = Date.now() + plan.ms
   const done = (): boolean =>
-    Date.now() >= until || (plan.kills !== undefined && (faults.daemon_kill ?? 0) >= plan.kills && campaign.logs.tasks.size >= (plan.tasksMin ?? 0))
+    Date.now() >= until ||
+    (plan.kills !== undefined &&
+      (faults.daemon_kill ?? 0) >= plan.kills &&
+      campaign.logs.tasks.size >= (plan.tasksMin ?? 0))
   while (!done()) {
     await sleep(random.between(...plan.pauseMs))
     const kind = random.weighted(weights)
@@ -197,12 +208,18 @@ async function strike(campaign: Running): Promise<void> {
       })
     underWay.add(running)
     const begun = Object.values(faults).reduce((sum, count) => sum + count, 0)
-    if (begun % 25 === 0) campaign.say(`${begun} faults, ${faults.daemon_kill ?? 0} kills, ${campaign.logs.tasks.size} tasks, ${openTasks(campaign)} open`)
+    if (begun % 25 === 0)
+      campaign.say(
+        `${begun} faults, ${faults.daemon_kill ?? 0} kills, ${campaign.logs.tasks.size} tasks, ${openTasks(campaign)} open`,
+      )
   }
   await Promise.all(underWay)
 }
 
-/** Follows the journal, decides what asks a person, tells the recovery what it sees. Begins again when the stream or the line is gone. */
+/**
+ * Follows the journal, decides what asks a person, tells the recovery what it sees. Begins again when the
+ * stream or the line is gone.
+ */
 async function watch(campaign: Running, signal: AbortSignal): Promise<void> {
   const random = randomOf(campaign.plan.seed, 'person')
   const subjects = subjectsOf(campaign.cluster.namespace)
@@ -211,7 +228,9 @@ async function watch(campaign: Running, signal: AbortSignal): Promise<void> {
     if (event.type !== 'approval_requested') return
     const { task } = event.log.id
     const approved = random.next() < 0.8
-    void sleep(random.between(0, 1_500)).then(() => campaign.operations.decide(task, String(event.data['call_id']), approved))
+    void sleep(random.between(0, 1_500)).then(() =>
+      campaign.operations.decide(task, String(event.data['call_id']), approved),
+    )
   }
   let last = 0
   while (!signal.aborted) {
@@ -237,9 +256,11 @@ async function watch(campaign: Running, signal: AbortSignal): Promise<void> {
 /** Everything is mended; waits until every task that is known has ended, or the bound has passed. */
 async function settle(campaign: Running): Promise<void> {
   const { plan, cluster, operations } = campaign
-  if (!(await cluster.whole(60_000))) campaign.skipped.push('60 s after the last fault a process was still away')
+  if (!(await cluster.whole(60_000)))
+    campaign.skipped.push('60 s after the last fault a process was still away')
   const deadline = Date.now() + plan.settleMs
-  const isOpen = ({ task, accepted }: ExpectedTask, ended: ReadonlySet<string>): boolean => accepted && !isVoid(campaign, task) && !ended.has(task)
+  const isOpen = ({ task, accepted }: ExpectedTask, ended: ReadonlySet<string>): boolean =>
+    accepted && !isVoid(campaign, task) && !ended.has(task)
   for (let round = 0; Date.now() < deadline; round++) {
     const logs = [...campaign.logs.tasks.values()]
     const ended = new Set(logs.filter(({ end }) => end !== null).map(({ id }) => id.task))
@@ -248,7 +269,8 @@ async function settle(campaign: Running): Promise<void> {
     if (round % 100 === 99) {
       campaign.say(`settling: ${open} open`)
       // A decision whose answer was lost may have been lost itself: a person asks again.
-      for (const { id, asking } of logs) for (const call of asking) await operations.decide(id.task, call, true)
+      for (const { id, asking } of logs)
+        for (const call of asking) await operations.decide(id.task, call, true)
     }
     await sleep(100)
   }
@@ -257,7 +279,9 @@ async function settle(campaign: Running): Promise<void> {
 /** What the independent checker finds, with the events of the task: nobody can look at its log later. */
 async function checkedJournal({ nc, cluster }: Running, logs: Logs): Promise<Violation[]> {
   const { namespace, stream, blobBucket } = subjectsOf(cluster.namespace)
-  const { findings } = await checkJournal(await natsSource(nc, { namespace, stream, blobBucket }), { now: Date.now() })
+  const { findings } = await checkJournal(await natsSource(nc, { namespace, stream, blobBucket }), {
+    now: Date.now(),
+  })
   return findings.map(({ rule, task_id, taskseq, message }) => ({
     rule,
     task: task_id ?? '',
@@ -275,7 +299,10 @@ async function readAgain({ nc, cluster }: Running): Promise<{ logs: Logs; last: 
   const logs = collectLogs()
   const stop = new AbortController()
   let last = 0
-  for await (const { messages, caughtUp } of followJournal(nc, subjectsOf(cluster.namespace), { from: 1, signal: stop.signal })) {
+  for await (const { messages, caughtUp } of followJournal(nc, subjectsOf(cluster.namespace), {
+    from: 1,
+    signal: stop.signal,
+  })) {
     for (const message of messages) {
       logs.add(message)
       last = message.sequence

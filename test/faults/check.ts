@@ -1,9 +1,12 @@
-// The rules a campaign holds the system to after everything has settled, beyond those of @beaver/check, which reads the journal
-// alone: the ledger of the tools, the questions of the model and what clients were told agree with the journal.
-// K1. A violation names its task and what it breaks. K2. What the campaign itself caused is no violation: a cancelled task may
+// The rules a campaign holds the system to after everything has settled, beyond those of @beaver/check, which
+// reads the journal alone: the ledger of the tools, the questions of the model and what clients were told
+// agree with the journal.
+// K1. A violation names its task and what it breaks. K2. What the campaign itself caused is no violation: a
+// cancelled task may
 //     end as cancelled, a task with a bad tool may fail, a task of a deleted stream is gone, one that wrote while the server took
 //     small messages only may fail for that.
-// K3. A daemon that is stopped between its last look at the journal and the write of a question asks it when it goes on; nothing can
+// K3. A daemon that is stopped between its last look at the journal and the write of a question asks it when
+// it goes on; nothing can
 //     fence that (docs/decisions/0032). One such question for each stop is no violation. A daemon that does not look asks many.
 import { historyOf, type TaskLog } from './logs.ts'
 import type { Asked } from './model.ts'
@@ -39,15 +42,28 @@ export interface CheckedCampaign {
   readonly ledger: readonly LedgerLine[]
   /** When a stopped daemon went on. */
   readonly thaws: readonly number[]
-  readonly model: { readonly answered: ReadonlyMap<string, Asked>; readonly byQuestion: ReadonlyMap<string, readonly Asked[]> }
+  readonly model: {
+    readonly answered: ReadonlyMap<string, Asked>
+    readonly byQuestion: ReadonlyMap<string, readonly Asked[]>
+  }
 }
 
-/** An answer counts as stored so long after the time its event names: the event is stamped before it is written. */
+/**
+ * An answer counts as stored so long after the time its event names: the event is stamped before it is
+ * written.
+ */
 const commitMsMax = 250
 /** A daemon that goes on has written what it was about to write so long after. */
 const thawMsMax = 1_000
 
-export function checkCampaign({ logs, expected, ledger, model, thaws, smallMessages }: CheckedCampaign): Violation[] {
+export function checkCampaign({
+  logs,
+  expected,
+  ledger,
+  model,
+  thaws,
+  smallMessages,
+}: CheckedCampaign): Violation[] {
   const byTask: ReadonlyMap<string, readonly TaskLog[]> = Map.groupBy(logs, ({ id }) => id.task)
   return [
     ...expected.flatMap((task) => checkExpected(task, byTask.get(task.task) ?? [], smallMessages)),
@@ -57,21 +73,51 @@ export function checkCampaign({ logs, expected, ledger, model, thaws, smallMessa
   ]
 }
 
-function checkExpected({ task, accepted, anyEnd, kind }: ExpectedTask, logs: readonly TaskLog[], smallMessages: boolean): Violation[] {
-  if (logs.length > 1) return [{ rule: 'one task an id', task, what: `${logs.length} sessions have it: ${logs.map(({ id }) => id.session).join(', ')}` }]
+function checkExpected(
+  { task, accepted, anyEnd, kind }: ExpectedTask,
+  logs: readonly TaskLog[],
+  smallMessages: boolean,
+): Violation[] {
+  if (logs.length > 1)
+    return [
+      {
+        rule: 'one task an id',
+        task,
+        what: `${logs.length} sessions have it: ${logs.map(({ id }) => id.session).join(', ')}`,
+      },
+    ]
   const [log] = logs
-  if (log === undefined) return accepted ? [{ rule: 'accepted is kept', task, what: `the ${kind} was accepted and has no log` }] : []
+  if (log === undefined)
+    return accepted
+      ? [{ rule: 'accepted is kept', task, what: `the ${kind} was accepted and has no log` }]
+      : []
   if (log.end === null || anyEnd || log.end === 'task_completed') return []
   if (smallMessages && log.end === 'task_failed' && log.failure === 'internal') return []
-  return [{ rule: 'innocent tasks complete', task, what: `the ${kind} ended ${log.end} (${log.failure ?? 'no failure named'}) after ${log.claims} claims` }]
+  return [
+    {
+      rule: 'innocent tasks complete',
+      task,
+      what: `the ${kind} ended ${log.end} (${log.failure ?? 'no failure named'}) after ${log.claims} claims`,
+    },
+  ]
 }
 
 function checkEnd(log: TaskLog): Violation[] {
   if (log.end !== null) return []
-  return [{ rule: 'every task ends', task: log.id.task, what: `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${historyOf(log)}` }]
+  return [
+    {
+      rule: 'every task ends',
+      task: log.id.task,
+      what: `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${historyOf(log)}`,
+    },
+  ]
 }
 
-function checkAsked(logs: readonly TaskLog[], model: CheckedCampaign['model'], thaws: readonly number[]): Violation[] {
+function checkAsked(
+  logs: readonly TaskLog[],
+  model: CheckedCampaign['model'],
+  thaws: readonly number[],
+): Violation[] {
   const unused = [...thaws]
   const excused = (at: number): boolean => {
     const stop = unused.findIndex((thaw) => at >= thaw && at <= thaw + thawMsMax)
@@ -81,7 +127,12 @@ function checkAsked(logs: readonly TaskLog[], model: CheckedCampaign['model'], t
   return logs.flatMap((log) =>
     log.answers.flatMap(({ responseId, time }) => {
       const answer = model.answered.get(responseId)
-      const again = answer === undefined ? [] : (model.byQuestion.get(answer.question) ?? []).filter(({ at }) => at > time + commitMsMax && !excused(at))
+      const again =
+        answer === undefined
+          ? []
+          : (model.byQuestion.get(answer.question) ?? []).filter(
+              ({ at }) => at > time + commitMsMax && !excused(at),
+            )
       return again.map(({ at, responseId: second }) => ({
         rule: 'no answer is asked for again',
         task: log.id.task,
@@ -92,7 +143,10 @@ function checkAsked(logs: readonly TaskLog[], model: CheckedCampaign['model'], t
 }
 
 /** Keys are `<operation>/<part>/<turn>`; the operation is the task's id. */
-function checkLedger(ledger: readonly LedgerLine[], byTask: ReadonlyMap<string, readonly TaskLog[]>): Violation[] {
+function checkLedger(
+  ledger: readonly LedgerLine[],
+  byTask: ReadonlyMap<string, readonly TaskLog[]>,
+): Violation[] {
   const once = ledger.filter(({ tool }) => tool !== 'ledger_touch')
   const found: Violation[] = []
   for (const [key, lines] of Map.groupBy(once, ({ key }) => key)) {
@@ -104,9 +158,12 @@ function checkLedger(ledger: readonly LedgerLine[], byTask: ReadonlyMap<string, 
       })
   }
   for (const [task, logs] of byTask) {
-    const told = logs.flatMap(({ calls }) => [...calls.values()].filter(({ tool, succeeded }) => succeeded === true && tool === 'ledger_write'))
+    const told = logs.flatMap(({ calls }) =>
+      [...calls.values()].filter(({ tool, succeeded }) => succeeded === true && tool === 'ledger_write'),
+    )
     const done = once.filter(({ tool, key }) => tool === 'ledger_write' && key.startsWith(`${task}/`)).length
-    if (done < told.length) found.push({ rule: 'a result has its effect', task, what: `${told.length} results, ${done} effects` })
+    if (done < told.length)
+      found.push({ rule: 'a result has its effect', task, what: `${told.length} results, ${done} effects` })
   }
   return found
 }

@@ -1,5 +1,6 @@
-// The processes a campaign breaks: a nats-server, daemons that reach it each through a proxy of their own, a projector. It starts
-// them, breaks them on demand and starts again what has died; which fault comes when belongs to faults.ts.
+// The processes a campaign breaks: a nats-server, daemons that reach it each through a proxy of their own, a
+// projector. It starts them, breaks them on demand and starts again what has died; which fault comes when
+// belongs to faults.ts.
 // C1. What has died is started again after a pause, until `close`. C2. Nothing outlives the campaign.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
@@ -59,14 +60,20 @@ const tools = new URL('tools.ts', import.meta.url).pathname
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using undo = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'beaver-faults-'))
-  if (process.env['BEAVER_FAULTS_KEEP'] === undefined) undo.defer(() => rm(folder, { recursive: true, force: true }))
+  if (process.env['BEAVER_FAULTS_KEEP'] === undefined)
+    undo.defer(() => rm(folder, { recursive: true, force: true }))
   const disk = options.withDisk ? await smallDisk() : null
   if (disk !== null) undo.use(disk)
   const server = undo.use(await ownServer(disk === null ? {} : { dataDir: disk.folder }))
   const ledgerFile = join(folder, 'ledger.jsonl')
   await writeFile(ledgerFile, '')
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify(configOf(options)))
-  const env = { BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(folder, '.beaver'), BEAVER_FAULTS_LEDGER: ledgerFile, ...provider(options.providerUrl) }
+  const env = {
+    BEAVER_NAMESPACE: namespace,
+    BEAVER_HOME: join(folder, '.beaver'),
+    BEAVER_FAULTS_LEDGER: ledgerFile,
+    ...provider(options.providerUrl),
+  }
   const unexpectedExits: string[] = []
   let closing = false
 
@@ -92,8 +99,13 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         }
         const { code, signal } = await daemon.exited
         place.daemon = null
-        if (daemon.stderr !== '') await appendFile(join(folder, `daemon-${place.index}.log`), `--- ${daemon.id} ended (${code ?? signal})\n${daemon.stderr}`)
-        if (!signalled && !closing) unexpectedExits.push(`${daemon.id}: ${code ?? signal}: ${daemon.stderr.slice(-300)}`)
+        if (daemon.stderr !== '')
+          await appendFile(
+            join(folder, `daemon-${place.index}.log`),
+            `--- ${daemon.id} ended (${code ?? signal})\n${daemon.stderr}`,
+          )
+        if (!signalled && !closing)
+          unexpectedExits.push(`${daemon.id}: ${code ?? signal}: ${daemon.stderr.slice(-300)}`)
       } catch (error) {
         killQuietly(place.pid) // Else two would work in its place.
         appendFileSync(join(folder, `daemon-${place.index}.log`), `--- did not start: ${String(error)}\n`)
@@ -159,7 +171,10 @@ interface Place extends DaemonPlace {
   pid: number
 }
 
-const provider = (url: string): Record<string, string> => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: 'sk-faults' })
+const provider = (url: string): Record<string, string> => ({
+  OPENAI_BASE_URL: url,
+  OPENAI_API_KEY: 'sk-faults',
+})
 
 const configOf = ({ leaseMs }: ClusterOptions): object => ({
   tools: [tools],
@@ -192,11 +207,15 @@ function keepProjector(home: string, env: Record<string, string>, closing: () =>
   const ended = (async () => {
     await mkdir(home, { recursive: true })
     while (!stopped && !closing()) {
-      const started = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
-        cwd: home,
-        env: { PATH: process.env['PATH'] ?? '', BEAVER_TRUST: '1', ...env, BEAVER_HOME: home },
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      })
+      const started = spawn(
+        process.execPath,
+        [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname],
+        {
+          cwd: home,
+          env: { PATH: process.env['PATH'] ?? '', BEAVER_TRUST: '1', ...env, BEAVER_HOME: home },
+          stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        },
+      )
       child = started
       started.once('message', () => void (ready = true))
       await new Promise((resolve) => started.once('exit', resolve))

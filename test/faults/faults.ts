@@ -1,5 +1,7 @@
-// Each kind of fault: what it breaks, for how long, and how it is mended. When it comes, and how often, belongs to the campaign.
-// F1. A fault that returns has mended what it broke, but for a killed process, which the cluster starts again.
+// Each kind of fault: what it breaks, for how long, and how it is mended. When it comes, and how often,
+// belongs to the campaign.
+// F1. A fault that returns has mended what it broke, but for a killed process, which the cluster starts
+// again.
 // F2. Two faults at the same time never break the same part: each names the parts it needs.
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +26,10 @@ export interface FaultContext {
 }
 
 /** What a fault breaks: those tasks are watched until their next event. `server`: everything. */
-export type Hit = { readonly kind: 'daemon'; readonly daemon: string; readonly dead: boolean } | { readonly kind: 'server' } | { readonly kind: 'none' }
+export type Hit =
+  | { readonly kind: 'daemon'; readonly daemon: string; readonly dead: boolean }
+  | { readonly kind: 'server' }
+  | { readonly kind: 'none' }
 
 export interface Fault {
   /** What it breaks: `daemon 0`, `link 0`, `server`, `projector`, `model`, `tools`. */
@@ -34,11 +39,17 @@ export interface Fault {
 }
 
 /** One fault of a kind, on parts that are free; `null` when there are none. */
-export function faultOf(kind: FaultKind, { cluster, random }: Pick<FaultContext, 'cluster' | 'random'>, busy: ReadonlySet<string>): Fault | null {
+export function faultOf(
+  kind: FaultKind,
+  { cluster, random }: Pick<FaultContext, 'cluster' | 'random'>,
+  busy: ReadonlySet<string>,
+): Fault | null {
   const index = random.between(0, cluster.places.length - 1)
   const place = cluster.places[index] as DaemonPlace
   const fault = drawn(kind, place, random)
-  const free = !busy.has(fault.part) && !(fault.part.startsWith('daemon') && (place.daemon === null || busy.has(`link ${index}`)))
+  const free =
+    !busy.has(fault.part) &&
+    !(fault.part.startsWith('daemon') && (place.daemon === null || busy.has(`link ${index}`)))
   return free ? fault : null
 }
 
@@ -97,7 +108,10 @@ function drawn(kind: FaultKind, place: DaemonPlace, random: Random): Fault {
   }
 }
 
-const daemonFault = (place: DaemonPlace, act: (hit: (hit: Hit) => void, context: FaultContext) => unknown): Fault => ({
+const daemonFault = (
+  place: DaemonPlace,
+  act: (hit: (hit: Hit) => void, context: FaultContext) => unknown,
+): Fault => ({
   part: `daemon ${place.index}`,
   run: async (context, hit) => void (await act(hit, context)),
 })
@@ -140,7 +154,13 @@ function outage(kind: Outage, ms: number): Fault {
   }
 }
 
-type ServerFault = 'nats_kill' | 'nats_freeze' | 'max_payload' | 'disk_full' | 'consumer_deleted' | 'stream_deleted'
+type ServerFault =
+  | 'nats_kill'
+  | 'nats_freeze'
+  | 'max_payload'
+  | 'disk_full'
+  | 'consumer_deleted'
+  | 'stream_deleted'
 
 function serverFault(kind: ServerFault, random: Random): Fault {
   const ms = random.between(100, 3_000)
@@ -196,5 +216,6 @@ async function removeModel(file: string): Promise<void> {
 async function deleteConsumer({ nc, stream, random }: FaultContext): Promise<void> {
   const answer = await nc.request(`$JS.API.CONSUMER.NAMES.${stream}`, '', { timeout: 5_000 })
   const { consumers = [] } = answer.json<{ consumers?: string[] }>()
-  if (consumers.length > 0) await nc.request(`$JS.API.CONSUMER.DELETE.${stream}.${random.pick(consumers)}`, '', { timeout: 5_000 })
+  if (consumers.length > 0)
+    await nc.request(`$JS.API.CONSUMER.DELETE.${stream}.${random.pick(consumers)}`, '', { timeout: 5_000 })
 }

@@ -1,6 +1,7 @@
-// What the journal says, as a campaign needs it: one entry a task, folded message by message, live or from a second reading.
-// It leaves the verdicts to check.ts, and those about single logs to @beaver/check.
-// L1. A message counts once, however often it is delivered. L2. Nothing but compact facts is kept: a soak holds many tasks.
+// What the journal says, as a campaign needs it: one entry a task, folded message by message, live or from a
+// second reading. It leaves the verdicts to check.ts, and those about single logs to @beaver/check.
+// L1. A message counts once, however often it is delivered. L2. Nothing but compact facts is kept: a soak
+// holds many tasks.
 import { isTerminalTaskEvent, type LogId, splitBatch, type WireRecord } from '@beaver/core'
 
 export interface CallFacts {
@@ -39,11 +40,15 @@ export interface SeenEvent {
 export interface Logs {
   readonly tasks: ReadonlyMap<string, TaskLog>
   /** @returns what was new */
-  add(message: { sequence: number; log: LogId; payload: Uint8Array }, onEvent?: (event: SeenEvent) => void): void
+  add(
+    message: { sequence: number; log: LogId; payload: Uint8Array },
+    onEvent?: (event: SeenEvent) => void,
+  ): void
 }
 
 /** The events of a log, each with how many milliseconds after the first it happened. */
-export const historyOf = ({ types, times }: TaskLog): string => types.map((type, i) => `${type}@${(times[i] ?? 0) - (times[0] ?? 0)}`).join(' ')
+export const historyOf = ({ types, times }: TaskLog): string =>
+  types.map((type, i) => `${type}@${(times[i] ?? 0) - (times[0] ?? 0)}`).join(' ')
 
 const keyOf = ({ tenant, session, task }: LogId): string => `${tenant} ${session} ${task}`
 
@@ -90,7 +95,8 @@ function foldTaskEvent(log: TaskLog, type: string, data: Record<string, unknown>
   if (isTerminalTaskEvent(type)) {
     log.end ??= type
     log.owner = null
-    log.failure ??= (data['failure'] as { class?: string; message?: string } | null | undefined)?.class ?? null
+    log.failure ??=
+      (data['failure'] as { class?: string; message?: string } | null | undefined)?.class ?? null
   } else if (type === 'task_claimed') {
     log.owner = String(data['daemon'])
     log.claims++
@@ -99,18 +105,22 @@ function foldTaskEvent(log: TaskLog, type: string, data: Record<string, unknown>
 
 function foldRunEvent(log: TaskLog, type: string, data: Record<string, unknown>, record: WireRecord): void {
   const callKey = `${record.runid ?? ''}/${String(data['call_id'])}`
-  if (type === 'tool_call_started') log.calls.set(callKey, { tool: String(data['tool_name']), started: true, succeeded: null })
+  if (type === 'tool_call_started')
+    log.calls.set(callKey, { tool: String(data['tool_name']), started: true, succeeded: null })
   else if (type === 'tool_result_recorded') {
     const call = record.data === undefined ? pendingCall(log, record.runid ?? '') : log.calls.get(callKey)
-    if (call !== undefined && call !== null) call.succeeded = record.data === undefined || data['success'] === true
+    if (call !== undefined && call !== null)
+      call.succeeded = record.data === undefined || data['success'] === true
   } else if (type === 'assistant_message_added') {
-    if (typeof data['response_id'] === 'string') log.answers.push({ responseId: data['response_id'], time: Date.parse(record.time) })
+    if (typeof data['response_id'] === 'string')
+      log.answers.push({ responseId: data['response_id'], time: Date.parse(record.time) })
   } else if (type === 'approval_requested') log.asking.add(callKey)
   else if (type === 'approval_granted' || type === 'approval_denied') log.asking.delete(callKey)
 }
 
 /** A result that is a blob does not say which call it is of: the one of its run that waits for a result. */
 function pendingCall(log: TaskLog, run: string): CallFacts | null {
-  for (const [key, facts] of log.calls) if (key.startsWith(`${run}/`) && facts.started && facts.succeeded === null) return facts
+  for (const [key, facts] of log.calls)
+    if (key.startsWith(`${run}/`) && facts.started && facts.succeeded === null) return facts
   return null
 }

@@ -1,5 +1,6 @@
-// pnpm test:faults [--seed N] [--kills N | --minutes N] [--daemons N] [--only kind,kind] [--lease ms] [--fast] [--known] [--json]
-// Runs one fault campaign over real processes, or with `--known` every campaign that once found a fault. Exit code 1: violations.
+// pnpm test:faults [--seed N] [--kills N | --minutes N] [--daemons N] [--only kind,kind] [--lease ms]
+// [--fast] [--known] [--json] Runs one fault campaign over real processes, or with `--known` every campaign
+// that once found a fault. Exit code 1: violations.
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
 import { type CampaignPlan, type FaultKind, faultKinds, fastPace, longCampaign } from './plan.ts'
@@ -55,7 +56,8 @@ function planOf(of: {
   only?: readonly FaultKind[] | undefined
 }): CampaignPlan {
   const { seed, kills, minutes, daemons = longCampaign.daemons } = of
-  const ms = minutes !== undefined ? minutes * 60_000 : kills !== undefined ? kills * 6_000 + 60_000 : longCampaign.ms
+  const ms =
+    minutes !== undefined ? minutes * 60_000 : kills !== undefined ? kills * 6_000 + 60_000 : longCampaign.ms
   const leaseMs = whole('lease', values.lease) ?? of.lease ?? longCampaign.leaseMs
   return {
     ...longCampaign,

@@ -1,10 +1,18 @@
-// The model of a fault campaign: what it answers follows from the conversation alone, so every run can be told whether it went right.
-// It remembers every question, to tell later which of them was asked although its answer was already in the journal.
-// M1. A question is a conversation; a campaign's tasks all differ in their text, so equal questions come from one turn of one run.
+// The model of a fault campaign: what it answers follows from the conversation alone, so every run can be
+// told whether it went right. It remembers every question, to tell later which of them was asked although its
+// answer was already in the journal.
+// M1. A question is a conversation; a campaign's tasks all differ in their text, so equal questions come from
+// one turn of one run.
 // M2. Each answer has an id of its own, which the journal records.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type FakeProvider, type FakeReply, fakeProvider, refuse, type SeenRequest } from '../support/fake-provider.ts'
+import {
+  type FakeProvider,
+  type FakeReply,
+  fakeProvider,
+  refuse,
+  type SeenRequest,
+} from '../support/fake-provider.ts'
 import type { Random } from './random.ts'
 
 export type Outage = 'provider_503' | 'provider_hang' | 'provider_reset'
@@ -81,7 +89,9 @@ function answerOf(request: SeenRequest, responseId: string): FakeReply {
   const about = request.messages.findLastIndex(({ role }) => role === 'user')
   const results = request.messages.slice(about).filter(({ role }) => role === 'tool')
   const part = /<instruction [^>]*>\s*Do part (\S+)\.\s*<\/instruction /.exec(request.text)?.[1] ?? 'root'
-  const turns = request.messages.slice(about).filter(({ role, tool_calls }) => role === 'assistant' && (tool_calls?.length ?? 0) > 0).length
+  const turns = request.messages
+    .slice(about)
+    .filter(({ role, tool_calls }) => role === 'assistant' && (tool_calls?.length ?? 0) > 0).length
   const tools = script.workflow !== undefined && part === 'root' ? [script.workflow] : script.tools
   const next = tools[turns]
   if (next === undefined) {
@@ -92,7 +102,10 @@ function answerOf(request: SeenRequest, responseId: string): FakeReply {
   const calls = next.split('+').map((name, i) => ({
     id: `call_${turns}_${i}`,
     type: 'function',
-    function: { name, arguments: JSON.stringify(argumentsOf(name, script, `${script.op}/${part}/${turns}.${i}`)) },
+    function: {
+      name,
+      arguments: JSON.stringify(argumentsOf(name, script, `${script.op}/${part}/${turns}.${i}`)),
+    },
   }))
   return send(request, responseId, { content: null, tool_calls: calls }, 'tool_calls')
 }
@@ -103,7 +116,8 @@ function scriptOf(text: string): Script {
 }
 
 function argumentsOf(tool: string, script: Script, key: string): object {
-  if (tool === script.workflow) return workflowArguments(tool, taskText({ op: script.op, tools: script.tools }), script.agents ?? 3)
+  if (tool === script.workflow)
+    return workflowArguments(tool, taskText({ op: script.op, tools: script.tools }), script.agents ?? 3)
   if (tool === 'echo') return { text: key }
   if (tool === 'memory') return { action: 'add', target: 'memory', content: `Fact ${key}` }
   if (tool === 'ledger_write') return { key, ...(script.chars === undefined ? {} : { chars: script.chars }) }
@@ -120,7 +134,12 @@ export function workflowArguments(workflow: string, task: string, agents: number
     case 'AgentRearrange':
       return { task, agents: specs, flow: `${names[0]} -> ${names.slice(1).join(', ')}` }
     case 'GraphWorkflow':
-      return { task, agents: specs, edges: names.slice(1).map((name, i) => [names[Math.floor(i / 2)], name]), output_agent: names.at(-1) }
+      return {
+        task,
+        agents: specs,
+        edges: names.slice(1).map((name, i) => [names[Math.floor(i / 2)], name]),
+        output_agent: names.at(-1),
+      }
     default:
       return { task, agents: specs }
   }
@@ -128,7 +147,12 @@ export function workflowArguments(workflow: string, task: string, agents: number
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-function send(request: SeenRequest, id: string, message: { content: string | null; tool_calls?: readonly object[] }, finish_reason: string): FakeReply {
+function send(
+  request: SeenRequest,
+  id: string,
+  message: { content: string | null; tool_calls?: readonly object[] },
+  finish_reason: string,
+): FakeReply {
   const head = { id, model: 'fake-model' }
   if (!request.stream) {
     const choices = [{ index: 0, finish_reason, message: { role: 'assistant', ...message } }]
@@ -138,6 +162,11 @@ function send(request: SeenRequest, id: string, message: { content: string | nul
     `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
   const calls = message.tool_calls?.map((call, index) => ({ index, ...call }))
   const pieces = message.content?.match(/.{1,400}/gs)?.map((content) => chunk({ content })) ?? []
-  const body = [chunk({ role: 'assistant' }), ...pieces, ...(calls === undefined ? [] : [chunk({ tool_calls: calls })]), chunk({}, finish_reason)].join('')
+  const body = [
+    chunk({ role: 'assistant' }),
+    ...pieces,
+    ...(calls === undefined ? [] : [chunk({ tool_calls: calls })]),
+    chunk({}, finish_reason),
+  ].join('')
   return { headers: { 'content-type': 'text/event-stream' }, body: `${body}data: [DONE]\n\n` }
 }

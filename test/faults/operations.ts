@@ -1,6 +1,7 @@
-// What clients ask of Beaver during a campaign: every kind of task, decisions of a person, cancels, the same id again. Each answer is
-// counted as ok, refused (with its code) or unknown.
-// O1. An operation follows from the seed; whether its answer comes does not. O2. An id that may have been accepted is checked too.
+// What clients ask of Beaver during a campaign: every kind of task, decisions of a person, cancels, the same
+// id again. Each answer is counted as ok, refused (with its code) or unknown.
+// O1. An operation follows from the seed; whether its answer comes does not. O2. An id that may have been
+// accepted is checked too.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError } from '@beaver/core'
 import type { BeaverClient, SubmitTask } from '@beaver/client'
@@ -63,7 +64,11 @@ export function operationsOn(client: BeaverClient): Operations {
     }
   }
 
-  async function submit(kind: string, request: SubmitTask & { task_id: string }, anyEnd = false): Promise<Answer> {
+  async function submit(
+    kind: string,
+    request: SubmitTask & { task_id: string },
+    anyEnd = false,
+  ): Promise<Answer> {
     const answer = await counted(kind, () => client.submit(request))
     expected.push({ task: request.task_id, kind, accepted: answer === 'ok', anyEnd })
     return answer
@@ -79,22 +84,42 @@ export function operationsOn(client: BeaverClient): Operations {
 
   /** The same request twice at once: one task. */
   async function sameId(id: string): Promise<void> {
-    const request = { task: taskText({ op: id, tools: ['ledger_write'] }), task_id: id, session_id: `session-${id}` }
-    const answers = await Promise.all([counted('same_id', () => client.submit(request)), counted('same_id', () => client.submit(request))])
+    const request = {
+      task: taskText({ op: id, tools: ['ledger_write'] }),
+      task_id: id,
+      session_id: `session-${id}`,
+    }
+    const answers = await Promise.all([
+      counted('same_id', () => client.submit(request)),
+      counted('same_id', () => client.submit(request)),
+    ])
     expected.push({ task: id, kind: 'same_id', accepted: answers.includes('ok'), anyEnd: false })
   }
 
   /** One id in two sessions at once: one of them is refused. */
   async function twoSessions(id: string): Promise<void> {
     const ask = (session: string): Promise<Answer> =>
-      counted('two_sessions', () => client.submit({ task: taskText({ op: id, tools: ['ledger_write'] }), task_id: id, session_id: `${session}-${id}` }))
+      counted('two_sessions', () =>
+        client.submit({
+          task: taskText({ op: id, tools: ['ledger_write'] }),
+          task_id: id,
+          session_id: `${session}-${id}`,
+        }),
+      )
     const answers = await Promise.all([ask('one'), ask('two')])
     expected.push({ task: id, kind: 'two_sessions', accepted: answers.includes('ok'), anyEnd: false })
   }
 
   async function cancelled(id: string, random: Random): Promise<void> {
     const pauseMs = random.between(0, 600)
-    if ((await submit('submit_to_cancel', { task: taskText({ op: id, tools: ['ledger_touch', 'ledger_write'] }), task_id: id }, true)) !== 'ok') return
+    if (
+      (await submit(
+        'submit_to_cancel',
+        { task: taskText({ op: id, tools: ['ledger_touch', 'ledger_write'] }), task_id: id },
+        true,
+      )) !== 'ok'
+    )
+      return
     await sleep(pauseMs)
     await counted('cancel', () => client.cancel(id, 'the campaign'))
   }
@@ -132,13 +157,28 @@ export function operationsOn(client: BeaverClient): Operations {
       case 'stream':
         return streamed(id)
       case 'team_by_root': {
-        const script = { op: id, tools: ['ledger_write'], workflow: random.pick(Object.values(workflows)), agents: random.between(2, 4) }
+        const script = {
+          op: id,
+          tools: ['ledger_write'],
+          workflow: random.pick(Object.values(workflows)),
+          agents: random.between(2, 4),
+        }
         return void (await submit(kind, { task: taskText(script), task_id: id }))
       }
       default: {
         const tools =
-          scripts[kind] ?? random.pick([['ledger_write'], ['echo', 'ledger_write'], ['ledger_touch+ledger_write'], ['ledger_write', 'ledger_write']])
-        const script = { op: id, tools, ...(kind === 'blob' ? { chars: random.between(70_000, 150_000) } : {}) }
+          scripts[kind] ??
+          random.pick([
+            ['ledger_write'],
+            ['echo', 'ledger_write'],
+            ['ledger_touch+ledger_write'],
+            ['ledger_write', 'ledger_write'],
+          ])
+        const script = {
+          op: id,
+          tools,
+          ...(kind === 'blob' ? { chars: random.between(70_000, 150_000) } : {}),
+        }
         return void (await submit(kind, { task: taskText(script), task_id: id }))
       }
     }
@@ -149,7 +189,8 @@ export function operationsOn(client: BeaverClient): Operations {
     expected,
     begun,
     one,
-    submitBad: async (tool, id) => void (await submit('bad_tool', { task: taskText({ op: id, tools: [tool] }), task_id: id }, true)),
+    submitBad: async (tool, id) =>
+      void (await submit('bad_tool', { task: taskText({ op: id, tools: [tool] }), task_id: id }, true)),
     async decide(task, callId, approved) {
       for (let tries = 0; tries < 20; tries++) {
         const answer = await counted('decide', () => client.decide(task, { callId, approved }))

@@ -1,5 +1,6 @@
 // How long work stands still after a fault: from the fault to the next event of each task it hit.
-// V1. A task is hit when it was being driven where the fault struck; one that waits for a person or for its turn is not.
+// V1. A task is hit when it was being driven where the fault struck; one that waits for a person or for its
+// turn is not.
 // V2. An event that a dead daemon wrote before it died is not its task's next event.
 import type { Hit } from './faults.ts'
 import type { Logs, SeenEvent, TaskLog } from './logs.ts'
@@ -17,7 +18,9 @@ export interface Recovery {
   /** By kind of fault. */
   samples(): Readonly<Partial<Record<FaultKind, RecoverySamples>>>
   /** The slowest: which task, after which fault. */
-  slowest(count: number): readonly { readonly task: string; readonly fault: FaultKind; readonly at: number; readonly ms: number }[]
+  slowest(
+    count: number,
+  ): readonly { readonly task: string; readonly fault: FaultKind; readonly at: number; readonly ms: number }[]
 }
 
 interface Waiting {
@@ -38,7 +41,11 @@ export function measureRecovery(): Recovery {
       for (const log of logs.tasks.values()) {
         if (log.owner === null || log.end !== null || log.asking.size > 0) continue
         if (hit.kind === 'daemon' && log.owner !== hit.daemon) continue
-        const entry = { kind, at, deadSource: hit.kind === 'daemon' && hit.dead ? `/beaver/daemons/${hit.daemon}` : null }
+        const entry = {
+          kind,
+          at,
+          deadSource: hit.kind === 'daemon' && hit.dead ? `/beaver/daemons/${hit.daemon}` : null,
+        }
         const before = waiting.get(log)
         if (before === undefined) waiting.set(log, [entry])
         else before.push(entry)

@@ -24,7 +24,12 @@ export interface CampaignReport {
   readonly faults: CampaignResult['faults']
   readonly skipped: readonly string[]
   readonly recovery: Readonly<Partial<Record<FaultKind, Quantiles>>>
-  readonly slowest: readonly { readonly task: string; readonly fault: FaultKind; readonly at: number; readonly ms: number }[]
+  readonly slowest: readonly {
+    readonly task: string
+    readonly fault: FaultKind
+    readonly at: number
+    readonly ms: number
+  }[]
   readonly violations: readonly { readonly rule: string; readonly task: string; readonly what: string }[]
 }
 
@@ -55,7 +60,8 @@ export function reportOf(result: CampaignResult): CampaignReport {
 
 function quantilesOf(ms: readonly number[], lost: number): Quantiles {
   const sorted = ms.toSorted((a, b) => a - b)
-  const at = (part: number): number | null => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? null
+  const at = (part: number): number | null =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? null
   return { tasks: ms.length, lost, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: sorted.at(-1) ?? null }
 }
 
@@ -91,17 +97,26 @@ export function reportText(report: CampaignReport): string {
     ...table(['next event after', 'faults', 'tasks', 'p50 ms', 'p99 ms', 'max ms', 'never'], recovery),
     '',
     report.violations.length === 0 ? 'violations: none' : `violations: ${report.violations.length}`,
-    ...rules.flatMap(([rule, of = []]) => [`  ${rule}: ${of.length}`, ...of.slice(0, 5).map(({ task, what }) => `    ${task}: ${what}`)]),
+    ...rules.flatMap(([rule, of = []]) => [
+      `  ${rule}: ${of.length}`,
+      ...of.slice(0, 5).map(({ task, what }) => `    ${task}: ${what}`),
+    ]),
     ...(report.violations.length === 0 ? [] : [`replay: ${report.replay}`]),
     '',
   ].join('\n')
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
   return [head, ...rows].map((row) =>
     row
-      .map((cell, column) => (column === 0 || column === head.length - 1 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) =>
+        column === 0 || column === head.length - 1
+          ? cell.padEnd(widths[column] ?? 0)
+          : cell.padStart(widths[column] ?? 0),
+      )
       .join('  ')
       .trimEnd(),
   )

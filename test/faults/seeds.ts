@@ -18,7 +18,8 @@ export const knownSeeds: readonly KnownSeed[] = [
     seed: 1,
     kills: 3,
     only: ['daemon_kill'],
-    found: 'One id asked for in two sessions at the same moment was two tasks, and the effects of its tools happened twice.',
+    found:
+      'One id asked for in two sessions at the same moment was two tasks, and the effects of its tools happened twice.',
   },
   {
     seed: 40,
@@ -30,7 +31,8 @@ export const knownSeeds: readonly KnownSeed[] = [
     seed: 7,
     minutes: 0.7,
     only: ['daemon_kill', 'max_payload'],
-    found: 'A task whose acceptance was too large for the server got a log all the same, which began with its end.',
+    found:
+      'A task whose acceptance was too large for the server got a log all the same, which began with its end.',
   },
   {
     seed: 77,
@@ -51,7 +53,8 @@ export const knownSeeds: readonly KnownSeed[] = [
     daemons: 2,
     lease: 1_000,
     only: ['daemon_kill', 'daemon_freeze', 'link_resets', 'nats_kill'],
-    found: 'A daemon that was stopped between its claim and its first question asked for answers that another daemon had by then.',
+    found:
+      'A daemon that was stopped between its claim and its first question asked for answers that another daemon had by then.',
   },
   {
     seed: 41,

@@ -1,5 +1,7 @@
-// The tools of a fault campaign, which each daemon loads: some leave a line in a ledger, some are bad neighbours.
-// T1. A line of the ledger is one `write` at the end of the file: what a killed process began is there whole, or not at all.
+// The tools of a fault campaign, which each daemon loads: some leave a line in a ledger, some are bad
+// neighbours.
+// T1. A line of the ledger is one `write` at the end of the file: what a killed process began is there whole,
+// or not at all.
 import { appendFileSync } from 'node:fs'
 import { defineTool } from '@beaver/agent'
 import { z } from 'zod'
@@ -8,7 +10,9 @@ const ledgerFile = process.env['BEAVER_FAULTS_LEDGER'] ?? ''
 const keyed = z.strictObject({ key: z.string(), chars: z.number().int().optional() })
 
 const record = (tool: string, key: string): void =>
-  appendFileSync(ledgerFile, `${JSON.stringify({ tool, key, pid: process.pid, at: Date.now() })}\n`, { flush: false })
+  appendFileSync(ledgerFile, `${JSON.stringify({ tool, key, pid: process.pid, at: Date.now() })}\n`, {
+    flush: false,
+  })
 
 export const ledgerWrite = defineTool({
   name: 'ledger_write',

@@ -1,4 +1,5 @@
-// The documentation, held to what is: links, commands, tables, examples, and pages that are generated; and no file tells where it was written.
+// The documentation, held to what is: links, commands, tables, examples, and pages that are generated; and no
+// file tells where it was written.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +31,14 @@ const beaver = commandLine()
 
 describe('the pages', () => {
   it('were found, the README and those under docs', () => {
-    expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'docs/reference/errors.md', 'docs/how-to/operate.md']))
+    expect(pages).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'docs/ARCHITECTURE.md',
+        'docs/reference/errors.md',
+        'docs/how-to/operate.md',
+      ]),
+    )
   })
 
   it('link to nothing that is not there', () => {
@@ -42,7 +50,12 @@ describe('the pages', () => {
     }
     const broken = [...texts].flatMap(([page, text]) =>
       relativeLinks(text).flatMap(({ line, target, fragment }) => {
-        const path = target === '' ? page : target.startsWith('/') ? target.slice(1) : posix.join(posix.dirname(page), target)
+        const path =
+          target === ''
+            ? page
+            : target.startsWith('/')
+              ? target.slice(1)
+              : posix.join(posix.dirname(page), target)
         const isThere = exists(path) && (fragment === null || !path.endsWith('.md') || has(path, fragment))
         return isThere ? [] : [`${page}:${line} ${target}${fragment === null ? '' : `#${fragment}`}`]
       }),
@@ -63,9 +76,20 @@ describe('the pages', () => {
   it('name only scripts and files that can be run', () => {
     const ofTheManager = ['install', 'exec', 'pack', 'publish', 'add', 'init', 'pkg']
     const wrong = [...texts].flatMap(([page, text]) => {
-      const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({ line, script: args[0] === 'run' ? args[1] : args[0] }))
-      const noScript = named.filter(({ script }) => script !== undefined && !script.startsWith('-') && !ofTheManager.includes(script) && !(script in scripts))
-      const noFile = commandsOf(text, 'node').filter(({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''))
+      const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({
+        line,
+        script: args[0] === 'run' ? args[1] : args[0],
+      }))
+      const noScript = named.filter(
+        ({ script }) =>
+          script !== undefined &&
+          !script.startsWith('-') &&
+          !ofTheManager.includes(script) &&
+          !(script in scripts),
+      )
+      const noFile = commandsOf(text, 'node').filter(
+        ({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''),
+      )
       return [...noScript, ...noFile].map((each) => ({ page, ...each }))
     })
     expect(wrong).toEqual([])
@@ -76,7 +100,11 @@ describe('docs/reference/errors.md', () => {
   it('lists exactly the error codes, with their exit codes and meanings', () => {
     const rows = tableRows(read('docs/reference/errors.md'), ['code', 'exit', 'meaning', 'what to do'])
     expect(rows.map(({ code, exit, meaning }) => ({ code, exit, meaning }))).toEqual(
-      Object.entries(errorCodes).map(([code, { exit, meaning }]) => ({ code: `\`${code}\``, exit: String(exit), meaning })),
+      Object.entries(errorCodes).map(([code, { exit, meaning }]) => ({
+        code: `\`${code}\``,
+        exit: String(exit),
+        meaning,
+      })),
     )
     expect(rows.filter((row) => (row['what to do'] ?? '') === '')).toEqual([])
   })
@@ -85,7 +113,9 @@ describe('docs/reference/errors.md', () => {
 describe('docs/reference/events.md', () => {
   it('lists exactly the events a journal may hold', () => {
     const rows = tableRows(read('docs/reference/events.md'), ['events', 'what'])
-    const named = rows.flatMap((row) => [...(row['events'] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name))
+    const named = rows.flatMap((row) =>
+      [...(row['events'] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name),
+    )
     expect(named.toSorted()).toEqual(Object.keys(eventData).toSorted())
   })
 })
@@ -100,7 +130,8 @@ describe('docs/reference/dialects.md', () => {
   it('has every dialect and wording, and a source for each', () => {
     const rows = page.split('\n').filter((line) => line.includes('](https://'))
     for (const { name } of dialects) expect(rows.some((row) => row.startsWith(`| ${name} |`))).toBe(true)
-    for (const { server } of overflowWordings) expect(rows.some((row) => row.startsWith(`| ${server} |`))).toBe(true)
+    for (const { server } of overflowWordings)
+      expect(rows.some((row) => row.startsWith(`| ${server} |`))).toBe(true)
   })
 })
 
@@ -132,7 +163,9 @@ describe('docs/reference/workflows.md', () => {
   const sections = text.split(/^## /m).slice(1)
   const examples = sections.flatMap((section) => {
     const [name = ''] = section.split('\n')
-    return [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, example = '']) => [name, example] as const)
+    return [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(
+      ([, example = '']) => [name, example] as const,
+    )
   })
 
   it('has a section with an example for each workflow tool, and says when to choose it', () => {
@@ -142,14 +175,19 @@ describe('docs/reference/workflows.md', () => {
     for (const name of names) expect(chosen).toContain(`[${name}](#${name.toLowerCase()})`)
   })
 
-  it.each(examples.filter(([name]) => findWorkflow(name) !== null))('%s: the example is accepted', (name, example) => {
-    const result = findWorkflow(name)?.plan(JSON.parse(example))
-    expect(result?.ok === true ? null : result?.error.message).toBeNull()
-  })
+  it.each(examples.filter(([name]) => findWorkflow(name) !== null))(
+    '%s: the example is accepted',
+    (name, example) => {
+      const result = findWorkflow(name)?.plan(JSON.parse(example))
+      expect(result?.ok === true ? null : result?.error.message).toBeNull()
+    },
+  )
 
   it('lists the codes of refused calls, each with its meaning and what to do', () => {
     const rows = tableRows(text, ['code', 'meaning', 'what to do'])
-    expect(rows.map(({ code, meaning }) => ({ code, meaning }))).toEqual(rules.map((code) => ({ code: `\`${code}\``, meaning: workflowErrorCodes[code] })))
+    expect(rows.map(({ code, meaning }) => ({ code, meaning }))).toEqual(
+      rules.map((code) => ({ code: `\`${code}\``, meaning: workflowErrorCodes[code] })),
+    )
     expect(rows.filter((row) => (row['what to do'] ?? '') === '')).toEqual([])
   })
 })
@@ -174,11 +212,20 @@ describe('docs/explanation/optimisations.md', () => {
   })
 
   it('names the one file in which each switch is asked for', () => {
-    const isSource = (path: string): boolean => !path.endsWith('.test.ts') && !path.endsWith('optimisations.ts')
+    const isSource = (path: string): boolean =>
+      !path.endsWith('.test.ts') && !path.endsWith('optimisations.ts')
     const sources = listed('{packages,apps}/*/src/**/*.ts').filter(isSource)
-    const asked = sources.flatMap((path) => [...read(path).matchAll(/isOn\('(\w+)'\)/g)].map(([, name = '']) => ({ path: path.replaceAll('\\', '/'), name })))
+    const asked = sources.flatMap((path) =>
+      [...read(path).matchAll(/isOn\('(\w+)'\)/g)].map(([, name = '']) => ({
+        path: path.replaceAll('\\', '/'),
+        name,
+      })),
+    )
     for (const name of optimisations.filter((each) => each !== 'v8_flags'))
-      expect([name, ...new Set(asked.flatMap((each) => (each.name === name ? [each.path] : [])))]).toEqual([name, rows.find((row) => row.name === name)?.path])
+      expect([name, ...new Set(asked.flatMap((each) => (each.name === name ? [each.path] : [])))]).toEqual([
+        name,
+        rows.find((row) => row.name === name)?.path,
+      ])
   })
 })
 
@@ -189,7 +236,9 @@ describe('no file', () => {
 
   it('tells places of one machine or registries of its own', () => {
     expect(files.length).toBeGreaterThan(200)
-    expect(files.flatMap((path) => privatePlaces(read(path)).map((finding) => `${path}:${finding}`))).toEqual([])
+    expect(files.flatMap((path) => privatePlaces(read(path)).map((finding) => `${path}:${finding}`))).toEqual(
+      [],
+    )
   })
 
   it.each([
@@ -204,7 +253,11 @@ describe('no file', () => {
   ])('holds %s unseen', (_, text) => expect(privatePlaces(`first line\n${text}`)).toHaveLength(1))
 
   it('is not seen in a reserved address, an address of this machine, or a path of the project', () => {
-    expect(privatePlaces('https://registry.example/zod http://mirror.example/debian http://127.0.0.1:4222 docs/work/main ./root/x')).toEqual([])
+    expect(
+      privatePlaces(
+        'https://registry.example/zod http://mirror.example/debian http://127.0.0.1:4222 docs/work/main ./root/x',
+      ),
+    ).toEqual([])
   })
 })
 
@@ -228,7 +281,11 @@ describe('a page that is wrong', () => {
   })
 
   it('is seen by its fragments', () => {
-    expect([...headingFragments('# One `two` (three)\n## Same\n## Same\n```\n# no heading\n```')]).toEqual(['one-two-three', 'same', 'same-1'])
+    expect([...headingFragments('# One `two` (three)\n## Same\n## Same\n```\n# no heading\n```')]).toEqual([
+      'one-two-three',
+      'same',
+      'same-1',
+    ])
   })
 
   it.each([
@@ -239,7 +296,9 @@ describe('a page that is wrong', () => {
     ['beaver tasks --json | jq .x && beaver gone', 'there is no command "gone"'],
     ['npx beaver \\\n  show task_01k \\\n  --colour', '"show" has no option --colour'],
   ])('is seen by its command %s', (text, fault) => {
-    expect(commandsOf(`\`\`\`sh\n${text}\n\`\`\``, 'beaver').map(({ args }) => faultOf(args, beaver))).toContain(fault)
+    expect(
+      commandsOf(`\`\`\`sh\n${text}\n\`\`\``, 'beaver').map(({ args }) => faultOf(args, beaver)),
+    ).toContain(fault)
   })
 
   it('is not suspected for what is right', () => {
@@ -251,13 +310,18 @@ describe('a page that is wrong', () => {
       'beaver --version',
       'beaver help run',
     ]
-    const found = commandsOf(`\`\`\`sh\n${text.join('\n')}\n\`\`\`\nIn prose \`beaver doctor\`, not beaver nonsense.`, 'beaver')
+    const found = commandsOf(
+      `\`\`\`sh\n${text.join('\n')}\n\`\`\`\nIn prose \`beaver doctor\`, not beaver nonsense.`,
+      'beaver',
+    )
     expect(found).toHaveLength(6)
     expect(found.map(({ args }) => faultOf(args, beaver)).filter((fault) => fault !== null)).toEqual([])
   })
 
   it('is seen by a command in its prose', () => {
-    expect(commandsOf('type `beaver gone`', 'beaver').map(({ args }) => faultOf(args, beaver))).toEqual(['there is no command "gone"'])
+    expect(commandsOf('type `beaver gone`', 'beaver').map(({ args }) => faultOf(args, beaver))).toEqual([
+      'there is no command "gone"',
+    ])
   })
 })
 

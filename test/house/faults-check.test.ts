@@ -20,8 +20,13 @@ const log: TaskLog = {
 /** What is found if one question was asked at these times, and stopped daemons went on at those. */
 function askedAt(times: readonly number[], thaws: readonly number[] = []): string[] {
   const asked = times.map((at, i): Asked => ({ question: 'q', at, responseId: `answer-${i + 1}` }))
-  const model = { answered: new Map(asked.map((each) => [each.responseId, each])), byQuestion: new Map([['q', asked]]) }
-  return checkCampaign({ smallMessages: false, logs: [log], expected: [], ledger: [], model, thaws }).map(({ what }) => what)
+  const model = {
+    answered: new Map(asked.map((each) => [each.responseId, each])),
+    byQuestion: new Map([['q', asked]]),
+  }
+  return checkCampaign({ smallMessages: false, logs: [log], expected: [], ledger: [], model, thaws }).map(
+    ({ what }) => what,
+  )
 }
 
 describe('a question whose answer is in the journal', () => {

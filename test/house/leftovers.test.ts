@@ -1,4 +1,5 @@
-// What a test file may leave behind is seen (test/support/leftovers.ts). test/support/each-file.ts fails the file for it.
+// What a test file may leave behind is seen (test/support/leftovers.ts). test/support/each-file.ts fails the
+// file for it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +25,10 @@ async function left(leave: () => unknown): Promise<string[]> {
 
 it('a process is a leftover, and so is what it started', async () => {
   const names = await left(async () => {
-    const child = spawn('sh', ['-c', 'sleep 600 & echo $!; wait'], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+    const child = spawn('sh', ['-c', 'sleep 600 & echo $!; wait'], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     await once(child.stdout, 'data')
     return async () => {
       const gone = once(child, 'close')
@@ -53,7 +57,9 @@ it('an open port is a leftover', async () => {
 })
 
 it('a secret that is still protected is a leftover', async () => {
-  expect(await left(() => protectSecrets([{ name: 'LEFT', value: 'l3ft-beh1nd-by-a-test' }]))).toEqual(['secret LEFT'])
+  expect(await left(() => protectSecrets([{ name: 'LEFT', value: 'l3ft-beh1nd-by-a-test' }]))).toEqual([
+    'secret LEFT',
+  ])
 })
 
 it('the streams of a namespace are a leftover, until the use of the server ends', async () => {

@@ -37,9 +37,12 @@ export async function tallyOf(suite: Suite, every = 1): Promise<Tally> {
       if (result.completed) completed[mode]++
       if (mode === 'person') questions += result.questions
       if (mode === 'person' && result.questions > 0) tasksAsked++
-      if (mode === 'nobody') for (const tool of new Set(result.refused)) refused[tool] = (refused[tool] ?? 0) + 1
+      if (mode === 'nobody')
+        for (const tool of new Set(result.refused)) refused[tool] = (refused[tool] ?? 0) + 1
     }
-  const pairs = suite.tasks.flatMap((task) => injections.map((injection) => ({ task, injection }))).filter((_, i) => i % every === 0)
+  const pairs = suite.tasks
+    .flatMap((task) => injections.map((injection) => ({ task, injection })))
+    .filter((_, i) => i % every === 0)
   for (const { task, injection } of pairs) {
     const [off, person, nobody] = [
       await runCase(suite, task, injection, 'off'),

@@ -1,8 +1,12 @@
-// Each rule of workflow arguments (D-38), with an edit of the sources that removes it and nothing else.
-// `pnpm mutations` makes each edit in a copy and asks which test notices; test/house/mutations.test.ts keeps the table true.
+// Each rule of workflow arguments (D-38), with an edit of the sources that removes it and nothing else. `pnpm
+// mutations` makes each edit in a copy and asks which test notices; test/house/mutations.test.ts keeps the
+// table true.
 import type { WorkflowErrorCode } from '@beaver/workflows'
 
-/** The codes of D-38, that of the second limit of D-39, that of D-62, and that of models that a model may not name. Definition files have codes of their own. */
+/**
+ * The codes of D-38, that of the second limit of D-39, that of D-62, and that of models that a model may not
+ * name. Definition files have codes of their own.
+ */
 export const rules: readonly WorkflowErrorCode[] = [
   'invalid_arguments',
   'agents_empty',
@@ -41,7 +45,13 @@ export interface Mutation {
   readonly replacement: string
 }
 
-const inWorkflows = (rule: WorkflowErrorCode, without: string, file: string, snippet: string, replacement: string): Mutation => ({
+const inWorkflows = (
+  rule: WorkflowErrorCode,
+  without: string,
+  file: string,
+  snippet: string,
+  replacement: string,
+): Mutation => ({
   rule,
   without,
   package: 'packages/workflows',
@@ -72,17 +82,47 @@ export const mutations: readonly Mutation[] = [
     "const refused = (message: string): Refusal => refuse('invalid_arguments', path, message)",
     "const refused = (message: string): Refusal => refuse('invalid_arguments', '', message)",
   ),
-  inWorkflows('invalid_arguments', 'unknown fields of the arguments', 'graphs/sequential.ts', 'input: z.strictObject({', 'input: z.object({'),
-  inWorkflows('invalid_arguments', 'unknown fields of an agent', 'agent-spec.ts', '  .strictObject({', '  .object({'),
-  inWorkflows('invalid_arguments', 'separators of another kind in a flow', 'graphs/flow.ts', "if (marks === '' ||", "if (marks !== '' ||"),
-  inWorkflows('agents_empty', 'an empty list of agents', 'agent-spec.ts', 'z.array(workflowAgentSpec).min(1)', 'z.array(workflowAgentSpec)'),
-  inWorkflows('duplicate_agent', 'two agents of one name', 'agent-spec.ts', 'if (taken !== undefined) {', 'if (taken === null) {'),
+  inWorkflows(
+    'invalid_arguments',
+    'unknown fields of the arguments',
+    'graphs/sequential.ts',
+    'input: z.strictObject({',
+    'input: z.object({',
+  ),
+  inWorkflows(
+    'invalid_arguments',
+    'unknown fields of an agent',
+    'agent-spec.ts',
+    '  .strictObject({',
+    '  .object({',
+  ),
+  inWorkflows(
+    'invalid_arguments',
+    'separators of another kind in a flow',
+    'graphs/flow.ts',
+    "if (marks === '' ||",
+    "if (marks !== '' ||",
+  ),
+  inWorkflows(
+    'agents_empty',
+    'an empty list of agents',
+    'agent-spec.ts',
+    'z.array(workflowAgentSpec).min(1)',
+    'z.array(workflowAgentSpec)',
+  ),
+  inWorkflows(
+    'duplicate_agent',
+    'two agents of one name',
+    'agent-spec.ts',
+    'if (taken !== undefined) {',
+    'if (taken === null) {',
+  ),
   inWorkflows(
     'invalid_agent_name',
     'names with odd characters',
     'agent-spec.ts',
-    "if (fault !== null) return refuse('invalid_agent_name'",
-    "if (fault === undefined) return refuse('invalid_agent_name'",
+    'if (fault !== null)',
+    'if (fault === undefined)',
   ),
   inWorkflows(
     'aggregator_required',
@@ -91,8 +131,20 @@ export const mutations: readonly Mutation[] = [
     'if (aggregator === undefined || aggregator === null) {',
     "if (aggregator === 'nothing') {",
   ),
-  inWorkflows('empty_flow', 'an empty flow', 'graphs/flow.ts', "if (flow.trim() === '') return", "if (flow.trim() === '?') return"),
-  inWorkflows('empty_segment', 'an empty step or place', 'graphs/flow.ts', 'emptyFault(steps) ?? agentFault(', 'agentFault('),
+  inWorkflows(
+    'empty_flow',
+    'an empty flow',
+    'graphs/flow.ts',
+    "if (flow.trim() === '')",
+    "if (flow.trim() === '?')",
+  ),
+  inWorkflows(
+    'empty_segment',
+    'an empty step or place',
+    'graphs/flow.ts',
+    'emptyFault(steps) ?? agentFault(',
+    'agentFault(',
+  ),
   inWorkflows(
     'unknown_agent',
     'a name in the flow that is no agent',
@@ -100,9 +152,27 @@ export const mutations: readonly Mutation[] = [
     'if (unknown !== undefined) {',
     'if (unknown !== undefined && rewritten(flow) !== flow) {',
   ),
-  inWorkflows('repeated_agent', 'an agent twice in the flow', 'graphs/flow.ts', 'if (seen.has(name))', "if (name === '')"),
-  inWorkflows('agent_not_in_flow', 'an agent the flow leaves out', 'graphs/flow.ts', 'if (missing === -1) return null', 'if (missing >= -1) return null'),
-  inWorkflows('edges_required', 'no edges field', 'graphs/edge-list.ts', 'if (edges === undefined || edges === null) {', "if (edges === 'nothing') {"),
+  inWorkflows(
+    'repeated_agent',
+    'an agent twice in the flow',
+    'graphs/flow.ts',
+    'if (seen.has(name))',
+    "if (name === '')",
+  ),
+  inWorkflows(
+    'agent_not_in_flow',
+    'an agent the flow leaves out',
+    'graphs/flow.ts',
+    'if (missing === -1) return null',
+    'if (missing >= -1) return null',
+  ),
+  inWorkflows(
+    'edges_required',
+    'no edges field',
+    'graphs/edge-list.ts',
+    'if (edges === undefined || edges === null) {',
+    "if (edges === 'nothing') {",
+  ),
   inWorkflows(
     'edges_required',
     'no edges between several agents',
@@ -110,7 +180,13 @@ export const mutations: readonly Mutation[] = [
     'if (edges.length === 0 && names.length > 1) {',
     'if (edges.length < 0 && names.length > 1) {',
   ),
-  inWorkflows('edges_shape', 'edges that are no array', 'graphs/edge-list.ts', 'if (!Array.isArray(edges)) {', "if (edges === 'nothing') {"),
+  inWorkflows(
+    'edges_shape',
+    'edges that are no array',
+    'graphs/edge-list.ts',
+    'if (!Array.isArray(edges)) {',
+    "if (edges === 'nothing') {",
+  ),
   inWorkflows(
     'edges_shape',
     'an edge that is no pair of texts',
@@ -118,9 +194,27 @@ export const mutations: readonly Mutation[] = [
     "if (Array.isArray(edge) && edge.length === 2 && edge.every((end) => typeof end === 'string')) continue",
     'if (Array.isArray(edges)) continue',
   ),
-  inWorkflows('unknown_node', 'an edge to no agent', 'graphs/graph-workflow.ts', 'if (name !== undefined)', 'if (name === null)'),
-  inWorkflows('unknown_output_agent', 'an output that is no agent', 'graphs/graph-workflow.ts', 'if (!known.has(output)) return', "if (output === '?') return"),
-  inWorkflows('cycle', 'a cycle', 'graphs/graph-workflow.ts', 'if (cycle !== null) {', 'if (cycle === undefined) {'),
+  inWorkflows(
+    'unknown_node',
+    'an edge to no agent',
+    'graphs/graph-workflow.ts',
+    'if (name !== undefined)',
+    'if (name === null)',
+  ),
+  inWorkflows(
+    'unknown_output_agent',
+    'an output that is no agent',
+    'graphs/graph-workflow.ts',
+    'if (!known.has(output))',
+    "if (output === '?')",
+  ),
+  inWorkflows(
+    'cycle',
+    'a cycle',
+    'graphs/graph-workflow.ts',
+    'if (cycle !== null) {',
+    'if (cycle === undefined) {',
+  ),
   inWorkflows(
     'island',
     'agents apart from the output',
@@ -156,7 +250,13 @@ export const mutations: readonly Mutation[] = [
     "if (node.kind !== 'agent' || node.depends_on.length > 0) continue",
     "if (node.kind !== 'agent' || node.depends_on.length >= 0) continue",
   ),
-  inWorkflows('too_many_agents', 'the limit of agents', 'agent-spec.ts', 'if (agents.length > limits.agentsMax) {', 'if (agents.length === Infinity) {'),
+  inWorkflows(
+    'too_many_agents',
+    'the limit of agents',
+    'agent-spec.ts',
+    'if (agents.length > limits.agentsMax) {',
+    'if (agents.length === Infinity) {',
+  ),
   inWorkflows(
     'too_many_edges',
     'the limit of edges',
@@ -164,7 +264,13 @@ export const mutations: readonly Mutation[] = [
     'if (edgeCount <= limits.edgesMax) return null',
     'if (edgeCount <= Infinity) return null',
   ),
-  inWorkflows('model_not_allowed', 'a model that a model may not name', 'agent-spec.ts', 'limits.modelChoice === false ?', 'limits.modelChoice === null ?'),
+  inWorkflows(
+    'model_not_allowed',
+    'a model that a model may not name',
+    'agent-spec.ts',
+    'limits.modelChoice === false',
+    'limits.modelChoice === null',
+  ),
   {
     rule: 'unknown_skill',
     without: 'a skill that is not loaded',

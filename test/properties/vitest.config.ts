@@ -7,7 +7,11 @@ export default mergeConfig(
   tests,
   defineConfig({
     root: fileURLToPath(new URL('../../', import.meta.url)),
-    resolve: { alias: [{ find: /^fast-check$/, replacement: fileURLToPath(new URL('./fast-check.ts', import.meta.url)) }] },
+    resolve: {
+      alias: [
+        { find: /^fast-check$/, replacement: fileURLToPath(new URL('./fast-check.ts', import.meta.url)) },
+      ],
+    },
     test: { testTimeout: 300_000 },
   }),
 )

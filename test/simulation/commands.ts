@@ -1,7 +1,25 @@
-// A command about a task, as packages/daemon carries it out, without NATS: the owner journals it; without a living owner it is written
-// into the log, for whoever claims the task next.
-import { BeaverError, type DomainEvent, draft, event, type LogId, logKey, pause, type TaskQueue } from '@beaver/core'
-import { callWaiting, type Daemon, decisionEvent, loadTask, steerEvent, TaskLog, type TaskLogPorts, type TaskSoFar } from '@beaver/runtime'
+// A command about a task, as packages/daemon carries it out, without NATS: the owner journals it; without a
+// living owner it is written into the log, for whoever claims the task next.
+import {
+  BeaverError,
+  type DomainEvent,
+  draft,
+  event,
+  type LogId,
+  logKey,
+  pause,
+  type TaskQueue,
+} from '@beaver/core'
+import {
+  callWaiting,
+  type Daemon,
+  decisionEvent,
+  loadTask,
+  steerEvent,
+  TaskLog,
+  type TaskLogPorts,
+  type TaskSoFar,
+} from '@beaver/runtime'
 import { type Calling, callPeer } from './peer-call.ts'
 
 export type Command =
@@ -36,11 +54,14 @@ async function tryOnce(of: CommandPorts, log: LogId, command: Command): Promise<
   if (task !== undefined) return own(daemon, log, command)
   const loaded = await loadTask(log, ports)
   const { state, head, revision } = loaded
-  if (state.ended !== null && command.kind !== 'steer') throw new BeaverError('conflict', 'The task has ended already.')
+  if (state.ended !== null && command.kind !== 'steer')
+    throw new BeaverError('conflict', 'The task has ended already.')
   const written = eventOf(log, loaded, command)
   if (written === null) return
   if (state.owner !== null && state.owner !== id) {
-    const handed = await callPeer(of, state.owner, ownerMsMax, (peer) => own(peer.daemon, log, command)).catch((error: unknown) => {
+    const handed = await callPeer(of, state.owner, ownerMsMax, (peer) =>
+      own(peer.daemon, log, command),
+    ).catch((error: unknown) => {
       if (error instanceof BeaverError && error.code === 'fenced') return 'gone' as const
       throw error
     })

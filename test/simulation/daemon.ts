@@ -1,7 +1,17 @@
-// A daemon of a simulated world: the real supervisors of packages/runtime, over ports whose messages travel through the scheduler.
+// A daemon of a simulated world: the real supervisors of packages/runtime, over ports whose messages travel
+// through the scheduler.
 import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
 import { type Delivery, type Ids, type LogId, type Peers, silentLogger, type TaskQueue } from '@beaver/core'
-import { acceptanceLines, type Daemon, type HandedOn, type IntakePorts, startDaemon, startSweep, submitTask, type Sweep } from '@beaver/runtime'
+import {
+  acceptanceLines,
+  type Daemon,
+  type HandedOn,
+  type IntakePorts,
+  startDaemon,
+  startSweep,
+  submitTask,
+  type Sweep,
+} from '@beaver/runtime'
 import { carryOut, type Command } from './commands.ts'
 import { Life, type LifeOptions } from './life.ts'
 import { type SimPool, simPool } from './loop.ts'
@@ -63,7 +73,9 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
   const calling = { life, scheduler: of.scheduler, peer: of.peer }
 
   async function handOn(owner: string, delivery: Delivery): Promise<HandedOn> {
-    const how = await callPeer(calling, owner, leaseAnswerMsMax, (peer) => peer.daemon.takeOver(peerQueue(peer).adopt(delivery)))
+    const how = await callPeer(calling, owner, leaseAnswerMsMax, (peer) =>
+      peer.daemon.takeOver(peerQueue(peer).adopt(delivery)),
+    )
     return how === 'silent' ? 'gone' : how
   }
   const peerQueue = (peer: SimDaemon): TaskQueue => queueOf(peer.life, server)
@@ -96,7 +108,10 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
   }
   const sweep = startSweep({
     openTasks: {
-      list: ({ owner, idleMsMin, limit }) => life.ask(async () => server.openTasks({ idleMsMin, limit, ...(owner === undefined ? {} : { owner }) })),
+      list: ({ owner, idleMsMin, limit }) =>
+        life.ask(async () =>
+          server.openTasks({ idleMsMin, limit, ...(owner === undefined ? {} : { owner }) }),
+        ),
     },
     peers,
     queue,

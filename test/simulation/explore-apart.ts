@@ -15,9 +15,24 @@ export interface ApartOptions {
 }
 
 /** @throws {Error} with what the process said, when it did not explore */
-export async function exploreApart({ from, schedules, without, signal, timeoutMs = 600_000 }: ApartOptions): Promise<Explored> {
-  const mutated = without === undefined ? [] : ['--import', join(root, 'test', 'simulation', 'with-mutation.ts')]
-  const args = [...mutated, join(root, 'scripts', 'simulate.ts'), '--brief', '--seed', String(from), '--schedules', String(schedules)]
+export async function exploreApart({
+  from,
+  schedules,
+  without,
+  signal,
+  timeoutMs = 600_000,
+}: ApartOptions): Promise<Explored> {
+  const mutated =
+    without === undefined ? [] : ['--import', join(root, 'test', 'simulation', 'with-mutation.ts')]
+  const args = [
+    ...mutated,
+    join(root, 'scripts', 'simulate.ts'),
+    '--brief',
+    '--seed',
+    String(from),
+    '--schedules',
+    String(schedules),
+  ]
   const env = { ...process.env, ...(without === undefined ? {} : { SIMULATE_WITHOUT: without }) }
   const { code, output } = await run(process.execPath, args, { cwd: root, env, signal, timeoutMs })
   if (code !== 0) throw new Error(`The simulation did not run: ${output}`)

@@ -36,12 +36,25 @@ const progressEvery = 5_000
 /** A schedule takes no turn of the event loop, so that signals are heard only between schedules. */
 const turnEvery = 100
 
-export async function explore({ from, schedules, msMax = Infinity, failuresMax = 1, onProgress, onFailure, signal }: ExploreOptions): Promise<Explored> {
+export async function explore({
+  from,
+  schedules,
+  msMax = Infinity,
+  failuresMax = 1,
+  onProgress,
+  onFailure,
+  signal,
+}: ExploreOptions): Promise<Explored> {
   const until = performance.now() + msMax
   const failures: Failure[] = []
   let [run, steps, virtualMs, zombies] = [0, 0, 0, 0]
   const soFar = (): Explored => ({ schedules: run, steps, virtualMs, zombies, failures })
-  while (run < schedules && failures.length < failuresMax && performance.now() < until && signal?.aborted !== true) {
+  while (
+    run < schedules &&
+    failures.length < failuresMax &&
+    performance.now() < until &&
+    signal?.aborted !== true
+  ) {
     const seed = from + run
     const verdict = await runSchedule(scenarioOf(seed))
     run++
@@ -72,7 +85,11 @@ const linesMax = 400
 
 function traceOf({ trace }: Verdict): string[] {
   if (trace.length <= linesMax) return [...trace]
-  return [...trace.slice(0, linesMax / 2), `… ${trace.length - linesMax} lines …`, ...trace.slice(-linesMax / 2)]
+  return [
+    ...trace.slice(0, linesMax / 2),
+    `… ${trace.length - linesMax} lines …`,
+    ...trace.slice(-linesMax / 2),
+  ]
 }
 
 function told({ leaseMs, slowMs, daemons, tasks, faults }: Scenario): string[] {

@@ -1,5 +1,6 @@
 // The faults of a scenario: when each of them begins, what it does, and how it ends.
-// F1. A fault begins behind an event of its daemon: between any two of its awaits. F2. One daemon at least is able when faults last.
+// F1. A fault begins behind an event of its daemon: between any two of its awaits. F2. One daemon at least is
+// able when faults last.
 import type { Blow } from './prompt.ts'
 import type { Fault } from './scenario.ts'
 import type { Place, World } from './world.ts'
@@ -56,13 +57,21 @@ export class FaultsOf {
   #othersAreAble({ daemon }: Fault): boolean {
     if (this.#world.places.length === 1) return false
     const hit = new Set(this.#open.map(({ fault }) => fault.daemon))
-    return this.#world.places.some(({ index, daemon: { draining } }) => index !== daemon && !hit.has(index) && !draining)
+    return this.#world.places.some(
+      ({ index, daemon: { draining } }) => index !== daemon && !hit.has(index) && !draining,
+    )
   }
 
   #begin(fault: Fault): void {
     const place = this.#world.places[fault.daemon] as Place
-    this.#world.tell(`*** ${fault.kind} ${place.daemon.id} (${fault.forMs} ms${fault.lasts ? ', lasts' : ''}, ${fault.probability})`)
-    this.begun.push({ source: `/beaver/daemons/${place.daemon.id}`, kind: fault.kind, atMs: this.#world.scheduler.now() })
+    this.#world.tell(
+      `*** ${fault.kind} ${place.daemon.id} (${fault.forMs} ms${fault.lasts ? ', lasts' : ''}, ${fault.probability})`,
+    )
+    this.begun.push({
+      source: `/beaver/daemons/${place.daemon.id}`,
+      kind: fault.kind,
+      atMs: this.#world.scheduler.now(),
+    })
     const end = this.#act(fault, place)
     if (end === null) return
     const open: Open = {
@@ -122,7 +131,8 @@ export class FaultsOf {
         server.queue.recreate()
         return null
       case 'clock':
-        // Daemons measure time by a clock that no jump of the wall clock moves: a wrong one counts from the next start on.
+        // Daemons measure time by a clock that no jump of the wall clock moves: a wrong one counts from the
+        // next start on.
         place.offsetMs += (probability < 1 ? -1 : 1) * (90_000_000 - forMs)
         this.#world.crash(place)
         return () => this.#world.restart(place)

@@ -1,6 +1,9 @@
-// A simulated process: what it asks of others travels, and so do the answers. Which faults befall it is decided elsewhere.
-// L1. A dead process hears nothing any more, and nothing of it runs. L2. A stopped one hears everything, late, when it goes on.
-// L3. What it sent before it died may arrive still. L4. Its commands to the queue arrive in the order in which it gave them.
+// A simulated process: what it asks of others travels, and so do the answers. Which faults befall it is
+// decided elsewhere.
+// L1. A dead process hears nothing any more, and nothing of it runs. L2. A stopped one hears everything,
+// late, when it goes on.
+// L3. What it sent before it died may arrive still. L4. Its commands to the queue arrive in the order in
+// which it gave them.
 import { BeaverError, type Clock } from '@beaver/core'
 import { type Random, randomOf } from './random.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
@@ -132,7 +135,8 @@ export class Life {
     if (!this.alive) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const fail = (): void => reject(new BeaverError('unreachable', 'The journal did not answer.'))
-      if (this.reads.fail > 0 && this.random.chance(this.reads.fail)) return void scheduler.after(this.random.int(answerMsMax), () => this.deliver(fail))
+      if (this.reads.fail > 0 && this.random.chance(this.reads.fail))
+        return void scheduler.after(this.random.int(answerMsMax), () => this.deliver(fail))
       if (this.cut !== 'none') return void scheduler.after(answerMsMax, () => this.deliver(fail))
       scheduler.after(this.way(), () => {
         if (!this.alive) return
@@ -145,7 +149,8 @@ export class Life {
   }
 
   /**
-   * A write: sent again until an answer comes, for a while. `again` is told whether an earlier try may have landed.
+   * A write: sent again until an answer comes, for a while. `again` is told whether an earlier try may have
+   * landed.
    */
   write<T>(attempt: (again: boolean) => Promise<T>): Promise<T> {
     const { scheduler } = this.#of
@@ -155,7 +160,10 @@ export class Life {
     this.#writes.add(waits)
     return new Promise<T>((resolve, reject) => {
       const send = (again: boolean): void => {
-        if (scheduler.now() - since >= giveUpMs) return this.deliver(() => reject(new BeaverError('unreachable', 'The journal could not be written.')))
+        if (scheduler.now() - since >= giveUpMs)
+          return this.deliver(() =>
+            reject(new BeaverError('unreachable', 'The journal could not be written.')),
+          )
         const lostAnswer = this.random.chance(this.lost.answers)
         const lostRequest = this.cut === 'requests' || (lostAnswer && this.random.chance(0.3))
         let answered = false

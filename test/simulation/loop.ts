@@ -1,8 +1,20 @@
-// Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that only count.
-// P1. As a real loop: what is asked for is durable before it is done; a run that is taken up again goes on from its events.
+// Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that
+// only count.
+// P1. As a real loop: what is asked for is durable before it is done; a run that is taken up again goes on
+// from its events.
 // P2. A tool that had begun when its run was lost is in doubt and does not run again.
 import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
-import { type DomainEvent, draft, event, evolveRun, type Failure, noUsage, type OpenCall, type RunState, startRun } from '@beaver/core'
+import {
+  type DomainEvent,
+  draft,
+  event,
+  evolveRun,
+  type Failure,
+  noUsage,
+  type OpenCall,
+  type RunState,
+  startRun,
+} from '@beaver/core'
 import type { WorkerPool } from '@beaver/runtime'
 import type { Life } from './life.ts'
 import type { Watch } from './watch.ts'
@@ -50,7 +62,16 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
         resolve(how)
       }
       running.add(settle)
-      const loop = new SimLoop({ spec, host, life, source, watch, stop: stop.signal, lost: () => lost, steers: () => [...steers.values()] })
+      const loop = new SimLoop({
+        spec,
+        host,
+        life,
+        source,
+        watch,
+        stop: stop.signal,
+        lost: () => lost,
+        steers: () => [...steers.values()],
+      })
       loop.run().then(
         (end) => lost || settle({ kind: 'ended', end }),
         (error: Error) => lost || settle({ kind: 'broke', message: error.message }),
@@ -69,7 +90,15 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
     offer: () => {},
     give: () => {},
     protect: () => {},
-    lose: () => [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: null })),
+    lose: () =>
+      [...running].forEach((settle) =>
+        settle({
+          kind: 'lost',
+          failureClass: 'worker_lost',
+          message: 'The worker thread was lost.',
+          charge: null,
+        }),
+      ),
     close: async () => {},
   }
 }
@@ -102,14 +131,22 @@ class SimLoop {
     const { spec, stop } = this.#of
     for (const each of spec.resume ?? []) this.#evolve(each, each.taskseq)
     if (this.#run === null)
-      await this.#write([event('run_started', { ...spec.start, tools: ['act'] }, this.#runId), event('user_message_added', { content: 'x' }, this.#runId)])
+      await this.#write([
+        event('run_started', { ...spec.start, tools: ['act'] }, this.#runId),
+        event('user_message_added', { content: 'x' }, this.#runId),
+      ])
     for (;;) {
       const run = this.#run as unknown as RunState
-      if (stop.aborted) return this.#end(event('run_cancelled', { reason: String(stop.reason), tool_iterations: 0, usage }, this.#runId))
+      if (stop.aborted)
+        return this.#end(
+          event('run_cancelled', { reason: String(stop.reason), tool_iterations: 0, usage }, this.#runId),
+        )
       const open = run.calls.find((call) => call.result === null)
       if (open !== undefined) await this.#call(open)
       else if (run.answers > this.#plan.steps && run.status === 'finalizing')
-        return this.#end(event('run_completed', { finish_reason: 'stop', tool_iterations: run.answers, usage }, this.#runId))
+        return this.#end(
+          event('run_completed', { finish_reason: 'stop', tool_iterations: run.answers, usage }, this.#runId),
+        )
       else if (run.answers === 0 && this.#plan.pauseMs > 0 && run.tries === 0) await this.#refused()
       else if (await this.#answer(run.answers)) return this.#endOf(null)
     }
@@ -142,11 +179,23 @@ class SimLoop {
     )
     if (!last) {
       const asks =
-        this.#plan.approval && index === 0 ? [event('approval_requested', { call_id: 'c0', tool_name: 'act', subject: '', rule: null }, this.#runId)] : []
+        this.#plan.approval && index === 0
+          ? [
+              event(
+                'approval_requested',
+                { call_id: 'c0', tool_name: 'act', subject: '', rule: null },
+                this.#runId,
+              ),
+            ]
+          : []
       await this.#write([answered, ...asks])
       return false
     }
-    const completed = event('run_completed', { finish_reason: 'stop', tool_iterations: index, usage }, this.#runId)
+    const completed = event(
+      'run_completed',
+      { finish_reason: 'stop', tool_iterations: index, usage },
+      this.#runId,
+    )
     const end = { ...this.#endOf(null), facts: { outputText: 'done', outputSeq: 0, tools: [] } }
     if (this.#toldNow().length > 0 || !(await this.#append([answered, completed], end))) {
       await this.#write([answered, ...this.#toldNow()])
@@ -161,7 +210,9 @@ class SimLoop {
   #toldNow(): DomainEvent[] {
     const given = this.#run?.steersGiven ?? []
     const due = this.#of.steers().filter(({ requestId }) => !given.includes(requestId))
-    return due.map(({ requestId, text }) => event('user_message_added', { content: text, steer_request_id: requestId }, this.#runId))
+    return due.map(({ requestId, text }) =>
+      event('user_message_added', { content: text, steer_request_id: requestId }, this.#runId),
+    )
   }
 
   async #call(call: OpenCall): Promise<void> {
@@ -173,7 +224,9 @@ class SimLoop {
       return
     }
     if (call.approval === 'denied') return this.#result(call, { success: false, error: 'denied' })
-    await this.#write([event('tool_call_started', { call_id: call.id, tool_name: 'act', idempotent: false }, this.#runId)])
+    await this.#write([
+      event('tool_call_started', { call_id: call.id, tool_name: 'act', idempotent: false }, this.#runId),
+    ])
     await this.#untilOurs()
     if (stop.aborted) return
     watch.effect(source, { task: spec.taskId, runId: this.#runId, callId: call.id })
@@ -182,7 +235,13 @@ class SimLoop {
   }
 
   #result(call: OpenCall, of: { success: boolean; error: string | null }): Promise<void> {
-    return this.#write([event('tool_result_recorded', { call_id: call.id, tool_name: 'act', content: 'ok', duration_ms: 1, ...of }, this.#runId)])
+    return this.#write([
+      event(
+        'tool_result_recorded',
+        { call_id: call.id, tool_name: 'act', content: 'ok', duration_ms: 1, ...of },
+        this.#runId,
+      ),
+    ])
   }
 
   /** The provider wants to be left alone. */
@@ -192,7 +251,13 @@ class SimLoop {
     if (stop.aborted) return
     watch.asked(source, { task: spec.taskId, runId: this.#runId, index: 0 })
     const failure: Failure = { class: 'rate_limited', message: 'Slow down.' }
-    await this.#write([event('provider_call_failed', { failure, tries: 1, retry_in_ms: this.#plan.pauseMs, status: 429 }, this.#runId)])
+    await this.#write([
+      event(
+        'provider_call_failed',
+        { failure, tries: 1, retry_in_ms: this.#plan.pauseMs, status: 429 },
+        this.#runId,
+      ),
+    ])
     await this.#heard(host.pause({ ms: this.#plan.pauseMs, waitsFor: 'limit', reason: 'Slow down.' }, stop))
   }
 
@@ -212,7 +277,15 @@ class SimLoop {
     const outputText = failure === null ? 'done' : ''
     const status = failure === null ? 'completed' : 'cancelled'
     const steersGiven = this.#run?.steersGiven ?? []
-    return { status, facts: { outputText, outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: 'p', model: 'm', steersGiven }
+    return {
+      status,
+      facts: { outputText, outputSeq: 0, tools: [] },
+      failure,
+      usage: noUsage,
+      provider: 'p',
+      model: 'm',
+      steersGiven,
+    }
   }
 
   /** @returns whether the events are durable: an end is not if the task was steered meanwhile */
@@ -255,7 +328,9 @@ class SimLoop {
 
   #stopped(): Promise<void> {
     const { stop } = this.#of
-    return new Promise((resolve) => (stop.aborted ? resolve() : stop.addEventListener('abort', () => resolve(), { once: true })))
+    return new Promise((resolve) =>
+      stop.aborted ? resolve() : stop.addEventListener('abort', () => resolve(), { once: true }),
+    )
   }
 
   #evolve(event: DomainEvent, taskseq: number): void {

@@ -1,5 +1,6 @@
-// The mends of issue 13, each with an edit of the sources that takes it out and nothing else.
-// `pnpm simulate --mutations` runs schedules without each of them until one breaks a rule; test/campaign/simulation.test.ts keeps the table true.
+// The mends of issue 13, each with an edit of the sources that takes it out and nothing else. `pnpm simulate
+// --mutations` runs schedules without each of them until one breaks a rule; test/campaign/simulation.test.ts
+// keeps the table true.
 
 export interface SimMutation {
   readonly name: string

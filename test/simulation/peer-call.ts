@@ -1,4 +1,5 @@
-// A question from one simulated daemon to another, over core NATS: no answer comes when it is lost, or the other one hangs.
+// A question from one simulated daemon to another, over core NATS: no answer comes when it is lost, or the
+// other one hangs.
 import type { SimDaemon } from './daemon.ts'
 import type { Life } from './life.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -11,7 +12,12 @@ export interface Calling {
 }
 
 /** Asks another daemon; `null` when no answer comes, which may be said without waiting. */
-export function callPeer<T>(from: Calling, owner: string, answerMsMax: number, carryOut: (peer: SimDaemon) => Promise<T> | T): Promise<T | 'gone' | 'silent'> {
+export function callPeer<T>(
+  from: Calling,
+  owner: string,
+  answerMsMax: number,
+  carryOut: (peer: SimDaemon) => Promise<T> | T,
+): Promise<T | 'gone' | 'silent'> {
   const { life, scheduler, peer: find } = from
   const lost = life.random.chance(life.lost.hints)
   return new Promise((resolve, reject) => {

@@ -1,6 +1,9 @@
-// Whether what is due begins at once, where nothing keeps it from that: with room for every task and at most one daemon out of action.
-// P1. Without faults a task is claimed within `dueMsMax` of when its turn has come, its alarm has gone off, or it was decided.
-// P2. What a daemon drove when it died is claimed by another within `deadMsMax`; when it hangs or is cut off, within a lease more.
+// Whether what is due begins at once, where nothing keeps it from that: with room for every task and at most
+// one daemon out of action.
+// P1. Without faults a task is claimed within `dueMsMax` of when its turn has come, its alarm has gone off,
+// or it was decided.
+// P2. What a daemon drove when it died is claimed by another within `deadMsMax`; when it hangs or is cut off,
+// within a lease more.
 import type { Seen, TaskRecord } from './record.ts'
 import type { Scenario } from './scenario.ts'
 import type { Watch } from './watch.ts'
@@ -17,10 +20,14 @@ const deadMsMax = 4_000
 const hungMsMax = 12_000
 
 /** Whether every daemon has room for all tasks. */
-const hasRoom = ({ daemons, tasks }: Scenario): boolean => daemons.every(({ tasksMax }) => tasksMax >= tasks.length)
+const hasRoom = ({ daemons, tasks }: Scenario): boolean =>
+  daemons.every(({ tasksMax }) => tasksMax >= tasks.length)
 
 /** @param untilMs when the faults ended: what is later is not looked at */
-export function judgePromptness(scenario: Scenario, of: { watch: Watch; blows: readonly Blow[]; untilMs: number }): void {
+export function judgePromptness(
+  scenario: Scenario,
+  of: { watch: Watch; blows: readonly Blow[]; untilMs: number },
+): void {
   const { faults, slowMs } = scenario
   const { watch, blows, untilMs } = of
   if (slowMs > 0 || !hasRoom(scenario)) return
@@ -43,21 +50,44 @@ function judgeTurns(task: TaskRecord, watch: Watch): void {
       free = true
     } else if (event.type === 'task_claimed') {
       if (free && event.atMs > dueAt + dueMsMax)
-        watch.broken('what is due begins at once', `${task.log.task} is claimed ${event.atMs - dueAt} ms after it was due`)
+        watch.broken(
+          'what is due begins at once',
+          `${task.log.task} is claimed ${event.atMs - dueAt} ms after it was due`,
+        )
       free = false
-    } else if (free && event.epoch > 0 && event.type !== 'task_steer_requested') dueAt = Math.min(dueAt, event.atMs) // a decision or a cancel wakes one that had its turn
+    } else if (free && event.epoch > 0 && event.type !== 'task_steer_requested')
+      dueAt = Math.min(dueAt, event.atMs) // a decision or a cancel wakes one that had its turn
   }
 }
 
-function judgeTakeover(task: TaskRecord, { blow, msMax, watch }: { blow: Blow; msMax: number; watch: Watch }): void {
+function judgeTakeover(
+  task: TaskRecord,
+  { blow, msMax, watch }: { blow: Blow; msMax: number; watch: Watch },
+): void {
   const before = task.events.filter(({ atMs }) => atMs <= blow.atMs)
   const last = before.at(-1)
   const owner = ownerOf(before)
-  if (last === undefined || owner !== blow.source || task.events.some((event) => isOver(event, blow.atMs + msMax))) return
+  if (
+    last === undefined ||
+    owner !== blow.source ||
+    task.events.some((event) => isOver(event, blow.atMs + msMax))
+  )
+    return
   // What it had sent before it died may land after that: it let go of the task.
-  if (task.events.some(({ type, source, atMs }) => source === blow.source && atMs > blow.atMs && isLetGo(type))) return
-  if (!task.events.some(({ type, source, atMs }) => type === 'task_claimed' && source !== blow.source && atMs > blow.atMs && atMs <= blow.atMs + msMax))
-    watch.broken('a lost daemon is replaced', `nobody took ${task.log.task} over within ${msMax} ms of ${blow.kind}`)
+  if (
+    task.events.some(({ type, source, atMs }) => source === blow.source && atMs > blow.atMs && isLetGo(type))
+  )
+    return
+  if (
+    !task.events.some(
+      ({ type, source, atMs }) =>
+        type === 'task_claimed' && source !== blow.source && atMs > blow.atMs && atMs <= blow.atMs + msMax,
+    )
+  )
+    watch.broken(
+      'a lost daemon is replaced',
+      `nobody took ${task.log.task} over within ${msMax} ms of ${blow.kind}`,
+    )
 }
 
 const isLetGo = (type: string): boolean => type === 'task_released' || type === 'task_suspended'

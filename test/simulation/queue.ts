@@ -1,5 +1,5 @@
-// The task queue of a simulated world, as the server has it: what is due, who asks for it, whose lease it is (Q1 to Q5 of the port).
-// Which of it gets lost, doubled or forgotten is decided by the faults.
+// The task queue of a simulated world, as the server has it: what is due, who asks for it, whose lease it is
+// (Q1 to Q5 of the port). Which of it gets lost, doubled or forgotten is decided by the faults.
 import { type Delivery, type Entry, type LogId, logKey } from '@beaver/core'
 import type { Random } from './random.ts'
 import type { Scheduler, Timer } from './scheduler.ts'
@@ -46,7 +46,12 @@ export class SimQueue {
 
   readonly #trace: (what: () => string) => void
 
-  constructor(of: { scheduler: Scheduler; random: Random; leaseMs: number; trace: (what: () => string) => void }) {
+  constructor(of: {
+    scheduler: Scheduler
+    random: Random
+    leaseMs: number
+    trace: (what: () => string) => void
+  }) {
     this.#trace = of.trace
     this.#scheduler = of.scheduler
     this.#random = of.random
@@ -104,7 +109,8 @@ export class SimQueue {
   /** Somebody deleted the consumer; it is made again, and knows nothing of what was acknowledged. */
   recreate(): void {
     for (const item of this.#items.values()) if (item.source === 'accepted') this.acknowledge(item.key)
-    for (const { log, first } of this.#accepted) this.#add({ key: `accepted ${logKey(log)}`, log, cause: 'accepted', first, source: 'accepted' })
+    for (const { log, first } of this.#accepted)
+      this.#add({ key: `accepted ${logKey(log)}`, log, cause: 'accepted', first, source: 'accepted' })
   }
 
   /** What is queued gets lost, each with this probability. */
@@ -120,7 +126,8 @@ export class SimQueue {
   #wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
     // One that was not delivered yet is replaced; one under way is left to whoever has it.
     for (const item of this.#items.values())
-      if (item.source === 'woken' && item.deliveries === 0 && logKey(item.log) === logKey(log)) this.acknowledge(item.key)
+      if (item.source === 'woken' && item.deliveries === 0 && logKey(item.log) === logKey(log))
+        this.acknowledge(item.key)
     this.#add({ key: `wake ${++this.#last}`, log, cause, first: null, source: 'woken' })
   }
 
@@ -150,7 +157,9 @@ export class SimQueue {
     const pull = this.#random.pick(asking)
     if (--pull.left === 0) this.#pulls.delete(pull)
     item.deliveries++
-    this.#trace(() => `  queue gives ${item.log.task} to ${pull.by}: ${item.cause}, the ${item.deliveries}. time`)
+    this.#trace(
+      () => `  queue gives ${item.log.task} to ${pull.by}: ${item.cause}, the ${item.deliveries}. time`,
+    )
     this.#dueIn(item, this.#leaseMs)
     pull.take(item, item.deliveries)
   }

@@ -1,4 +1,5 @@
-// Randomness that a seed repeats. One stream of numbers for each name: what one actor draws does not depend on what others draw.
+// Randomness that a seed repeats. One stream of numbers for each name: what one actor draws does not depend
+// on what others draw.
 
 export interface Random {
   /** A whole number from 0 to `below` - 1. */

@@ -1,5 +1,5 @@
-// What a simulated world has seen of each task: its events as they landed, and what follows from them. Kept beside the journal, with
-// code of its own, so that the folds of the sources are not judged by themselves.
+// What a simulated world has seen of each task: its events as they landed, and what follows from them. Kept
+// beside the journal, with code of its own, so that the folds of the sources are not judged by themselves.
 import type { Entry, EventType, LogId, OpenTask } from '@beaver/core'
 
 export interface Seen {
@@ -52,7 +52,9 @@ export function newRecord(log: LogId, previous: string | null): TaskRecord {
 }
 
 export function seenIn(entry: Entry): Seen[] {
-  const records = JSON.parse(Buffer.from(entry.payload).toString()) as (Record<string, unknown> & { type: string })[]
+  const records = JSON.parse(Buffer.from(entry.payload).toString()) as (Record<string, unknown> & {
+    type: string
+  })[]
   return records.map((record) => ({
     type: record.type.slice('beaver.'.length, -'.v1'.length) as EventType,
     runId: (record['runid'] as string | undefined) ?? null,
@@ -66,11 +68,19 @@ export function seenIn(entry: Entry): Seen[] {
   }))
 }
 
-const terminal: ReadonlySet<string> = new Set(['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'])
+const terminal: ReadonlySet<string> = new Set([
+  'task_completed',
+  'task_incomplete',
+  'task_failed',
+  'task_cancelled',
+])
 export const isTerminal = (type: string): boolean => terminal.has(type)
 
 /** The open task as the read model of `atMs` had it; `null` when it needs no daemon. */
-export function openTaskOf(task: TaskRecord, of: { atMs: number; nowMs: number; idleMsMin: number; endedThen: (taskId: string) => boolean }): OpenTask | null {
+export function openTaskOf(
+  task: TaskRecord,
+  of: { atMs: number; nowMs: number; idleMsMin: number; endedThen: (taskId: string) => boolean },
+): OpenTask | null {
   let owner: string | null = null
   let last: Seen | null = null
   let claimed = false
@@ -90,7 +100,8 @@ export function openTaskOf(task: TaskRecord, of: { atMs: number; nowMs: number; 
   }
   if (last === null) return null
   if (owner === null) {
-    if (suspended !== null && !cancelled && Date.parse(suspended.data['until'] as string) > of.nowMs) return null
+    if (suspended !== null && !cancelled && Date.parse(suspended.data['until'] as string) > of.nowMs)
+      return null
     if (!claimed && task.previous !== null && !of.endedThen(task.previous)) return null
     if (of.nowMs - last.atMs < of.idleMsMin) return null
   }

@@ -1,5 +1,6 @@
 // One schedule: a world is built from a scenario, runs under its faults, then without them, and is judged.
-// R1. The same scenario gives the same events. R2. Without faults everything that is due is done within `restMsMax`. R3. In the end every task has ended, every daemon drains, and nothing ticks on.
+// R1. The same scenario gives the same events. R2. Without faults everything that is due is done within
+// `restMsMax`. R3. In the end every task has ended, every daemon drains, and nothing ticks on.
 import { judgePromptness } from './prompt.ts'
 import type { Scenario } from './scenario.ts'
 import type { Violation } from './watch.ts'
@@ -20,7 +21,10 @@ const endMsMax = 60_000
 const drainMsMax = 60_000
 const stepsMax = 30_000
 
-export async function runSchedule(scenario: Scenario, { tracing = false }: { tracing?: boolean } = {}): Promise<Verdict> {
+export async function runSchedule(
+  scenario: Scenario,
+  { tracing = false }: { tracing?: boolean } = {},
+): Promise<Verdict> {
   const world = new World(scenario, tracing)
   const { watch, scheduler } = world
   const begun = scheduler.now()
@@ -52,7 +56,14 @@ export async function runSchedule(scenario: Scenario, { tracing = false }: { tra
     if (!(await until(() => drained.every((each) => each.over), drainMsMax)))
       for (const { id, over } of drained) if (!over) watch.broken('a daemon drains', `${id} does not`)
     await until(() => world.living.every(({ life }) => life.timers === 0), 20_000)
-    for (const { id, life } of world.living) if (life.timers > 0) watch.broken('no timers are left', `${life.timers} timers of ${id} are left`)
+    for (const { id, life } of world.living)
+      if (life.timers > 0) watch.broken('no timers are left', `${life.timers} timers of ${id} are left`)
   }
-  return { violations: watch.violations, steps: scheduler.steps, virtualMs: scheduler.now() - begun, zombies: watch.zombies, trace: world.trace }
+  return {
+    violations: watch.violations,
+    steps: scheduler.steps,
+    virtualMs: scheduler.now() - begun,
+    zombies: watch.zombies,
+    trace: world.trace,
+  }
 }

@@ -1,5 +1,5 @@
-// What happens in a simulated world, as plain data that a seed gives: daemons, tasks, faults. A scenario that is made smaller by
-// hand, or by shrink.ts, is a scenario too.
+// What happens in a simulated world, as plain data that a seed gives: daemons, tasks, faults. A scenario that
+// is made smaller by hand, or by shrink.ts, is a scenario too.
 import type { Plan } from './loop.ts'
 import { type Random, randomOf } from './random.ts'
 
@@ -74,9 +74,15 @@ export function scenarioOf(seed: number): Scenario {
   return seed % 7 === 2 ? steeredOf(scenario, randomOf(seed, 'steers')) : scenario
 }
 
-/** In one of seven worlds tasks are steered. Its numbers are its own, so that the other worlds stay as they are. */
+/**
+ * In one of seven worlds tasks are steered. Its numbers are its own, so that the other worlds stay as they
+ * are.
+ */
 function steeredOf(scenario: Scenario, random: Random): Scenario {
-  const times = (): number[] => Array.from({ length: random.int(4) }, () => random.pick([random.int(600), random.int(6_000), 900 + random.int(800)]))
+  const times = (): number[] =>
+    Array.from({ length: random.int(4) }, () =>
+      random.pick([random.int(600), random.int(6_000), 900 + random.int(800)]),
+    )
   return { ...scenario, tasks: scenario.tasks.map((task) => ({ ...task, steerAtMs: times() })) }
 }
 
@@ -84,34 +90,69 @@ function unsteeredOf(seed: number): Scenario {
   const random = randomOf(seed, 'scenario')
   const shape = random.int(100)
   if (shape < 12) return plainOf(seed, random, [])
-  if (shape < 27) return plainOf(seed, random, [{ ...faultOf(random, 2), kind: random.pick(takenOver), lasts: true }])
+  if (shape < 27)
+    return plainOf(seed, random, [{ ...faultOf(random, 2), kind: random.pick(takenOver), lasts: true }])
   if (shape < 42) return hungOf(seed, random)
   const daemons = Array.from({ length: random.pick([1, 2, 2, 3]) }, () => ({
     tasksMax: 1 + random.int(3),
     offsetMs: random.chance(0.15) ? random.pick([-1, 1]) * (dayMs + 3_600_000) : 0,
   }))
   const tasks = tasksOf(random, { countMax: 8, waiting: 0.2 })
-  const faults = Array.from({ length: random.pick([0, 1, 1, 2, 2, 3, 4]) }, () => faultOf(random, daemons.length))
-  return { seed, leaseMs: random.pick([5_000, 5_000, 20_000, 90_000]), daemons, tasks, faults, slowMs: random.chance(0.2) ? 2_000 : 0 }
+  const faults = Array.from({ length: random.pick([0, 1, 1, 2, 2, 3, 4]) }, () =>
+    faultOf(random, daemons.length),
+  )
+  return {
+    seed,
+    leaseMs: random.pick([5_000, 5_000, 20_000, 90_000]),
+    daemons,
+    tasks,
+    faults,
+    slowMs: random.chance(0.2) ? 2_000 : 0,
+  }
 }
 
 /** Faults after which others take the daemon's tasks over. */
 const takenOver = ['crash', 'stop', 'cut_requests', 'cut_answers'] as const
 
-/** Room for everything, and at most one fault: whatever is due begins at once, and can be held to that (prompt.ts). */
+/**
+ * Room for everything, and at most one fault: whatever is due begins at once, and can be held to that
+ * (prompt.ts).
+ */
 function plainOf(seed: number, random: Random, faults: readonly Fault[]): Scenario {
   const tasks = tasksOf(random, { countMax: 3, waiting: 0.4 })
   const daemons = Array.from({ length: 2 + random.int(2) }, () => ({ tasksMax: tasks.length, offsetMs: 0 }))
   return { seed, leaseMs: random.pick([5_000, 90_000]), daemons, tasks, faults, slowMs: 0 }
 }
 
-/** A daemon hangs or is cut off while its tasks work and wait, and something else happens to them meanwhile. */
+/**
+ * A daemon hangs or is cut off while its tasks work and wait, and something else happens to them meanwhile.
+ */
 function hungOf(seed: number, random: Random): Scenario {
-  const hung = { ...faultOf(random, 2), kind: random.pick(['stop', 'cut_requests', 'cut_answers'] as const), forMs: random.pick([8_000, 30_000]) }
-  const other = { ...faultOf(random, 2), kind: random.pick(['lose_queue', 'lose_queue', 'recreate_consumer', 'crash', 'double_deliveries'] as const) }
+  const hung = {
+    ...faultOf(random, 2),
+    kind: random.pick(['stop', 'cut_requests', 'cut_answers'] as const),
+    forMs: random.pick([8_000, 30_000]),
+  }
+  const other = {
+    ...faultOf(random, 2),
+    kind: random.pick([
+      'lose_queue',
+      'lose_queue',
+      'recreate_consumer',
+      'crash',
+      'double_deliveries',
+    ] as const),
+  }
   const tasks = tasksOf(random, { countMax: 3, waiting: 0.6 })
   const daemons = [1, 2].map(() => ({ tasksMax: 1 + random.int(3), offsetMs: 0 }))
-  return { seed, leaseMs: random.pick([5_000, 90_000]), daemons, tasks, faults: [hung, { ...other, probability: 1 }], slowMs: 0 }
+  return {
+    seed,
+    leaseMs: random.pick([5_000, 90_000]),
+    daemons,
+    tasks,
+    faults: [hung, { ...other, probability: 1 }],
+    slowMs: 0,
+  }
 }
 
 /** @param of.waiting how often a task waits for a person */
@@ -144,7 +185,9 @@ function tasksOf(random: Random, { countMax, waiting }: { countMax: number; wait
 }
 
 function faultOf(random: Random, daemons: number): Fault {
-  const kind = random.chance(0.35) ? random.pick(['crash', 'crash', 'stop'] as const) : random.pick(faultKinds)
+  const kind = random.chance(0.35)
+    ? random.pick(['crash', 'crash', 'stop'] as const)
+    : random.pick(faultKinds)
   return {
     kind,
     daemon: random.int(daemons),

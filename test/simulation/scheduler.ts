@@ -1,5 +1,6 @@
 // Virtual time: the one queue of everything that is going to happen in a simulated world, and its order.
-// V1. Nothing happens but by an event of this queue; between two events all promises of Node.js run to rest. V2. Events of one moment
+// V1. Nothing happens but by an event of this queue; between two events all promises of Node.js run to rest.
+// V2. Events of one moment
 //     come in an order that the seed decides. V3. Time moves only from event to event.
 import type { Random } from './random.ts'
 
@@ -35,7 +36,8 @@ export function newScheduler(random: Random): Scheduler {
   let order = 0
   let steps = 0
 
-  const before = (a: Due, b: Due): boolean => a.at < b.at || (a.at === b.at && (a.rank < b.rank || (a.rank === b.rank && a.order < b.order)))
+  const before = (a: Due, b: Due): boolean =>
+    a.at < b.at || (a.at === b.at && (a.rank < b.rank || (a.rank === b.rank && a.order < b.order)))
 
   function push(due: Due): void {
     let at = heap.length
@@ -70,7 +72,12 @@ export function newScheduler(random: Random): Scheduler {
       return steps
     },
     after(delayMs, act) {
-      const due: Due = { at: now + Math.max(0, Math.round(delayMs)), rank: random.int(1 << 20), order: order++, act }
+      const due: Due = {
+        at: now + Math.max(0, Math.round(delayMs)),
+        rank: random.int(1 << 20),
+        order: order++,
+        act,
+      }
       push(due)
       return { cancel: () => void (due.act = null) }
     },

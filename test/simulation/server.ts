@@ -1,5 +1,15 @@
-// What all processes of a simulated world share: the journal, its queue, the blobs, and the read model that follows them.
-import type { Acceptance, AcceptOutcome, Append, AppendOutcome, BlobStore, Entry, LogId, OpenTask } from '@beaver/core'
+// What all processes of a simulated world share: the journal, its queue, the blobs, and the read model that
+// follows them.
+import type {
+  Acceptance,
+  AcceptOutcome,
+  Append,
+  AppendOutcome,
+  BlobStore,
+  Entry,
+  LogId,
+  OpenTask,
+} from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal } from '@beaver/testing'
 import { SimQueue } from './queue.ts'
 import { randomOf } from './random.ts'
@@ -20,13 +30,24 @@ export interface SimServer {
   readonly readModel: { lagMs: number; away: boolean }
 }
 
-export function newServer(of: { seed: number; scheduler: Scheduler; leaseMs: number; watch: Watch }): SimServer {
+export function newServer(of: {
+  seed: number
+  scheduler: Scheduler
+  leaseMs: number
+  watch: Watch
+}): SimServer {
   const { scheduler, watch } = of
   const journal = memoryJournal({ clock: { now: () => scheduler.now(), after: () => ({ cancel() {} }) } })
-  const queue = new SimQueue({ scheduler, random: randomOf(of.seed, 'queue'), leaseMs: of.leaseMs, trace: (what) => watch.tell(what) })
+  const queue = new SimQueue({
+    scheduler,
+    random: randomOf(of.seed, 'queue'),
+    leaseMs: of.leaseMs,
+    trace: (what) => watch.tell(what),
+  })
   const readModel = { lagMs: 0, away: false }
 
-  const landed = async (log: LogId, entries: number): Promise<void> => watch.landed(log, (await journal.read(log)).slice(-entries))
+  const landed = async (log: LogId, entries: number): Promise<void> =>
+    watch.landed(log, (await journal.read(log)).slice(-entries))
 
   return {
     journal,
@@ -39,7 +60,8 @@ export function newServer(of: { seed: number; scheduler: Scheduler; leaseMs: num
       if (outcome.kind === 'appended') await landed(append.log, append.payloads.length)
       else if (again) {
         const last = await journal.last(append.log)
-        if (last !== null && last.payload === append.payloads.at(-1)) return { kind: 'appended', revision: last.revision }
+        if (last !== null && last.payload === append.payloads.at(-1))
+          return { kind: 'appended', revision: last.revision }
       }
       return outcome
     },
@@ -59,7 +81,12 @@ export function newServer(of: { seed: number; scheduler: Scheduler; leaseMs: num
         const mine = entries[payloads.length - 1]
         // Somebody wrote behind it: whoever asks is told that the id is taken, as in the journal of NATS.
         if (mine !== undefined && entries.length === payloads.length)
-          return { kind: 'accepted', acceptedRevision: first.revision, revision: payloads.length === 1 ? 0 : mine.revision, lastRevision: mine.revision }
+          return {
+            kind: 'accepted',
+            acceptedRevision: first.revision,
+            revision: payloads.length === 1 ? 0 : mine.revision,
+            lastRevision: mine.revision,
+          }
       }
       return outcome
     },

@@ -1,10 +1,15 @@
-// Making a failing scenario smaller: fewer faults, fewer tasks, fewer steps, as long as it breaks the same rule.
+// Making a failing scenario smaller: fewer faults, fewer tasks, fewer steps, as long as it breaks the same
+// rule.
 import { runSchedule } from './run.ts'
 import type { Fault, Scenario, TaskOf } from './scenario.ts'
 import type { Rule } from './watch.ts'
 
 /** @param runsMax schedules that may be run for it */
-export async function shrink(scenario: Scenario, rule: Rule, { runsMax = 400 }: { runsMax?: number } = {}): Promise<Scenario> {
+export async function shrink(
+  scenario: Scenario,
+  rule: Rule,
+  { runsMax = 400 }: { runsMax?: number } = {},
+): Promise<Scenario> {
   let runs = 0
   const breaks = async (smaller: Scenario): Promise<boolean> => {
     if (runs >= runsMax) return false
@@ -18,7 +23,10 @@ export async function shrink(scenario: Scenario, rule: Rule, { runsMax = 400 }: 
   }
 }
 
-async function firstOf(of: Iterable<Scenario>, holds: (one: Scenario) => Promise<boolean>): Promise<Scenario | null> {
+async function firstOf(
+  of: Iterable<Scenario>,
+  holds: (one: Scenario) => Promise<boolean>,
+): Promise<Scenario | null> {
   for (const one of of) if (await holds(one)) return one
   return null
 }
@@ -28,11 +36,15 @@ function* smallerThan(scenario: Scenario): Iterable<Scenario> {
   for (let i = 0; i < faults.length; i++) yield { ...scenario, faults: faults.toSpliced(i, 1) }
   for (let i = 0; i < tasks.length; i++) yield { ...scenario, tasks: tasks.toSpliced(i, 1) }
   const last = daemons.length - 1
-  if (last > 0 && faults.every(({ daemon }) => daemon < last)) yield { ...scenario, daemons: daemons.slice(0, last) }
-  if (daemons.some(({ offsetMs }) => offsetMs !== 0)) yield { ...scenario, daemons: daemons.map((each) => ({ ...each, offsetMs: 0 })) }
+  if (last > 0 && faults.every(({ daemon }) => daemon < last))
+    yield { ...scenario, daemons: daemons.slice(0, last) }
+  if (daemons.some(({ offsetMs }) => offsetMs !== 0))
+    yield { ...scenario, daemons: daemons.map((each) => ({ ...each, offsetMs: 0 })) }
   if (scenario.slowMs > 0) yield { ...scenario, slowMs: 0 }
-  for (const [i, task] of tasks.entries()) for (const smaller of smallerTask(task)) yield { ...scenario, tasks: tasks.with(i, smaller) }
-  for (const [i, fault] of faults.entries()) for (const smaller of smallerFault(fault)) yield { ...scenario, faults: faults.with(i, smaller) }
+  for (const [i, task] of tasks.entries())
+    for (const smaller of smallerTask(task)) yield { ...scenario, tasks: tasks.with(i, smaller) }
+  for (const [i, fault] of faults.entries())
+    for (const smaller of smallerFault(fault)) yield { ...scenario, faults: faults.with(i, smaller) }
 }
 
 function* smallerTask(task: TaskOf): Iterable<TaskOf> {

@@ -1,4 +1,5 @@
-// A simulated world: daemons, the server they share, the people and programs that use them, and the faults that befall them.
+// A simulated world: daemons, the server they share, the people and programs that use them, and the faults
+// that befall them.
 import { BeaverError, type Ids } from '@beaver/core'
 import type { Command } from './commands.ts'
 import { type SimDaemon, startSimDaemon } from './daemon.ts'
@@ -43,7 +44,8 @@ export class World {
     this.scenario = scenario
     this.scheduler = newScheduler(randomOf(seed, 'scheduler'))
     this.watch = new Watch(
-      (what) => tracing && this.trace.push(`${String(this.scheduler.now() - worldBegins).padStart(7)} ${what()}`),
+      (what) =>
+        tracing && this.trace.push(`${String(this.scheduler.now() - worldBegins).padStart(7)} ${what()}`),
       () => this.scheduler.now(),
     )
     this.#random = randomOf(seed, 'world')
@@ -59,7 +61,13 @@ export class World {
 
   begin(): void {
     this.scenario.daemons.forEach(({ offsetMs }, index) =>
-      this.places.push({ index, daemon: this.#start(index, { restarts: 0, offsetMs }), stepsBefore: 0, restarts: 0, offsetMs }),
+      this.places.push({
+        index,
+        daemon: this.#start(index, { restarts: 0, offsetMs }),
+        stepsBefore: 0,
+        restarts: 0,
+        offsetMs,
+      }),
     )
     for (const task of this.scenario.tasks) this.#user(task)
   }
@@ -69,7 +77,10 @@ export class World {
     this.#faults.look()
     for (const { daemon } of this.places)
       if (daemon.daemon.tasks.size > daemon.tasksMax)
-        this.watch.broken('room for tasksMax', `${daemon.id} drives ${daemon.daemon.tasks.size} of at most ${daemon.tasksMax} tasks`)
+        this.watch.broken(
+          'room for tasksMax',
+          `${daemon.id} drives ${daemon.daemon.tasks.size} of at most ${daemon.tasksMax} tasks`,
+        )
   }
 
   #start(index: number, { restarts, offsetMs }: Pick<Place, 'restarts' | 'offsetMs'>): SimDaemon {
@@ -97,7 +108,9 @@ export class World {
     daemon.life.die()
     for (const other of this.living) {
       if (this.scenario.faults.length > 1 && this.#random.chance(0.3)) continue // its watch has not noticed
-      this.scheduler.after(200 + this.#random.int(600), () => other.life.deliver(() => void other.sweep.now(daemon.id)))
+      this.scheduler.after(200 + this.#random.int(600), () =>
+        other.life.deliver(() => void other.sweep.now(daemon.id)),
+      )
     }
   }
 
@@ -147,13 +160,20 @@ export class World {
     for (const task of this.watch.tasks.values()) {
       if (when.startsWith('after') ? task.ended !== null : this.watch.atRest(task)) continue
       const last = task.events.at(-1)
-      this.watch.broken('nothing stands still', `${when}, ${task.log.task} stands at ${last?.type ?? '?'} since ${(last?.atMs ?? 0) - worldBegins} ms`)
+      this.watch.broken(
+        'nothing stands still',
+        `${when}, ${task.log.task} stands at ${last?.type ?? '?'} since ${(last?.atMs ?? 0) - worldBegins} ms`,
+      )
     }
   }
 
   holdSlots(): void {
     for (const { id, daemon } of this.able)
-      if (daemon.tasks.size > 0) this.watch.broken('a waiting task holds no slot', `${id} drives ${daemon.tasks.size} tasks that only wait`)
+      if (daemon.tasks.size > 0)
+        this.watch.broken(
+          'a waiting task holds no slot',
+          `${id} drives ${daemon.tasks.size} tasks that only wait`,
+        )
   }
 
   decideAll(): void {
@@ -182,10 +202,12 @@ export class World {
     const { cancelAtMs, decideAtMs, steerAtMs } = task
     steerAtMs.forEach((atMs, i) => {
       const text = { requestId: `s${i}`, text: `text ${i}` }
-      for (const lateMs of [0, 50]) this.scheduler.after(task.atMs + atMs + lateMs, () => this.#steer(task, text))
+      for (const lateMs of [0, 50])
+        this.scheduler.after(task.atMs + atMs + lateMs, () => this.#steer(task, text))
     })
     if (cancelAtMs !== null) this.scheduler.after(task.atMs + cancelAtMs, () => this.#cancel(task))
-    if (decideAtMs !== null && task.plan.approval) this.scheduler.after(task.atMs + decideAtMs, () => this.#decide(task))
+    if (decideAtMs !== null && task.plan.approval)
+      this.scheduler.after(task.atMs + decideAtMs, () => this.#decide(task))
   }
 
   #submit(task: TaskOf, request: Parameters<SimDaemon['submit']>[0]): void {
@@ -194,7 +216,8 @@ export class World {
     this.scheduler.after(task.atMs, () =>
       this.#try((daemon) => daemon.submit(request).then(() => undefined), {
         over,
-        final: (error) => error instanceof BeaverError && error.code === 'conflict' && task.twice === 'other_session',
+        final: (error) =>
+          error instanceof BeaverError && error.code === 'conflict' && task.twice === 'other_session',
       }),
     )
   }
@@ -203,19 +226,27 @@ export class World {
     this.#command(
       task,
       { kind: 'cancel', reason: 'Cancelled on request.' },
-      () => this.watch.tasks.get(task.id)?.events.some(({ type }) => type === 'task_cancel_requested') === true,
+      () =>
+        this.watch.tasks.get(task.id)?.events.some(({ type }) => type === 'task_cancel_requested') === true,
     )
   }
 
   #steer(task: TaskOf, text: { readonly requestId: string; readonly text: string }): void {
-    this.#command(task, { kind: 'steer', ...text }, () => this.watch.tasks.get(task.id)?.steers.has(text.requestId) === true)
+    this.#command(
+      task,
+      { kind: 'steer', ...text },
+      () => this.watch.tasks.get(task.id)?.steers.has(text.requestId) === true,
+    )
   }
 
   #decide(task: TaskOf): void {
     const { approved } = task
     this.#command(task, { kind: 'decide', callId: 'c0', approved }, () => {
       const seen = this.watch.tasks.get(task.id)
-      return seen === undefined || seen.events.some(({ type }) => type === 'approval_granted' || type === 'approval_denied')
+      return (
+        seen === undefined ||
+        seen.events.some(({ type }) => type === 'approval_granted' || type === 'approval_denied')
+      )
     })
   }
 
@@ -229,7 +260,10 @@ export class World {
   }
 
   /** Asks one daemon after the other until one answers. */
-  #try(ask: (daemon: SimDaemon) => Promise<void>, of: { over: () => void; final: (error: unknown) => boolean }): void {
+  #try(
+    ask: (daemon: SimDaemon) => Promise<void>,
+    of: { over: () => void; final: (error: unknown) => boolean },
+  ): void {
     const { able } = this
     const again = (): void => void this.scheduler.after(retryMs, () => this.#try(ask, of))
     if (able.length === 0) return again()

@@ -1,4 +1,5 @@
-// The command line beside a running system: that each verb succeeds and says the one fact for which people type it. docs.test.ts has the pages.
+// The command line beside a running system: that each verb succeeds and says the one fact for which people
+// type it. docs.test.ts has the pages.
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +23,8 @@ async function beaver(...args: readonly string[]): Promise<string> {
   expect([exit, err], `beaver ${args.join(' ')}\n${out}`).toEqual([0, ''])
   return out
 }
-const json = async (...args: readonly string[]): Promise<unknown> => JSON.parse(await beaver(...args, '--json'))
+const json = async (...args: readonly string[]): Promise<unknown> =>
+  JSON.parse(await beaver(...args, '--json'))
 const jsonLines = async (...args: readonly string[]): Promise<unknown[]> =>
   (await beaver(...args, '--json'))
     .trim()
@@ -42,7 +44,11 @@ describe('giving work', () => {
     expect(await beaver('run', 'Sing a song.')).toContain('You said: Sing a song.')
     const lines = await jsonLines('run', 'Sing it again.', '--task-id', 'sing-again')
     expect(lines.at(0)).toMatchObject({ event: { taskseq: 1, type: 'task_submitted' } })
-    expect(lines.at(-1)).toMatchObject({ task_id: 'sing-again', status: 'completed', final_output: 'You said: Sing it again.' })
+    expect(lines.at(-1)).toMatchObject({
+      task_id: 'sing-again',
+      status: 'completed',
+      final_output: 'You said: Sing it again.',
+    })
   })
 
   it('submit prints the id of the task, and watch follows it', async () => {
@@ -51,12 +57,18 @@ describe('giving work', () => {
   })
 
   it('approve and deny decide about a call that waits', async () => {
-    const [allowed, refused] = [await waiting('write by-command', 'approval_requested'), await waiting('write not-this', 'approval_requested')]
+    const [allowed, refused] = [
+      await waiting('write by-command', 'approval_requested'),
+      await waiting('write not-this', 'approval_requested'),
+    ]
     expect(await beaver('approve', allowed)).toContain('Allowed: write_file: by-command.txt')
     await beaver('deny', refused, '--reason', 'Not this file.')
     const [written, denied] = [await scene.system.ended(allowed), await scene.system.ended(refused)]
     expect(only(written, 'tool_result_recorded')[0]?.data.success).toBe(true)
-    expect(only(denied, 'tool_result_recorded')[0]?.data).toMatchObject({ success: false, error: 'approval_denied' })
+    expect(only(denied, 'tool_result_recorded')[0]?.data).toMatchObject({
+      success: false,
+      error: 'approval_denied',
+    })
     for (const call of [[], [only(denied, 'approval_denied')[0]?.data.call_id ?? '']])
       expect(await scene.beaver(['approve', refused, ...call])).toMatchObject({
         exit: 1,
@@ -65,11 +77,17 @@ describe('giving work', () => {
   })
 
   it('answer answers a question of an agent', async () => {
-    const id = await waiting('ask_user {"question": "Which tune?", "options": ["fast", "slow"]}', 'question_asked')
+    const id = await waiting(
+      'ask_user {"question": "Which tune?", "options": ["fast", "slow"]}',
+      'question_asked',
+    )
     expect(await beaver('answer', id, '2')).toBe(`Answered: slow (${id})\n`)
     expect((await scene.system.ended(id)).at(-1)).toMatchObject({ data: { final_output: 'So: slow' } })
     await scene.known(id)
-    expect(await scene.beaver(['answer', id, '1'])).toMatchObject({ exit: 1, err: expect.stringMatching(/was already answered by \S+ at /) as string })
+    expect(await scene.beaver(['answer', id, '1'])).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/was already answered by \S+ at /) as string,
+    })
   })
 
   it('steer and cancel reach a task that runs', async () => {
@@ -78,7 +96,10 @@ describe('giving work', () => {
     await beaver('steer', id, 'Be quick.')
     await beaver('cancel', id)
     const events = await scene.system.ended(id)
-    expect([only(events, 'task_steer_requested')[0]?.data.text, events.at(-1)?.type]).toEqual(['Be quick.', 'task_cancelled'])
+    expect([only(events, 'task_steer_requested')[0]?.data.text, events.at(-1)?.type]).toEqual([
+      'Be quick.',
+      'task_cancelled',
+    ])
   })
 
   it('retry runs a task that failed again', async () => {
@@ -91,21 +112,36 @@ describe('giving work', () => {
 
 describe('looking at work', () => {
   it('tasks, show, timeline and events tell of one task, also as JSON', async () => {
-    expect(await beaver('tasks', '--session', 'whistling')).toMatch(new RegExp(`${taskId} +completed .*Whistle a tune\\.`))
-    expect(await json('tasks', '--session', 'whistling')).toMatchObject({ tasks: [{ task_id: taskId, status: 'completed' }] })
-    expect(await beaver('show', taskId)).toMatch(/Record +verified: \d+ events, unbroken hash chain, head \w+, signed[^]*You said: Whistle a tune\./)
-    expect(await json('show', taskId)).toMatchObject({ task: { task_id: taskId, chain_ok: true }, final_output: 'You said: Whistle a tune.' })
+    expect(await beaver('tasks', '--session', 'whistling')).toMatch(
+      new RegExp(`${taskId} +completed .*Whistle a tune\\.`),
+    )
+    expect(await json('tasks', '--session', 'whistling')).toMatchObject({
+      tasks: [{ task_id: taskId, status: 'completed' }],
+    })
+    expect(await beaver('show', taskId)).toMatch(
+      /Record +verified: \d+ events, unbroken hash chain, head \w+, signed[^]*You said: Whistle a tune\./,
+    )
+    expect(await json('show', taskId)).toMatchObject({
+      task: { task_id: taskId, chain_ok: true },
+      final_output: 'You said: Whistle a tune.',
+    })
     expect(await beaver('timeline', taskId)).toContain('Root agent answered: You said: Whistle a tune.')
     expect((await jsonLines('timeline', taskId)).at(-1)).toMatchObject({ kind: 'task_completed' })
-    expect(await beaver('timeline', taskId, '--full')).toMatch(/^ +\d+ +.* s  Root agent has its system prompt.*\n(?: {19}.*\n)* {19}content\n {21}\S/m)
+    expect(await beaver('timeline', taskId, '--full')).toMatch(
+      /^ +\d+ +.* s  Root agent has its system prompt.*\n(?: {19}.*\n)* {19}content\n {21}\S/m,
+    )
     expect(await beaver('timeline', 'whistling')).toContain('Root agent answered: You said: Whistle a tune.')
     expect(await beaver('events', taskId)).toContain('task_completed')
   })
 
   it('sessions, session, search and memory tell what was said and is remembered', async () => {
     expect(await beaver('sessions', '--limit', '100')).toMatch(/^whistling +1 .*Whistle a tune\./m)
-    expect(await beaver('session', 'whistling')).toMatch(/^You +Whistle a tune\.\nBeaver +You said: Whistle a tune\.$/m)
-    expect(await json('search', 'whistle')).toMatchObject({ hits: expect.arrayContaining([expect.objectContaining({ task_id: taskId })]) as unknown })
+    expect(await beaver('session', 'whistling')).toMatch(
+      /^You +Whistle a tune\.\nBeaver +You said: Whistle a tune\.$/m,
+    )
+    expect(await json('search', 'whistle')).toMatchObject({
+      hits: expect.arrayContaining([expect.objectContaining({ task_id: taskId })]) as unknown,
+    })
     expect(await json('memory', '--user', 'nobody-yet')).toMatchObject({ user: { entries: [] } })
   })
 
@@ -119,23 +155,40 @@ describe('looking at work', () => {
 describe('this system', () => {
   it('status finds its daemon and its read model, and nothing that is wrong', async () => {
     const { exit, out } = await scene.look(['status', '--json'])
-    const { ok, findings, projector } = JSON.parse(out) as { ok: boolean; findings: { status: string }[]; projector: { tasks_broken: number } }
-    expect([exit, ok, findings.filter(({ status }) => status === 'fail'), projector.tasks_broken]).toEqual([0, true, [], 0])
+    const { ok, findings, projector } = JSON.parse(out) as {
+      ok: boolean
+      findings: { status: string }[]
+      projector: { tasks_broken: number }
+    }
+    expect([exit, ok, findings.filter(({ status }) => status === 'fail'), projector.tasks_broken]).toEqual([
+      0,
+      true,
+      [],
+      0,
+    ])
   })
 
   it('plan shows the graph of a workflow without running it', async () => {
     await writeFile(
       join(scene.system.workspace, 'plan.json'),
-      JSON.stringify({ task: 'Tune.', agents: ['one', 'two'].map((name) => ({ name, instruction: 'Do it.' })) }),
+      JSON.stringify({
+        task: 'Tune.',
+        agents: ['one', 'two'].map((name) => ({ name, instruction: 'Do it.' })),
+      }),
     )
-    expect(await json('plan', 'SequentialWorkflow', '-f', 'plan.json')).toMatchObject({ ok: true, graph: { output: 'two' } })
+    expect(await json('plan', 'SequentialWorkflow', '-f', 'plan.json')).toMatchObject({
+      ok: true,
+      graph: { output: 'two' },
+    })
   })
 
   it('models, skills, tools, keys and token list what the system has', async () => {
     const models = await scene.beaver(['models', '--json'])
     expect([models.exit, JSON.parse(models.out)]).toMatchObject([0, { name: 'main', route: ['main'] }])
     expect(await beaver('skills', 'list')).toMatch(/^folder-report +built-in /m)
-    expect(await jsonLines('tools', 'list')).toContainEqual(expect.objectContaining({ id: 'system:read_file', effects: 'reads' }))
+    expect(await jsonLines('tools', 'list')).toContainEqual(
+      expect.objectContaining({ id: 'system:read_file', effects: 'reads' }),
+    )
     expect(await beaver('keys')).toMatch(/ operator +trusted /)
     expect(await beaver('token')).toMatch(/^ann +submit, read, approve +ann /m)
   })
@@ -143,7 +196,11 @@ describe('this system', () => {
 
 describe('the record', () => {
   it('check and audit verify find a task whole, signed and in the tree of a checkpoint', async () => {
-    expect(await json('check', '--task', taskId)).toMatchObject({ ok: true, findings: [], summary: { tasks: 1 } })
+    expect(await json('check', '--task', taskId)).toMatchObject({
+      ok: true,
+      findings: [],
+      summary: { tasks: 1 },
+    })
     expect(await json('check', '--no-projection')).toMatchObject({ ok: true, broken: {} })
     // It succeeds when the projector has made a checkpoint over the task.
     expect((await scene.look(['audit', 'verify', taskId])).out).toContain('✔ Verified: these logs are whole')
@@ -165,7 +222,14 @@ describe('the record', () => {
   it('archive writes sessions that have ended to a checked file', async () => {
     const { task_id: id } = await scene.system.client.run({ task: 'File me.' })
     await scene.known(id)
-    const { file, sha256, tasks } = (await json('archive', '--before', '0s', '--out', 'archive', '--copy')) as { file: string; sha256: string; tasks: string[] }
+    const { file, sha256, tasks } = (await json(
+      'archive',
+      '--before',
+      '0s',
+      '--out',
+      'archive',
+      '--copy',
+    )) as { file: string; sha256: string; tasks: string[] }
     expect([
       tasks.includes(id),
       createHash('sha256')

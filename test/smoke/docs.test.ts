@@ -1,5 +1,6 @@
-// That the first pages are right: the commands of the README and the steps of the tutorial run as they stand there, and print what stands there.
-// test/house/docs.test.ts checks the words of all pages; the programs and the examples have tests of the suite `system`.
+// That the first pages are right: the commands of the README and the steps of the tutorial run as they stand
+// there, and print what stands there. test/house/docs.test.ts checks the words of all pages; the programs and
+// the examples have tests of the suite `system`.
 import { basename, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Ran } from '../support/cli.ts'
@@ -13,13 +14,19 @@ beforeAll(async () => {
 })
 
 /** The fenced blocks of a page, in their order. */
-const blocksOf = (text: string): string[] => [...text.matchAll(/^(`{3,})\w*\n([^]*?\n)\1$/gm)].map(([, , content = '']) => content)
+const blocksOf = (text: string): string[] =>
+  [...text.matchAll(/^(`{3,})\w*\n([^]*?\n)\1$/gm)].map(([, , content = '']) => content)
 /** The commands of Beaver in a block, without what the shell does with them. */
-const commandsIn = (block: string): string[] => [...block.matchAll(/^(?:\.\/bin\/)?beaver (.+?)(?: +[#|] .*)?$/gm)].map(([, words = '']) => words)
+const commandsIn = (block: string): string[] =>
+  [...block.matchAll(/^(?:\.\/bin\/)?beaver (.+?)(?: +[#|] .*)?$/gm)].map(([, words = '']) => words)
 const argsOf = (command: string): string[] =>
-  [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, plain]) => single ?? double ?? plain ?? '')
+  [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, plain]) => single ?? double ?? plain ?? '',
+  )
 
-const readme = commandsIn(blocksOf(await page('README.md')).find((block) => block.includes('./bin/beaver tasks')) ?? '')
+const readme = commandsIn(
+  blocksOf(await page('README.md')).find((block) => block.includes('./bin/beaver tasks')) ?? '',
+)
 
 describe('the README', () => {
   const tasks = { show: '', approve: '', answer: '' }
@@ -35,7 +42,19 @@ describe('the README', () => {
 
   it('names the commands that people need first', () => {
     const names = readme.map((command) => command.split(' ')[0])
-    expect(names).toEqual(['run', 'tasks', 'show', 'timeline', 'approve', 'answer', 'retry', 'usage', 'models', 'status', 'doctor'])
+    expect(names).toEqual([
+      'run',
+      'tasks',
+      'show',
+      'timeline',
+      'approve',
+      'answer',
+      'retry',
+      'usage',
+      'models',
+      'status',
+      'doctor',
+    ])
   })
 
   it.each(readme)('beaver %s', async (command) => {
@@ -43,12 +62,17 @@ describe('the README', () => {
     const mine = name === 'approve' || name === 'answer' ? tasks[name] : tasks.show
     const run = name === 'status' || name === 'doctor' ? scene.look : scene.beaver
     const { exit, out, err } = await run(argsOf(command.replace(/task_\w+/, mine)), scene.tutorial)
-    expect([exit, err, out !== '']).toEqual([0, name === 'models' ? expect.stringContaining('simulated') : '', true])
+    expect([exit, err, out !== '']).toEqual([
+      0,
+      name === 'models' ? expect.stringContaining('simulated') : '',
+      true,
+    ])
   })
 })
 
 describe('the tutorial', () => {
-  const run = (command: string, folder = scene.tutorial): Promise<Ran> => scene.beaver(argsOf(command), folder)
+  const run = (command: string, folder = scene.tutorial): Promise<Ran> =>
+    scene.beaver(argsOf(command), folder)
   /** A command of a page that begins like this, as it stands there, and what the page says that it prints. */
   async function step(name: string, beginning: string): Promise<{ command: string; printed: string[] }> {
     const blocks = blocksOf(await page(`docs/tutorial/${name}.md`))
@@ -81,9 +105,14 @@ describe('the tutorial', () => {
 
   it('3: the folder is trusted, and its tool is listed, counts and refuses what is no date', async () => {
     const trust = await step('3-first-tool', 'trust')
-    expect(await run(trust.command)).toEqual({ exit: 0, out: trust.printed[0]?.replaceAll('~/hello-beaver', scene.tutorial), err: '' })
+    expect(await run(trust.command)).toEqual({
+      exit: 0,
+      out: trust.printed[0]?.replaceAll('~/hello-beaver', scene.tutorial),
+      err: '',
+    })
     const list = await step('3-first-tool', 'tools list')
-    const listed = (await run(list.command)).out.split('\n').find((line) => line.includes('days_between')) ?? ''
+    const listed =
+      (await run(list.command)).out.split('\n').find((line) => line.includes('days_between')) ?? ''
     expect(`${listed}\n`).toBe(list.printed[0])
     const counts = await step('3-first-tool', 'run --up -q \'Call `days_between` with {"from": "2026')
     expect((await run(counts.command)).out).toBe(counts.printed[0])

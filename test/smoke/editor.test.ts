@@ -1,4 +1,5 @@
-// Beaver as an agent of an editor: `beaver acp` as a child process, spoken to by the client of the official SDK.
+// Beaver as an agent of an editor: `beaver acp` as a child process, spoken to by the client of the official
+// SDK.
 import { beforeAll, expect, it } from 'vitest'
 import { editorOf, tasksOf } from '../support/acp.ts'
 import { type SmokeScene, smokeScene } from '../support/smoke-scene.ts'
@@ -15,5 +16,8 @@ it('a prompt of an editor is answered with the calls of the agent and its text, 
   expect(me.updates('tool_call').map(({ title }) => title)).toEqual([expect.stringContaining('list_files')])
   const [task = '', ...more] = await tasksOf(scene.system, session)
   const [submitted] = only(await scene.system.events(task), 'task_submitted')
-  expect([submitted?.data, more]).toMatchObject([{ session_id: session, by: 'ben', request: { text: 'look', source: 'acp' } }, []])
+  expect([submitted?.data, more]).toMatchObject([
+    { session_id: session, by: 'ben', request: { text: 'look', source: 'acp' } },
+    [],
+  ])
 })

@@ -1,4 +1,5 @@
-// MCP in both directions: an agent calls a tool of an MCP server, and a client of MCP calls a workflow of Beaver.
+// MCP in both directions: an agent calls a tool of an MCP server, and a client of MCP calls a workflow of
+// Beaver.
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { Client } from '@modelcontextprotocol/client'
@@ -27,16 +28,35 @@ it('an agent calls a tool of an MCP server that the configuration names', async 
 })
 
 it('a client of MCP finds the workflows of Beaver, and has a team do its task', async () => {
-  const { env, cwd } = placeIn(scene.server, scene.system, { BEAVER_HOME: join(scene.system.workspace, 'home'), BEAVER_CALLER: 'ben' })
+  const { env, cwd } = placeIn(scene.server, scene.system, {
+    BEAVER_HOME: join(scene.system.workspace, 'home'),
+    BEAVER_CALLER: 'ben',
+  })
   const client = new Client({ name: 'smoke', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
   const args = [cliEntry, 'mcp']
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, env: cliEnvironment(env), cwd, stderr: 'ignore' }))
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args,
+      env: cliEnvironment(env),
+      cwd,
+      stderr: 'ignore',
+    }),
+  )
   onTestFinished(() => client.close())
   expect((await client.listTools()).tools.map(({ name }) => name)).toContain('SequentialWorkflow')
-  scene.script('Report on the mill.', ({ messages }) => say(`The ${/^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]} has reported.`))
+  scene.script('Report on the mill.', ({ messages }) =>
+    say(`The ${/^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]} has reported.`),
+  )
   const agents = ['reader', 'writer'].map((name) => ({ name, instruction: `You are the ${name}.` }))
-  const result = await client.callTool({ name: 'SequentialWorkflow', arguments: { task: 'Report on the mill.', agents } })
-  expect(result).toMatchObject({ content: [{ text: 'The writer has reported.' }], structuredContent: { status: 'completed' } })
+  const result = await client.callTool({
+    name: 'SequentialWorkflow',
+    arguments: { task: 'Report on the mill.', agents },
+  })
+  expect(result).toMatchObject({
+    content: [{ text: 'The writer has reported.' }],
+    structuredContent: { status: 'completed' },
+  })
   const { task_id: taskId } = result.structuredContent as { task_id: string }
   expect((await scene.system.events(taskId)).at(-1)?.type).toBe('task_completed')
 })

@@ -1,6 +1,19 @@
 // A client of A2A, the official one, and words for what it is told.
-import { type Message, Role, type SendMessageRequest, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
-import { type Client, ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
+import {
+  type Message,
+  Role,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from '@a2a-js/sdk'
+import {
+  type Client,
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from '@a2a-js/sdk/client'
 import type { ProtocolScene } from './protocol-scene.ts'
 
 type Who = keyof ProtocolScene['tokens']
@@ -10,12 +23,27 @@ export interface AgentPlace {
 }
 
 /** A client that found the agent by its card. */
-export function a2aClient(scene: ProtocolScene, who: Who = 'admin', { agent, at = scene.gateway }: AgentPlace = {}): Promise<Client> {
+export function a2aClient(
+  scene: ProtocolScene,
+  who: Who = 'admin',
+  { agent, at = scene.gateway }: AgentPlace = {},
+): Promise<Client> {
   const fetchImpl: typeof fetch = (url, init) =>
-    fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), authorization: `Bearer ${scene.tokens[who]}` } })
-  const options = { transports: [new JsonRpcTransportFactory({ fetchImpl })], cardResolver: new DefaultAgentCardResolver({ fetchImpl }) }
+    fetch(url, {
+      ...init,
+      headers: {
+        ...Object.fromEntries(new Headers(init?.headers)),
+        authorization: `Bearer ${scene.tokens[who]}`,
+      },
+    })
+  const options = {
+    transports: [new JsonRpcTransportFactory({ fetchImpl })],
+    cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+  }
   const factory = new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, options))
-  return factory.createFromUrl(agent === undefined ? at.info.url : `${at.info.url}/a2a/${encodeURIComponent(agent)}/`)
+  return factory.createFromUrl(
+    agent === undefined ? at.info.url : `${at.info.url}/a2a/${encodeURIComponent(agent)}/`,
+  )
 }
 
 let ids = 0
@@ -38,7 +66,12 @@ export function message(
   return {
     tenant: '',
     metadata: undefined,
-    configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false, ...configuration },
+    configuration: {
+      acceptedOutputModes: [],
+      taskPushNotificationConfig: undefined,
+      returnImmediately: false,
+      ...configuration,
+    },
     message: {
       messageId,
       contextId: '',
@@ -78,7 +111,8 @@ export function words(updates: readonly StreamResponse[]): string[] {
     return `${append ? '+' : '='}${textOf(artifact?.parts)}${lastChunk ? '.' : ''}`
   })
 }
-const stateName = (state: TaskState | undefined): string => (TaskState[state ?? 0] ?? '').replace('TASK_STATE_', '')
+const stateName = (state: TaskState | undefined): string =>
+  (TaskState[state ?? 0] ?? '').replace('TASK_STATE_', '')
 
 export async function all(stream: AsyncGenerator<StreamResponse>): Promise<StreamResponse[]> {
   const updates: StreamResponse[] = []
@@ -90,7 +124,8 @@ export async function all(stream: AsyncGenerator<StreamResponse>): Promise<Strea
 export function held(updates: readonly StreamResponse[]): string {
   let text = ''
   for (const { payload } of updates)
-    if (payload?.$case === 'artifactUpdate') text = `${payload.value.append ? text : ''}${textOf(payload.value.artifact?.parts)}`
+    if (payload?.$case === 'artifactUpdate')
+      text = `${payload.value.append ? text : ''}${textOf(payload.value.artifact?.parts)}`
   return text
 }
 

@@ -38,9 +38,16 @@ export interface EditorProcess extends AsyncDisposable {
   /** From now on questions are answered by this. Default: never. */
   answerBy(answer: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<Answer>): void
   /** From now on forms are filled in by this. Default: never. */
-  fillBy(fill: (request: CreateElicitationRequest, signal: AbortSignal) => Promise<CreateElicitationResponse>): void
-  /** The updates of the session that `session` began last, or of the one that `look` named. Before that, those of all. */
-  updates<Kind extends SessionUpdate['sessionUpdate']>(kind: Kind): Extract<SessionUpdate, { sessionUpdate: Kind }>[]
+  fillBy(
+    fill: (request: CreateElicitationRequest, signal: AbortSignal) => Promise<CreateElicitationResponse>,
+  ): void
+  /**
+   * The updates of the session that `session` began last, or of the one that `look` named. Before that, those
+   * of all.
+   */
+  updates<Kind extends SessionUpdate['sessionUpdate']>(
+    kind: Kind,
+  ): Extract<SessionUpdate, { sessionUpdate: Kind }>[]
   /** The texts of the agent's messages, one after the other. */
   said(): string
   /** Keeps nothing of what it was told and asked so far, and answers nothing: for tests that share it. */
@@ -60,7 +67,11 @@ export async function editor(
   args: readonly string[] = [],
   { forms: takesForms = false }: { readonly forms?: boolean } = {},
 ): Promise<EditorProcess> {
-  const child = spawn(process.execPath, [cliEntry, 'acp', ...args], { cwd, env: cliEnvironment(env), stdio: 'pipe' })
+  const child = spawn(process.execPath, [cliEntry, 'acp', ...args], {
+    cwd,
+    env: cliEnvironment(env),
+    stdio: 'pipe',
+  })
   const said = { out: '', err: '' }
   child.stdout.on('data', (bytes: Buffer) => (said.out += bytes.toString()))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text))
@@ -83,7 +94,9 @@ export async function editor(
       forms.push(params)
       return fill(params, signal)
     })
-    .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>))
+    .connect(
+      ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>),
+    )
   const { agent } = connection
   await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
@@ -91,7 +104,9 @@ export async function editor(
   })
   const updates: EditorProcess['updates'] = (kind) =>
     told.flatMap(({ sessionId, update }) =>
-      update.sessionUpdate === kind && (session === null || sessionId === session) ? [update as Extract<SessionUpdate, { sessionUpdate: typeof kind }>] : [],
+      update.sessionUpdate === kind && (session === null || sessionId === session)
+        ? [update as Extract<SessionUpdate, { sessionUpdate: typeof kind }>]
+        : [],
     )
   return {
     agent,
@@ -119,8 +134,11 @@ export async function editor(
       session = null
     },
     look: (id) => void (session = id),
-    session: async (folder) => (session = (await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId),
-    prompt: async (sessionId, text) => (await agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] })).stopReason,
+    session: async (folder) =>
+      (session = (await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId),
+    prompt: async (sessionId, text) =>
+      (await agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }))
+        .stopReason,
     async [Symbol.asyncDispose]() {
       connection.close()
       child.kill('SIGKILL')
@@ -150,10 +168,21 @@ export const editorOf = (
   args: readonly string[] = [],
   env: Record<string, string> = {},
   options: { readonly forms?: boolean } = {},
-): Promise<EditorProcess> => editor(placeIn(server, system, { BEAVER_CALLER: 'ben', BEAVER_HOME: join(system.workspace, 'home'), ...env }), args, options)
+): Promise<EditorProcess> =>
+  editor(
+    placeIn(server, system, { BEAVER_CALLER: 'ben', BEAVER_HOME: join(system.workspace, 'home'), ...env }),
+    args,
+    options,
+  )
 
 /** An editor of ben beside the kept scene, one for each worker. It remembers nothing of what came before. */
-export async function keptEditor({ server, system }: { readonly server: TestServer; readonly system: TestSystem }): Promise<EditorProcess> {
+export async function keptEditor({
+  server,
+  system,
+}: {
+  readonly server: TestServer
+  readonly system: TestSystem
+}): Promise<EditorProcess> {
   const me = await keep('editor', () => editorOf(server, system))
   me.forget()
   return me

@@ -33,7 +33,9 @@ type Wanted = Parameters<HttpAgent['runAgent']>[0]
 export async function ran(agent: HttpAgent, said: string | null, wanted: Wanted = {}): Promise<Ran> {
   if (said !== null) agent.addMessage({ id: fresh('user'), role: 'user', content: said })
   const events: AGUIEvent[] = []
-  const result = await agent.runAgent(wanted, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) })
+  const result = await agent.runAgent(wanted, {
+    onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent),
+  })
   return { ...result, events }
 }
 
@@ -43,6 +45,7 @@ export const textIn = (events: readonly AGUIEvent[]): string =>
 export const lastOf = ({ events }: Ran): AGUIEvent => events.at(-1) as AGUIEvent
 export const interruptsOf = (last: AGUIEvent): Interrupt[] =>
   last.type === EventType.RUN_FINISHED && last.outcome?.type === 'interrupt' ? last.outcome.interrupts : []
-export const taskOf = ([first]: readonly AGUIEvent[]): string => (first?.metadata?.['beaver'] as { task_id: string } | undefined)?.task_id ?? ''
+export const taskOf = ([first]: readonly AGUIEvent[]): string =>
+  (first?.metadata?.['beaver'] as { task_id: string } | undefined)?.task_id ?? ''
 export const contents = (messages: readonly Message[]): string[] =>
   messages.map(({ role, content }) => `${role}: ${typeof content === 'string' ? content : ''}`)

@@ -1,4 +1,5 @@
-// A real system with a projector that makes checkpoints, and the command line beside it; and ways to change an export of it.
+// A real system with a projector that makes checkpoints, and the command line beside it; and ways to change
+// an export of it.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
@@ -32,9 +33,16 @@ export async function auditedSystem(): Promise<AuditedSystem> {
   const checkpoints = { every_ms: 1_000 }
   const keysFolder = join(system.workspace, '.beaver', 'keys')
   const projector = stack.use(
-    await projectorProcess({ url: server.url, namespace: system.subjects.namespace, config: { checkpoints }, env: { BEAVER_KEYS: keysFolder } }),
+    await projectorProcess({
+      url: server.url,
+      namespace: system.subjects.namespace,
+      config: { checkpoints },
+      env: { BEAVER_KEYS: keysFolder },
+    }),
   )
-  system.provider.answerBy(({ text, results }) => (text === 'loop' && results.length === 0 ? use(['echo', { text: 'a' }]) : say(`answer to ${text}`)))
+  system.provider.answerBy(({ text, results }) =>
+    text === 'loop' && results.length === 0 ? use(['echo', { text: 'a' }]) : say(`answer to ${text}`),
+  )
   await system.daemon()
   const status = () => system.client.query('status', {})
   return {
@@ -42,10 +50,12 @@ export async function auditedSystem(): Promise<AuditedSystem> {
     system,
     projector,
     keysFolder,
-    beaver: (...args) => host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: keysFolder })),
+    beaver: (...args) =>
+      host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: keysFolder })),
     beaverAlone: (...args) => host.run(args, { cwd: system.workspace }),
     async work(...tasks) {
-      for (const task of tasks) await system.client.submit({ task, task_id: task, session_id: `${task} session` })
+      for (const task of tasks)
+        await system.client.submit({ task, task_id: task, session_id: `${task} session` })
       for (const task of tasks) await system.ended(task)
       await until('a checkpoint counts all', async () => {
         const { behind, sequence, checkpoints: made } = await status()

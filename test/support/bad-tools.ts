@@ -1,4 +1,5 @@
-// A module of tools that misbehave in every way a tool can, for the tests of a daemon. What each does is in its name or its "what".
+// A module of tools that misbehave in every way a tool can, for the tests of a daemon. What each does is in
+// its name or its "what".
 import { execFileSync } from 'node:child_process'
 import { setImmediate as turn } from 'node:timers/promises'
 import { defineTool, type ToolContext } from '@beaver/agent'
@@ -90,7 +91,12 @@ export const bad = defineTool({ ...common, name: 'bad', idempotent: true, timeou
 export const once = defineTool({ ...common, name: 'once', timeoutMs: 30_000 })
 /** The same, run before its record. */
 export const pure = defineTool({ ...common, name: 'pure', pure: true, timeoutMs: 30_000 })
-/** The same, with little time. A tool that cost three threads runs in cells at once, so there are more of them. */
-export const brief = ['brief', 'brief_wait', 'brief_thrash', 'brief_system'].map((name) => defineTool({ ...common, name, idempotent: true, timeoutMs: 1_000 }))
+/**
+ * The same, with little time. A tool that cost three threads runs in cells at once, so there are more of
+ * them.
+ */
+export const brief = ['brief', 'brief_wait', 'brief_thrash', 'brief_system'].map((name) =>
+  defineTool({ ...common, name, idempotent: true, timeoutMs: 1_000 }),
+)
 /** The same, with much. */
 export const patient = defineTool({ ...common, name: 'patient', idempotent: true, timeoutMs: 600_000 })

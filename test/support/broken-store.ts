@@ -3,7 +3,8 @@ import { cp, open, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** The files of a stream's messages. */
-const messagesOf = (dataDir: string, stream: string): string => join(dataDir, 'jetstream', 'jetstream', '$G', 'streams', stream, 'msgs')
+const messagesOf = (dataDir: string, stream: string): string =>
+  join(dataDir, 'jetstream', 'jetstream', '$G', 'streams', stream, 'msgs')
 
 async function lastBlock(dataDir: string, stream: string): Promise<string> {
   const names = (await readdir(messagesOf(dataDir, stream))).filter((name) => name.endsWith('.blk'))
@@ -44,7 +45,9 @@ export async function backUp(dataDir: string, name = 'copy'): Promise<() => Prom
   }
 }
 
-/** Puts the messages of a stream that another server stored under the same name in the place of the own ones. */
+/**
+ * Puts the messages of a stream that another server stored under the same name in the place of the own ones.
+ */
 export async function replaceMessages(dataDir: string, other: string, stream: string): Promise<void> {
   await rm(messagesOf(dataDir, stream), { recursive: true })
   await cp(messagesOf(other, stream), messagesOf(dataDir, stream), { recursive: true })

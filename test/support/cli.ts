@@ -1,6 +1,7 @@
 // The command `beaver` as a person has it: a process with pipes for its input and its output.
 // C1. The process has PATH and the environment that the test gives it, and nothing else of the test's.
-// C2. `commandHost` runs many commands in one process. It is for tests of what commands print; a process for each command takes most of the time
+// C2. `commandHost` runs many commands in one process. It is for tests of what commands print; a process for
+// each command takes most of the time
 //     of such a test. What is about the process (its input, its signals, how it ends) is tested with `startBeaver` and `runBeaver`.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,8 +29,8 @@ export interface CliPlace {
 }
 
 /**
- * A command that runs. When it is disposed of, it is stopped as a person stops it, so that what it started has ended, too: a killed process leaves
- * children that write for a moment. It is killed if it does not end.
+ * A command that runs. When it is disposed of, it is stopped as a person stops it, so that what it started
+ * has ended, too: a killed process leaves children that write for a moment. It is killed if it does not end.
  */
 export interface CliProcess extends AsyncDisposable {
   /** What it printed on standard output so far. */
@@ -50,8 +51,15 @@ export const cliEnvironment = (env: Readonly<Record<string, string>> = {}): Reco
   ...env,
 })
 
-export function startBeaver(args: readonly string[], { cwd, env, input, script = cliEntry }: CliPlace): CliProcess {
-  const child = spawn(process.execPath, [script, ...args], { cwd, env: cliEnvironment(env), stdio: ['pipe', 'pipe', 'pipe'] })
+export function startBeaver(
+  args: readonly string[],
+  { cwd, env, input, script = cliEntry }: CliPlace,
+): CliProcess {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd,
+    env: cliEnvironment(env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const said = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text))
@@ -79,10 +87,15 @@ export function startBeaver(args: readonly string[], { cwd, env, input, script =
 
 const stopMsMax = 30_000
 
-export const runBeaver = (args: readonly string[], place: CliPlace): Promise<Ran> => startBeaver(args, place).ended
+export const runBeaver = (args: readonly string[], place: CliPlace): Promise<Ran> =>
+  startBeaver(args, place).ended
 
 /** The place of a person who works in the workspace of a test's system. */
-export const placeIn = (server: TestServer, system: TestSystem, env: Readonly<Record<string, string>> = {}): CliPlace => ({
+export const placeIn = (
+  server: TestServer,
+  system: TestSystem,
+  env: Readonly<Record<string, string>> = {},
+): CliPlace => ({
   cwd: system.workspace,
   env: { NATS_URL: server.url, BEAVER_NAMESPACE: system.subjects.namespace, ...env },
 })
@@ -97,7 +110,10 @@ export interface CommandHost extends AsyncDisposable {
 export function commandHost(): CommandHost {
   let host: ChildProcess | null = null
   let last: Promise<unknown> = Promise.resolve()
-  async function run(args: readonly string[], { cwd, env }: Omit<CliPlace, 'input' | 'script'>): Promise<Ran> {
+  async function run(
+    args: readonly string[],
+    { cwd, env }: Omit<CliPlace, 'input' | 'script'>,
+  ): Promise<Ran> {
     host ??= fork(hostEntry, { env: cliEnvironment(), execArgv: [] })
     const over = new AbortController()
     const answered = once(host, 'message', over).then(([ran]) => ran as Ran)

@@ -22,11 +22,14 @@ const saidCharsMax = 3_000
 const heard = new Map<DaemonProcess, { ended: string | null }>()
 
 /**
- * What the daemons said last that live, or that ended since this was asked before. A test that fails says it, because neither a hang nor a daemon
- * that ends leaves another trace.
+ * What the daemons said last that live, or that ended since this was asked before. A test that fails says it,
+ * because neither a hang nor a daemon that ends leaves another trace.
  */
 export function takeLastWordsOfDaemons(): string {
-  const words = [...heard].map(([{ id, pid, stderr }, { ended }]) => `Daemon ${id} (${pid}) ${ended ?? 'lives'}:\n${stderr.slice(-saidCharsMax)}`)
+  const words = [...heard].map(
+    ([{ id, pid, stderr }, { ended }]) =>
+      `Daemon ${id} (${pid}) ${ended ?? 'lives'}:\n${stderr.slice(-saidCharsMax)}`,
+  )
   for (const [daemon, { ended }] of heard) if (ended !== null) heard.delete(daemon)
   return words.join('\n')
 }

@@ -1,5 +1,6 @@
-// What each test file begins with: the seed of the gate, a folder of its worker's own for temporary files, and the switches as a process has them.
-// A file that leaves something behind (leftovers.ts) fails with the names of what it left.
+// What each test file begins with: the seed of the gate, a folder of its worker's own for temporary files,
+// and the switches as a process has them. A file that leaves something behind (leftovers.ts) fails with the
+// names of what it left.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { switchOff } from '@beaver/core'
@@ -20,14 +21,17 @@ process.env['TMPDIR'] = folder
 
 function tellDaemons(failed: string | null): void {
   const said = takeLastWordsOfDaemons()
-  if (failed !== null && said !== '') process.stderr.write(`${failed} failed. Its daemons said last:\n${said}\n`)
+  if (failed !== null && said !== '')
+    process.stderr.write(`${failed} failed. Its daemons said last:\n${said}\n`)
 }
 
 afterEach(({ task }) => tellDaemons(task.result?.state === 'fail' ? task.name : null))
 
 /** The first group of tests in the file, or the file, whose hook failed. */
 const failedHook = (suite: RunnerTestSuite): string | null =>
-  (suite.result?.errors ?? []).length > 0 ? suite.name : (suite.tasks.flatMap((each) => (each.type === 'suite' ? (failedHook(each) ?? []) : []))[0] ?? null)
+  (suite.result?.errors ?? []).length > 0
+    ? suite.name
+    : (suite.tasks.flatMap((each) => (each.type === 'suite' ? (failedHook(each) ?? []) : []))[0] ?? null)
 
 // oxlint-disable-next-line no-empty-pattern -- the file is the second argument
 beforeAll(async ({}, file) => {
@@ -37,7 +41,9 @@ beforeAll(async ({}, file) => {
     tellDaemons(failedHook(file))
     let left: string[] = []
     const look = async (): Promise<boolean> => {
-      left = [...(await present())].filter(([name]) => !atFirst.has(name)).map(([name, more]) => `${name} ${more}`.trim())
+      left = [...(await present())]
+        .filter(([name]) => !atFirst.has(name))
+        .map(([name, more]) => `${name} ${more}`.trim())
       return left.length === 0
     }
     await until('nothing is left behind', look, { withinMs: 15_000 }).catch(() => {})

@@ -1,12 +1,15 @@
-// An OpenAI-compatible endpoint on real HTTP that does what a test says: answers, waits to be released, refuses, talks garbage,
-// cuts the line. It keeps what it was asked.
+// An OpenAI-compatible endpoint on real HTTP that does what a test says: answers, waits to be released,
+// refuses, talks garbage, cuts the line. It keeps what it was asked.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface SeenMessage {
   readonly role: string
   readonly content: string | null
-  readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[]
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
   readonly tool_call_id?: string
 }
 
@@ -29,7 +32,12 @@ export interface SeenRequest {
 }
 
 /** What to send: status, headers and body; `cut` closes the line after it. `null` sends nothing, for ever. */
-export type FakeReply = { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body: string; readonly cut?: boolean } | null
+export type FakeReply = {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+  readonly cut?: boolean
+} | null
 
 export interface FakeProvider extends AsyncDisposable {
   /** The base URL, for OPENAI_BASE_URL. */
@@ -56,7 +64,10 @@ export async function fakeProvider(): Promise<FakeProvider> {
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString()
       // Somebody looks whether it answers.
-      if (incoming.method === 'GET') return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"object":"list","data":[]}')
+      if (incoming.method === 'GET')
+        return void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end('{"object":"list","data":[]}')
       const body = JSON.parse(text) as SentBody
       const messages = body.messages?.map(inOneText) ?? (body.input ?? []).flatMap(messageOf)
       const seen = {
@@ -98,31 +109,53 @@ interface SentBody {
   readonly stream?: boolean
   readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[]
 }
-type SentItem = Readonly<Partial<Record<'type' | 'role' | 'call_id' | 'name' | 'arguments' | 'output', string>>> & {
+type SentItem = Readonly<
+  Partial<Record<'type' | 'role' | 'call_id' | 'name' | 'arguments' | 'output', string>>
+> & {
   readonly content?: readonly { readonly text: string }[]
 }
 
 /** The texts of a message that also shows images. */
 const textOf = (content: unknown): string =>
-  Array.isArray(content) ? (content as { text?: string }[]).flatMap(({ text }) => text ?? []).join('\n') : String(content)
+  Array.isArray(content)
+    ? (content as { text?: string }[]).flatMap(({ text }) => text ?? []).join('\n')
+    : String(content)
 
 /** A text in parts, which may have marks for a cache, as one text. Other parts stay. */
 function inOneText(message: SeenMessage): SeenMessage {
   const parts: unknown = message.content
   const texts = Array.isArray(parts) ? (parts as { type: string; text: string }[]) : []
-  return texts.length > 0 && texts.every(({ type }) => type === 'text') ? { ...message, content: texts.map(({ text }) => text).join('') } : message
+  return texts.length > 0 && texts.every(({ type }) => type === 'text')
+    ? { ...message, content: texts.map(({ text }) => text).join('') }
+    : message
 }
 
 /** An item of the Responses API as the message of chat completions that says the same. */
-function messageOf({ type, role = '', content = [], call_id: id = '', name = '', arguments: args = '', output = '' }: SentItem): SeenMessage[] {
-  if (type === 'function_call') return [{ role: 'assistant', content: null, tool_calls: [{ id, function: { name, arguments: args } }] }]
+function messageOf({
+  type,
+  role = '',
+  content = [],
+  call_id: id = '',
+  name = '',
+  arguments: args = '',
+  output = '',
+}: SentItem): SeenMessage[] {
+  if (type === 'function_call')
+    return [{ role: 'assistant', content: null, tool_calls: [{ id, function: { name, arguments: args } }] }]
   if (type === 'function_call_output') return [{ role: 'tool', content: output, tool_call_id: id }]
   return type === 'message' ? [{ role, content: content.map(({ text }) => text).join('') }] : []
 }
 
-function send(response: ServerResponse, { status = 200, headers = {}, body, cut = false }: NonNullable<FakeReply>): void {
+function send(
+  response: ServerResponse,
+  { status = 200, headers = {}, body, cut = false }: NonNullable<FakeReply>,
+): void {
   if (response.destroyed) return
-  response.writeHead(status, { 'content-type': 'application/json', ...(cut ? { 'content-length': String(Buffer.byteLength(body) + 1_000) } : {}), ...headers })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(cut ? { 'content-length': String(Buffer.byteLength(body) + 1_000) } : {}),
+    ...headers,
+  })
   if (cut) response.write(body, () => response.destroy())
   else response.end(body)
 }
@@ -143,7 +176,13 @@ export const say = (content: string): FakeReply => completion({ content }, 'stop
 /** An answer that calls tools: `use(['echo', { text: 'a' }])`. */
 export const use = (...calls: readonly (readonly [tool: string, args: unknown])[]): FakeReply =>
   completion(
-    { tool_calls: calls.map(([name, args], i) => ({ id: `call_${i}`, type: 'function', function: { name, arguments: JSON.stringify(args) } })) },
+    {
+      tool_calls: calls.map(([name, args], i) => ({
+        id: `call_${i}`,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(args) },
+      })),
+    },
     'tool_calls',
   )
 

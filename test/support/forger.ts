@@ -1,5 +1,18 @@
-// Somebody with raw access to the journal: appends well-chained records to any log, unsigned or with a signature of its own choice.
-import { type DomainEvent, draft, emptyHead, event, headAfter, joinBatch, type LogHead, type LogId, sealer, splitBatch, type WireRecord } from '@beaver/core'
+// Somebody with raw access to the journal: appends well-chained records to any log, unsigned or with a
+// signature of its own choice.
+import {
+  type DomainEvent,
+  draft,
+  emptyHead,
+  event,
+  headAfter,
+  joinBatch,
+  type LogHead,
+  type LogId,
+  sealer,
+  splitBatch,
+  type WireRecord,
+} from '@beaver/core'
 import { natsJournal, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { headers } from '@nats-io/nats-core'
@@ -22,7 +35,11 @@ export async function forger(nc: NatsConnection, subjects: Subjects) {
     const record = splitBatch(last.payload).at(-1) as WireRecord
     return { record, revision: last.revision, first: splitBatch(last.payload)[0]?.taskseq === 1 }
   }
-  const sealed = (head: LogHead, log: LogId, { events, epoch = head.epoch, source = '/beaver/daemons/forger' }: Forged) => {
+  const sealed = (
+    head: LogHead,
+    log: LogId,
+    { events, epoch = head.epoch, source = '/beaver/daemons/forger' }: Forged,
+  ) => {
     const seal = sealer({ epoch, source, subject: log.task, time: new Date().toISOString() })
     let at = head
     const records = events.map((each) => {
@@ -48,7 +65,13 @@ export async function forger(nc: NatsConnection, subjects: Subjects) {
     /** Accepts a task that nobody submitted. */
     async accept(log: LogId, text: string, workspace: string): Promise<void> {
       const request = { text, workspace, skill: null, source: 'nats' }
-      const submitted = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request })
+      const submitted = event('task_submitted', {
+        task_id: log.task,
+        session_id: log.session,
+        tenant: log.tenant,
+        previous_task_id: null,
+        request,
+      })
       const { payload } = sealed(emptyHead, log, { events: [submitted], epoch: 0 })
       const outcome = await journal.accept({ log, payloads: [payload], tail: { task: null, revision: 0 } })
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
@@ -60,7 +83,8 @@ export async function forger(nc: NatsConnection, subjects: Subjects) {
     /** The run that a log is about. */
     async rootRunOf(log: LogId): Promise<string> {
       for (const { payload } of await journal.read(log))
-        for (const { type, runid } of splitBatch(payload)) if (type.includes('run_started')) return runid as string
+        for (const { type, runid } of splitBatch(payload))
+          if (type.includes('run_started')) return runid as string
       throw new Error('No run has started.')
     },
     close: () => journal.close(),

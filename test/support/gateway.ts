@@ -12,7 +12,13 @@ export interface GatewayProcess {
 const main = new URL('../../apps/gateway/src/main.ts', import.meta.url).pathname
 
 /** Starts a gateway and waits until it is ready. It ends with this process, if nobody ends it before. */
-export async function gatewayProcess({ cwd, env }: { cwd: string; env: Record<string, string> }): Promise<GatewayProcess> {
+export async function gatewayProcess({
+  cwd,
+  env,
+}: {
+  cwd: string
+  env: Record<string, string>
+}): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [main], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', BEAVER_TRUST: '1', ...compileCache, ...env },
@@ -25,7 +31,10 @@ export async function gatewayProcess({ cwd, env }: { cwd: string; env: Record<st
   child.on('message', (message: { kind?: string; url?: string }) => {
     if (message.kind === 'ready') url = message.url ?? ''
   })
-  await until('the gateway is ready', () => url !== '' || child.exitCode !== null, { withinMs: 60_000, everyMs: 5 })
+  await until('the gateway is ready', () => url !== '' || child.exitCode !== null, {
+    withinMs: 60_000,
+    everyMs: 5,
+  })
   if (url === '') throw new Error(`The gateway ended before it was ready:\n${stderr}`)
   return { url, exited, kill: (signal) => void child.kill(signal) }
 }

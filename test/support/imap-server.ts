@@ -1,5 +1,6 @@
-// A mailbox behind IMAP (RFC 3501, with IDLE), as far as a client needs it that searches, fetches the beginning of mails, and sets flags.
-// It is the other side of the e-mail channel. What it holds survives its connections, like the mailbox of a real server.
+// A mailbox behind IMAP (RFC 3501, with IDLE), as far as a client needs it that searches, fetches the
+// beginning of mails, and sets flags. It is the other side of the e-mail channel. What it holds survives its
+// connections, like the mailbox of a real server.
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface KeptMail {
@@ -28,8 +29,16 @@ export interface ImapServer extends AsyncDisposable {
 export const imapUser = { user: 'beaver', password: 'secret"\\of mail' } as const
 
 /** @param keywords whether the server keeps keywords */
-export async function imapServer({ keywords = true }: { readonly keywords?: boolean } = {}): Promise<ImapServer> {
-  const box = { mails: [] as KeptMail[], commands: [] as string[], broken: new Map<string, number>(), refuses: false, keywords }
+export async function imapServer({
+  keywords = true,
+}: { readonly keywords?: boolean } = {}): Promise<ImapServer> {
+  const box = {
+    mails: [] as KeptMail[],
+    commands: [] as string[],
+    broken: new Map<string, number>(),
+    refuses: false,
+    keywords,
+  }
   const sockets = new Set<Socket>()
   const idle = new Set<Socket>()
   let connections = 0
@@ -95,7 +104,9 @@ function serve(socket: Socket, box: Box, idle: Set<Socket>): void {
       }
       const [tag = '', ...words] = line.split(' ')
       const [name, rest] =
-        words[0]?.toUpperCase() === 'UID' ? [`UID ${words[1]?.toUpperCase()}`, words.slice(2)] : [words[0]?.toUpperCase() ?? '', words.slice(1)]
+        words[0]?.toUpperCase() === 'UID'
+          ? [`UID ${words[1]?.toUpperCase()}`, words.slice(2)]
+          : [words[0]?.toUpperCase() ?? '', words.slice(1)]
       box.commands.push(name)
       const breaks = box.broken.get(name) ?? 0
       if (breaks > 0) {
@@ -110,8 +121,13 @@ function serve(socket: Socket, box: Box, idle: Set<Socket>): void {
       }
       for (const piece of answer(name, rest.join(' '), box)) socket.write(piece)
       const refused =
-        (name === 'LOGIN' || name.startsWith('AUTH')) && (box.refuses || !rest.join(' ').includes(`"${imapUser.password.replaceAll(/["\\]/g, '\\$&')}"`))
-      socket.write(refused ? `${tag} NO [AUTHENTICATIONFAILED] wrong\r\n` : `${tag} OK ${name === 'SELECT' ? '[READ-WRITE] ' : ''}done\r\n`)
+        (name === 'LOGIN' || name.startsWith('AUTH')) &&
+        (box.refuses || !rest.join(' ').includes(`"${imapUser.password.replaceAll(/["\\]/g, '\\$&')}"`))
+      socket.write(
+        refused
+          ? `${tag} NO [AUTHENTICATIONFAILED] wrong\r\n`
+          : `${tag} OK ${name === 'SELECT' ? '[READ-WRITE] ' : ''}done\r\n`,
+      )
       if (name === 'LOGOUT') socket.end()
     }
   })
@@ -156,7 +172,9 @@ function answer(name: string, rest: string, { mails, keywords }: Box): readonly 
     case 'UID STORE': {
       const [, uid = '', list = ''] = /^(\S+) \+FLAGS(?:\.SILENT)? \(([^)]*)\)/.exec(rest) ?? []
       for (const flag of list.split(' ')) mails[Number(uid) - 1]?.flags.add(flag)
-      return [`* ${uid} FETCH (UID ${uid} FLAGS (${[...(mails[Number(uid) - 1]?.flags ?? [])].join(' ')}))\r\n`]
+      return [
+        `* ${uid} FETCH (UID ${uid} FLAGS (${[...(mails[Number(uid) - 1]?.flags ?? [])].join(' ')}))\r\n`,
+      ]
     }
     default:
       return []

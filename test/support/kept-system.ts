@@ -1,6 +1,7 @@
-// The system that many files of test/system share: one daemon for each worker, which no test ends. Its projector and the process of the commands start
-// when a file first asks for them.
-// K1. Files use it one after the other. A file asks for what it needs before it makes anything of its own, has tasks, sessions and users of its own,
+// The system that many files of test/system share: one daemon for each worker, which no test ends. Its
+// projector and the process of the commands start when a file first asks for them.
+// K1. Files use it one after the other. A file asks for what it needs before it makes anything of its own,
+// has tasks, sessions and users of its own,
 //     says nothing of all tasks, ends the tasks it starts, and leaves the journal sound.
 import { join } from 'node:path'
 import { commandHost, type CommandHost, placeIn, type Ran } from './cli.ts'
@@ -27,11 +28,17 @@ export interface KeptSystem {
 /** The kept system with its projector, as its operator has it. */
 export interface OperatedSystem extends Omit<KeptSystem, 'projector'> {
   readonly projector: ProjectorProcess
-  /** The environment of the operator, who works in the workspace with the home of the projector and the keys of the journal. */
+  /**
+   * The environment of the operator, who works in the workspace with the home of the projector and the keys
+   * of the journal.
+   */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A call of `echo` with a careful text asks a person, and one with a forbidden text is denied. Everything else is as by default. */
+/**
+ * A call of `echo` with a careful text asks a person, and one with a forbidden text is denied. Everything
+ * else is as by default.
+ */
 const permissions = {
   rules: [
     { tool: 'echo', pattern: '*forbidden*', decision: 'deny' },
@@ -51,11 +58,22 @@ export async function operatedSystem(): Promise<OperatedSystem> {
   const kept = await keptSystem()
   const { server, system } = kept
   const projector = await kept.projector()
-  const { cwd, env = {} } = placeIn(server, system, { BEAVER_HOME: projector.home, BEAVER_KEYS: join(system.workspace, '.beaver', 'keys') })
-  return { ...kept, projector, env, beaver: async (...args) => (await keptCommands()).run(args, { cwd, env }) }
+  const { cwd, env = {} } = placeIn(server, system, {
+    BEAVER_HOME: projector.home,
+    BEAVER_KEYS: join(system.workspace, '.beaver', 'keys'),
+  })
+  return {
+    ...kept,
+    projector,
+    env,
+    beaver: async (...args) => (await keptCommands()).run(args, { cwd, env }),
+  }
 }
 
-/** The process that runs the commands of the worker. It starts with its first command, which makes it one that is kept. */
+/**
+ * The process that runs the commands of the worker. It starts with its first command, which makes it one that
+ * is kept.
+ */
 export const keptCommands = (): Promise<CommandHost> =>
   keep('command host', async () => {
     const host = commandHost()
@@ -73,7 +91,9 @@ async function makeSystem(): Promise<KeptSystem> {
     system,
     daemon,
     find,
-    beaver: async (...args) => (await keptCommands()).run(args, placeIn(server, system, { BEAVER_CALLER: 'ben' })),
-    projector: () => keep('projector', () => projectorProcess({ url: server.url, namespace: system.subjects.namespace })),
+    beaver: async (...args) =>
+      (await keptCommands()).run(args, placeIn(server, system, { BEAVER_CALLER: 'ben' })),
+    projector: () =>
+      keep('projector', () => projectorProcess({ url: server.url, namespace: system.subjects.namespace })),
   }
 }

@@ -1,5 +1,7 @@
-// What a test file must not leave behind: processes, temporary folders, open ports, secrets and streams. Each has a name for the message.
-// L1. What a worker keeps for its files, because it costs more to make than to use, is nobody's leftover: see `keep`.
+// What a test file must not leave behind: processes, temporary folders, open ports, secrets and streams. Each
+// has a name for the message.
+// L1. What a worker keeps for its files, because it costs more to make than to use, is nobody's leftover: see
+// `keep`.
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { protectedSecrets } from '@beaver/core'
@@ -11,8 +13,8 @@ const kept = new Set<string>()
 const processName = (pid: number): string => `process ${pid}`
 
 /**
- * The value of this name. The first call in a worker makes it. What is there afterwards and was not before is kept: it ends with the worker, and its
- * folders with the run.
+ * The value of this name. The first call in a worker makes it. What is there afterwards and was not before is
+ * kept: it ends with the worker, and its folders with the run.
  */
 export async function keep<Value>(name: string, make: () => Promise<Value>): Promise<Value> {
   if (!values.has(name)) {
@@ -32,7 +34,10 @@ export async function present(): Promise<ReadonlyMap<string, string>> {
     ...readdirSync(tmpdir()).map((name): [string, string] => [`folder ${name}`, '']),
     ...ports.map((_, i): [string, string] => [`open port ${i + 1}`, '']),
     ...protectedSecrets().map(({ name }): [string, string] => [`secret ${name}`, '']),
-    ...(await namespacesLeft()).map(({ namespace, streams }): [string, string] => [`namespace ${namespace}`, streams.join(', ')]),
+    ...(await namespacesLeft()).map(({ namespace, streams }): [string, string] => [
+      `namespace ${namespace}`,
+      streams.join(', '),
+    ]),
   ]
   return new Map(found.filter(([name]) => !kept.has(name)))
 }

@@ -1,5 +1,6 @@
-// The order of the test files. The last file that runs has the machine for itself, so the files that take longest begin first, and small ones fill
-// the end. Vitest orders by the times of an earlier run, and by the size of a file if there is none; size says little about these files.
+// The order of the test files. The last file that runs has the machine for itself, so the files that take
+// longest begin first, and small ones fill the end. Vitest orders by the times of an earlier run, and by the
+// size of a file if there is none; size says little about these files.
 import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 

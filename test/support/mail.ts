@@ -32,7 +32,11 @@ export function written({
   const domain = /@([^>]+)/.exec(from)?.[1] ?? ''
   return [
     ...top,
-    ...(results === null ? [] : [`Authentication-Results: ${results ?? `mx.team.example; dmarc=pass (p=reject) header.from=${domain}`}`]),
+    ...(results === null
+      ? []
+      : [
+          `Authentication-Results: ${results ?? `mx.team.example; dmarc=pass (p=reject) header.from=${domain}`}`,
+        ]),
     `From: ${from}`,
     `To: ${to}`,
     ...(id === null ? [] : [`Message-ID: ${id}`]),

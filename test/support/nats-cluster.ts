@@ -1,4 +1,5 @@
-// Three nats-servers that hold each stream three times, for what happens when one of them is behind or silent.
+// Three nats-servers that hold each stream three times, for what happens when one of them is behind or
+// silent.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -16,9 +17,14 @@ export interface NatsCluster extends AsyncDisposable {
   /** All of them, as one that a system uses. It takes nothing away. */
   readonly server: TestServer
   readonly subjects: Subjects
-  /** Waits until the journal stream has a leader and two followers that have everything. Returns the place of the leader. */
+  /**
+   * Waits until the journal stream has a leader and two followers that have everything. Returns the place of
+   * the leader.
+   */
   whole(): Promise<number>
-  /** Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs. */
+  /**
+   * Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs.
+   */
   freeze(index: number): Promise<void>
   thaw(index: number): void
   /** Nothing passes between a server and the others any more, while clients reach all of them. */
@@ -33,7 +39,9 @@ export interface NatsCluster extends AsyncDisposable {
 
 /** The states of the threads of a process. */
 const statesOf = (pid: number): string[] =>
-  readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? '')
+  readdirSync(`/proc/${pid}/task`).map(
+    (thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? '',
+  )
 
 interface HeldPort {
   readonly port: number
@@ -50,16 +58,29 @@ async function heldPort(): Promise<HeldPort> {
 
 const page = new URL('../../docs/how-to/run-on-a-cluster.md', import.meta.url)
 
-/** The configuration of the page for operators, with the name, the addresses and the folder of this server. It does not sync, as no test server does. */
-async function configOf(of: { name: string; port: number; route: number; toOthers: readonly number[]; storeDir: string }): Promise<string> {
-  const shown = /```text\n(?<text>server_name: n0\n[^]*?)```/.exec(await readFile(page, 'utf8'))?.groups?.['text'] ?? ''
+/**
+ * The configuration of the page for operators, with the name, the addresses and the folder of this server. It
+ * does not sync, as no test server does.
+ */
+async function configOf(of: {
+  name: string
+  port: number
+  route: number
+  toOthers: readonly number[]
+  storeDir: string
+}): Promise<string> {
+  const shown =
+    /```text\n(?<text>server_name: n0\n[^]*?)```/.exec(await readFile(page, 'utf8'))?.groups?.['text'] ?? ''
   return (
     shown
       .replace('n0', of.name)
       .replace('10.0.0.10:4222', `127.0.0.1:${of.port}`)
       .replace('10.0.0.10:6222', `127.0.0.1:${of.route}`)
       // A server tells the others no address at which they would reach it beside the proxies.
-      .replace(/routes: \[.*\]/, `routes: [${of.toOthers.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}]\n  advertise: "127.0.0.1:1"`)
+      .replace(
+        /routes: \[.*\]/,
+        `routes: [${of.toOthers.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}]\n  advertise: "127.0.0.1:1"`,
+      )
       .replace('/var/lib/nats', of.storeDir)
       .replace(', sync_interval: always', '')
   )
@@ -69,14 +90,22 @@ async function configOf(of: { name: string; port: number; route: number; toOther
 export async function natsCluster(): Promise<NatsCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'beaver-cluster-'))
   const held = await Promise.all(Array.from({ length: 6 }, heldPort))
-  const [ports, routes] = [held.slice(0, 3), held.slice(3)].map((some) => some.map(({ port }) => port)) as [number[], number[]]
+  const [ports, routes] = [held.slice(0, 3), held.slice(3)].map((some) => some.map(({ port }) => port)) as [
+    number[],
+    number[],
+  ]
   const links = await Promise.all(
-    [0, 1, 2].flatMap((from) => [0, 1, 2].filter((to) => to !== from).map(async (to) => ({ from, to, proxy: await tcpProxy(routes[to] ?? 0) }))),
+    [0, 1, 2].flatMap((from) =>
+      [0, 1, 2]
+        .filter((to) => to !== from)
+        .map(async (to) => ({ from, to, proxy: await tcpProxy(routes[to] ?? 0) })),
+    ),
   )
   for (const { free } of held) await free()
   const servers: ChildProcess[] = []
   const fileOf = (i: number): string => join(folder, `${i}.conf`)
-  const start = (i: number): void => void (servers[i] = spawn(natsServerBinary(), ['-c', fileOf(i)], { stdio: 'ignore' }))
+  const start = (i: number): void =>
+    void (servers[i] = spawn(natsServerBinary(), ['-c', fileOf(i)], { stdio: 'ignore' }))
   for (const [i, port] of ports.entries()) {
     await writeFile(
       fileOf(i),
@@ -92,7 +121,11 @@ export async function natsCluster(): Promise<NatsCluster> {
   }
   const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
   const subjects = subjectsOf('cluster')
-  const nc = await until('a server answers', () => connectNats({ url: urls[0] ?? '', name: 'cluster' }).catch(() => false as const), { withinMs: 30_000 })
+  const nc = await until(
+    'a server answers',
+    () => connectNats({ url: urls[0] ?? '', name: 'cluster' }).catch(() => false as const),
+    { withinMs: 30_000 },
+  )
   await until(
     'the servers have a leader',
     () =>
@@ -109,7 +142,8 @@ export async function natsCluster(): Promise<NatsCluster> {
       'all replicas are current',
       async () => {
         const now = await cluster().catch(() => undefined)
-        const current = now?.replicas?.filter((replica) => replica.current === true && replica.offline !== true) ?? []
+        const current =
+          now?.replicas?.filter((replica) => replica.current === true && replica.offline !== true) ?? []
         return current.length === 2 && now?.leader !== undefined && { leader: Number(now.leader.slice(1)) }
       },
       { withinMs: 60_000 },
@@ -129,11 +163,16 @@ export async function natsCluster(): Promise<NatsCluster> {
     whole,
     async freeze(index) {
       signal(index, 'SIGSTOP')
-      await until('all its threads are stopped', () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'), { everyMs: 1 })
+      await until(
+        'all its threads are stopped',
+        () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'),
+        { everyMs: 1 },
+      )
     },
     thaw: (index) => signal(index, 'SIGCONT'),
     cutOff(index) {
-      for (const { from, to, proxy } of links) if (from === index || to === index) proxy.silence('both', { newToo: true })
+      for (const { from, to, proxy } of links)
+        if (from === index || to === index) proxy.silence('both', { newToo: true })
     },
     join() {
       for (const { proxy } of links) proxy.silence('none', { newToo: false })
@@ -146,7 +185,9 @@ export async function natsCluster(): Promise<NatsCluster> {
     start,
     async [Symbol.asyncDispose]() {
       await nc.close()
-      for (const server of servers.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+      for (const server of servers.filter(
+        ({ exitCode, signalCode }) => exitCode === null && signalCode === null,
+      )) {
         const exited = new Promise((resolve) => server.once('exit', resolve))
         server.kill('SIGCONT')
         server.kill('SIGKILL')

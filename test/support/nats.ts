@@ -1,5 +1,6 @@
 // Real nats-servers for tests: the one of the run, which all files share, and servers of a test's own.
-// N1. Each system has a namespace of its own. The streams of the namespaces that a file makes are removed when the file ends its use of the server.
+// N1. Each system has a namespace of its own. The streams of the namespaces that a file makes are removed
+// when the file ends its use of the server.
 import { type Dirent, existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +14,9 @@ const root = new URL('../../', import.meta.url).pathname
 
 /** The nats-server the set-up brought. */
 export function natsServerBinary(): string {
-  const { natsServer } = JSON.parse(readFileSync(join(root, '.beaver/tools/paths.json'), 'utf8')) as { natsServer: string }
+  const { natsServer } = JSON.parse(readFileSync(join(root, '.beaver/tools/paths.json'), 'utf8')) as {
+    natsServer: string
+  }
   return natsServer
 }
 
@@ -22,7 +25,10 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number
   /** A namespace that nobody else on the server has. */
   newNamespace(): string
-  /** What the server has on disk, byte by byte: journals, blobs, consumers. On the run's server, that of the namespaces that were made here. */
+  /**
+   * What the server has on disk, byte by byte: journals, blobs, consumers. On the run's server, that of the
+   * namespaces that were made here.
+   */
   stored(): Promise<Buffer>
 }
 
@@ -32,7 +38,10 @@ export interface OwnServer extends TestServer {
   readonly dataDir: string
   /** SIGKILL, then the same data on the same port again, after a pause if one is given. */
   crash(pauseMs?: number): Promise<void>
-  /** Ends, and starts again on the same port after `act`. A server that is stopped writes its index; a killed one does not. */
+  /**
+   * Ends, and starts again on the same port after `act`. A server that is stopped writes its index; a killed
+   * one does not.
+   */
   down(act: () => Promise<void>, how?: 'stopped' | 'killed'): Promise<void>
 }
 
@@ -59,19 +68,25 @@ export function testServer(): Promise<TestServer> {
 }
 
 /** The namespaces of this worker that still have streams on the run's server. */
-export async function namespacesLeft(): Promise<{ readonly namespace: string; readonly streams: readonly string[] }[]> {
+export async function namespacesLeft(): Promise<
+  { readonly namespace: string; readonly streams: readonly string[] }[]
+> {
   if (namespaces === 0) return []
   const streams: string[] = []
   await eachStream(inject('sharedServer').url, (name) => void streams.push(name))
-  return [...Map.groupBy(streams, (name) => new RegExp(`_(n${process.pid}_\\d+)`).exec(name)?.[1])].flatMap(([namespace, streams]) =>
-    namespace === undefined ? [] : [{ namespace, streams }],
+  return [...Map.groupBy(streams, (name) => new RegExp(`_(n${process.pid}_\\d+)`).exec(name)?.[1])].flatMap(
+    ([namespace, streams]) => (namespace === undefined ? [] : [{ namespace, streams }]),
   )
 }
 
 /** `BEAVER_n17_2_WAKE` and `KV_BEAVER_n17_2_MEMORY` belong to `n17_2`, those of `n17_20` do not. */
-const belongsTo = (stream: string, namespace: string): boolean => `${stream}_`.includes(`BEAVER_${namespace}_`)
+const belongsTo = (stream: string, namespace: string): boolean =>
+  `${stream}_`.includes(`BEAVER_${namespace}_`)
 
-async function eachStream(url: string, act: (name: string, remove: () => Promise<unknown>) => unknown): Promise<void> {
+async function eachStream(
+  url: string,
+  act: (name: string, remove: () => Promise<unknown>) => unknown,
+): Promise<void> {
   const nc = await connectNats({ url, name: 'test' })
   const manager = await jetstreamManager(nc)
   const names: string[] = []
@@ -80,10 +95,18 @@ async function eachStream(url: string, act: (name: string, remove: () => Promise
   await nc.close()
 }
 
-export async function ownServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<OwnServer> {
+export async function ownServer({
+  sync,
+  ...given
+}: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<OwnServer> {
   const dataDir = given.dataDir ?? (await mkdtemp(join(tmpdir(), 'beaver-nats-')))
   const start = (port?: number): Promise<EmbeddedServer> =>
-    startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...(sync === undefined ? {} : { sync }), ...(port === undefined ? {} : { port }) })
+    startEmbeddedServer({
+      binary: natsServerBinary(),
+      dataDir,
+      ...(sync === undefined ? {} : { sync }),
+      ...(port === undefined ? {} : { port }),
+    })
   let server = await start()
   const { url, port } = server
   return {
@@ -118,7 +141,9 @@ export async function ownServer({ sync, ...given }: { sync?: 'always' | 'default
 async function filesBelow(dataDir: string, isMeant: (folder: string) => boolean): Promise<Buffer> {
   const entries = await listed(join(dataDir, 'jetstream'))
   const files = entries.filter((entry) => entry.isFile() && isMeant(entry.parentPath))
-  return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))))
+  return Buffer.concat(
+    await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))),
+  )
 }
 
 /** The server makes and removes folders while it is read. */

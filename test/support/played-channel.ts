@@ -29,7 +29,10 @@ export class PlayedChannel implements Channel {
   answerTo(message_id: string): Promise<OutboundMessage> {
     return until(
       `there is an answer to ${message_id}`,
-      () => this.sent.find((each) => each.in_reply_to === message_id && each.kind !== 'approval' && each.kind !== 'question'),
+      () =>
+        this.sent.find(
+          (each) => each.in_reply_to === message_id && each.kind !== 'approval' && each.kind !== 'question',
+        ),
       {
         withinMs: 40_000,
         everyMs: 10,

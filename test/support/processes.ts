@@ -1,4 +1,5 @@
-// The processes that tests start, as the kernel lists them: what a process started, and what works in a folder. Where there is no /proc, both are empty.
+// The processes that tests start, as the kernel lists them: what a process started, and what works in a
+// folder. Where there is no /proc, both are empty.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 
@@ -8,10 +9,15 @@ export interface FoundProcess {
   readonly command: string
 }
 
-/** All processes that `pid` started, and those that they started, without those that `except` names and what they started. */
+/**
+ * All processes that `pid` started, and those that they started, without those that `except` names and what
+ * they started.
+ */
 export function startedBy(pid: number, except: (pid: number) => boolean = () => false): FoundProcess[] {
   return names(`/proc/${pid}/task`)
-    .flatMap((thread) => (read(`/proc/${pid}/task/${thread}/children`) ?? '').split(' ').filter((each) => each !== ''))
+    .flatMap((thread) =>
+      (read(`/proc/${pid}/task/${thread}/children`) ?? '').split(' ').filter((each) => each !== ''),
+    )
     .map(Number)
     .filter((child) => !except(child))
     .flatMap((child) => [found(child), ...startedBy(child, except)])

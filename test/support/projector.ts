@@ -26,16 +26,34 @@ export interface ProjectorWanted {
 }
 
 /** Starts a projector and waits until it is ready. It is gone when it is disposed of. */
-export async function projectorProcess({ url, namespace, env = {}, config, home: given }: ProjectorWanted): Promise<ProjectorProcess> {
+export async function projectorProcess({
+  url,
+  namespace,
+  env = {},
+  config,
+  home: given,
+}: ProjectorWanted): Promise<ProjectorProcess> {
   const home = given ?? (await mkdtemp(join(tmpdir(), 'beaver-projector-')))
   const file = join(home, 'projector.config.json')
   if (config !== undefined) await writeFile(file, JSON.stringify(config))
   const configured = config === undefined ? {} : { BEAVER_CONFIG: file }
-  const child = spawn(process.execPath, [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname], {
-    cwd: home,
-    env: { PATH: process.env['PATH'] ?? '', ...compileCache, NATS_URL: url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: home, ...configured, ...env },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  })
+  const child = spawn(
+    process.execPath,
+    [new URL('../../apps/projector/src/main.ts', import.meta.url).pathname],
+    {
+      cwd: home,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        ...compileCache,
+        NATS_URL: url,
+        BEAVER_NAMESPACE: namespace,
+        BEAVER_HOME: home,
+        ...configured,
+        ...env,
+      },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    },
+  )
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
   const exited = new Promise((resolve) => child.once('exit', resolve))

@@ -1,5 +1,5 @@
-// What the tests of the protocols for agents share: a gateway on a real port in front of a real daemon and a real projector, an agent that answers by
-// what it is asked, and tokens of several people.
+// What the tests of the protocols for agents share: a gateway on a real port in front of a real daemon and a
+// real projector, an agent that answers by what it is asked, and tokens of several people.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,9 @@ export interface ProtocolScene extends AsyncDisposable {
   readonly projectorHome: string
   /** admin: everything. ann, bob: submit, read and approve for one user. writer: submit. reader: read. */
   readonly tokens: Readonly<Record<'admin' | 'ann' | 'bob' | 'writer' | 'reader', string>>
-  /** Lets the task "wait <name>" answer, and what else waits for this gate. Each name is a gate of its own. */
+  /**
+   * Lets the task "wait <name>" answer, and what else waits for this gate. Each name is a gate of its own.
+   */
   answer(name: string, reply: FakeReply): void
   /** Another gateway of the same home. */
   start(over?: object, options?: Parameters<typeof startGateway>[2]): Promise<Gateway>
@@ -30,11 +32,13 @@ export interface ProtocolScene extends AsyncDisposable {
 }
 
 /**
- * The scene of the system tests: one for each worker, which other files use before and after. A file has tasks, threads, contexts and gates with names
- * of its own, and says nothing of all tasks.
+ * The scene of the system tests: one for each worker, which other files use before and after. A file has
+ * tasks, threads, contexts and gates with names of its own, and says nothing of all tasks.
  */
 export async function keptScene(): Promise<ProtocolScene> {
-  const scene = await keep('protocol scene', () => protocolScene({ tools: [fileURLToPath(new URL('bad-tools.ts', import.meta.url))] }))
+  const scene = await keep('protocol scene', () =>
+    protocolScene({ tools: [fileURLToPath(new URL('bad-tools.ts', import.meta.url))] }),
+  )
   scene.again()
   return scene
 }
@@ -47,23 +51,43 @@ function pieces(...texts: readonly string[]): FakeReply {
   return { headers: { 'content-type': 'text/event-stream' }, body }
 }
 
-function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenRequest) => FakeReply | Promise<FakeReply> {
+function scripted(
+  gateOf: (name: string) => Promise<FakeReply>,
+): (request: SeenRequest) => FakeReply | Promise<FakeReply> {
   return ({ text, results, messages }) => {
     const gate = /^(?:say and )?wait ?(\w*)$/.exec(text)?.[1]
     if (gate !== undefined) return gateOf(gate)
     const within = /^wait for the gate (\w+)$/m.exec(text)?.[1]
     if (within !== undefined) return gateOf(within)
     const later = /^look and wait (\w+)$/.exec(text)?.[1]
-    if (later !== undefined) return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : gateOf(later)
+    if (later !== undefined)
+      return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : gateOf(later)
     if (text === 'pieces') return pieces('Word ', 'by ', 'word.')
-    if (text === 'look') return results.length === 0 ? use(['list_files', { path: '.' }]) : say('There are files.')
-    if (text === 'say and look') return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : say('There are files.')
+    if (text === 'look')
+      return results.length === 0 ? use(['list_files', { path: '.' }]) : say('There are files.')
+    if (text === 'say and look')
+      return results.length === 0
+        ? sayAndUse('I look.', ['list_files', { path: '.' }])
+        : say('There are files.')
     if (text.startsWith('write'))
-      return results.length === 0 ? use(['write_file', { path: `${text.slice(6)}.txt`, content: 'x' }]) : say(`So: ${results.at(-1) ?? ''}`)
-    const [, tool = '', args = ''] = /^(ask_user|ask_json|deploy|sign_up|echo|patient) (\{.*\})$/s.exec(text) ?? []
-    if (tool === 'ask_json') return results.length === 0 ? use(['ask_user', JSON.parse(args)]) : say(JSON.stringify({ said: results.at(-1) }))
-    if (tool !== '') return results.length === 0 ? use([tool, JSON.parse(args)]) : say(`So: ${results.at(-1) ?? ''}`)
-    if (text === 'fail') return { status: 400, body: JSON.stringify({ error: { message: 'no such model', type: 'invalid_request_error', code: null } }) }
+      return results.length === 0
+        ? use(['write_file', { path: `${text.slice(6)}.txt`, content: 'x' }])
+        : say(`So: ${results.at(-1) ?? ''}`)
+    const [, tool = '', args = ''] =
+      /^(ask_user|ask_json|deploy|sign_up|echo|patient) (\{.*\})$/s.exec(text) ?? []
+    if (tool === 'ask_json')
+      return results.length === 0
+        ? use(['ask_user', JSON.parse(args)])
+        : say(JSON.stringify({ said: results.at(-1) }))
+    if (tool !== '')
+      return results.length === 0 ? use([tool, JSON.parse(args)]) : say(`So: ${results.at(-1) ?? ''}`)
+    if (text === 'fail')
+      return {
+        status: 400,
+        body: JSON.stringify({
+          error: { message: 'no such model', type: 'invalid_request_error', code: null },
+        }),
+      }
     if (text.includes('Count: ')) return say('```json\n{"total": 3}\n```')
     if (text === 'json') return say('```json\n{"total": 3}\n```')
     if (text === 'all')
@@ -82,11 +106,21 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
 function sayAndUse(content: string, [name, args]: readonly [string, unknown]): FakeReply {
   const call = { id: 'call_0', type: 'function', function: { name, arguments: JSON.stringify(args) } }
   const message = { role: 'assistant', content, tool_calls: [call] }
-  return { body: JSON.stringify({ id: 'r', object: 'chat.completion', model: 'fake-model', choices: [{ index: 0, finish_reason: 'tool_calls', message }] }) }
+  return {
+    body: JSON.stringify({
+      id: 'r',
+      object: 'chat.completion',
+      model: 'fake-model',
+      choices: [{ index: 0, finish_reason: 'tool_calls', message }],
+    }),
+  }
 }
 
 async function files(workspace: string): Promise<void> {
-  await writeFile(join(workspace, 'clerk.json'), JSON.stringify({ name: 'clerk', system_prompt: 'You are the clerk.' }))
+  await writeFile(
+    join(workspace, 'clerk.json'),
+    JSON.stringify({ name: 'clerk', system_prompt: 'You are the clerk.' }),
+  )
   const total = { type: 'object', properties: { total: { type: 'integer' } }, required: ['total'] }
   await writeFile(join(workspace, 'counter.json'), JSON.stringify({ name: 'counter', output_schema: total }))
   await mkdir(join(workspace, 'workflows'))
@@ -177,7 +211,11 @@ export async function protocolScene(more: SceneMore = {}): Promise<ProtocolScene
   const config = loadConfig({ home }, {}, system.workspace)
   const start: ProtocolScene['start'] = (over, options) => {
     const settings = { ...config.gateway, port: 0, requests_per_second_max: 1_000, ...over }
-    return startGateway({ ...config, namespace: system.subjects.namespace, gateway: settings }, { url: server.url, login: {} }, options)
+    return startGateway(
+      { ...config, namespace: system.subjects.namespace, gateway: settings },
+      { url: server.url, login: {} },
+      options,
+    )
   }
   const gateway = await start()
   return {

@@ -1,4 +1,5 @@
-// Services of the library in the process of a test: on the run's nats-server, with a fake provider, each in a home of its own.
+// Services of the library in the process of a test: on the run's nats-server, with a fake provider, each in a
+// home of its own.
 // V1. Every service a test makes is shut down when the test is over, however it ended.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -59,14 +60,23 @@ export async function testServices(server: TestServer | null): Promise<TestServi
 }
 
 /** Answers about `text` wait until they are released. All others come at once. */
-export function hold({ provider }: Pick<TestServices, 'provider'>, text: string): { readonly asked: Promise<unknown>; release(): void } {
+export function hold(
+  { provider }: Pick<TestServices, 'provider'>,
+  text: string,
+): { readonly asked: Promise<unknown>; release(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   provider.answerBy(async (request) => {
     if (request.text.includes(text)) await promise
     return say(`done: ${request.text}`)
   })
-  return { asked: until(`the model is asked about ${text}`, () => provider.about(text).length > 0, { everyMs: 5 }), release: resolve }
+  return {
+    asked: until(`the model is asked about ${text}`, () => provider.about(text).length > 0, { everyMs: 5 }),
+    release: resolve,
+  }
 }
 
 /** What a refusal with this code looks like. */
-export const refused = (code: string, message: string | RegExp = '') => ({ code, message: expect.stringMatching(message) as string })
+export const refused = (code: string, message: string | RegExp = '') => ({
+  code,
+  message: expect.stringMatching(message) as string,
+})

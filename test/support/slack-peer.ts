@@ -1,5 +1,6 @@
-// Slack: its Web API as the package `emulate` has it, and its events, signed here as Slack documents it, without code of Beaver. (The package signs
-// events too, but has no way by which a test could subscribe to them. It does not know `markdown_text`, which Slack takes, so it is given as `text`.)
+// Slack: its Web API as the package `emulate` has it, and its events, signed here as Slack documents it,
+// without code of Beaver. (The package signs events too, but has no way by which a test could subscribe to
+// them. It does not know `markdown_text`, which Slack takes, so it is given as `text`.)
 import { createHmac } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -52,7 +53,11 @@ export async function slackPeer(): Promise<SlackPeer> {
       } as never,
     },
   })
-  const call = async (method: string, token: string, body: Record<string, unknown> = {}): Promise<Record<string, unknown>> => {
+  const call = async (
+    method: string,
+    token: string,
+    body: Record<string, unknown> = {},
+  ): Promise<Record<string, unknown>> => {
     const answer = await fetch(`${emulator.url}/api/${method}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -60,8 +65,12 @@ export async function slackPeer(): Promise<SlackPeer> {
     })
     return (await answer.json()) as Record<string, unknown>
   }
-  const [bot, person] = await Promise.all([slackToken, personToken].map(async (token) => String((await call('auth.test', token))['user_id'])))
-  const { channels } = (await call('conversations.list', slackToken)) as { channels: readonly { id: string; name: string }[] }
+  const [bot, person] = await Promise.all(
+    [slackToken, personToken].map(async (token) => String((await call('auth.test', token))['user_id'])),
+  )
+  const { channels } = (await call('conversations.list', slackToken)) as {
+    channels: readonly { id: string; name: string }[]
+  }
   const channel = channels.find(({ name }) => name === 'team')?.id ?? ''
   for (const token of [slackToken, personToken]) await call('conversations.join', token, { channel })
   let events = 0
@@ -70,7 +79,9 @@ export async function slackPeer(): Promise<SlackPeer> {
   const messages = async (threadTs?: string): Promise<readonly SlackMessage[]> => {
     const { messages: found = [] } = (await (threadTs === undefined
       ? call('conversations.history', slackToken, { channel })
-      : call('conversations.replies', slackToken, { channel, ts: threadTs }))) as { messages?: readonly SlackMessage[] }
+      : call('conversations.replies', slackToken, { channel, ts: threadTs }))) as {
+      messages?: readonly SlackMessage[]
+    }
     return found
   }
   return {
@@ -79,9 +90,30 @@ export async function slackPeer(): Promise<SlackPeer> {
     bot: bot ?? '',
     person: person ?? '',
     async write(text, threadTs) {
-      const { ts } = (await call('chat.postMessage', personToken, { channel, text, thread_ts: threadTs })) as { ts: string }
-      const message = { type: 'message', channel, channel_type: 'channel', user: person, text, ts, ...(threadTs === undefined ? {} : { thread_ts: threadTs }) }
-      return { ts, event: { type: 'event_callback', team_id: 'T000000001', event_id: `Ev${++events}`, event_time: 1, event: message } }
+      const { ts } = (await call('chat.postMessage', personToken, {
+        channel,
+        text,
+        thread_ts: threadTs,
+      })) as { ts: string }
+      const message = {
+        type: 'message',
+        channel,
+        channel_type: 'channel',
+        user: person,
+        text,
+        ts,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+      }
+      return {
+        ts,
+        event: {
+          type: 'event_callback',
+          team_id: 'T000000001',
+          event_id: `Ev${++events}`,
+          event_time: 1,
+          event: message,
+        },
+      }
     },
     edit({ event }, text) {
       const { event: before } = event as { readonly event: Readonly<Record<string, unknown>> }
@@ -101,10 +133,15 @@ export async function slackPeer(): Promise<SlackPeer> {
     unfurls,
     messages,
     reads: (threadTs, text) =>
-      until(`there is ${text}`, async () => (await messages(threadTs)).find((each) => each.user !== person && each.text.includes(text)), {
-        withinMs: 40_000,
-        everyMs: 20,
-      }),
+      until(
+        `there is ${text}`,
+        async () =>
+          (await messages(threadTs)).find((each) => each.user !== person && each.text.includes(text)),
+        {
+          withinMs: 40_000,
+          everyMs: 20,
+        },
+      ),
     async [Symbol.asyncDispose]() {
       front.closeAllConnections()
       await new Promise((resolve) => front.close(resolve))
@@ -114,11 +151,20 @@ export async function slackPeer(): Promise<SlackPeer> {
 }
 
 /** Sends an event as Slack does. @param over headers in place of the right ones */
-export function sendSlackEvent(url: string, event: object, over: Record<string, string> = {}): Promise<Response> {
+export function sendSlackEvent(
+  url: string,
+  event: object,
+  over: Record<string, string> = {},
+): Promise<Response> {
   const body = JSON.stringify(event)
   const timestamp = over['x-slack-request-timestamp'] ?? String(Math.floor(Date.now() / 1_000))
   const signature = `v0=${createHmac('sha256', slackSecret).update(`v0:${timestamp}:${body}`).digest('hex')}`
-  const headers = { 'content-type': 'application/json', 'x-slack-request-timestamp': timestamp, 'x-slack-signature': signature, ...over }
+  const headers = {
+    'content-type': 'application/json',
+    'x-slack-request-timestamp': timestamp,
+    'x-slack-signature': signature,
+    ...over,
+  }
   return fetch(url, { method: 'POST', headers, body })
 }
 
@@ -129,7 +175,8 @@ async function inFrontOf(url: string, unfurls: boolean[]): Promise<Server> {
   const server = createServer(async (incoming, response) => {
     let body = ''
     for await (const chunk of incoming) body += String(chunk)
-    if (incoming.url?.endsWith('chat.postMessage') === true) unfurls.push(!/unfurl_links=false/.test(body) || !/unfurl_media=false/.test(body))
+    if (incoming.url?.endsWith('chat.postMessage') === true)
+      unfurls.push(!/unfurl_links=false/.test(body) || !/unfurl_media=false/.test(body))
     const { authorization = '', 'content-type': type = '' } = incoming.headers
     const answer = await fetch(`${url}${incoming.url}`, {
       method: 'POST',

@@ -1,4 +1,5 @@
-// A `find` that waits until the test opens a gate, before the real one: a tool call that takes as long as the test wants.
+// A `find` that waits until the test opens a gate, before the real one: a tool call that takes as long as the
+// test wants.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,23 @@
 // A small task as a daemon writes it: it was submitted, claimed, and completed.
-import { draft, type DomainEvent, emptyHead, event, joinBatch, type LogHead, type LogId, seal, type SessionId, type TaskId } from '@beaver/core'
+import {
+  draft,
+  type DomainEvent,
+  emptyHead,
+  event,
+  joinBatch,
+  type LogHead,
+  type LogId,
+  seal,
+  type SessionId,
+  type TaskId,
+} from '@beaver/core'
 import type { NatsJournal } from '@beaver/nats'
 
-const logNamed = (task: string): LogId => ({ tenant: 'local', session: task as SessionId, task: task as TaskId })
+const logNamed = (task: string): LogId => ({
+  tenant: 'local',
+  session: task as SessionId,
+  task: task as TaskId,
+})
 
 const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 
@@ -11,13 +26,32 @@ export async function writeTask(journal: NatsJournal, task: string, text = 'x'):
   const log = logNamed(task)
   const request = { text, workspace: '/', skill: null, source: 'test' }
   const events: DomainEvent[] = [
-    event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request }),
+    event('task_submitted', {
+      task_id: log.task,
+      session_id: log.session,
+      tenant: log.tenant,
+      previous_task_id: null,
+      request,
+    }),
     event('task_claimed', { daemon: 'daemon_1' }),
-    event('task_completed', { final_output: 'done', outputs: [], usage, provider: 'simulated', model: 'm', simulated: true, failure: null }),
+    event('task_completed', {
+      final_output: 'done',
+      outputs: [],
+      usage,
+      provider: 'simulated',
+      model: 'm',
+      simulated: true,
+      failure: null,
+    }),
   ]
   let head: LogHead = emptyHead
   const payloads = events.map((each, i) => {
-    const sealed = seal(head, draft(each), { epoch: i === 0 ? 0 : 1, source: '/d', subject: task, time: '2026-01-01T00:00:00.000Z' })
+    const sealed = seal(head, draft(each), {
+      epoch: i === 0 ? 0 : 1,
+      source: '/d',
+      subject: task,
+      time: '2026-01-01T00:00:00.000Z',
+    })
     head = sealed.head
     return joinBatch([sealed.record])
   })

@@ -10,7 +10,10 @@ export interface SentMail {
   header(name: string): string | undefined
 }
 
-/** What the server does with a mail: it takes it, refuses it with a code, or ends the connection before or after it kept the mail. */
+/**
+ * What the server does with a mail: it takes it, refuses it with a code, or ends the connection before or
+ * after it kept the mail.
+ */
 export type SmtpScript = 'take' | 'forget' | 'keep and hang up' | 400 | 450 | 550
 
 export interface SmtpPeer extends AsyncDisposable {
@@ -24,8 +27,14 @@ export interface SmtpPeer extends AsyncDisposable {
 
 export const smtpUser = { user: 'beaver', password: 'the password' } as const
 
-/** @param options `login`: whether clients have to log in. `answerMs`: how long it takes to say that it has a mail */
-export async function smtpPeer({ login = false, answerMs = 0 }: { readonly login?: boolean; readonly answerMs?: number } = {}): Promise<SmtpPeer> {
+/**
+ * @param options `login`: whether clients have to log in. `answerMs`: how long it takes to say that it has a
+ * mail
+ */
+export async function smtpPeer({
+  login = false,
+  answerMs = 0,
+}: { readonly login?: boolean; readonly answerMs?: number } = {}): Promise<SmtpPeer> {
   const sent: SentMail[] = []
   let script: (mail: Email) => SmtpScript = () => 'take'
   const server = new SMTPServer({
@@ -35,7 +44,9 @@ export async function smtpPeer({ login = false, answerMs = 0 }: { readonly login
     allowInsecureAuth: true,
     disableReverseLookup: true,
     onAuth: ({ username, password }, _session, done) =>
-      username === smtpUser.user && password === smtpUser.password ? done(null, { user: username }) : done(new Error('wrong password')),
+      username === smtpUser.user && password === smtpUser.password
+        ? done(null, { user: username })
+        : done(new Error('wrong password')),
     onData(stream, session, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -43,7 +54,8 @@ export async function smtpPeer({ login = false, answerMs = 0 }: { readonly login
         const mail = await PostalMime.parse(Buffer.concat(chunks))
         const what = script(mail)
         const to = session.envelope.rcptTo.map(({ address }) => address)
-        const header = (name: string): string | undefined => mail.headers.find(({ key }) => key === name)?.value
+        const header = (name: string): string | undefined =>
+          mail.headers.find(({ key }) => key === name)?.value
         if (what === 'take' || what === 'keep and hang up') sent.push({ mail, to, header })
         if (what === 'take') return void setTimeout(done, answerMs)
         if (typeof what === 'number') return done(Object.assign(new Error('no'), { responseCode: what }))
@@ -58,7 +70,11 @@ export async function smtpPeer({ login = false, answerMs = 0 }: { readonly login
     sent,
     answerBy: (given) => void (script = given),
     answerTo: (messageId, withinMs = 40_000) =>
-      until(`there is an answer to ${messageId}`, () => sent.find(({ mail }) => mail.inReplyTo === messageId), { withinMs, everyMs: 10 }),
+      until(
+        `there is an answer to ${messageId}`,
+        () => sent.find(({ mail }) => mail.inReplyTo === messageId),
+        { withinMs, everyMs: 10 },
+      ),
     async [Symbol.asyncDispose]() {
       await new Promise<void>((resolve) => server.close(resolve))
     },

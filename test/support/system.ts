@@ -1,11 +1,27 @@
-// A whole system for one test: a namespace of its own on the run's nats-server, a fake provider, any number of daemons.
+// A whole system for one test: a namespace of its own on the run's nats-server, a fake provider, any number
+// of daemons.
 // Y1. Every process a test starts is gone when the test is over, however it ended.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, readKeyRing, RemovalLog } from '@beaver/core'
-import { connectNats, findTask, natsJournal, natsSystemLog, natsTexts, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  type EventType,
+  isTerminalTaskEvent,
+  type LogId,
+  type RecordedEvent,
+  readKeyRing,
+  RemovalLog,
+} from '@beaver/core'
+import {
+  connectNats,
+  findTask,
+  natsJournal,
+  natsSystemLog,
+  natsTexts,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { loadTask } from '@beaver/runtime'
 import { until } from '@beaver/testing'
 import { type NatsConnection, RequestError } from '@nats-io/nats-core'
@@ -29,7 +45,12 @@ export interface TestSystem extends AsyncDisposable {
   /** The task's events so far, verified and in order. */
   events(taskId: string): Promise<readonly RecordedEvent[]>
   /** Waits until the journal of a task has come to something. */
-  reached(taskId: string, what: string, look: (events: readonly RecordedEvent[]) => boolean, withinMs?: number): Promise<readonly RecordedEvent[]>
+  reached(
+    taskId: string,
+    what: string,
+    look: (events: readonly RecordedEvent[]) => boolean,
+    withinMs?: number,
+  ): Promise<readonly RecordedEvent[]>
   ended(taskId: string, withinMs?: number): Promise<readonly RecordedEvent[]>
 }
 
@@ -92,7 +113,13 @@ export async function testSystem(
     workspace,
     events,
     reached,
-    ended: (taskId, withinMs) => reached(taskId, 'the task has ended', (all) => all.some((event) => isTerminalTaskEvent(event.type)), withinMs),
+    ended: (taskId, withinMs) =>
+      reached(
+        taskId,
+        'the task has ended',
+        (all) => all.some((event) => isTerminalTaskEvent(event.type)),
+        withinMs,
+      ),
     async daemon(env = {}, nodeArgs = []) {
       const daemon = await daemonProcess({
         cwd: workspace,
@@ -142,5 +169,8 @@ export async function testSystem(
 /** The types of a log, for a person. */
 export const told = (events: readonly RecordedEvent[]): EventType[] => events.map((event) => event.type)
 
-export const only = <T extends EventType>(events: readonly RecordedEvent[], type: T): Extract<RecordedEvent, { type: T }>[] =>
+export const only = <T extends EventType>(
+  events: readonly RecordedEvent[],
+  type: T,
+): Extract<RecordedEvent, { type: T }>[] =>
   events.filter((event): event is Extract<RecordedEvent, { type: T }> => event.type === type)

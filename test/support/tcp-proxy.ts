@@ -1,7 +1,9 @@
-// A TCP proxy between a client and its server, for the faults a network has: the line is cut, falls silent in one direction or in
-// both, is slow. It knows nothing of what is sent, but for what it is told to look for.
-// X1. A silent direction keeps its bytes, as a network does that retransmits: they arrive when the line heals.
-// X2. `muteServer` is the exception: what the server sends is lost, so its connections must be cut before they are used again.
+// A TCP proxy between a client and its server, for the faults a network has: the line is cut, falls silent in
+// one direction or in both, is slow. It knows nothing of what is sent, but for what it is told to look for.
+// X1. A silent direction keeps its bytes, as a network does that retransmits: they arrive when the line
+// heals.
+// X2. `muteServer` is the exception: what the server sends is lost, so its connections must be cut before
+// they are used again.
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 
 /** Which way is silent: from the client to the server, back, or both; `none`: all goes through. */
@@ -15,9 +17,14 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void
   /** Ends every connection as a router does that forgot them: with a reset. */
   reset(): void
-  /** @param newToo connections made from now on are silent as well, as in a partition; else they get through */
+  /**
+   * @param newToo connections made from now on are silent as well, as in a partition; else they get through
+   */
   silence(silence: Silence, options: { newToo: boolean }): void
-  /** Calls `found` once, before the piece of what a client sends that holds these bytes goes on. The piece is looked at alone. */
+  /**
+   * Calls `found` once, before the piece of what a client sends that holds these bytes goes on. The piece is
+   * looked at alone.
+   */
   onceSent(text: string, found: () => void): void
   /** From now on every piece arrives so much later. */
   delay(ms: number): void

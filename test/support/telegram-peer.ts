@@ -1,4 +1,5 @@
-// Telegram as a bot sees it: the Bot API over HTTP, with long polls and with webhooks. It knows no key of idempotency, as the real one.
+// Telegram as a bot sees it: the Bot API over HTTP, with long polls and with webhooks. It knows no key of
+// idempotency, as the real one.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { until } from '@beaver/testing'
@@ -11,7 +12,11 @@ export interface TelegramText {
 }
 
 /** `take`: keeps a message and answers. `keep and hang up`: keeps it, and the sender never knows. */
-export type TelegramScript = 'take' | 'keep and hang up' | 'hang' | { readonly status: number; readonly retryAfter?: number; readonly description?: string }
+export type TelegramScript =
+  | 'take'
+  | 'keep and hang up'
+  | 'hang'
+  | { readonly status: number; readonly retryAfter?: number; readonly description?: string }
 
 export interface TelegramPeer extends AsyncDisposable {
   readonly url: string
@@ -51,7 +56,9 @@ export const telegramToken = '123456:the-token-of-the-bot'
 export const telegramSecret = 'the-secret-of-the-webhook'
 
 /** @param answerMs how long it takes to say that it has a message */
-export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: number } = {}): Promise<TelegramPeer> {
+export async function telegramPeer({
+  answerMs = 0,
+}: { readonly answerMs?: number } = {}): Promise<TelegramPeer> {
   const sent: TelegramText[] = []
   const typing: number[] = []
   let updates: { readonly update_id: number }[] = []
@@ -61,8 +68,13 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
       const [, token, method = ''] = /^\/bot([^/]+)\/(\w+)$/.exec(request.url ?? '') ?? []
-      if (token !== telegramToken) return answer(response, 401, { ok: false, error_code: 401, description: 'Unauthorized' })
-      if (method === 'getMe') return answer(response, 200, { ok: true, result: { id: 42, is_bot: true, first_name: 'Beaver', username: 'beaver_bot' } })
+      if (token !== telegramToken)
+        return answer(response, 401, { ok: false, error_code: 401, description: 'Unauthorized' })
+      if (method === 'getMe')
+        return answer(response, 200, {
+          ok: true,
+          result: { id: 42, is_bot: true, first_name: 'Beaver', username: 'beaver_bot' },
+        })
       if (method === 'getUpdates') return poll(body as { offset?: number }, response)
       if (method === 'sendMessage' || method === 'sendRichMessage') return take(body as never, response)
       if (method === 'sendChatAction') typing.push(Number((body as { chat_id: string }).chat_id))
@@ -85,20 +97,40 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
     polls.add(end)
     if (updates.length > 0) end()
   }
-  function take({ chat_id, text = '', rich_message, link_preview_options: links }: SendBody, response: ServerResponse): void {
-    const message = { chat: Number(chat_id), text: rich_message?.markdown ?? text, previews: links?.is_disabled !== true }
+  function take(
+    { chat_id, text = '', rich_message, link_preview_options: links }: SendBody,
+    response: ServerResponse,
+  ): void {
+    const message = {
+      chat: Number(chat_id),
+      text: rich_message?.markdown ?? text,
+      previews: links?.is_disabled !== true,
+    }
     const what = script(message)
     if (what === 'hang') return
     if (typeof what === 'object') {
       const { status, retryAfter, description = 'no' } = what
-      return answer(response, status, { ok: false, error_code: status, description, parameters: { retry_after: retryAfter } })
+      return answer(response, status, {
+        ok: false,
+        error_code: status,
+        description,
+        parameters: { retry_after: retryAfter },
+      })
     }
     sent.push(message)
-    const result = { message_id: ++ids, date: 1, chat: { id: message.chat, type: 'private' }, text: message.text }
+    const result = {
+      message_id: ++ids,
+      date: 1,
+      chat: { id: message.chat, type: 'private' },
+      text: message.text,
+    }
     if (what === 'take') setTimeout(() => answer(response, 200, { ok: true, result }), answerMs)
     else response.socket?.destroy()
   }
-  function written(kind: 'message' | 'edited_message', { chat, from, text, group = false, bot = false, caption, id = ++ids }: Written): object {
+  function written(
+    kind: 'message' | 'edited_message',
+    { chat, from, text, group = false, bot = false, caption, id = ++ids }: Written,
+  ): object {
     const message = {
       message_id: id,
       date: Math.floor(Date.now() / 1_000),
@@ -122,7 +154,11 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
     write: (message) => written('message', message),
     edit: (message) => written('edited_message', message),
     reads: (chat, text, withinMs = 40_000) =>
-      until(`${chat} reads ${text}`, () => sent.find((each) => each.chat === chat && each.text.includes(text)), { withinMs, everyMs: 10 }),
+      until(
+        `${chat} reads ${text}`,
+        () => sent.find((each) => each.chat === chat && each.text.includes(text)),
+        { withinMs, everyMs: 10 },
+      ),
     get unconfirmed() {
       return updates.length
     },

@@ -1,4 +1,5 @@
-// A module of tools that tell how far they are, for the tests of a daemon. A call ends when the file `finish` is in the workspace.
+// A module of tools that tell how far they are, for the tests of a daemon. A call ends when the file `finish`
+// is in the workspace.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,4 +15,10 @@ async function count(_: unknown, { progress, signal, workspace }: ToolContext): 
 }
 
 export const inline = defineTool({ name: 'count_inline', description: 'Counts.', input, run: count })
-export const apart = defineTool({ name: 'count_apart', description: 'Counts.', input, isolation: 'process', run: count })
+export const apart = defineTool({
+  name: 'count_apart',
+  description: 'Counts.',
+  input,
+  isolation: 'process',
+  run: count,
+})

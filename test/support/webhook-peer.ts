@@ -1,4 +1,5 @@
-// The other side of a webhook channel: it signs what it sends, and keeps what it is sent. It signs by itself, without code of Beaver.
+// The other side of a webhook channel: it signs what it sends, and keeps what it is sent. It signs by itself,
+// without code of Beaver.
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +20,9 @@ export interface WebhookPeer extends AsyncDisposable {
   /** Every request, also the repeated ones. */
   readonly delivered: readonly Delivered[]
   /** From now on each request is answered by this. `null`: never. Default: 204 */
-  answerBy(script: (message: OutboundMessage) => number | null | { status: number; headers: Record<string, string> }): void
+  answerBy(
+    script: (message: OutboundMessage) => number | null | { status: number; headers: Record<string, string> },
+  ): void
   /** The first answer to a message. */
   answerTo(messageId: string, withinMs?: number): Promise<OutboundMessage>
 }
@@ -33,11 +36,19 @@ export async function webhookPeer(): Promise<WebhookPeer> {
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => {
       const body = Buffer.concat(chunks).toString()
-      const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = incoming.headers
+      const {
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': signature,
+      } = incoming.headers
       const message = JSON.parse(body) as OutboundMessage
       const answer = script(message)
       if (answer === null) return
-      delivered.push({ message, headers: incoming.headers, signed: signature === signed(String(id), String(timestamp), body) })
+      delivered.push({
+        message,
+        headers: incoming.headers,
+        signed: signature === signed(String(id), String(timestamp), body),
+      })
       const { status, headers } = typeof answer === 'number' ? { status: answer, headers: {} } : answer
       response.writeHead(status, headers).end()
     })
@@ -48,8 +59,14 @@ export async function webhookPeer(): Promise<WebhookPeer> {
     delivered,
     answerBy: (given) => void (script = given),
     answerTo: async (messageId, withinMs = 40_000) => {
-      const isIt = ({ message }: Delivered): boolean => message.in_reply_to === messageId && message.kind !== 'approval' && message.kind !== 'question'
-      return (await until(`there is an answer to ${messageId}`, () => delivered.find(isIt), { withinMs, everyMs: 10 })).message
+      const isIt = ({ message }: Delivered): boolean =>
+        message.in_reply_to === messageId && message.kind !== 'approval' && message.kind !== 'question'
+      return (
+        await until(`there is an answer to ${messageId}`, () => delivered.find(isIt), {
+          withinMs,
+          everyMs: 10,
+        })
+      ).message
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

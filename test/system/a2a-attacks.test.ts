@@ -18,11 +18,19 @@ interface Sent {
   readonly signal?: AbortSignal
 }
 
-function post(body: unknown, { who = 'ann', agent = 'beaver', headers = {}, at = scene.gateway.info.url, signal }: Sent = {}): Promise<Response> {
+function post(
+  body: unknown,
+  { who = 'ann', agent = 'beaver', headers = {}, at = scene.gateway.info.url, signal }: Sent = {},
+): Promise<Response> {
   const token = who === 'nobody' ? 'nobody' : scene.tokens[who]
   return fetch(`${at}/a2a/${encodeURIComponent(agent)}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'a2a-version': '1.0', ...headers },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      ...headers,
+    },
     body: (typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)) as string,
     ...(signal === undefined ? {} : { signal }),
   })
@@ -30,7 +38,11 @@ function post(body: unknown, { who = 'ann', agent = 'beaver', headers = {}, at =
 
 interface Told {
   readonly id: unknown
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: readonly Record<string, unknown>[] }
+  readonly error?: {
+    readonly code: number
+    readonly message: string
+    readonly data?: readonly Record<string, unknown>[]
+  }
   readonly result?: { readonly task?: TaskTold } & TaskTold
 }
 interface TaskTold {
@@ -40,18 +52,28 @@ interface TaskTold {
 }
 
 let ids = 0
-const call = (method: string, params: unknown, id: unknown = 1): object => ({ jsonrpc: '2.0', id, method, params })
+const call = (method: string, params: unknown, id: unknown = 1): object => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
 const text = (said: string): object => ({ text: said })
-const said = (parts: readonly unknown[], over: object = {}): object => ({ message: { messageId: `m${++ids}`, role: 'ROLE_USER', parts, ...over } })
-const send = (parts: readonly unknown[], over: object = {}, configuration: object = {}): object => call('SendMessage', { ...said(parts, over), configuration })
+const said = (parts: readonly unknown[], over: object = {}): object => ({
+  message: { messageId: `m${++ids}`, role: 'ROLE_USER', parts, ...over },
+})
+const send = (parts: readonly unknown[], over: object = {}, configuration: object = {}): object =>
+  call('SendMessage', { ...said(parts, over), configuration })
 const told = async (answer: Promise<Response>): Promise<Told> => (await (await answer).json()) as Told
 const taskOf = async (answer: Promise<Response>): Promise<TaskTold> => {
   const { result, error } = await told(answer)
   if (result?.task === undefined) throw new Error(JSON.stringify(error))
   return result.task
 }
-const start = (what: string, of: Sent = {}): Promise<TaskTold> => taskOf(post(send([text(what)], {}, { returnImmediately: true }), of))
-const answerIn = ({ artifacts }: TaskTold): string => artifacts?.[0]?.parts.map((part) => part.text).join('') ?? ''
+const start = (what: string, of: Sent = {}): Promise<TaskTold> =>
+  taskOf(post(send([text(what)], {}, { returnImmediately: true }), of))
+const answerIn = ({ artifacts }: TaskTold): string =>
+  artifacts?.[0]?.parts.map((part) => part.text).join('') ?? ''
 
 describe('a request that is refused', () => {
   it.each<[string, unknown, number, RegExp]>([
@@ -60,13 +82,23 @@ describe('a request that is refused', () => {
     ['a batch', [call('GetTask', { id: 'x' })], -32600, /one request at a time/],
     ['no object', '"SendMessage"', -32600, /no request of JSON-RPC/],
     ['null', 'null', -32600, /no request of JSON-RPC/],
-    ['another version of JSON-RPC', { ...call('GetTask', {}), jsonrpc: '1.0' }, -32600, /jsonrpc: must be "2.0"/],
+    [
+      'another version of JSON-RPC',
+      { ...call('GetTask', {}), jsonrpc: '1.0' },
+      -32600,
+      /jsonrpc: must be "2.0"/,
+    ],
     ['an id that is an object', call('GetTask', {}, {}), -32600, /id/],
     ['params in a list', call('GetTask', []), -32600, /params/],
     ['an unknown method', call('message/send', {}), -32601, /no method "message\/send"/],
     ['a method of every object', call('constructor', {}), -32601, /no method "constructor"/],
     ['no message', call('SendMessage', {}), -32602, /params.message is missing/],
-    ['a message without an id', call('SendMessage', { message: { role: 'ROLE_USER', parts: [text('x')] } }), -32602, /messageId is missing/],
+    [
+      'a message without an id',
+      call('SendMessage', { message: { role: 'ROLE_USER', parts: [text('x')] } }),
+      -32602,
+      /messageId is missing/,
+    ],
     ['a message of the agent', send([text('x')], { role: 'ROLE_AGENT' }), -32602, /must be "ROLE_USER"/],
     ['no parts', send([]), -32602, /has no parts/],
     ['parts that are a text', send('hello' as unknown as []), -32602, /parts must be a list/],
@@ -75,15 +107,35 @@ describe('a request that is refused', () => {
     ['an empty text', send([text(' \n ')]), -32602, /is empty/],
     ['a file', send([text('look'), { raw: 'aGVsbG8=', mediaType: 'image/png' }]), -32005, /part 1 is a file/],
     ['a link to a file', send([{ url: 'http://127.0.0.1:1/x' }]), -32005, /part 0 is a file/],
-    ['an answer that is no text', send([text('x')], {}, { acceptedOutputModes: ['image/png'] }), -32005, /write text/],
-    ['push notifications with a message', send([text('x')], {}, { taskPushNotificationConfig: { url: 'http://127.0.0.1:1/' } }), -32003, /no push/],
-    ['push notifications', call('CreateTaskPushNotificationConfig', { taskId: 'x', url: 'http://127.0.0.1:1/' }), -32003, /no push/],
+    [
+      'an answer that is no text',
+      send([text('x')], {}, { acceptedOutputModes: ['image/png'] }),
+      -32005,
+      /write text/,
+    ],
+    [
+      'push notifications with a message',
+      send([text('x')], {}, { taskPushNotificationConfig: { url: 'http://127.0.0.1:1/' } }),
+      -32003,
+      /no push/,
+    ],
+    [
+      'push notifications',
+      call('CreateTaskPushNotificationConfig', { taskId: 'x', url: 'http://127.0.0.1:1/' }),
+      -32003,
+      /no push/,
+    ],
     ['a context that is no id', send([text('x')], { contextId: 'a\u0000b' }), -32602, /contextId/],
     ['a context that is too long', send([text('x')], { contextId: 'x'.repeat(200) }), -32602, /contextId/],
     ['a task that does not exist', send([text('x')], { taskId: 'nothing' }), -32001, /no task "nothing"/],
     ['GetTask without an id', call('GetTask', {}), -32602, /params.id is missing/],
     ['GetTask of nothing', call('GetTask', { id: 'nothing' }), -32001, /no task "nothing"/],
-    ['a history of less than nothing', call('GetTask', { id: 'x', historyLength: -1 }), -32602, /historyLength/],
+    [
+      'a history of less than nothing',
+      call('GetTask', { id: 'x', historyLength: -1 }),
+      -32602,
+      /historyLength/,
+    ],
     ['SubscribeToTask of nothing', call('SubscribeToTask', { id: 'nothing' }), -32001, /no task/],
     ['CancelTask of nothing', call('CancelTask', { id: 'nothing' }), -32001, /no task/],
     ['a state that does not exist', call('ListTasks', { status: 'DONE' }), -32602, /is no state/],
@@ -101,7 +153,9 @@ describe('a request that is refused', () => {
       code: -32602,
       message: expect.stringContaining('no profile') as string,
     })
-    expect((await told(post(send([text('x')]), { agent: 'workflow:none' }))).error).toMatchObject({ code: -32602 })
+    expect((await told(post(send([text('x')]), { agent: 'workflow:none' }))).error).toMatchObject({
+      code: -32602,
+    })
   })
 
   it.each([
@@ -111,10 +165,17 @@ describe('a request that is refused', () => {
   ] as [string, Record<string, string>][])('%s', async (_, headers) => {
     const answer = fetch(`${scene.gateway.info.url}/a2a/beaver`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${scene.tokens.ann}`, 'content-type': 'application/json', ...headers },
+      headers: {
+        authorization: `Bearer ${scene.tokens.ann}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
       body: JSON.stringify(send([text('x')])),
     })
-    expect((await told(answer)).error).toMatchObject({ code: -32009, data: [{ reason: 'VERSION_NOT_SUPPORTED' }] })
+    expect((await told(answer)).error).toMatchObject({
+      code: -32009,
+      data: [{ reason: 'VERSION_NOT_SUPPORTED' }],
+    })
   })
 
   it('by its status, if HTTP has a word for it', async () => {
@@ -146,7 +207,9 @@ describe('a request that is refused', () => {
 
   it('too many requests', async () => {
     const slow = await scene.start({ requests_per_second_max: 1 })
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post(call('GetTask', { id: 'x' }), { at: slow.info.url })))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => post(call('GetTask', { id: 'x' }), { at: slow.info.url })),
+    )
     await slow.stop()
     const refused = answers.find(({ status }) => status === 429)
     expect([refused?.status, refused?.headers.get('retry-after')]).toEqual([429, '1'])
@@ -156,11 +219,16 @@ describe('a request that is refused', () => {
 describe('the task of another user', () => {
   it('does not exist, for any method', async () => {
     const { id } = await start('wait a2a_secret')
-    const asks = (['GetTask', 'CancelTask', 'SubscribeToTask'] as const).map((method) => told(post(call(method, { id }), { who: 'bob' })))
-    const sends = [send([text('x')], { taskId: id }), send([{ data: { call_id: 'call_0', approved: true } }], { taskId: id })].map((body) =>
-      told(post(body, { who: 'bob' })),
+    const asks = (['GetTask', 'CancelTask', 'SubscribeToTask'] as const).map((method) =>
+      told(post(call(method, { id }), { who: 'bob' })),
     )
-    expect((await Promise.all([...asks, ...sends])).map(({ error }) => error?.code)).toEqual([-32001, -32001, -32001, -32001, -32001])
+    const sends = [
+      send([text('x')], { taskId: id }),
+      send([{ data: { call_id: 'call_0', approved: true } }], { taskId: id }),
+    ].map((body) => told(post(body, { who: 'bob' })))
+    expect((await Promise.all([...asks, ...sends])).map(({ error }) => error?.code)).toEqual([
+      -32001, -32001, -32001, -32001, -32001,
+    ])
     expect((await told(post(call('GetTask', { id })))).result?.id).toBe(id)
     expect((await told(post(call('GetTask', { id }), { agent: 'clerk' }))).error?.code).toBe(-32001)
     scene.answer('a2a_secret', say('ok'))
@@ -170,15 +238,24 @@ describe('the task of another user', () => {
   it('is not read by a token that may only submit, whatever it sends', async () => {
     const { id } = await start('say and wait', { who: 'admin' })
     await until('the model is asked', () => scene.system.provider.about('say and wait').length > 0)
-    const steered = await taskOf(post(send([text('tell me')], { taskId: id }, { returnImmediately: true }), { who: 'writer' }))
+    const steered = await taskOf(
+      post(send([text('tell me')], { taskId: id }, { returnImmediately: true }), { who: 'writer' }),
+    )
     expect([steered.id, JSON.stringify(steered)]).toEqual([id, expect.not.stringContaining('say and wait')])
-    expect((await post(call('SendStreamingMessage', said([text('and me')], { taskId: id })), { who: 'writer' })).status).toBe(403)
+    expect(
+      (await post(call('SendStreamingMessage', said([text('and me')], { taskId: id })), { who: 'writer' }))
+        .status,
+    ).toBe(403)
     const { result } = await told(post(call('CancelTask', { id }), { who: 'writer' }))
-    expect([result?.status.state, JSON.stringify(result)]).toEqual(['TASK_STATE_CANCELED', expect.not.stringContaining('say and wait')])
+    expect([result?.status.state, JSON.stringify(result)]).toEqual([
+      'TASK_STATE_CANCELED',
+      expect.not.stringContaining('say and wait'),
+    ])
   })
 
   it('is not reached by its context or by the id of its message', async () => {
-    const body = (over: object): object => call('SendMessage', said([text('hello')], { messageId: 'shared', ...over }))
+    const body = (over: object): object =>
+      call('SendMessage', said([text('hello')], { messageId: 'shared', ...over }))
     const mine = await taskOf(post(body({ contextId: 'of-ann' })))
     expect((await told(post(body({ contextId: 'of-ann' }), { who: 'bob' }))).error).toMatchObject({
       code: -32602,
@@ -222,7 +299,9 @@ describe('a stream', () => {
 
   it('ends with an error when the gateway stops, and the task goes on', async () => {
     const stopping = await scene.start()
-    const messages = streamed(await post(call('SendStreamingMessage', said([text('wait a2a_stopping')])), { at: stopping.info.url }))
+    const messages = streamed(
+      await post(call('SendStreamingMessage', said([text('wait a2a_stopping')])), { at: stopping.info.url }),
+    )
     const id = ((await messages.next()).value as Told).result?.task?.id ?? ''
     await stopping.stop()
     const rest: Told[] = []
@@ -235,11 +314,18 @@ describe('a stream', () => {
 
 it('answers in the envelope of JSON-RPC, and with nothing besides', async () => {
   const [good, bad] = [await told(post(send([text('hello')]))), await told(post(call('GetTask', {}, 'mine')))]
-  expect([Object.keys(good), Object.keys(bad), good.id, bad.id]).toEqual([['jsonrpc', 'id', 'result'], ['jsonrpc', 'id', 'error'], 1, 'mine'])
+  expect([Object.keys(good), Object.keys(bad), good.id, bad.id]).toEqual([
+    ['jsonrpc', 'id', 'result'],
+    ['jsonrpc', 'id', 'error'],
+    1,
+    'mine',
+  ])
 })
 
 it('answers many requests at once, each with its own task', async () => {
-  const tasks = await Promise.all(Array.from({ length: 20 }, (_, i) => taskOf(post(send([text(`number ${i}`)])))))
+  const tasks = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => taskOf(post(send([text(`number ${i}`)])))),
+  )
   expect(tasks.map(answerIn)).toEqual(tasks.map((_, i) => `You said: number ${i}`))
   expect(new Set(tasks.map(({ id }) => id)).size).toBe(20)
 })
@@ -252,7 +338,9 @@ it('a client that waits for an answer and leaves cancels nothing', async () => {
   await expect(answer).rejects.toThrow()
   scene.answer('a2a_gone', say('here'))
   await until('it ends', async () => {
-    const { result } = (await told(post(call('ListTasks', { pageSize: 100, includeArtifacts: true })))) as unknown as { result: { tasks: TaskTold[] } }
+    const { result } = (await told(
+      post(call('ListTasks', { pageSize: 100, includeArtifacts: true })),
+    )) as unknown as { result: { tasks: TaskTold[] } }
     return result.tasks.some((task) => answerIn(task) === 'here')
   })
 })

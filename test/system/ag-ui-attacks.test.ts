@@ -27,10 +27,15 @@ describe('a client that goes away', () => {
     agent.abortRun()
     await run
     const [task] = await until('it is cancelled', async () => {
-      const { tasks } = await scene.system.client.query('tasks', { session_id: agent.threadId, status: 'cancelled' })
+      const { tasks } = await scene.system.client.query('tasks', {
+        session_id: agent.threadId,
+        status: 'cancelled',
+      })
       return tasks.length > 0 && tasks
     })
-    expect(only(await scene.system.events(task?.task_id ?? ''), 'task_cancel_requested')[0]?.data.reason).toContain('went away')
+    expect(
+      only(await scene.system.events(task?.task_id ?? ''), 'task_cancel_requested')[0]?.data.reason,
+    ).toContain('went away')
   })
 
   it('stops its run, and the next one knows what was said until then', async () => {
@@ -40,7 +45,9 @@ describe('a client that goes away', () => {
     await until('the client knows', () => agent.messages.length === 3)
     agent.abortRun()
     await run
-    expect(textIn((await ran(agent, 'all')).events)).toMatch(/^user: look and wait agu_never \| assistant: \[No answer: The client .* \| user: all$/)
+    expect(textIn((await ran(agent, 'all')).events)).toMatch(
+      /^user: look and wait agu_never \| assistant: \[No answer: The client .* \| user: all$/,
+    )
   })
 
   it('lets its task go on if it says so, and follows it by the same run', async () => {
@@ -54,7 +61,10 @@ describe('a client that goes away', () => {
     await run
     const again = agentFor({ threadId: agent.threadId })
     again.setMessages(messages)
-    const both = [ran(again, null, wanted), ran(Object.assign(agentFor({ threadId: agent.threadId }), { messages }), null, wanted)]
+    const both = [
+      ran(again, null, wanted),
+      ran(Object.assign(agentFor({ threadId: agent.threadId }), { messages }), null, wanted),
+    ]
     scene.answer('agu_on', say('still here'))
     for (const each of await Promise.all(both)) expect(textIn(each.events)).toBe('still here')
     expect(scene.system.provider.about('wait agu_on').length).toBe(1)
@@ -66,7 +76,12 @@ describe('a client that goes away', () => {
     const messages = [{ id: fresh('user'), role: 'user' as const, content: 'wait agu_stopping' }]
     agent.setMessages(messages)
     const events: AGUIEvent[] = []
-    const run = agent.runAgent({ runId: 'stopping' }, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) }).catch(() => null)
+    const run = agent
+      .runAgent(
+        { runId: 'stopping' },
+        { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) },
+      )
+      .catch(() => null)
     await until('the run has begun', () => events.length > 0)
     await one.stop()
     await run
@@ -88,8 +103,13 @@ describe('a client that goes away', () => {
     agent.headers = { authorization: `Bearer ${token}` }
     agent.addMessage({ id: fresh('user'), role: 'user', content: 'Go on after the revocation.' })
     const events: AGUIEvent[] = []
-    const run = agent.runAgent({}, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) }).catch(() => null)
-    await until('the run has begun, and the model is asked', () => events.length > 0 && scene.system.provider.about('Go on after the revocation.').length > 0)
+    const run = agent
+      .runAgent({}, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) })
+      .catch(() => null)
+    await until(
+      'the run has begun, and the model is asked',
+      () => events.length > 0 && scene.system.provider.about('Go on after the revocation.').length > 0,
+    )
     await store.revoke('ag-ui-attacks short')
     gate.settle(use(['list_files', { path: '.' }]))
     await run
@@ -103,30 +123,59 @@ describe('a client that goes away', () => {
     const agent = agentFor({ at: hasty.info.url })
     agent.addMessage({ id: fresh('user'), role: 'user', content: 'wait agu_hasty' })
     const events: AGUIEvent[] = []
-    await agent.runAgent({}, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) }).catch(() => null)
-    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'timeout', message: expect.stringContaining('was cancelled') as string })
+    await agent
+      .runAgent({}, { onEvent: ({ event }) => void events.push(EventSchemas.parse(event) as AGUIEvent) })
+      .catch(() => null)
+    expect(events.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'timeout',
+      message: expect.stringContaining('was cancelled') as string,
+    })
     expect((await scene.system.ended(taskOf(events))).at(-1)?.type).toBe('task_cancelled')
     await hasty.stop()
   })
 })
 
 describe('a request that is refused', () => {
-  const post = (body: unknown, who: Who | 'nobody' = 'ann', headers: Record<string, string> = {}): Promise<Response> =>
+  const post = (
+    body: unknown,
+    who: Who | 'nobody' = 'ann',
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
     fetch(`${scene.gateway.info.url}/ag-ui/beaver`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${who === 'nobody' ? 'x' : scene.tokens[who]}`, 'content-type': 'application/json', ...headers },
+      headers: {
+        authorization: `Bearer ${who === 'nobody' ? 'x' : scene.tokens[who]}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     })
   const user = (content: unknown): object => ({ id: 'u', role: 'user', content })
-  const input = (over: object = {}): object => ({ threadId: fresh('thread'), runId: 'r', messages: [user('x')], ...over })
+  const input = (over: object = {}): object => ({
+    threadId: fresh('thread'),
+    runId: 'r',
+    messages: [user('x')],
+    ...over,
+  })
 
   it.each<[string, unknown, number, string]>([
     ['broken JSON', '{"threadId":', 400, 'body'],
     ['no thread', { runId: 'r', messages: [user('x')] }, 400, 'body.threadId'],
     ['a thread that is no id', { threadId: 'a\nb', runId: 'r', messages: [user('x')] }, 400, 'body.threadId'],
-    ['a run that is too long', { threadId: 't', runId: 'r'.repeat(1_000), messages: [user('x')] }, 400, 'body.runId'],
+    [
+      'a run that is too long',
+      { threadId: 't', runId: 'r'.repeat(1_000), messages: [user('x')] },
+      400,
+      'body.runId',
+    ],
     ['no messages', { threadId: 't', runId: 'r', messages: [] }, 400, 'body.messages'],
-    ['messages without ids', { threadId: 't', runId: 'r', messages: [{ role: 'user', content: 'x' }] }, 400, 'body.messages.0.id'],
+    [
+      'messages without ids',
+      { threadId: 't', runId: 'r', messages: [{ role: 'user', content: 'x' }] },
+      400,
+      'body.messages.0.id',
+    ],
     [
       'a conversation that ends with the agent',
       { threadId: 't', runId: 'r', messages: [user('x'), { id: 'a', role: 'assistant', content: 'y' }] },

@@ -1,5 +1,6 @@
-// A call that asks waits for a person, who is shown what it would do and decides once: over NATS and with commands, on a real daemon.
-// What a loop, a task and a suspension do is in packages/agent/src/loop/agent-loop.approval.test.ts and packages/runtime/src/task-approvals.test.ts.
+// A call that asks waits for a person, who is shown what it would do and decides once: over NATS and with
+// commands, on a real daemon. What a loop, a task and a suspension do is in
+// packages/agent/src/loop/agent-loop.approval.test.ts and packages/runtime/src/task-approvals.test.ts.
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,9 +24,12 @@ beforeEach(() => system.provider.forget())
 
 /** A root that makes these calls at once and then says what came of them. */
 function calling(...calls: readonly (readonly [tool: string, args: object])[]): void {
-  system.provider.answerBy(({ results }) => (results.length === 0 ? use(...calls) : say(`They said: ${results.join(' | ')}`)))
+  system.provider.answerBy(({ results }) =>
+    results.length === 0 ? use(...calls) : say(`They said: ${results.join(' | ')}`),
+  )
 }
-const echoing = (...texts: readonly string[]): void => calling(...texts.map((text) => ['echo', { text }] as const))
+const echoing = (...texts: readonly string[]): void =>
+  calling(...texts.map((text) => ['echo', { text }] as const))
 
 const refusal = (promise: Promise<unknown>): Promise<{ code: string; message: string }> =>
   promise.then(
@@ -33,8 +37,14 @@ const refusal = (promise: Promise<unknown>): Promise<{ code: string; message: st
     (error: { code: string; message: string }) => error,
   )
 const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).code
-const waits = (taskId: string, calls = 1) => system.reached(taskId, `${calls} calls wait`, (events) => only(events, 'approval_requested').length === calls)
-const suspended = (taskId: string) => system.reached(taskId, 'it is suspended', (events) => told(events).includes('task_suspended'))
+const waits = (taskId: string, calls = 1) =>
+  system.reached(
+    taskId,
+    `${calls} calls wait`,
+    (events) => only(events, 'approval_requested').length === calls,
+  )
+const suspended = (taskId: string) =>
+  system.reached(taskId, 'it is suspended', (events) => told(events).includes('task_suspended'))
 
 const jsonLines = (text: string): Record<string, unknown>[] =>
   text
@@ -46,7 +56,9 @@ describe('a call that needs an approval', () => {
   it('is asked for, waits, and runs once when a person approves it', async () => {
     echoing('careful')
     const { task_id } = await system.client.submit({ task: 'say it' })
-    expect(only(await waits(task_id), 'approval_requested')).toMatchObject([{ data: { call_id: 'call_0', tool_name: 'echo' } }])
+    expect(only(await waits(task_id), 'approval_requested')).toMatchObject([
+      { data: { call_id: 'call_0', tool_name: 'echo' } },
+    ])
     expect(told(await system.events(task_id))).not.toContain('tool_call_started')
     expect(await codeOf(system.client.decide(task_id, { callId: 'nope', approved: true }))).toBe('not_found')
     await system.client.decide(task_id, { callId: 'call_0', approved: true })
@@ -57,8 +69,13 @@ describe('a call that needs an approval', () => {
       'tool_call_started',
       'tool_result_recorded',
     ])
-    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'They said: {"text":"careful"}' } })
-    expect(await codeOf(system.client.decide(task_id, { callId: 'call_0', approved: false }))).toBe('conflict')
+    expect(events.at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: 'They said: {"text":"careful"}' },
+    })
+    expect(await codeOf(system.client.decide(task_id, { callId: 'call_0', approved: false }))).toBe(
+      'conflict',
+    )
   })
 
   it('is decided by the id the provider gave it, however odd', async () => {
@@ -89,9 +106,14 @@ describe('a write', () => {
     const file = join(system.workspace, 'notes.txt')
     await writeFile(file, 'one\ntwo\nthree\n')
     const content = 'one\nTWO\u202e\nthree\n'
-    system.provider.answerBy(({ results }) => (results.length < 2 ? use(['write_file', { path: 'notes.txt', content, mode: 'overwrite' }]) : say('done')))
+    system.provider.answerBy(({ results }) =>
+      results.length < 2
+        ? use(['write_file', { path: 'notes.txt', content, mode: 'overwrite' }])
+        : say('done'),
+    )
     const { task_id } = await system.client.submit({ task: 'write it' })
-    const asked = async (times: number) => only(await waits(task_id, times), 'approval_requested')[times - 1]?.data
+    const asked = async (times: number) =>
+      only(await waits(task_id, times), 'approval_requested')[times - 1]?.data
     const first = await asked(1)
     expect(first).toMatchObject({
       subject: 'notes.txt',
@@ -106,8 +128,11 @@ describe('a write', () => {
         diff_lines_left_out: 0,
       },
     })
-    const decide = (callId: string, callHash: string): Promise<void> => system.client.decide(task_id, { callId, callHash, approved: true })
-    await expect(decide(first?.call_id ?? '', sha256('another call'))).rejects.toMatchObject({ code: 'conflict' })
+    const decide = (callId: string, callHash: string): Promise<void> =>
+      system.client.decide(task_id, { callId, callHash, approved: true })
+    await expect(decide(first?.call_id ?? '', sha256('another call'))).rejects.toMatchObject({
+      code: 'conflict',
+    })
 
     await writeFile(file, 'changed meanwhile\n')
     await decide(first?.call_id ?? '', first?.call_hash ?? '')
@@ -123,7 +148,10 @@ describe('a write', () => {
       [false, 'changed_since_approval'],
       [true, null],
     ])
-    expect(only(events, 'approval_granted').map(({ data }) => data.call_hash)).toEqual([first?.call_hash, second?.call_hash])
+    expect(only(events, 'approval_granted').map(({ data }) => data.call_hash)).toEqual([
+      first?.call_hash,
+      second?.call_hash,
+    ])
   })
 
   it('that the tool refuses anyway asks nobody', async () => {
@@ -131,16 +159,32 @@ describe('a write', () => {
     const { task_id } = await system.client.submit({ task: 'write it' })
     const events = await system.ended(task_id)
     expect(only(events, 'approval_requested')).toEqual([])
-    expect(only(events, 'tool_result_recorded')[0]?.data).toMatchObject({ success: false, error: 'protected_path' })
+    expect(only(events, 'tool_result_recorded')[0]?.data).toMatchObject({
+      success: false,
+      error: 'protected_path',
+    })
   })
 
   it('holds back the calls behind it: each names the call that a person must decide about, on screens and in answers', async () => {
-    calling(['write_file', { path: 'held.txt', content: 'x' }], ['read_file', { path: 'held.txt' }], ['list_files', {}])
-    const args = { task: 'Write and read', agents: [{ name: 'clerk', instruction: 'Write held.txt, then read it.' }] }
-    const { task_id } = await system.client.submit({ workflow: { name: 'SequentialWorkflow', arguments: args } })
+    calling(
+      ['write_file', { path: 'held.txt', content: 'x' }],
+      ['read_file', { path: 'held.txt' }],
+      ['list_files', {}],
+    )
+    const args = {
+      task: 'Write and read',
+      agents: [{ name: 'clerk', instruction: 'Write held.txt, then read it.' }],
+    }
+    const { task_id } = await system.client.submit({
+      workflow: { name: 'SequentialWorkflow', arguments: args },
+    })
     const { calls } = await until('the read model knows that it waits', async () => {
       const found = await system.client.query('node', { task_id, node_id: 'clerk' }).catch(() => null)
-      return found !== null && found.calls.some((call) => call.kind === 'tool' && call.waits_for_call_id !== undefined) && (found as NodeDetail)
+      return (
+        found !== null &&
+        found.calls.some((call) => call.kind === 'tool' && call.waits_for_call_id !== undefined) &&
+        (found as NodeDetail)
+      )
     })
     const tools = calls.flatMap((call) => (call.kind === 'tool' ? [call] : []))
     const [write] = tools
@@ -149,7 +193,9 @@ describe('a write', () => {
       ['read_file', write?.call_id],
       ['list_files', write?.call_id],
     ])
-    expect((await kept.beaver('show', task_id, '--node', 'clerk')).out).toMatch(/read_file .*waits until you decide about write_file/)
+    expect((await kept.beaver('show', task_id, '--node', 'clerk')).out).toMatch(
+      /read_file .*waits until you decide about write_file/,
+    )
     const { teams } = JSON.parse((await kept.beaver('show', task_id, '--json')).out) as TaskAnswer
     expect(teams[0]?.nodes[0]?.run?.status).toBe('waiting_for_approval')
     const { out } = await kept.beaver('show', task_id)
@@ -162,25 +208,35 @@ describe('a write', () => {
       const found = await system.client.query('node', { task_id, node_id: 'clerk' })
       return found.node.status === 'completed' && found
     })
-    expect(after.calls.some((call) => call.kind === 'tool' && call.waits_for_call_id !== undefined)).toBe(false)
+    expect(after.calls.some((call) => call.kind === 'tool' && call.waits_for_call_id !== undefined)).toBe(
+      false,
+    )
   })
 })
 
 describe('with commands, a call that waits', () => {
   it('is told with the commands that answer where there is no terminal, and these commands answer', async () => {
     echoing('careful')
-    await using run = startBeaver(['run', 'say it', '--task-id', 'task_approved'], placeIn(kept.server, system, { BEAVER_CALLER: 'ben' }))
+    await using run = startBeaver(
+      ['run', 'say it', '--task-id', 'task_approved'],
+      placeIn(kept.server, system, { BEAVER_CALLER: 'ben' }),
+    )
     await until('the question stands there', () => run.out.includes('refuse:'))
     expect(run.out).toContain('waits until somebody allows echo: ')
     const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out)?.[1]
     expect(typed).toBe('approve task_approved')
     expect(await kept.beaver(...(typed ?? '').split(' '))).toMatchObject({
       exit: 0,
-      out: expect.stringMatching(/^Allowed: echo: .*careful.* \(task_approved\)\n {2}call hash: [0-9a-f]{64}\n$/) as string,
+      out: expect.stringMatching(
+        /^Allowed: echo: .*careful.* \(task_approved\)\n {2}call hash: [0-9a-f]{64}\n$/,
+      ) as string,
       err: '',
     })
     const ended = await run.ended
-    expect(ended).toMatchObject({ exit: 0, out: expect.stringContaining('They said: {"text":"careful"}') as string })
+    expect(ended).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('They said: {"text":"careful"}') as string,
+    })
     expect(ended.out).toContain('allowed echo (')
   })
 
@@ -188,12 +244,28 @@ describe('with commands, a call that waits', () => {
     echoing('careful one', 'careful two')
     const { task_id } = await system.client.submit({ task: 'say both' })
     const ids = only(await waits(task_id, 2), 'approval_requested').map((event) => event.data.call_id)
-    await until('the projector knows', async () => (await system.client.query('approvals')).calls.filter((call) => call.task_id === task_id).length === 2)
+    await until(
+      'the projector knows',
+      async () =>
+        (await system.client.query('approvals')).calls.filter((call) => call.task_id === task_id).length ===
+        2,
+    )
     const refused = await kept.beaver('approve', task_id, '--json')
     expect(refused).toMatchObject({ exit: 2, err: expect.stringContaining('2 calls of the task') as string })
-    expect(jsonLines(refused.out)).toMatchObject([{ ok: false, error: { code: 'invalid_arguments', problems: ids.map((path) => ({ path })) } }])
-    const denied = await kept.beaver('deny', task_id.slice(0, -1), ids[1] ?? '', '--reason', 'not that one', '--json')
-    expect(jsonLines(denied.out)).toEqual([{ task_id, call_id: ids[1], approved: false, by: 'ben', reason: 'not that one' }])
+    expect(jsonLines(refused.out)).toMatchObject([
+      { ok: false, error: { code: 'invalid_arguments', problems: ids.map((path) => ({ path })) } },
+    ])
+    const denied = await kept.beaver(
+      'deny',
+      task_id.slice(0, -1),
+      ids[1] ?? '',
+      '--reason',
+      'not that one',
+      '--json',
+    )
+    expect(jsonLines(denied.out)).toEqual([
+      { task_id, call_id: ids[1], approved: false, by: 'ben', reason: 'not that one' },
+    ])
     await system.client.decide(task_id, { callId: ids[0] ?? '', approved: true })
     const events = await system.ended(task_id)
     const result = only(events, 'tool_result_recorded').find((event) => event.data.call_id === ids[1])
@@ -207,16 +279,26 @@ it('a call that a person changes is made with the arguments of the person, and t
   echoing('carefully remove everything')
   const { task_id } = await system.client.submit({ task: 'say it' })
   await suspended(task_id)
-  const decide = (text: string) => system.client.decide(task_id, { callId: 'call_0', approved: true, arguments: text })
-  expect(await refusal(decide('{"txt": 1}'))).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('still waits') as string })
+  const decide = (text: string) =>
+    system.client.decide(task_id, { callId: 'call_0', approved: true, arguments: text })
+  expect(await refusal(decide('{"txt": 1}'))).toMatchObject({
+    code: 'invalid_arguments',
+    message: expect.stringContaining('still waits') as string,
+  })
   expect(await refusal(decide('{"text": "the forbidden plan"}'))).toMatchObject({ code: 'invalid_arguments', message: expect.stringContaining('rule forbids it') as string }) // prettier-ignore
   expect(await refusal(decide('["text"]'))).toMatchObject({ code: 'invalid_arguments' })
   expect(told(await system.events(task_id))).not.toContain('approval_granted')
   await decide('{"text":"list everything"}')
   const events = await system.ended(task_id)
-  expect(only(events, 'assistant_message_added')[0]?.data.tool_calls[0]?.arguments).toContain('remove everything')
-  expect(only(events, 'approval_granted')).toMatchObject([{ data: { arguments: '{"text":"list everything"}' } }])
-  expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { success: true, content: '{"text":"list everything"}' } }])
+  expect(only(events, 'assistant_message_added')[0]?.data.tool_calls[0]?.arguments).toContain(
+    'remove everything',
+  )
+  expect(only(events, 'approval_granted')).toMatchObject([
+    { data: { arguments: '{"text":"list everything"}' } },
+  ])
+  expect(only(events, 'tool_result_recorded')).toMatchObject([
+    { data: { success: true, content: '{"text":"list everything"}' } },
+  ])
   const last = JSON.stringify(system.provider.requests.at(-1))
   expect(last).toContain('changed the arguments before the call was made')
   expect(last).toContain('remove everything')
@@ -229,18 +311,27 @@ describe('a question of an agent', () => {
   it('is listed, is answered by the number of an option, and takes no other answer', async () => {
     ask()
     const { task_id } = await system.client.submit({ task: 'ask me' })
-    await until('the projector knows', async () => (await system.client.query('questions')).questions.some((each) => each.task_id === task_id))
+    await until('the projector knows', async () =>
+      (await system.client.query('questions')).questions.some((each) => each.task_id === task_id),
+    )
     expect((await kept.beaver('answer')).out).toContain('Which branch? 1) main 2) next')
     expect((await kept.beaver('tasks')).out).toMatch(
-      new RegExp(`asks: Which branch\\?\\n  1\\) main\\n  2\\) next\\n  answer: \\S*beaver answer ${task_id} <number>`),
+      new RegExp(
+        `asks: Which branch\\?\\n  1\\) main\\n  2\\) next\\n  answer: \\S*beaver answer ${task_id} <number>`,
+      ),
     )
     expect(await kept.beaver('answer', task_id, 'old')).toMatchObject({
       exit: 2,
       err: expect.stringContaining('Answer with one of: "main", "next".') as string,
     })
-    expect(await kept.beaver('answer', task_id, '2')).toMatchObject({ exit: 0, out: `Answered: next (${task_id})\n` })
+    expect(await kept.beaver('answer', task_id, '2')).toMatchObject({
+      exit: 0,
+      out: `Answered: next (${task_id})\n`,
+    })
     const events = await system.ended(task_id)
-    expect(only(events, 'question_answered')).toMatchObject([{ data: { question_index: 0, answer: { action: 'accept', answers: ['next'] } } }])
+    expect(only(events, 'question_answered')).toMatchObject([
+      { data: { question_index: 0, answer: { action: 'accept', answers: ['next'] } } },
+    ])
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'They said: next' } })
   })
 
@@ -265,13 +356,22 @@ describe('a question of an agent', () => {
     const events = await system.ended(task_id)
     const asked = only(events, 'question_asked')[0]
     expect(asked?.data.question).toEqual({ message: 'Which branch?', timeout_ms: 3_000 })
-    expect(only(events, 'question_answered')[0]?.data).toMatchObject({ answer: { action: 'cancel' }, by: 'beaver', reason: 'Nobody answered within 3 s.' })
-    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: expect.stringContaining('Nobody answered') as string } })
+    expect(only(events, 'question_answered')[0]?.data).toMatchObject({
+      answer: { action: 'cancel' },
+      by: 'beaver',
+      reason: 'Nobody answered within 3 s.',
+    })
+    expect(events.at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: expect.stringContaining('Nobody answered') as string },
+    })
     const { questions } = await until('the read model has it', async () => {
       const task = await system.client.query('task', { task_id }).catch(() => null)
       return task?.questions?.[0]?.state === 'cancel' ? (task as TaskAnswer & { questions: object[] }) : false
     })
-    expect(questions).toMatchObject([{ expires_at: new Date(Date.parse(asked?.time ?? '') + 3_000).toISOString() }])
+    expect(questions).toMatchObject([
+      { expires_at: new Date(Date.parse(asked?.time ?? '') + 3_000).toISOString() },
+    ])
   })
 
   it('is not offered where nobody can answer, and a call of it all the same is told so', async () => {
@@ -294,7 +394,9 @@ describe('what a streamed answer says', () => {
     await system.nc.flush()
     await system.client.submit({ task, task_id: taskId, stream: true })
     expect(only(await system.ended(taskId), 'task_completed')[0]?.data.final_output).toBe(wanted)
-    await until('all of it was heard', () => said.map((delta) => delta.text).join('') === wanted, { everyMs: 5 })
+    await until('all of it was heard', () => said.map((delta) => delta.text).join('') === wanted, {
+      everyMs: 5,
+    })
     stop.abort()
     await listening
     return said
@@ -305,7 +407,12 @@ describe('what a streamed answer says', () => {
       `data: ${JSON.stringify({ id: 'r', object: 'chat.completion.chunk', model: 'fake-model', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
     system.provider.answerBy(() => ({
       headers: { 'content-type': 'text/event-stream' },
-      body: [chunk({ role: 'assistant', content: 'Good ' }), chunk({ content: 'morning' }), chunk({}, 'stop'), 'data: [DONE]\n\n'].join(''),
+      body: [
+        chunk({ role: 'assistant', content: 'Good ' }),
+        chunk({ content: 'morning' }),
+        chunk({}, 'stop'),
+        'data: [DONE]\n\n',
+      ].join(''),
     }))
     const [first] = await heard('greeting', 'greet', 'Good morning')
     expect(first).toMatchObject({ call: 1, offset: 0, agent_name: 'root', node_id: null })

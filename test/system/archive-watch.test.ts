@@ -1,4 +1,5 @@
-// The watch over a journal from which an archive removed messages: for a process that was away, and after the server died.
+// The watch over a journal from which an archive removed messages: for a process that was away, and after the
+// server died.
 import { createHash } from 'node:crypto'
 import type { LogId } from '@beaver/core'
 import { silentLogger } from '@beaver/core'
@@ -22,7 +23,11 @@ beforeAll(async () => {
   const entries = []
   for await (const entry of at.reader.entries(log)) entries.push(entry)
   const { revision: sequence, payload } = entries[2]!
-  const hash = createHash('sha256').update(at.system.subjects.events(log)).update('\0').update(payload).digest('hex')
+  const hash = createHash('sha256')
+    .update(at.system.subjects.events(log))
+    .update('\0')
+    .update(payload)
+    .digest('hex')
   const { created } = await at.jsm.streams.info(at.system.subjects.stream)
   const none = { missing: 0, lost: null, settings: [], chosen: {}, reported: [], settled: [], accepted: [] }
   mark = { identity: `${at.system.subjects.stream}@${created}`, sequence, hash, ...none }
@@ -49,18 +54,25 @@ it('a process whose last message is in an archive goes on, and one that believes
   expect((await archive(at)).removed).toBeGreaterThan(2)
   expect(await found({ knowsArchives: true })).toEqual([])
   expect(await found({ knowsArchives: false })).toEqual(['replaced', 'messages_missing'])
-  expect(await found({ knowsArchives: true }, { ...mark, sequence: mark.sequence + 1_000 })).toEqual(['rolled_back'])
+  expect(await found({ knowsArchives: true }, { ...mark, sequence: mark.sequence + 1_000 })).toEqual([
+    'rolled_back',
+  ])
 })
 
-it.each(['stopped', 'killed'] as const)('a server that is %s keeps what was removed apart from what is lost', async (how) => {
-  await server.down(async () => {}, how)
-  await at.projected()
-  await until('the journal is looked at again', async () => (await at.journal()).length === 0, { everyMs: 100 })
-  expect(await checked(at)).toMatchObject({ ok: true, broken: {} })
-  expect(await found({ knowsArchives: true })).toEqual([])
-  await archive(at) // Deletions that were not on the disk yet are repeated.
-  expect(await at.messagesOf(log)).toHaveLength(2)
-})
+it.each(['stopped', 'killed'] as const)(
+  'a server that is %s keeps what was removed apart from what is lost',
+  async (how) => {
+    await server.down(async () => {}, how)
+    await at.projected()
+    await until('the journal is looked at again', async () => (await at.journal()).length === 0, {
+      everyMs: 100,
+    })
+    expect(await checked(at)).toMatchObject({ ok: true, broken: {} })
+    expect(await found({ knowsArchives: true })).toEqual([])
+    await archive(at) // Deletions that were not on the disk yet are repeated.
+    expect(await at.messagesOf(log)).toHaveLength(2)
+  },
+)
 
 it('a message that is lost after all this is told', async () => {
   const [first = 0] = await at.messagesOf({ ...log, session: 't', task: 'two' } as LogId)

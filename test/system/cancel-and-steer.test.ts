@@ -1,5 +1,6 @@
-// A person cancels a running task or steers it with a text: each reaches the task once, wherever it stands. The rules are in
-// packages/runtime/src/daemon.test.ts and task-steers.test.ts; daemons that die or do not have the task are in two-daemons.test.ts and daemon-crash.test.ts.
+// A person cancels a running task or steers it with a text: each reaches the task once, wherever it stands.
+// The rules are in packages/runtime/src/daemon.test.ts and task-steers.test.ts; daemons that die or do not
+// have the task are in two-daemons.test.ts and daemon-crash.test.ts.
 import { held, until } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReply, say, use } from '../support/fake-provider.ts'
@@ -21,14 +22,19 @@ const refusal = (promise: Promise<unknown>): Promise<string> =>
     () => 'done',
     (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
   )
-const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusal(promise)).split(':')[0] as string
+const codeOf = async (promise: Promise<unknown>): Promise<string> =>
+  (await refusal(promise)).split(':')[0] as string
 
 /** How often a text stands in the last request to the model. */
-const timesIn = (text: string): number => JSON.stringify(system.provider.requests.at(-1)?.messages).split(text).length - 1
-const asked = (): Promise<unknown> => until('the model is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
+const timesIn = (text: string): number =>
+  JSON.stringify(system.provider.requests.at(-1)?.messages).split(text).length - 1
+const asked = (): Promise<unknown> =>
+  until('the model is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
 
 /** A task whose first answer waits for the test; the model then says `after`. */
-async function thinking(after = 'done'): Promise<{ readonly task_id: string; answer(reply: FakeReply): void }> {
+async function thinking(
+  after = 'done',
+): Promise<{ readonly task_id: string; answer(reply: FakeReply): void }> {
   const first = held<FakeReply>()
   system.provider.answerBy(() => (system.provider.requests.length === 1 ? first.promise : say(after)))
   const { task_id } = await system.client.submit({ task: 'think' })
@@ -45,7 +51,9 @@ describe('cancel', () => {
     await until('the request is closed', () => system.provider.requests[0]?.abandoned, { everyMs: 5 })
     const events = await system.ended(task_id)
     expect(told(events).slice(-3)).toEqual(['task_cancel_requested', 'run_cancelled', 'task_cancelled'])
-    expect(events.at(-1)).toMatchObject({ data: { final_output: '', failure: { class: 'cancelled', message: '不要了' } } })
+    expect(events.at(-1)).toMatchObject({
+      data: { final_output: '', failure: { class: 'cancelled', message: '不要了' } },
+    })
     expect(await codeOf(system.client.cancel(task_id, 'again'))).toBe('conflict')
     expect(await codeOf(system.client.cancel('nobody knows it', 'x'))).toBe('not_found')
     expect(system.provider.requests).toHaveLength(1)
@@ -58,7 +66,9 @@ describe('cancel', () => {
     await until('the tool runs', async () => (await kept.find.runs()) > runs, { everyMs: 5 })
     await system.client.cancel(task_id, 'enough')
     const events = await system.ended(task_id)
-    expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { success: false, error: 'cancelled' } }])
+    expect(only(events, 'tool_result_recorded')).toMatchObject([
+      { data: { success: false, error: 'cancelled' } },
+    ])
     expect(events.at(-1)?.type).toBe('task_cancelled')
     await until('the process of the tool is gone', () => !kept.find.running(), { everyMs: 10 })
   })
@@ -80,16 +90,27 @@ describe('cancel', () => {
     const { task_id } = await system.client.submit({ task: 'have a team do it' })
     await until('a is under way', () => system.provider.about('do a').length === 1, { everyMs: 5 })
     expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'nobody' }))).toBe('not_found')
-    await system.reached(task_id, 'd completed', (all) => only(all, 'node_completed').some((event) => event.data.node_id === 'd'))
+    await system.reached(task_id, 'd completed', (all) =>
+      only(all, 'node_completed').some((event) => event.data.node_id === 'd'),
+    )
     expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'd' }))).toBe('conflict')
     await system.client.cancel(task_id, 'not needed', { nodeId: 'a' })
-    await until('its request is closed', () => system.provider.about('do a').every((request) => request.abandoned), { everyMs: 5 })
+    await until(
+      'its request is closed',
+      () => system.provider.about('do a').every((request) => request.abandoned),
+      { everyMs: 5 },
+    )
     const events = await system.ended(task_id)
-    expect(only(events, 'node_cancel_requested')).toMatchObject([{ data: { node_id: 'a', reason: 'not needed' } }])
+    expect(only(events, 'node_cancel_requested')).toMatchObject([
+      { data: { node_id: 'a', reason: 'not needed' } },
+    ])
     expect(only(events, 'node_cancelled').map((event) => event.data.node_id)).toEqual(['a'])
     expect(only(events, 'node_blocked')).toMatchObject([{ data: { node_id: 'c', cause_node_id: 'a' } }])
     expect(only(events, 'task_team_run_failed')).toMatchObject([{ data: { outcome: 'incomplete' } }])
-    expect(events.at(-1)).toMatchObject({ type: 'task_incomplete', data: { outputs: [{ node_id: 'd', output: 'made by b or d' }] } })
+    expect(events.at(-1)).toMatchObject({
+      type: 'task_incomplete',
+      data: { outputs: [{ node_id: 'd', output: 'made by b or d' }] },
+    })
   })
 
   it('of a task that waits for the one before it: it ends as cancelled when its turn comes, and nobody is asked', async () => {
@@ -102,7 +123,10 @@ describe('cancel', () => {
     expect(told(await system.events(parked.task_id))).toEqual(['task_submitted', 'task_cancel_requested'])
     first.settle(say('done'))
     expect((await system.ended(before.task_id)).at(-1)?.type).toBe('task_completed')
-    expect((await system.ended(parked.task_id)).at(-1)).toMatchObject({ type: 'task_cancelled', data: { failure: { message: 'enough' } } })
+    expect((await system.ended(parked.task_id)).at(-1)).toMatchObject({
+      type: 'task_cancelled',
+      data: { failure: { message: 'enough' } },
+    })
     expect(system.provider.about('second')).toEqual([])
   })
 })
@@ -111,22 +135,39 @@ describe('a text that steers a task', () => {
   it('is journaled with its author, is given after the answer that is under way, also if that would be the last, and is shown', async () => {
     const { task_id, answer } = await thinking('without drafts')
     const text = 'Leave out the drafts. 不要草稿'
-    expect(await system.client.steer(task_id, text, { requestId: 'no-drafts' })).toEqual({ task_id, request_id: 'no-drafts' })
-    const steers = async () => (await system.client.query('task', { task_id }).catch(() => null))?.steers ?? []
+    expect(await system.client.steer(task_id, text, { requestId: 'no-drafts' })).toEqual({
+      task_id,
+      request_id: 'no-drafts',
+    })
+    const steers = async () =>
+      (await system.client.query('task', { task_id }).catch(() => null))?.steers ?? []
     await until('it is shown as not given', async () => (await steers())[0]?.given_taskseq === null)
     answer(say('with drafts'))
     const events = await system.ended(task_id)
-    expect(only(events, 'task_steer_requested')).toMatchObject([{ data: { request_id: 'no-drafts', text, by: 'ada' } }])
-    expect(told(events).slice(-5)).toEqual(['assistant_message_added', 'user_message_added', 'assistant_message_added', 'run_completed', 'task_completed'])
+    expect(only(events, 'task_steer_requested')).toMatchObject([
+      { data: { request_id: 'no-drafts', text, by: 'ada' } },
+    ])
+    expect(told(events).slice(-5)).toEqual([
+      'assistant_message_added',
+      'user_message_added',
+      'assistant_message_added',
+      'run_completed',
+      'task_completed',
+    ])
     expect(only(events, 'task_completed')[0]?.data.final_output).toBe('without drafts')
     expect(timesIn(text)).toBe(1)
 
     const given = events.findLast(({ type }) => type === 'user_message_added')?.taskseq
     await until('it is shown as given', async () => (await steers())[0]?.given_taskseq === given)
     const [requested] = only(events, 'task_steer_requested')
-    expect(await steers()).toMatchObject([{ text, text_chars: text.length, by: 'ada', user_id: null, taskseq: requested?.taskseq }])
+    expect(await steers()).toMatchObject([
+      { text, text_chars: text.length, by: 'ada', user_id: null, taskseq: requested?.taskseq },
+    ])
     const { events: items } = await system.client.query('timeline', { task_id })
-    expect(items.map((item) => item.text).filter((each) => each.includes(text))).toEqual([`Task is steered by ada: ${text}`, `Root agent was told: ${text}`])
+    expect(items.map((item) => item.text).filter((each) => each.includes(text))).toEqual([
+      `Task is steered by ada: ${text}`,
+      `Root agent was told: ${text}`,
+    ])
   })
 
   it('is given after the results of the calls that are open', async () => {
@@ -134,26 +175,40 @@ describe('a text that steers a task', () => {
     await system.client.steer(task_id, 'Faster.')
     answer(use(['echo', { text: 'a' }], ['echo', { text: 'b' }]))
     await system.ended(task_id)
-    expect(system.provider.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool', 'user'])
+    expect(system.provider.requests.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+      'user',
+    ])
   })
 
   it('is journaled once under its id, and its id cannot be used for another text', async () => {
     const { task_id, answer } = await thinking()
     const steer = (text: string): Promise<unknown> => system.client.steer(task_id, text, { requestId: 'r1' })
     await Promise.all(Array.from({ length: 30 }, () => steer('Faster.')))
-    expect(await refusal(steer('Slower.'))).toBe(`conflict: The request r1 steers the task ${task_id} already, with another text. Use another request_id.`)
+    expect(await refusal(steer('Slower.'))).toBe(
+      `conflict: The request r1 steers the task ${task_id} already, with another text. Use another request_id.`,
+    )
     answer(say('x'))
     const events = await system.ended(task_id)
     expect(only(events, 'task_steer_requested')).toHaveLength(1)
     expect(await refusal(steer('Faster.'))).toBe('done')
-    expect(await refusal(system.client.steer(task_id, 'Faster.'))).toBe(`conflict: The task ${task_id} has ended already: completed.`)
+    expect(await refusal(system.client.steer(task_id, 'Faster.'))).toBe(
+      `conflict: The task ${task_id} has ended already: completed.`,
+    )
     expect(timesIn('Faster.')).toBe(1)
   })
 
   it('has a bounded length, and a task takes a bounded number of them', async () => {
     const { task_id, answer } = await thinking()
-    for (const text of ['', ' \n', 'x'.repeat(10_001)]) expect(await codeOf(system.client.steer(task_id, text))).toBe('invalid_arguments')
-    const codes = await Promise.all(Array.from({ length: 130 }, (_, i) => codeOf(system.client.steer(task_id, `text ${i}`))))
+    for (const text of ['', ' \n', 'x'.repeat(10_001)])
+      expect(await codeOf(system.client.steer(task_id, text))).toBe('invalid_arguments')
+    const codes = await Promise.all(
+      Array.from({ length: 130 }, (_, i) => codeOf(system.client.steer(task_id, `text ${i}`))),
+    )
     expect(codes.filter((code) => code === 'done')).toHaveLength(100)
     expect(codes.filter((code) => code === 'conflict')).toHaveLength(30)
     answer(say('x'))
@@ -165,7 +220,10 @@ describe('a text that steers a task', () => {
   it('is refused for what is not there, is being cancelled, or has no root agent', async () => {
     system.provider.answerBy(never)
     expect(await codeOf(system.client.steer('nobody knows it', 'x'))).toBe('not_found')
-    const workflow = { name: 'ConcurrentWorkflow', arguments: { task: 't', agents: [{ name: 'a', instruction: 'do it' }] } }
+    const workflow = {
+      name: 'ConcurrentWorkflow',
+      arguments: { task: 't', agents: [{ name: 'a', instruction: 'do it' }] },
+    }
     const { task_id } = await system.client.submit({ workflow })
     expect(await refusal(system.client.steer(task_id, 'x'))).toBe(
       `conflict: The task ${task_id} is the workflow ConcurrentWorkflow. It has no root agent that could be steered.`,
@@ -190,7 +248,9 @@ describe('a text that steers a task', () => {
   })
 
   it('of a task that waits for an approval leaves it waiting without a daemon, and is given after the decision', async () => {
-    system.provider.answerBy(({ messages }) => (messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }])))
+    system.provider.answerBy(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }]),
+    )
     const { task_id } = await system.client.submit({ task: 'echo' })
     await system.reached(task_id, 'it is suspended', (all) => only(all, 'task_suspended').length === 1)
     await system.client.steer(task_id, 'Faster.')
@@ -199,7 +259,13 @@ describe('a text that steers a task', () => {
     await system.client.decide(task_id, { callId: waits?.data.call_id ?? '', approved: true })
     const events = await system.ended(task_id)
     expect([only(events, 'task_claimed').length, only(events, 'task_suspended').length]).toEqual([2, 1])
-    expect(system.provider.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+    expect(system.provider.requests.at(-1)?.messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'user',
+    ])
     expect(timesIn('Faster.')).toBe(1)
   })
 

@@ -1,4 +1,5 @@
-// Channels of chat networks by the adapters of the Chat SDK: Telegram (a fake Bot API) and Slack (the package `emulate`), in front of a real daemon.
+// Channels of chat networks by the adapters of the Chat SDK: Telegram (a fake Bot API) and Slack (the package
+// `emulate`), in front of a real daemon.
 import type { Receive } from '@beaver/channels'
 import { ChatSdkChannel } from '@beaver/channels/chat-sdk'
 import { BeaverError, silentLogger, systemClock } from '@beaver/core'
@@ -35,15 +36,35 @@ afterEach(async () => {
 
 const secrets = { TELEGRAM: telegramToken, HOOK: telegramSecret, SLACK: slackToken, SIGNING: slackSecret }
 
-async function open(settings: object, env: Record<string, string> = secrets, more: object = {}): Promise<string> {
-  const set = { gateway: { port: 0, channels_lease_ms: 500, ...more, channels: { [name]: { type: 'chat_sdk', ...settings } as never } } }
+async function open(
+  settings: object,
+  env: Record<string, string> = secrets,
+  more: object = {},
+): Promise<string> {
+  const set = {
+    gateway: {
+      port: 0,
+      channels_lease_ms: 500,
+      ...more,
+      channels: { [name]: { type: 'chat_sdk', ...settings } as never },
+    },
+  }
   const config = loadConfig({ home: join(system.workspace, '.beaver'), set }, env, system.workspace)
-  gateway = await startGateway({ ...config, namespace: system.subjects.namespace }, { url: scene.server.url, login: {} })
+  gateway = await startGateway(
+    { ...config, namespace: system.subjects.namespace },
+    { url: scene.server.url, login: {} },
+  )
   return `${gateway.info.url}/api/v1/channels/${name}/events`
 }
 
-const uncertain = async () => (await (await natsMessageBus(system.nc, system.subjects)).uncertain()).filter(({ channel }) => channel === name)
-const deadLetters = async () => (await (await natsMessageBus(system.nc, system.subjects)).deadLetters(100)).filter(({ channel }) => channel === name)
+const uncertain = async () =>
+  (await (await natsMessageBus(system.nc, system.subjects)).uncertain()).filter(
+    ({ channel }) => channel === name,
+  )
+const deadLetters = async () =>
+  (await (await natsMessageBus(system.nc, system.subjects)).deadLetters(100)).filter(
+    ({ channel }) => channel === name,
+  )
 
 describe('Telegram', () => {
   let peer: TelegramPeer
@@ -60,9 +81,17 @@ describe('Telegram', () => {
     ...over,
   })
   const hooked = (over: object = {}) =>
-    polling({ options: { mode: 'webhook', apiUrl: peer.url }, secrets_env: { botToken: 'TELEGRAM', secretToken: 'HOOK' }, ...over })
+    polling({
+      options: { mode: 'webhook', apiUrl: peer.url },
+      secrets_env: { botToken: 'TELEGRAM', secretToken: 'HOOK' },
+      ...over,
+    })
   const push = (url: string, update: object, secret: string = telegramSecret) =>
-    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret }, body: JSON.stringify(update) })
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret },
+      body: JSON.stringify(update),
+    })
 
   it('is polled: what a person writes is answered in its chat, and also a command', async () => {
     await open(polling())
@@ -85,7 +114,15 @@ describe('Telegram', () => {
     expect((await push(url, update)).status).toBe(200)
     expect((await push(url.replace(name, 'other'), update)).status).toBe(404)
     expect((await push(url.replace('events', 'messages'), update)).status).toBe(404)
-    expect((await fetch(url, { method: 'POST', headers: { 'x-telegram-bot-api-secret-token': telegramSecret }, body: '{' })).status).toBe(400)
+    expect(
+      (
+        await fetch(url, {
+          method: 'POST',
+          headers: { 'x-telegram-bot-api-secret-token': telegramSecret },
+          body: '{',
+        })
+      ).status,
+    ).toBe(400)
     await peer.reads(7, 'You said: hello')
     await push(url, peer.write({ chat: 7, from: 7, text: 'last' }))
     await peer.reads(7, 'You said: last')
@@ -117,7 +154,9 @@ describe('Telegram', () => {
     peer.write({ chat: 7, from: 7, caption: '' })
     await peer.reads(7, '@\u200Beveryone <\u200B!channel>')
     expect(peer.sent.length).toBeGreaterThan(3)
-    expect(peer.sent.map(({ text }) => text).join('')).toBe(long.replace('@', '@\u200B').replace('<', '<\u200B'))
+    expect(peer.sent.map(({ text }) => text).join('')).toBe(
+      long.replace('@', '@\u200B').replace('<', '<\u200B'),
+    )
     expect(await uncertain()).toEqual([])
     expect(system.provider.requests.at(-1)?.text).toContain('[Attachments that were not read: plan.pdf]')
   })
@@ -125,9 +164,13 @@ describe('Telegram', () => {
   it('may refuse a message now or for ever, and may hang up without a word: then it comes again, says so, and is counted', async () => {
     await open(polling())
     const tries = new Map<string, number>()
-    const tryOf = (text: string): number => (tries.set(text, (tries.get(text) ?? 0) + 1), tries.get(text) ?? 0)
+    const tryOf = (text: string): number => (
+      tries.set(text, (tries.get(text) ?? 0) + 1),
+      tries.get(text) ?? 0
+    )
     peer.answerBy(({ text }) => {
-      if (text.includes('never')) return { status: 403, description: 'Forbidden: bot was blocked by the user' }
+      if (text.includes('never'))
+        return { status: 403, description: 'Forbidden: bot was blocked by the user' }
       if (text.includes('limited')) return tryOf('limited') === 1 ? { status: 429, retryAfter: 1 } : 'take'
       if (text.includes('hung')) return tryOf('hung') === 1 ? 'keep and hang up' : 'take'
       return 'take'
@@ -144,7 +187,9 @@ describe('Telegram', () => {
   })
 
   it('asks about a call, and hears who may decide', async () => {
-    system.provider.answerBy(({ messages }) => (messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }])))
+    system.provider.answerBy(({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }]),
+    )
     await open(polling({ approvers: ['9'], user_id: 'team', users: { '7': 'ada', '9': 'bob' } }))
     peer.write({ chat: -6, from: 7, group: true, text: '@beaver_bot do it' })
     const { text } = await peer.reads(-6, 'An agent asks to call echo')
@@ -161,11 +206,13 @@ describe('Telegram', () => {
   it('shows that the bot writes, no previews of links, and that a changed message is not read', async () => {
     system.provider.answerBy(() => say('See https://example.com **now**.'))
     const url = await open(hooked())
-    const taken = (update: object) => until('it is taken', async () => (await push(url, update)).status === 200)
+    const taken = (update: object) =>
+      until('it is taken', async () => (await push(url, update)).status === 200)
     await taken(peer.write({ chat: -5, from: 7, group: true, text: '@beaver_bot helo', id: 900_001 }))
     await peer.reads(-5, 'See https://example.com')
     expect(peer.typing).toContain(-5)
-    for (const text of ['@beaver_bot hello', '@beaver_bot hello!']) await taken(peer.edit({ chat: -5, from: 7, group: true, text, id: 900_001 }))
+    for (const text of ['@beaver_bot hello', '@beaver_bot hello!'])
+      await taken(peer.edit({ chat: -5, from: 7, group: true, text, id: 900_001 }))
     await taken(peer.edit({ chat: -5, from: 7, group: true, text: 'nobody is meant', id: 900_003 }))
     await peer.reads(-5, 'Beaver does not read edited messages. Write the change as a new message.')
     await taken(peer.write({ chat: 7, from: 7, text: 'last' }))
@@ -198,7 +245,8 @@ describe('Telegram', () => {
     const hook = await opened({ mode: 'webhook', secretToken: telegramSecret })
     await hook.start(receive)
     const body = JSON.stringify(peer.write({ chat: 7, from: 7, text: 'pushed' }))
-    const told = () => hook.takeEvent({ headers: new Headers({ 'x-telegram-bot-api-secret-token': telegramSecret }), body })
+    const told = () =>
+      hook.takeEvent({ headers: new Headers({ 'x-telegram-bot-api-secret-token': telegramSecret }), body })
     await until('the network is reached', () =>
       told().then(
         () => true,
@@ -229,7 +277,9 @@ describe('Telegram', () => {
 
   it('takes only so many requests of an address before it judges one', async () => {
     const url = await open(hooked(), secrets, { requests_per_second_max: 1 })
-    const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await push(url, {}, 'wrong')).status))
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, async () => (await push(url, {}, 'wrong')).status),
+    )
     expect(statuses.filter((status) => status === 429)).toHaveLength(6)
     expect(statuses.filter((status) => status !== 429 && status !== 401 && status !== 503)).toEqual([])
   })
@@ -238,7 +288,10 @@ describe('Telegram', () => {
     [{ adapter: 'telegram', options: { botToken: 'inline' } }, 'secrets_env'],
     [{ adapter: '../evil' }, 'adapter'],
     [{ adapter: 'not-there' }, 'Install it beside Beaver'],
-    [{ adapter: 'telegram', options: { mode: 'sideways' }, secrets_env: { botToken: 'TELEGRAM' } }, 'Invalid mode'],
+    [
+      { adapter: 'telegram', options: { mode: 'sideways' }, secrets_env: { botToken: 'TELEGRAM' } },
+      'Invalid mode',
+    ],
     [{ adapter: 'telegram', secrets_env: { botToken: 'NOWHERE' } }, '$NOWHERE'],
   ])('is not started with %j', async (settings, says) => {
     await expect(open(settings)).rejects.toThrow(says)
@@ -264,7 +317,11 @@ describe('Slack', () => {
     const url = await open(settings())
     const { ts, event } = await peer.write(`<@${peer.bot}> hello`)
     await until('the network is reached', async () => (await sendSlackEvent(url, event)).status === 200)
-    const mention = { ...event, event_id: 'EvMention', event: { ...(event as { event: object }).event, type: 'app_mention' } }
+    const mention = {
+      ...event,
+      event_id: 'EvMention',
+      event: { ...(event as { event: object }).event, type: 'app_mention' },
+    }
     expect((await sendSlackEvent(url, mention)).status).toBe(200)
     expect((await sendSlackEvent(url, event, { 'x-slack-retry-num': '1' })).status).toBe(200)
     await peer.reads(ts, 'You said: hello')
@@ -277,9 +334,13 @@ describe('Slack', () => {
   it('is told once that a changed message is not read, and shows nothing that is behind a link', async () => {
     const url = await open(settings())
     const written = await peer.write(`<@${peer.bot}> helo`)
-    await until('the network is reached', async () => (await sendSlackEvent(url, written.event)).status === 200)
+    await until(
+      'the network is reached',
+      async () => (await sendSlackEvent(url, written.event)).status === 200,
+    )
     await peer.reads(written.ts, 'You said: helo')
-    for (const text of ['hello', 'hello!']) expect((await sendSlackEvent(url, peer.edit(written, `<@${peer.bot}> ${text}`))).status).toBe(200)
+    for (const text of ['hello', 'hello!'])
+      expect((await sendSlackEvent(url, peer.edit(written, `<@${peer.bot}> ${text}`))).status).toBe(200)
     await peer.reads(written.ts, 'Beaver does not read edited messages.')
     await sendSlackEvent(url, (await peer.write(`<@${peer.bot}> last`, written.ts)).event)
     await peer.reads(written.ts, 'You said: last')
@@ -290,10 +351,21 @@ describe('Slack', () => {
   it('is believed only with its signature, soon after its time', async () => {
     const url = await open(settings())
     const { event } = await peer.write(`<@${peer.bot}> hello`)
-    await until('the network is reached', async () => (await sendSlackEvent(url, { type: 'url_verification', challenge: 'c' })).status === 200)
-    expect(await (await sendSlackEvent(url, { type: 'url_verification', challenge: 'c' })).json()).toEqual({ challenge: 'c' })
+    await until(
+      'the network is reached',
+      async () => (await sendSlackEvent(url, { type: 'url_verification', challenge: 'c' })).status === 200,
+    )
+    expect(await (await sendSlackEvent(url, { type: 'url_verification', challenge: 'c' })).json()).toEqual({
+      challenge: 'c',
+    })
     expect((await sendSlackEvent(url, event, { 'x-slack-signature': 'v0=00' })).status).toBe(401)
-    expect((await sendSlackEvent(url, event, { 'x-slack-request-timestamp': String(Math.floor(Date.now() / 1_000) - 301) })).status).toBe(401)
+    expect(
+      (
+        await sendSlackEvent(url, event, {
+          'x-slack-request-timestamp': String(Math.floor(Date.now() / 1_000) - 301),
+        })
+      ).status,
+    ).toBe(401)
     expect((await sendSlackEvent(url, { ...event, more: 'x'.repeat(3_000_000) })).status).toBe(413)
     const { ts, event: good } = await peer.write(`<@${peer.bot}> good`)
     await sendSlackEvent(url, good)

@@ -1,4 +1,5 @@
-// The e-mail channel between a mailbox, a mail server and a real daemon: what comes by IMAP is answered by SMTP.
+// The e-mail channel between a mailbox, a mail server and a real daemon: what comes by IMAP is answered by
+// SMTP.
 import { startChannels, type ChannelHost } from '@beaver/channels'
 import { EmailChannel } from '@beaver/channels/email'
 import { BeaverError, type Logger, silentLogger, systemClock } from '@beaver/core'
@@ -44,7 +45,10 @@ afterEach(async () => {
 })
 
 const refusals: string[] = []
-const logger: Logger = { ...silentLogger, warn: (event, message) => void (event === 'mail_refused' && refusals.push(message)) }
+const logger: Logger = {
+  ...silentLogger,
+  warn: (event, message) => void (event === 'mail_refused' && refusals.push(message)),
+}
 
 function channelOf(of: { readonly pollMs?: number; readonly perHourMax?: number }): EmailChannel {
   const local = { host: '127.0.0.1', tls: 'none' } as const
@@ -67,10 +71,19 @@ function channelOf(of: { readonly pollMs?: number; readonly perHourMax?: number 
   })
 }
 
-async function open(over: { readonly user_id?: string } = {}, of: Parameters<typeof channelOf>[0] = {}): Promise<void> {
+async function open(
+  over: { readonly user_id?: string } = {},
+  of: Parameters<typeof channelOf>[0] = {},
+): Promise<void> {
   const channel = channelOf(of)
   const bus = await natsMessageBus(system.nc, system.subjects, { leaseMs: 500 })
-  const settings = { users, unknown_users: 'refuse', approvers: ['bob@team.example'], tries_max: 5, ...over } as const
+  const settings = {
+    users,
+    unknown_users: 'refuse',
+    approvers: ['bob@team.example'],
+    tries_max: 5,
+    ...over,
+  } as const
   host = await startChannels({ bus, client: system.client, channels: [{ channel, settings }] })
 }
 
@@ -78,11 +91,24 @@ describe('a mail to Beaver', () => {
   it('becomes a task of its sender, and the answer is in its thread', async () => {
     await open()
     const { flags } = mailbox.deliver(
-      written({ id: '<one@team.example>', subject: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=', more: ['References: <root@x> <mid@x>'], body: 'hello\r\n.\r\n' }),
+      written({
+        id: '<one@team.example>',
+        subject: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=',
+        more: ['References: <root@x> <mid@x>'],
+        body: 'hello\r\n.\r\n',
+      }),
     )
     const { mail, to, header } = await peer.answerTo('<one@team.example>')
-    expect([to, mail.from?.address, mail.subject, mail.text?.trim()]).toEqual([['ada@team.example'], own, 'Re: Grüße', 'You said: hello\n.'])
-    expect([mail.references, header('auto-submitted')]).toEqual(['<root@x> <mid@x> <one@team.example>', 'auto-replied'])
+    expect([to, mail.from?.address, mail.subject, mail.text?.trim()]).toEqual([
+      ['ada@team.example'],
+      own,
+      'Re: Grüße',
+      'You said: hello\n.',
+    ])
+    expect([mail.references, header('auto-submitted')]).toEqual([
+      '<root@x> <mid@x> <one@team.example>',
+      'auto-replied',
+    ])
     expect(mail.messageId).toMatch(/^<out_[0-9a-f]{32}\.t_[0-9a-f]{32}@team\.example>$/)
     await until('the mail has its mark', () => flags.has('$BeaverTaken'))
     expect(flags.has('\\Seen')).toBe(false)
@@ -115,7 +141,10 @@ describe('a mail to Beaver', () => {
     await until('both have marks', () => mailbox.mails.every(({ flags }) => flags.has('$BeaverTaken')))
     mailbox.deliver(written({ id: '<last@team.example>' }))
     await peer.answerTo('<last@team.example>')
-    expect(peer.sent.map(({ mail }) => mail.inReplyTo)).toEqual(['<twice@team.example>', '<last@team.example>'])
+    expect(peer.sent.map(({ mail }) => mail.inReplyTo)).toEqual([
+      '<twice@team.example>',
+      '<last@team.example>',
+    ])
   })
 
   it('has its text from HTML if it has no other, without what is not text', async () => {
@@ -147,11 +176,20 @@ describe('a mail to Beaver', () => {
       attachment,
       '--b--',
     ]
-    mailbox.deliver(written({ id: '<big@team.example>', subject: '', more: ['Content-Type: multipart/mixed; boundary=b'], body: multipart.join('\r\n') }))
+    mailbox.deliver(
+      written({
+        id: '<big@team.example>',
+        subject: '',
+        more: ['Content-Type: multipart/mixed; boundary=b'],
+        body: multipart.join('\r\n'),
+      }),
+    )
     const others = Array.from({ length: 10_000 }, (_, i) => `person${i}@other.example`).join(',\r\n ')
     mailbox.deliver(written({ id: '<many@team.example>', to: `${others}, ${own}` }))
     const { mail } = await peer.answerTo('<big@team.example>')
-    expect(mail.text).toContain('see there\n\n[Attachments that were not read: a.pdf]\n\n[Only the first 1000000 of ')
+    expect(mail.text).toContain(
+      'see there\n\n[Attachments that were not read: a.pdf]\n\n[Only the first 1000000 of ',
+    )
     expect((await peer.answerTo('<many@team.example>')).to).toEqual(['ada@team.example'])
   })
 
@@ -159,11 +197,23 @@ describe('a mail to Beaver', () => {
     await open()
     const subject = '=?utf-8?q?x=0D=0ABcc:_victim@other.example=0D=0A=0D=0Abody?='
     mailbox.deliver(
-      written({ id: '<inject@team.example>', subject, more: ['Reply-To: victim@other.example', 'References: <a@b>\r\n\t<c@d>bcc:victim@other.example'] }),
+      written({
+        id: '<inject@team.example>',
+        subject,
+        more: ['Reply-To: victim@other.example', 'References: <a@b>\r\n\t<c@d>bcc:victim@other.example'],
+      }),
     )
     const { mail, to, header } = await peer.answerTo('<inject@team.example>')
-    expect([to, mail.bcc, header('bcc'), mail.to?.map(({ address }) => address)]).toEqual([['ada@team.example'], undefined, undefined, ['ada@team.example']])
-    expect([mail.subject, mail.references]).toEqual(['Re: x Bcc: victim@other.example body', '<a@b> <c@d> <inject@team.example>'])
+    expect([to, mail.bcc, header('bcc'), mail.to?.map(({ address }) => address)]).toEqual([
+      ['ada@team.example'],
+      undefined,
+      undefined,
+      ['ada@team.example'],
+    ])
+    expect([mail.subject, mail.references]).toEqual([
+      'Re: x Bcc: victim@other.example body',
+      '<a@b> <c@d> <inject@team.example>',
+    ])
   })
 
   it('is refused without an answer if its sender is not proven, is unknown, or is no person', async () => {
@@ -173,14 +223,23 @@ describe('a mail to Beaver', () => {
     const hostile: readonly Written[] = [
       { results: null },
       { results: 'mx.evil.example; dmarc=pass header.from=team.example' },
-      { results: 'mx.team.example; dmarc=fail header.from=team.example', more: [`Authentication-Results: ${pass}`] },
+      {
+        results: 'mx.team.example; dmarc=fail header.from=team.example',
+        more: [`Authentication-Results: ${pass}`],
+      },
       { results: 'mx.team.example; dmarc=pass header.from=evil.example' },
-      { results: 'mx.team.example; spf=pass smtp.mailfrom="x; dmarc=pass header.from=team.example"@evil.example' },
+      {
+        results:
+          'mx.team.example; spf=pass smtp.mailfrom="x; dmarc=pass header.from=team.example"@evil.example',
+      },
       { results: 'mx.team.example; spf=fail (x; dmarc=pass header.from=team.example)' },
       { results: 'mx.team.example; dkim=pass header.d=evil.example; dkim=fail header.d=team.example' },
       { more: ['From: bob@team.example'] },
       { from: 'ada@team.example, mallory@evil.example' },
-      { from: '"ada@team.example" <mallory@evil.example>', results: 'mx.team.example; dmarc=pass header.from=evil.example' },
+      {
+        from: '"ada@team.example" <mallory@evil.example>',
+        results: 'mx.team.example; dmarc=pass header.from=evil.example',
+      },
       { from: 'carol@team.example' },
       { from: own },
       { to: 'list@other.example' },
@@ -192,11 +251,20 @@ describe('a mail to Beaver', () => {
       { more: [`References: ${Array.from({ length: 101 }, (_, i) => `<loop${i}@x>`).join(' ')}`] },
       {
         more: ['Content-Type: multipart/mixed; boundary=a'],
-        body: Array.from({ length: 500 }, (_, i) => `--${'a'.repeat(i + 1)}\r\nContent-Type: multipart/mixed; boundary=${'a'.repeat(i + 2)}\r\n`).join('\r\n'),
+        body: Array.from(
+          { length: 500 },
+          (_, i) =>
+            `--${'a'.repeat(i + 1)}\r\nContent-Type: multipart/mixed; boundary=${'a'.repeat(i + 2)}\r\n`,
+        ).join('\r\n'),
       },
     ]
     for (const each of hostile) mailbox.deliver(written(each))
-    mailbox.deliver(written({ id: '<good@team.example>', results: 'mx.team.example; dmarc=none; dkim=pass header.i=@team.example' }))
+    mailbox.deliver(
+      written({
+        id: '<good@team.example>',
+        results: 'mx.team.example; dmarc=none; dkim=pass header.i=@team.example',
+      }),
+    )
     await peer.answerTo('<good@team.example>')
     expect(peer.sent).toHaveLength(1)
     expect(refusals).toHaveLength(hostile.length)
@@ -208,12 +276,17 @@ it('a program that answers each answer, and hides it, is stopped', async () => {
   refusals.length = 0
   await open({}, { perHourMax: 5 })
   peer.answerBy(({ messageId = '' }) => {
-    mailbox.deliver(written({ subject: 'Re: your answer', more: [`In-Reply-To: ${messageId}`], body: 'I am away.' }))
+    mailbox.deliver(
+      written({ subject: 'Re: your answer', more: [`In-Reply-To: ${messageId}`], body: 'I am away.' }),
+    )
     return 'take'
   })
   mailbox.deliver(written({}))
   await until('it is stopped', () => refusals.length === 1)
-  expect([peer.sent.length, refusals[0]]).toEqual([5, 'A mail was refused and not answered: more than 5 mails of its sender came within an hour.'])
+  expect([peer.sent.length, refusals[0]]).toEqual([
+    5,
+    'A mail was refused and not answered: more than 5 mails of its sender came within an hour.',
+  ])
 })
 
 it('a mail that cannot be taken now waits in the mailbox, holds up its thread, and counts once', async () => {
@@ -222,7 +295,8 @@ it('a mail that cannot be taken now waits in the mailbox, holds up its thread, a
   const channel = channelOf({ perHourMax: 3, pollMs: 10 })
   await channel.start(async ({ message_id }) => {
     tries++
-    if (away && message_id !== '<other@team.example>') throw new BeaverError('wrong_state', 'Too many messages wait.')
+    if (away && message_id !== '<other@team.example>')
+      throw new BeaverError('wrong_state', 'Too many messages wait.')
     taken.push(message_id)
     return { message_id, task_id: null, duplicate: false }
   })
@@ -270,17 +344,28 @@ describe('the mailbox and the mail server', () => {
   it('may refuse an answer now or for ever, and may hang up without a word: then the same mail comes again, and is counted', async () => {
     await open()
     let tries = 0
-    peer.answerBy(({ inReplyTo }) => (inReplyTo === '<never@team.example>' ? 550 : inReplyTo === '<later@team.example>' && ++tries === 1 ? 450 : 'take'))
+    peer.answerBy(({ inReplyTo }) =>
+      inReplyTo === '<never@team.example>'
+        ? 550
+        : inReplyTo === '<later@team.example>' && ++tries === 1
+          ? 450
+          : 'take',
+    )
     mailbox.deliver(written({ id: '<never@team.example>' }))
     mailbox.deliver(written({ id: '<later@team.example>' }))
     await peer.answerTo('<later@team.example>')
     const bus = await natsMessageBus(system.nc, system.subjects)
-    await until('one is dead', async () => (await bus.deadLetters(100)).some(({ channel }) => channel === name))
+    await until('one is dead', async () =>
+      (await bus.deadLetters(100)).some(({ channel }) => channel === name),
+    )
     expect((await bus.uncertain()).filter(({ channel }) => channel === name)).toEqual([])
     let hung = 0
-    peer.answerBy(({ inReplyTo }) => (inReplyTo === '<hung@team.example>' && ++hung === 1 ? 'keep and hang up' : 'take'))
+    peer.answerBy(({ inReplyTo }) =>
+      inReplyTo === '<hung@team.example>' && ++hung === 1 ? 'keep and hang up' : 'take',
+    )
     mailbox.deliver(written({ id: '<hung@team.example>' }))
-    const copies = (): readonly (string | undefined)[] => peer.sent.flatMap(({ mail }) => (mail.inReplyTo === '<hung@team.example>' ? [mail.messageId] : []))
+    const copies = (): readonly (string | undefined)[] =>
+      peer.sent.flatMap(({ mail }) => (mail.inReplyTo === '<hung@team.example>' ? [mail.messageId] : []))
     await until('it came again', () => copies().length === 2)
     expect(copies()[0]).toBe(copies()[1])
     expect((await bus.uncertain()).filter(({ channel }) => channel === name)).toMatchObject([{ tries: 1 }])
@@ -304,9 +389,18 @@ describe('the configuration of a gateway', () => {
   const gatewayWith = (channel: object, env: Record<string, string>) => {
     const set = { gateway: { port: 0, channels_lease_ms: 500, channels: { [name]: channel as never } } }
     const config = loadConfig({ home: join(system.workspace, '.beaver'), set }, env, system.workspace)
-    return startGateway({ ...config, namespace: system.subjects.namespace }, { url: scene.server.url, login: {} })
+    return startGateway(
+      { ...config, namespace: system.subjects.namespace },
+      { url: scene.server.url, login: {} },
+    )
   }
-  const local = (port: number, variable: string) => ({ host: '127.0.0.1', port, tls: 'none', user: 'beaver', password_env: variable })
+  const local = (port: number, variable: string) => ({
+    host: '127.0.0.1',
+    port,
+    tls: 'none',
+    user: 'beaver',
+    password_env: variable,
+  })
   const channel = () => ({
     type: 'email',
     address: own,
@@ -328,7 +422,11 @@ describe('the configuration of a gateway', () => {
     await gateway.stop()
     // The server offers no TLS: then nothing is said to it, and above all no password.
     const [asked, connections] = [mailbox.commands.length, mailbox.connections]
-    const strict = { ...channel(), imap: { ...local(mailbox.port, 'IN'), tls: 'starttls' }, smtp: { ...local(peer.port, 'OUT'), tls: 'starttls' } }
+    const strict = {
+      ...channel(),
+      imap: { ...local(mailbox.port, 'IN'), tls: 'starttls' },
+      smtp: { ...local(peer.port, 'OUT'), tls: 'starttls' },
+    }
     const cautious = await gatewayWith(strict, { IN: imapUser.password, OUT: smtpUser.password })
     await until('it was tried twice', () => mailbox.connections > connections + 1)
     await cautious.stop()
@@ -336,8 +434,14 @@ describe('the configuration of a gateway', () => {
   })
 
   it.each([
-    [{ imap: { host: 'mail.team.example', port: 143, tls: 'none' } }, 'imap.tls: must be "implicit" or "starttls"'],
-    [{ smtp: { host: 'mail.team.example', port: 465, user: 'beaver' } }, 'smtp.password_env: must be given with "user"'],
+    [
+      { imap: { host: 'mail.team.example', port: 143, tls: 'none' } },
+      'imap.tls: must be "implicit" or "starttls"',
+    ],
+    [
+      { smtp: { host: 'mail.team.example', port: 465, user: 'beaver' } },
+      'smtp.password_env: must be given with "user"',
+    ],
     [{ smtp: { host: 'mail.team.example', port: 465, password: 'inline' } }, 'password'],
     [{ address: 'Beaver@team.example' }, 'address: must be an address in lower case'],
     [{ users: { 'Ada@team.example': 'ada' } }, 'users.Ada@team.example: must be an address in lower case'],
@@ -351,7 +455,9 @@ describe('the configuration of a gateway', () => {
 })
 
 it('asks those who may decide about a call, and takes their reply from the thread', async () => {
-  system.provider.answerBy(({ messages }) => (messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }])))
+  system.provider.answerBy(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? say('done') : use(['echo', { text: 'careful' }]),
+  )
   await open({ user_id: 'team' })
   mailbox.deliver(written({ id: '<call@team.example>' }))
   const { mail, to } = await peer.answerTo('<call@team.example>')
@@ -366,5 +472,9 @@ it('asks those who may decide about a call, and takes their reply from the threa
   expect((await peer.answerTo('<ada@team.example>')).mail.text).toContain('may not decide')
   mailbox.deliver(written({ id: '<bob@team.example>', from: 'bob@team.example', ...reply }))
   expect((await peer.answerTo('<bob@team.example>')).mail.text).toContain('Allowed')
-  await until('the answer came', () => peer.sent.some(({ mail: each }) => each.inReplyTo === '<call@team.example>' && each.text?.trim() === 'done'))
+  await until('the answer came', () =>
+    peer.sent.some(
+      ({ mail: each }) => each.inReplyTo === '<call@team.example>' && each.text?.trim() === 'done',
+    ),
+  )
 })

@@ -1,5 +1,11 @@
 // Channels in front of a real daemon, over a real nats-server: from a message to its answer.
-import { type Channel, type ChannelHost, type ChannelSettings, ConsoleChannel, startChannels } from '@beaver/channels'
+import {
+  type Channel,
+  type ChannelHost,
+  type ChannelSettings,
+  ConsoleChannel,
+  startChannels,
+} from '@beaver/channels'
 import type { OutboundMessage } from '@beaver/contracts'
 import { natsMessageBus } from '@beaver/nats'
 import { held, memoryMessageBus, messageStorage, outboundOf, until, virtualClock } from '@beaver/testing'
@@ -12,27 +18,53 @@ import { only, type TestSystem } from '../support/system.ts'
 let system: TestSystem
 beforeAll(async () => void (system = (await keptScene()).system))
 
-const settings: ChannelSettings = { users: { Ada: 'ada', Bob: 'bob' }, unknown_users: 'refuse', approvers: ['Ada'], tries_max: 3 }
+const settings: ChannelSettings = {
+  users: { Ada: 'ada', Bob: 'bob' },
+  unknown_users: 'refuse',
+  approvers: ['Ada'],
+  tries_max: 3,
+}
 
-async function started(channel: Channel, over: Partial<Parameters<typeof startChannels>[0]> = {}, of: Partial<ChannelSettings> = {}): Promise<ChannelHost> {
+async function started(
+  channel: Channel,
+  over: Partial<Parameters<typeof startChannels>[0]> = {},
+  of: Partial<ChannelSettings> = {},
+): Promise<ChannelHost> {
   const bus = await natsMessageBus(system.nc, system.subjects, { leaseMs: 1_000 })
-  return startChannels({ bus, client: system.client, channels: [{ channel, settings: { ...settings, ...of } }], ...over })
+  return startChannels({
+    bus,
+    client: system.client,
+    channels: [{ channel, settings: { ...settings, ...of } }],
+    ...over,
+  })
 }
 
 describe('a message in a chat', () => {
   it('becomes a task of its user in the session of the chat, and is answered once', async () => {
     const channel = new PlayedChannel()
     const host = await started(channel)
-    system.provider.answerBy(({ messages }) => say(`heard ${messages.filter(({ role }) => role === 'user').length}`))
+    system.provider.answerBy(({ messages }) =>
+      say(`heard ${messages.filter(({ role }) => role === 'user').length}`),
+    )
     const { task_id, duplicate } = await channel.write('m1', 'one')
     expect(duplicate).toBe(false)
-    expect(await channel.answerTo('m1')).toMatchObject({ kind: 'answer', text: 'heard 1', task_id, error: null })
+    expect(await channel.answerTo('m1')).toMatchObject({
+      kind: 'answer',
+      text: 'heard 1',
+      task_id,
+      error: null,
+    })
     expect(await channel.write('m1', 'one')).toEqual({ message_id: 'm1', task_id, duplicate: true })
     await channel.write('m2', 'two')
     expect((await channel.answerTo('m2')).text).toBe('heard 2')
     expect(channel.sent.map(({ in_reply_to }) => in_reply_to)).toEqual(['m1', 'm2'])
     expect(only(await system.events(task_id ?? ''), 'task_submitted')).toMatchObject([
-      { data: { session_id: `${channel.name}:c`, request: { user_id: 'ada', source: `channel:${channel.name}` } } },
+      {
+        data: {
+          session_id: `${channel.name}:c`,
+          request: { user_id: 'ada', source: `channel:${channel.name}` },
+        },
+      },
     ])
     await host.stop()
   })
@@ -42,20 +74,34 @@ describe('a message in a chat', () => {
     const host = await started(channel)
     system.provider.answerBy(({ text }) => (text.includes('fail') ? refuse(400, 'never') : say('ok')))
     await channel.write('m1', 'hello', { user: 'Mallory' })
-    expect(await channel.answerTo('m1')).toMatchObject({ kind: 'error', task_id: null, error: { code: 'not_allowed' } })
+    expect(await channel.answerTo('m1')).toMatchObject({
+      kind: 'error',
+      task_id: null,
+      error: { code: 'not_allowed' },
+    })
     await channel.write('m2', 'hello')
     expect((await channel.answerTo('m2')).kind).toBe('answer')
     await channel.write('m3', 'hello', { user: 'Bob' })
     expect(await channel.answerTo('m3')).toMatchObject({ kind: 'error', error: { code: 'not_allowed' } })
     await channel.write('m4', 'fail')
-    expect(await channel.answerTo('m4')).toMatchObject({ kind: 'error', error: { code: expect.stringContaining('provider') as string } })
+    expect(await channel.answerTo('m4')).toMatchObject({
+      kind: 'error',
+      error: { code: expect.stringContaining('provider') as string },
+    })
     await host.stop()
   })
 
   it('that is too long, empty or strange is refused where it comes in', async () => {
     const channel = new PlayedChannel()
     const host = await started(channel)
-    for (const message of [{ text: 'x'.repeat(100_001) }, { text: '' }, { chat_id: 'x'.repeat(91) }, { chat_id: 'a\u0000b' }, { message_id: '' }, { user: '' }])
+    for (const message of [
+      { text: 'x'.repeat(100_001) },
+      { text: '' },
+      { chat_id: 'x'.repeat(91) },
+      { chat_id: 'a\u0000b' },
+      { message_id: '' },
+      { user: '' },
+    ])
       await expect(channel.write('m', 'hello', message)).rejects.toMatchObject({ code: 'invalid_arguments' })
     await host.stop()
   })
@@ -69,7 +115,9 @@ describe('an answer', () => {
     system.provider.answerBy(({ text }) => say(text))
     let broken = true
     channel.outcome = async ({ chat_id, in_reply_to }) =>
-      broken && chat_id === 'broken' && in_reply_to === 'b1' ? { kind: 'later', reason: 'It answered 500.' } : { kind: 'sent' }
+      broken && chat_id === 'broken' && in_reply_to === 'b1'
+        ? { kind: 'later', reason: 'It answered 500.' }
+        : { kind: 'sent' }
     await channel.write('b1', 'one', { chat_id: 'broken' })
     await channel.write('b2', 'two', { chat_id: 'broken' })
     await channel.write('o1', 'other', { chat_id: 'other' })
@@ -92,7 +140,9 @@ it('a message that arrived in part is no uncertain one for the process that know
   const told: boolean[] = []
   channel.outcome = async (_message, again) => {
     told.push(again)
-    return told.length === 4 ? { kind: 'sent' } : { kind: 'later', reason: 'full', ...(told.length === 1 ? {} : { partly: true }) }
+    return told.length === 4
+      ? { kind: 'sent' }
+      : { kind: 'later', reason: 'full', ...(told.length === 1 ? {} : { partly: true }) }
   }
   const bus = memoryMessageBus(storage)
   const clock = virtualClock()
@@ -115,7 +165,11 @@ it('answers a message once that its network repeats after the queue has forgotte
   const { task_id } = await channel.write('m', 'hello', { at })
   await channel.answerTo('m')
   await first.stop()
-  await until('the read model has the task', () => system.client.query('task', { task_id: task_id ?? '', limit: 1 }).catch(() => null), { everyMs: 10 })
+  await until(
+    'the read model has the task',
+    () => system.client.query('task', { task_id: task_id ?? '', limit: 1 }).catch(() => null),
+    { everyMs: 10 },
+  )
   const second = await started(channel, { bus: memoryMessageBus() })
   expect(await channel.write('m', 'hello', { at })).toMatchObject({ duplicate: true })
   await channel.write('new', 'hello', { at })
@@ -128,10 +182,14 @@ describe('a call that waits for a person', () => {
   const echoing = (): void =>
     system.provider.answerBy(({ messages }) => {
       const result = messages.findLast((message) => message.role === 'tool')
-      return result === undefined ? use(['echo', { text: 'careful' }]) : say(`It said: ${String(result.content)}`)
+      return result === undefined
+        ? use(['echo', { text: 'careful' }])
+        : say(`It said: ${String(result.content)}`)
     })
   const asked = (channel: PlayedChannel, after = 0): Promise<OutboundMessage> =>
-    until('the chat is asked', () => channel.sent.filter(({ kind }) => kind === 'approval')[after], { everyMs: 10 })
+    until('the chat is asked', () => channel.sent.filter(({ kind }) => kind === 'approval')[after], {
+      everyMs: 10,
+    })
   const codeIn = ({ text }: OutboundMessage): string => /approve (\S+)"/.exec(text)?.[1] ?? ''
 
   it('is asked about in the chat, and only an approver decides, in this chat', async () => {
@@ -147,12 +205,19 @@ describe('a call that waits for a person', () => {
     expect(await channel.answerTo('d1')).toMatchObject({ kind: 'error', error: { code: 'not_allowed' } })
     await channel.write('d2', `approve ${code}`, { user: 'Mallory' })
     expect(await channel.answerTo('d2')).toMatchObject({ kind: 'error', error: { code: 'not_allowed' } })
-    expect(channel.sent.some(({ in_reply_to, kind }) => in_reply_to === 'm1' && kind === 'answer')).toBe(false)
+    expect(channel.sent.some(({ in_reply_to, kind }) => in_reply_to === 'm1' && kind === 'answer')).toBe(
+      false,
+    )
     await channel.write('d3', `approve ${code}`)
     expect(await channel.answerTo('d3')).toMatchObject({ kind: 'notice', text: `Allowed: ${code}` })
     expect((await channel.answerTo('m1')).text).toContain('careful')
-    expect(only(await system.events(task_id ?? ''), 'approval_granted')).toMatchObject([{ data: { user_id: 'ada' } }])
-    await until('the read model has the end', async () => (await system.client.query('task', { task_id: task_id ?? '' })).task.ended_at !== null)
+    expect(only(await system.events(task_id ?? ''), 'approval_granted')).toMatchObject([
+      { data: { user_id: 'ada' } },
+    ])
+    await until(
+      'the read model has the end',
+      async () => (await system.client.query('task', { task_id: task_id ?? '' })).task.ended_at !== null,
+    )
     await channel.write('d4', `deny ${code}`)
     expect(await channel.answerTo('d4')).toMatchObject({
       error: { code: 'conflict', message: expect.stringContaining('was already allowed by ada') as string },
@@ -191,7 +256,10 @@ describe('a stop', () => {
     await first.stop()
     gate.settle(say('done'))
     const second = await started(channel)
-    expect([(await channel.answerTo('m1')).text, (await channel.answerTo('m2')).text]).toEqual(['done', 'done'])
+    expect([(await channel.answerTo('m1')).text, (await channel.answerTo('m2')).text]).toEqual([
+      'done',
+      'done',
+    ])
     expect(system.provider.about(channel.name)).toHaveLength(2)
     await second.stop()
   })

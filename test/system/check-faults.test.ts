@@ -1,5 +1,5 @@
-// The checker goes red on each planted fault, by the rule that is meant to see it and by no other. The journal is one that a real
-// system wrote.
+// The checker goes red on each planted fault, by the rule that is meant to see it and by no other. The
+// journal is one that a real system wrote.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,15 @@ import { homeKeys } from '@beaver/platform'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testServer, type TestServer } from '../support/nats.ts'
 import { plantedFaults } from '../support/planted-faults.ts'
-import { exported, parsed, recordedConfig, recordTasks, resealed, signedAnew, written } from '../support/recorded-journal.ts'
+import {
+  exported,
+  parsed,
+  recordedConfig,
+  recordTasks,
+  resealed,
+  signedAnew,
+  written,
+} from '../support/recorded-journal.ts'
 import { type TestSystem, testSystem } from '../support/system.ts'
 
 let server: TestServer
@@ -46,7 +54,13 @@ describe('a journal that a real system wrote', () => {
     const { about, ...counts } = there.summary
     expect(summary).toMatchObject(counts)
     expect(about.exportedAt).toBeNull()
-    expect(counts).toMatchObject({ tasks: 16, tasks_open: 0, blobs_verified: 2, first_sequence: 1, last_sequence: about.lastSequence })
+    expect(counts).toMatchObject({
+      tasks: 16,
+      tasks_open: 0,
+      blobs_verified: 2,
+      first_sequence: 1,
+      last_sequence: about.lastSequence,
+    })
   })
 
   it('is clean when its chains are sealed anew: sealing is no fault of its own', async () => {
@@ -54,7 +68,11 @@ describe('a journal that a real system wrote', () => {
     const claims = parsed(lines).messages.filter(({ subject }) => subject.endsWith('.id.claimed')).length
     const { findings, summary } = await checked(written(signedAnew(resealed(parsed(lines)), keys)))
     expect(findings).toEqual([])
-    expect(summary.signatures).toEqual({ operator: keys.makeOperator().id, verified: summary.messages - claims, unsigned: 0 })
+    expect(summary.signatures).toEqual({
+      operator: keys.makeOperator().id,
+      verified: summary.messages - claims,
+      unsigned: 0,
+    })
   })
 
   it('has the operator that the reader knows, or another one, which is a finding', async () => {
@@ -62,7 +80,9 @@ describe('a journal that a real system wrote', () => {
     await writeFile(file, lines.map((line) => `${line}\n`).join(''))
     const operator = homeKeys(join(system.workspace, '.beaver', 'keys')).makeOperator().id
     expect((await checkJournal(await openExport(file), { now, operator })).broken).toEqual({})
-    expect((await checkJournal(await openExport(file), { now, operator: 'f'.repeat(32) })).broken).toEqual({ operator: 1 })
+    expect((await checkJournal(await openExport(file), { now, operator: 'f'.repeat(32) })).broken).toEqual({
+      operator: 1,
+    })
     // Somebody removes the keys and all signatures: what is left fits itself, and the operator is not there.
     const bare = parsed(lines)
     bare.messages = bare.messages.filter(({ subject }) => !subject.endsWith('.keys'))
@@ -73,14 +93,18 @@ describe('a journal that a real system wrote', () => {
         .map((line) => `${line}\n`)
         .join(''),
     )
-    expect((await checkJournal(await openExport(file), { now })).summary.signatures).toMatchObject({ operator: null, verified: 0 })
+    expect((await checkJournal(await openExport(file), { now })).summary.signatures).toMatchObject({
+      operator: null,
+      verified: 0,
+    })
     expect((await checkJournal(await openExport(file), { now, operator })).broken).toEqual({ operator: 1 })
   })
 
   it('is read without a consumer', async () => {
     const { namespace, stream, blobBucket } = system.subjects
     const consumersOf = async (name: string): Promise<number> =>
-      (await system.nc.request(`$JS.API.STREAM.INFO.${name}`)).json<{ state: { consumer_count: number } }>().state.consumer_count
+      (await system.nc.request(`$JS.API.STREAM.INFO.${name}`)).json<{ state: { consumer_count: number } }>()
+        .state.consumer_count
     const consumers = (): Promise<number[]> => Promise.all([stream, `OBJ_${blobBucket}`].map(consumersOf))
     const before = await consumers()
     await checkJournal(await natsSource(system.nc, { namespace, stream, blobBucket }), { now })
@@ -108,12 +132,21 @@ describe('a planted fault is seen by the rule that is meant to see it, and by no
 
   it('and every rule about a journal has such a fault', () => {
     const planted = new Set<string>(plantedFaults.map(({ rule }) => rule))
-    // The read model is checked by the command (cli-check.test.ts), an audit compares with checkpoints (audit-attacks.test.ts), and a journal with an
-    // archive needs one (cli-archive-faults.test.ts).
-    expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual(['operator', 'checkpoint', 'inclusion', 'head', 'archive', 'projection'])
+    // The read model is checked by the command (cli-check.test.ts), an audit compares with checkpoints
+    // (audit-attacks.test.ts), and a journal with an archive needs one (cli-archive-faults.test.ts).
+    expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual([
+      'operator',
+      'checkpoint',
+      'inclusion',
+      'head',
+      'archive',
+      'projection',
+    ])
   })
 })
 
 it('the checker knows every type of event that core writes', () => {
-  expect(Object.keys(eventData).filter((type) => !(eventTypes as readonly string[]).includes(type))).toEqual([])
+  expect(Object.keys(eventData).filter((type) => !(eventTypes as readonly string[]).includes(type))).toEqual(
+    [],
+  )
 })

@@ -1,11 +1,25 @@
-// The tree that the projector keeps (@beaver/core) and the verifier of its proofs (@beaver/check) share no code. Each proof of the one is verified by
-// the other, and a changed proof is not.
+// The tree that the projector keeps (@beaver/core) and the verifier of its proofs (@beaver/check) share no
+// code. Each proof of the one is verified by the other, and a changed proof is not.
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { judgeNote, LeafTree, leafOf, type VerifierKey, provesConsistency, provesInclusion, readNote, readVerifierKey } from '@beaver/check'
+import {
+  judgeNote,
+  LeafTree,
+  leafOf,
+  type VerifierKey,
+  provesConsistency,
+  provesInclusion,
+  readNote,
+  readVerifierKey,
+} from '@beaver/check'
 import { appendLeaves, checkpointText, journalLeaf, MerkleTree, noteKeyText, signNote } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 
-const messagesOf = (n: number) => Array.from({ length: n }, (_, i) => ({ sequence: i + 1, subject: `subject.${i % 7}`, payload: Buffer.from(`payload ${i}`) }))
+const messagesOf = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({
+    sequence: i + 1,
+    subject: `subject.${i % 7}`,
+    payload: Buffer.from(`payload ${i}`),
+  }))
 
 function bothTrees(n: number): { kept: MerkleTree; read: LeafTree; leaves: readonly Uint8Array[] } {
   const tiles = new Map<string, Uint8Array>()
@@ -54,7 +68,9 @@ describe('two implementations of one tree', () => {
       for (const size of [older, older + 1, 256, 257, n].filter((each) => each >= older && each <= n)) {
         const path = kept.consistency(older, size)
         expect(provesConsistency(at(older), at(size), path)).toBe(true)
-        expect(provesConsistency({ size: older, root: flipped(kept.root(older)) }, at(size), path)).toBe(false)
+        expect(provesConsistency({ size: older, root: flipped(kept.root(older)) }, at(size), path)).toBe(
+          false,
+        )
         expect(provesConsistency(at(older), { size, root: flipped(kept.root(size)) }, path)).toBe(false)
         if (path.length > 0) expect(provesConsistency(at(older), at(size), path.slice(1))).toBe(false)
         expect(provesConsistency(at(older), at(size), [...path, leaves[0] as Uint8Array])).toBe(false)
@@ -66,7 +82,10 @@ describe('two implementations of one tree', () => {
 
 describe('a signed checkpoint', () => {
   const pair = generateKeyPairSync('ed25519')
-  const key = { name: 'example.com/main', publicKey: pair.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32) }
+  const key = {
+    name: 'example.com/main',
+    publicKey: pair.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32),
+  }
   const head = { origin: 'example.com/main', size: 3, root: bothTrees(3).kept.root(3) }
   const note = signNote(checkpointText(head), key, (bytes) => sign(null, bytes, pair.privateKey))
   const known = readVerifierKey(noteKeyText(key)) as VerifierKey
@@ -87,7 +106,9 @@ describe('a signed checkpoint', () => {
     expect(verdict(note.replace('\n3\n', '\n03\n'))).toBe('it is not a checkpoint')
     expect(verdict(note.split('\n\n')[0] ?? '')).toBe('it has no signature lines')
     const other = generateKeyPairSync('ed25519')
-    expect(verdict(signNote(checkpointText(head), key, (bytes) => sign(null, bytes, other.privateKey)))).toBe('wrong')
+    expect(verdict(signNote(checkpointText(head), key, (bytes) => sign(null, bytes, other.privateKey)))).toBe(
+      'wrong',
+    )
   })
 
   it('takes no key whose id is not its own', () => {

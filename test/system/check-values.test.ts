@@ -1,4 +1,5 @@
-// The gate and the checker share no code, and judge a value at a place of an output in the same way, whatever the output and the place are.
+// The gate and the checker share no code, and judge a value at a place of an output in the same way, whatever
+// the output and the place are.
 import { passesAt } from '@beaver/check'
 import { evaluateEvidence, type MachineRequirement } from '@beaver/core'
 import fc from 'fast-check'
@@ -11,7 +12,26 @@ const agree = (requirement: Requirement, output: string): boolean => {
   return passed === passesAt({ ...requirement }, output)
 }
 
-const step = fc.constantFrom('', 'a', 'b', '0', '1', '01', '-', 'length', '__proto__', 'constructor', 'toString', '~', '~0', '~1', '~2', '~01', 'a~1b', 'm~0n')
+const step = fc.constantFrom(
+  '',
+  'a',
+  'b',
+  '0',
+  '1',
+  '01',
+  '-',
+  'length',
+  '__proto__',
+  'constructor',
+  'toString',
+  '~',
+  '~0',
+  '~1',
+  '~2',
+  '~01',
+  'a~1b',
+  'm~0n',
+)
 const pointer = fc.oneof(
   fc.array(step, { maxLength: 4 }).map((steps) => steps.map((each) => `/${each}`).join('')),
   fc.constantFrom('a', '0', '#/a', ' /a', '/a '),
@@ -53,9 +73,15 @@ it('the value itself, found by its place', () => {
   fc.assert(
     fc.property(json, around, (value, wrap) => {
       const walk = (inside: unknown, at: string): void => {
-        expect(agree({ kind: 'output_value', path: at, equals: inside as Requirement['equals'] }, wrap(JSON.stringify(value)))).toBe(true)
+        expect(
+          agree(
+            { kind: 'output_value', path: at, equals: inside as Requirement['equals'] },
+            wrap(JSON.stringify(value)),
+          ),
+        ).toBe(true)
         if (typeof inside !== 'object' || inside === null) return
-        for (const [key, each] of Object.entries(inside)) walk(each, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+        for (const [key, each] of Object.entries(inside))
+          walk(each, `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
       }
       walk(value, '')
     }),

@@ -1,4 +1,5 @@
-// Questions of calls in an editor: the client of the official SDK, with `beaver acp` as its child, in front of a real daemon.
+// Questions of calls in an editor: the client of the official SDK, with `beaver acp` as its child, in front
+// of a real daemon.
 import { methods } from '@agentclientprotocol/sdk'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -40,9 +41,16 @@ describe('an editor that shows forms', () => {
     expect(await me.prompt(session, branch)).toBe('end_turn')
     expect(me.said()).toBe('So: next')
     expect(me.forms).toMatchObject([
-      { mode: 'form', sessionId: session, message: 'Which branch?', requestedSchema: { properties: { answer: { enum: ['main', 'next'] } } } },
+      {
+        mode: 'form',
+        sessionId: session,
+        message: 'Which branch?',
+        requestedSchema: { properties: { answer: { enum: ['main', 'next'] } } },
+      },
     ])
-    expect(await answersOf(session)).toMatchObject([{ by: 'ben', answer: { action: 'accept', answers: ['next'] } }])
+    expect(await answersOf(session)).toMatchObject([
+      { by: 'ben', answer: { action: 'accept', answers: ['next'] } },
+    ])
     me.fillBy(async () => ({ action: 'accept', content: { name: 'Ada', age: 36 } }))
     expect(await me.prompt(session, 'sign_up {}')).toBe('end_turn')
     expect(me.said()).toContain('So: accept Ada 36')
@@ -56,7 +64,10 @@ describe('an editor that shows forms', () => {
     const contents = [{ answer: 'old' }, { answer: 'x'.repeat(10_001) }, {}]
     me.fillBy(async () => ({ action: 'accept', content: contents[me.forms.length - 1] ?? {} }))
     const prompted = me.prompt(session, branch)
-    await until('it was asked three times', () => me.forms.length === 3 && notices(me).includes('The answer is empty'))
+    await until(
+      'it was asked three times',
+      () => me.forms.length === 3 && notices(me).includes('The answer is empty'),
+    )
     expect(notices(me)).toContain('"old" is not one of the options. Answer with one of: "main", "next".')
     expect(await answersOf(session)).toEqual([])
     const [task = ''] = await tasksOf(system, session)
@@ -64,7 +75,9 @@ describe('an editor that shows forms', () => {
     expect(await prompted).toBe('end_turn')
     me.fillBy(async () => ({ action: 'cancel' }))
     const closed = me.prompt(session, branch)
-    await until('it says how to answer', () => notices(me).includes('The question waits. Answer it with: beaver answer'))
+    await until('it says how to answer', () =>
+      notices(me).includes('The question waits. Answer it with: beaver answer'),
+    )
     const second = (await tasksOf(system, session)).at(-1) ?? ''
     await system.client.answer(second, { callId: 'call_0', answer: { action: 'accept', answers: ['next'] } })
     expect(await closed).toBe('end_turn')
@@ -77,7 +90,11 @@ describe('an editor that shows forms', () => {
     const texts = ['no JSON', '{"path":7}', '{"path":"edited.txt","content":"mine"}']
     me.fillBy(async () => ({ action: 'accept', content: { arguments: texts[me.forms.length - 1] ?? '' } }))
     expect(await me.prompt(session, 'write asked')).toBe('end_turn')
-    expect(me.asked.at(-1)?.options.map(({ name }) => name)).toEqual(['Allow', 'Change the arguments', 'Refuse'])
+    expect(me.asked.at(-1)?.options.map(({ name }) => name)).toEqual([
+      'Allow',
+      'Change the arguments',
+      'Refuse',
+    ])
     const shown = me.forms.map((form) => (form as unknown as { requestedSchema: { properties: { arguments: { default: string } } } }).requestedSchema.properties.arguments.default) // prettier-ignore
     expect(shown).toEqual(['{"path":"asked.txt","content":"x"}', ...texts.slice(0, 2)])
     expect(notices(me).match(/still waits, because it cannot be made with these arguments/g)).toHaveLength(2)
@@ -90,7 +107,10 @@ describe('an editor that shows forms', () => {
   it('that changes nothing in the form allows the call as it is', async () => {
     const session = await me.session(system.workspace)
     me.answerBy(async () => chosen('edit'))
-    me.fillBy(async () => ({ action: 'accept', content: { arguments: '{ "content": "x", "path": "same.txt" }' } }))
+    me.fillBy(async () => ({
+      action: 'accept',
+      content: { arguments: '{ "content": "x", "path": "same.txt" }' },
+    }))
     expect(await me.prompt(session, 'write same')).toBe('end_turn')
     const task = (await tasksOf(system, session)).at(-1) ?? ''
     const granted = only(await system.events(task), 'approval_granted')
@@ -102,7 +122,9 @@ describe('an editor that shows forms', () => {
     me.answerBy(async () => chosen('edit'))
     me.fillBy(async () => ({ action: 'cancel' }))
     const prompted = me.prompt(session, 'write closed')
-    await until('it says where to decide', () => notices(me).includes('The call waits: write_file closed.txt. Answer it with: beaver approve'))
+    await until('it says where to decide', () =>
+      notices(me).includes('The call waits: write_file closed.txt. Answer it with: beaver approve'),
+    )
     const task = (await tasksOf(system, session)).at(-1) ?? ''
     await system.client.decide(task, { callId: 'call_0', approved: false })
     expect(await prompted).toBe('end_turn')
@@ -111,7 +133,12 @@ describe('an editor that shows forms', () => {
   it('loses its form when somebody else answers', async () => {
     const session = await me.session(system.workspace)
     let withdrawn = false
-    me.fillBy((_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => ((withdrawn = true), resolve({ action: 'cancel' })))))
+    me.fillBy(
+      (_, signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => ((withdrawn = true), resolve({ action: 'cancel' }))),
+        ),
+    )
     const prompted = me.prompt(session, branch)
     await until('it was asked', () => me.forms.length === 1)
     const [task = ''] = await tasksOf(system, session)
@@ -163,7 +190,11 @@ describe('an editor without forms', () => {
     expect(await first.prompt(session, 'ask_user {"question":"Why?"}')).toBe('end_turn')
     await first[Symbol.asyncDispose]()
     me.look(session)
-    await me.agent.request(methods.agent.session.load, { sessionId: session, cwd: system.workspace, mcpServers: [] })
+    await me.agent.request(methods.agent.session.load, {
+      sessionId: session,
+      cwd: system.workspace,
+      mcpServers: [],
+    })
     await until('it is told again', () => me.said().includes('Why?'))
     expect(await me.prompt(session, 'because')).toBe('end_turn')
     expect(me.said()).toMatch(/So: because$/)

@@ -1,4 +1,5 @@
-// `beaver acp` as an editor starts it: a child on stdin and stdout, with a real daemon; the editor is the client of the official SDK.
+// `beaver acp` as an editor starts it: a child on stdin and stdout, with a real daemon; the editor is the
+// client of the official SDK.
 import { methods } from '@agentclientprotocol/sdk'
 import { until as untilOf } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -18,9 +19,13 @@ beforeEach(async () => void (me = await keptEditor(scene)))
 
 const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
 
-/** A root that calls echo with its task, and then says what came of it. The scene asks about a careful call. */
+/**
+ * A root that calls echo with its task, and then says what came of it. The scene asks about a careful call.
+ */
 const echoing = (): void =>
-  system.provider.answerBy(({ results, text }) => (results.length === 0 ? use(['echo', { text }]) : say(`It said: ${results.join(' | ')}`)))
+  system.provider.answerBy(({ results, text }) =>
+    results.length === 0 ? use(['echo', { text }]) : say(`It said: ${results.join(' | ')}`),
+  )
 
 /** An answer that is streamed in pieces. */
 function streamed(...texts: string[]): FakeReply {
@@ -37,14 +42,28 @@ describe('beaver acp', () => {
     expect(await me.prompt(session, 'Say hello.')).toBe('end_turn')
     expect(me.said()).toBe('It said: {"text":"Say hello."}')
     const [call] = me.updates('tool_call')
-    expect(call).toMatchObject({ title: 'echo', kind: 'other', status: 'pending', rawInput: { text: 'Say hello.' } })
-    expect(me.updates('tool_call_update').filter(({ toolCallId }) => toolCallId === call?.toolCallId)).toMatchObject([
+    expect(call).toMatchObject({
+      title: 'echo',
+      kind: 'other',
+      status: 'pending',
+      rawInput: { text: 'Say hello.' },
+    })
+    expect(
+      me.updates('tool_call_update').filter(({ toolCallId }) => toolCallId === call?.toolCallId),
+    ).toMatchObject([
       { status: 'in_progress' },
-      { status: 'completed', content: [{ type: 'content', content: { type: 'text', text: '{"text":"Say hello."}' } }] },
+      {
+        status: 'completed',
+        content: [{ type: 'content', content: { type: 'text', text: '{"text":"Say hello."}' } }],
+      },
     ])
     const [task = ''] = await tasksOf(system, session)
     const [submitted] = only(await system.events(task), 'task_submitted')
-    expect(submitted?.data).toMatchObject({ session_id: session, by: 'ben', request: { text: 'Say hello.', workspace: system.workspace, source: 'acp' } })
+    expect(submitted?.data).toMatchObject({
+      session_id: session,
+      by: 'ben',
+      request: { text: 'Say hello.', workspace: system.workspace, source: 'acp' },
+    })
     expect(await me.prompt(session, 'Say it again.')).toBe('end_turn')
     expect(await tasksOf(system, session)).toHaveLength(2)
   })
@@ -64,11 +83,16 @@ describe('beaver acp', () => {
       const worker = /^- agent: (reader|writer)$/m.exec(messages[0]?.content ?? '')?.[1]
       if (worker === 'reader' && results.length === 0) return use(['echo', { text: 'notes' }])
       if (worker !== undefined) return say(`The ${worker} is done.`)
-      return results.length === 0 && text === 'Report.' ? use(['SequentialWorkflow', { task: 'Report.', agents }]) : say('The report.')
+      return results.length === 0 && text === 'Report.'
+        ? use(['SequentialWorkflow', { task: 'Report.', agents }])
+        : say('The report.')
     })
     expect(await me.prompt(await me.session(system.workspace), 'Report.')).toBe('end_turn')
     expect(me.said()).toBe('The report.')
-    expect(me.updates('tool_call').map(({ title }) => title)).toEqual(['SequentialWorkflow Report.', 'reader: echo'])
+    expect(me.updates('tool_call').map(({ title }) => title)).toEqual([
+      'SequentialWorkflow Report.',
+      'reader: echo',
+    ])
     const plans = me.updates('plan').map(({ entries }) => entries.map(({ status }) => status).join(' '))
     expect(plans[0]).toBe('pending pending')
     expect(plans).toContain('completed in_progress')
@@ -87,17 +111,31 @@ describe('beaver acp', () => {
     system.provider.answerBy(({ text }) => say(`You said: ${text}`))
     await system.client.run({ task: 'First words.', session_id: 'cli:1', title: 'A talk' })
     await system.client.run({ task: 'A secret of ada.', session_id: 'of-ada', user_id: 'ada' })
-    const listed = (cwd: string | null = null, cursor: string | null = null) => me.agent.request(methods.agent.session.list, { cwd, cursor })
+    const listed = (cwd: string | null = null, cursor: string | null = null) =>
+      me.agent.request(methods.agent.session.list, { cwd, cursor })
     const { sessions } = await until('it is listed', async () => {
       const page = await listed()
       return page.sessions.some(({ sessionId }) => sessionId === 'cli:1') && page
     })
-    expect(sessions.find(({ sessionId }) => sessionId === 'cli:1')).toMatchObject({ title: 'A talk', cwd: system.workspace })
+    expect(sessions.find(({ sessionId }) => sessionId === 'cli:1')).toMatchObject({
+      title: 'A talk',
+      cwd: system.workspace,
+    })
     expect(sessions.map(({ sessionId }) => sessionId)).not.toContain('of-ada')
     expect((await listed('/elsewhere')).sessions).toEqual([])
     expect(await refusal(listed(null, 'x'))).toMatch(/^-32602 /)
-    await me.agent.request(methods.agent.session.load, { sessionId: 'cli:1', cwd: system.workspace, mcpServers: [] })
-    expect(me.told.map(({ update }) => ('content' in update && !Array.isArray(update.content) ? [update.sessionUpdate, update.content] : update))).toEqual([
+    await me.agent.request(methods.agent.session.load, {
+      sessionId: 'cli:1',
+      cwd: system.workspace,
+      mcpServers: [],
+    })
+    expect(
+      me.told.map(({ update }) =>
+        'content' in update && !Array.isArray(update.content)
+          ? [update.sessionUpdate, update.content]
+          : update,
+      ),
+    ).toEqual([
       ['user_message_chunk', { type: 'text', text: 'First words.' }],
       ['agent_message_chunk', { type: 'text', text: 'You said: First words.' }],
     ])
@@ -115,7 +153,10 @@ describe('a call that waits for a person', () => {
     expect(me.asked).toMatchObject([
       {
         sessionId: session,
-        toolCall: { title: 'echo', content: [{ content: { text: expect.stringContaining('careful') as string } }] },
+        toolCall: {
+          title: 'echo',
+          content: [{ content: { text: expect.stringContaining('careful') as string } }],
+        },
         options: [
           { optionId: 'allow', kind: 'allow_once' },
           { optionId: 'refuse', kind: 'reject_once' },
@@ -125,7 +166,9 @@ describe('a call that waits for a person', () => {
     me.answerBy(async () => chosen('refuse'))
     expect(await me.prompt(session, 'be careful')).toBe('end_turn')
     const [, task = ''] = await tasksOf(system, session)
-    expect(only(await system.events(task), 'approval_denied')).toMatchObject([{ data: { by: 'ben', reason: 'Refused in the editor.' } }])
+    expect(only(await system.events(task), 'approval_denied')).toMatchObject([
+      { data: { by: 'ben', reason: 'Refused in the editor.' } },
+    ])
     expect(me.updates('tool_call_update').at(-1)).toMatchObject({ status: 'failed' })
   })
 
@@ -157,7 +200,10 @@ describe('a call that waits for a person', () => {
     const prompted = me.prompt(session, 'careful')
     await until('it was asked', () => me.asked.length > 0)
     const [task = ''] = await tasksOf(system, session)
-    await system.client.decide(task, { callId: only(await system.events(task), 'approval_requested')[0]?.data.call_id ?? '', approved: true })
+    await system.client.decide(task, {
+      callId: only(await system.events(task), 'approval_requested')[0]?.data.call_id ?? '',
+      approved: true,
+    })
     expect(await prompted).toBe('end_turn')
     await withdrawn.promise
     expect(me.said()).toContain('It said:')
@@ -179,7 +225,11 @@ describe('an editor that goes away', () => {
     })()
     me.look(session)
     me.answerBy(async () => chosen('allow'))
-    await me.agent.request(methods.agent.session.load, { sessionId: session, cwd: system.workspace, mcpServers: [] })
+    await me.agent.request(methods.agent.session.load, {
+      sessionId: session,
+      cwd: system.workspace,
+      mcpServers: [],
+    })
     expect(me.updates('user_message_chunk')).toMatchObject([{ content: { text: 'careful' } }])
     await until('the rest was told', () => me.said().includes('It said:'))
     expect(me.updates('tool_call')).toMatchObject([{ title: 'echo' }])
@@ -228,7 +278,9 @@ describe('a cancel', () => {
     system.provider.answerBy(() => use(['patient', { what: 'wait for a while' }]))
     const session = await me.session(system.workspace)
     const prompted = me.prompt(session, 'Hang.')
-    await until('the tool works', () => me.updates('tool_call_update').some(({ status }) => status === 'in_progress'))
+    await until('the tool works', () =>
+      me.updates('tool_call_update').some(({ status }) => status === 'in_progress'),
+    )
     await me.agent.notify(methods.agent.session.cancel, { sessionId: session })
     expect(await prompted).toBe('cancelled')
     expect(me.updates('tool_call_update').at(-1)).toMatchObject({ status: 'failed' })
@@ -252,6 +304,9 @@ describe('a cancel', () => {
     // A prompt that was cancelled before it was submitted has no task.
     const tasks = await tasksOf(system, session)
     const ends = await Promise.all(tasks.map(async (task) => (await system.ended(task)).at(-1)?.type))
-    expect([ends.filter((type) => type === 'task_completed').length, ends.filter((type) => type === 'task_cancelled').length]).toEqual([1, tasks.length - 1])
+    expect([
+      ends.filter((type) => type === 'task_completed').length,
+      ends.filter((type) => type === 'task_cancelled').length,
+    ]).toEqual([1, tasks.length - 1])
   })
 })

@@ -1,5 +1,6 @@
-// `beaver archive` beside faults and attacks: what an export of its journal shows, how an interrupted archive goes on, and that neither an archive nor
-// a forged event hides a loss. One system has all of it, one after the other: it is sound until a stranger writes to it.
+// `beaver archive` beside faults and attacks: what an export of its journal shows, how an interrupted archive
+// goes on, and that neither an archive nor a forged event hides a loss. One system has all of it, one after
+// the other: it is sound until a stranger writes to it.
 import { createHash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +9,17 @@ import { checkJournal, checkSettled, openExport } from '@beaver/check'
 import { natsBlobStore } from '@beaver/nats'
 import { newSigningKey, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { archive, type Archived, type ArchiveScene, archiveScene, audited, checked, eventsFor, isRefused, writeRedactions } from '../support/archive-scene.ts'
+import {
+  archive,
+  type Archived,
+  type ArchiveScene,
+  archiveScene,
+  audited,
+  checked,
+  eventsFor,
+  isRefused,
+  writeRedactions,
+} from '../support/archive-scene.ts'
 import { placeIn } from '../support/cli.ts'
 import { testServer, type TestServer } from '../support/nats.ts'
 import { keptCommands } from '../support/kept-system.ts'
@@ -28,13 +39,16 @@ afterAll(async () => {
 })
 
 const logOf = (task: string, session: string) => ({ tenant: 'local', session, task }) as LogId
-const remove = (place: number): Promise<boolean> => at.jsm.streams.deleteMessage(at.system.subjects.stream, place, false)
-const isMissing = async (): Promise<boolean> => (await at.journal()).some(({ kind, harmful }) => kind === 'messages_missing' && harmful)
+const remove = (place: number): Promise<boolean> =>
+  at.jsm.streams.deleteMessage(at.system.subjects.stream, place, false)
+const isMissing = async (): Promise<boolean> =>
+  (await at.journal()).some(({ kind, harmful }) => kind === 'messages_missing' && harmful)
 const lossIsTold = async (): Promise<void> => {
   await until('the loss is told', isMissing, { everyMs: 20 })
   await until('the daemon writes nothing', async () => isRefused(at), { everyMs: 100 })
 }
-const gaps = async (): Promise<number> => ((await checked(at)).broken as { stream_gap?: number }).stream_gap ?? 0
+const gaps = async (): Promise<number> =>
+  ((await checked(at)).broken as { stream_gap?: number }).stream_gap ?? 0
 
 describe('an export of a journal with an archive', () => {
   let lines: string[]
@@ -75,12 +89,23 @@ describe('an export of a journal with an archive', () => {
 
   it('is red if the events of the archive are gone, or one of their hashes is changed', async () => {
     const isEvent = (line: string): boolean => line.includes('messages_archived')
-    expect(await verified(lines.filter((line) => !isEvent(line)))).toMatchObject({ ok: false, broken: { stream_gap: expect.any(Number), taskseq: 2 } })
+    expect(await verified(lines.filter((line) => !isEvent(line)))).toMatchObject({
+      ok: false,
+      broken: { stream_gap: expect.any(Number), taskseq: 2 },
+    })
     const changed = lines.map((line) =>
-      isEvent(line) ? line.replace(/payloads\\":\[\\"./, (text) => `${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`) : line,
+      isEvent(line)
+        ? line.replace(
+            /payloads\\":\[\\"./,
+            (text) => `${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`,
+          )
+        : line,
     )
     expect(changed).not.toEqual(lines)
-    expect(await verified(changed)).toMatchObject({ ok: false, broken: { hash: 1, stream_gap: expect.any(Number) } })
+    expect(await verified(changed)).toMatchObject({
+      ok: false,
+      broken: { hash: 1, stream_gap: expect.any(Number) },
+    })
   })
 
   it('that was read while messages were removed is read again, and only what is found then counts', async () => {
@@ -115,7 +140,10 @@ describe('an export of a journal with an archive', () => {
     const [place] = [...(await at.archived()).sequences()]
     const at1 = lines.findIndex((line) => JSON.parse(line).seq > place!)
     const forged = lines.find(isLast)!.replace(/"seq":\d+/, `"seq":${place}`)
-    expect(await verified(lines.toSpliced(at1, 0, forged))).toMatchObject({ ok: false, broken: { archive: 1, checkpoint: expect.any(Number) } })
+    expect(await verified(lines.toSpliced(at1, 0, forged))).toMatchObject({
+      ok: false,
+      broken: { archive: 1, checkpoint: expect.any(Number) },
+    })
   })
 })
 
@@ -195,7 +223,11 @@ describe('an archive', () => {
     await at.system.nc.flush()
     await at.projected()
     const done = await archive(at)
-    expect(done).toMatchObject({ tasks: ['alone'], exit: 1, refused: [{ task_id: 'strange', message: expect.stringContaining('no record') }] })
+    expect(done).toMatchObject({
+      tasks: ['alone'],
+      exit: 1,
+      refused: [{ task_id: 'strange', message: expect.stringContaining('no record') }],
+    })
     expect(await at.messagesOf(logOf('alone', 'l'))).toHaveLength(2)
     expect((await at.messagesOf(logOf('strange', 'm'))).length).toBeGreaterThan(4)
     await at.projected()
@@ -203,28 +235,48 @@ describe('an archive', () => {
       exit: 1,
       err: expect.stringContaining(done.file),
     })
-    expect((await at.beaver('audit', 'redact', 'alone', '--text', 'answer to read', '--reason', 'x')).exit).toBe(0)
-    await until('it is shown nowhere', async () => (await at.beaver('show', 'alone')).out.includes('[redacted]'), { everyMs: 50 })
+    expect(
+      (await at.beaver('audit', 'redact', 'alone', '--text', 'answer to read', '--reason', 'x')).exit,
+    ).toBe(0)
+    await until(
+      'it is shown nowhere',
+      async () => (await at.beaver('show', 'alone')).out.includes('[redacted]'),
+      { everyMs: 50 },
+    )
   })
 
   it('whose event has a false hash removes nothing, and the check and the audit are red', async () => {
     await at.tasks(['false', 'f', 'read it'])
     const log = logOf('false', 'f')
     const places = await at.messagesOf(log)
-    const checkpointSize = async (): Promise<number> => (await at.system.client.query('status')).checkpoints.last?.size ?? 0
-    await until('a checkpoint counts them', async () => (await checkpointSize()) >= places.at(-1)!, { everyMs: 50 })
+    const checkpointSize = async (): Promise<number> =>
+      (await at.system.client.query('status')).checkpoints.last?.size ?? 0
+    await until('a checkpoint counts them', async () => (await checkpointSize()) >= places.at(-1)!, {
+      everyMs: 50,
+    })
     const copy = await archive(at, '--copy')
     const [event] = await eventsFor(at, copy, [log])
-    const logs = event!.data.logs.map((part) => ({ ...part, payloads: ['A'.repeat(43), ...part.payloads.slice(1)] }))
+    const logs = event!.data.logs.map((part) => ({
+      ...part,
+      payloads: ['A'.repeat(43), ...part.payloads.slice(1)],
+    }))
     await writeRedactions(at, [{ ...event!, data: { ...event!.data, logs } }])
     expect(await archive(at)).toMatchObject({ left: 1, exit: 1 })
     expect(await at.messagesOf(log)).toEqual([places[0], places[1], places.at(-1)])
     expect(await checked(at)).toMatchObject({ ok: false, broken: { archive: 1 } })
-    await until('the projector sees it', async () => (await at.beaver('show', 'false')).out.includes('is not the one that was archived'), { everyMs: 50 })
+    await until(
+      'the projector sees it',
+      async () => (await at.beaver('show', 'false')).out.includes('is not the one that was archived'),
+      { everyMs: 50 },
+    )
     await remove(places[1]!)
     expect(await audited(at)).toMatchObject({ ok: false, broken: { checkpoint: expect.any(Number) } })
     await at.restartProjector({ anew: true })
-    await until('the projector sees it', async () => (await at.system.client.query('status')).checkpoints.faults.length > 0, { everyMs: 50 })
+    await until(
+      'the projector sees it',
+      async () => (await at.system.client.query('status')).checkpoints.faults.length > 0,
+      { everyMs: 50 },
+    )
   })
 
   it('does not hide a message that is lost while named messages are still there', async () => {
@@ -237,10 +289,13 @@ describe('an archive', () => {
     await lossIsTold()
     // As many messages are missing as are named, and more are named than are missing: still it is told.
     await archive(at).catch(() => {})
-    expect((await at.journal()).map(({ message }) => message)).toContainEqual(expect.stringContaining('has 1 message less'))
+    expect((await at.journal()).map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('has 1 message less'),
+    )
     expect(await gaps()).toBe(before + 1)
     await acceptLoss()
-    // The operator accepted the one loss. What an archive removes later is not hidden by this, and hides nothing.
+    // The operator accepted the one loss. What an archive removes later is not hidden by this, and hides
+    // nothing.
     await remove(another)
     await until('the next loss is told', isMissing, { everyMs: 20 })
     await acceptLoss()
@@ -254,7 +309,10 @@ describe('a log that lost its middle', () => {
     for (const place of places.slice(2, 4)) await remove(place)
     await until('the loss is told', isMissing, { everyMs: 20 })
     const done = await archive(at)
-    expect(done).toMatchObject({ exit: 1, refused: expect.arrayContaining([{ task_id: 'broken', message: expect.any(String) }]) })
+    expect(done).toMatchObject({
+      exit: 1,
+      refused: expect.arrayContaining([{ task_id: 'broken', message: expect.any(String) }]),
+    })
     expect(done.tasks).toContain('bystander')
     expect(done.tasks).not.toContain('broken')
     await acceptLoss()
@@ -267,14 +325,24 @@ describe('what no operator signed', () => {
 
   it('replaces no text, for no reader, and is told by the check', async () => {
     const { nc, subjects, client } = at.system
-    const signatures = async (): Promise<number> => ((await checked(at)).broken as { signature?: number }).signature ?? 0
+    const signatures = async (): Promise<number> =>
+      ((await checked(at)).broken as { signature?: number }).signature ?? 0
     const count = await signatures()
     const [end] = only(await at.system.events('victim'), 'task_completed')
     const forged = Buffer.from(JSON.stringify({ ...end?.data, final_output: 'Pay the forger.' }))
     const replacement = createHash('sha256').update(forged).digest('hex')
     await (await natsBlobStore(nc, subjects)).put(replacement, forged)
     const { taskseq, hash } = newestRecord((await at.reader.last(log))!)!
-    const data = { tenant: 'local', session_id: 'v', task_id: 'victim', taskseq, hash, replacement, reason: 'x', by: 'y' }
+    const data = {
+      tenant: 'local',
+      session_id: 'v',
+      task_id: 'victim',
+      taskseq,
+      hash,
+      replacement,
+      reason: 'x',
+      by: 'y',
+    }
     const position = async () => (await client.query('status')).sequence
     const [shown, before] = [await client.query('task', { task_id: 'victim' }), await position()]
     await writeRedactions(at, [{ type: 'record_redacted', data }], {})
@@ -290,7 +358,8 @@ describe('what no operator signed', () => {
     const events = await eventsFor(at, of, [log])
     const ring = await readKeyRing(at.ports)
     const signBy = (key: ReturnType<typeof newSigningKey>) => ({
-      sign: ({ hash }: { hash: string }) => signTree(key, ring.journal, [leafContent('redactions', hash)])[0] as string,
+      sign: ({ hash }: { hash: string }) =>
+        signTree(key, ring.journal, [leafContent('redactions', hash)])[0] as string,
     })
     const before = await checked(at)
     await writeRedactions(at, events, {})
@@ -298,7 +367,10 @@ describe('what no operator signed', () => {
     await writeRedactions(at, events, signBy(at.ports.keys.own('daemon')))
     await writeRedactions(
       at,
-      events.map(({ type, data }) => ({ type, data: { ...data, logs: data.logs.map((part) => ({ ...part, tenant: 'other' })) } })),
+      events.map(({ type, data }) => ({
+        type,
+        data: { ...data, logs: data.logs.map((part) => ({ ...part, tenant: 'other' })) },
+      })),
     )
     expect((await at.archived()).size).toBe(size)
     const places = await at.messagesOf(log)
@@ -307,7 +379,9 @@ describe('what no operator signed', () => {
     const { ok, broken } = await checked(at)
     const of1 = (all: object, rule: string): number => (all as Record<string, number>)[rule] ?? 0
     expect(ok).toBe(false)
-    expect(['taskseq', 'signature'].map((rule) => of1(broken, rule) - of1(before.broken, rule))).toEqual([1, 3])
+    expect(['taskseq', 'signature'].map((rule) => of1(broken, rule) - of1(before.broken, rule))).toEqual([
+      1, 3,
+    ])
     expect(of1(broken, 'stream_gap')).toBeGreaterThan(of1(before.broken, 'stream_gap'))
     expect((await at.beaver('show', 'victim')).out).toContain('NOT VERIFIED')
     const seen: string[] = []
@@ -323,7 +397,9 @@ describe('what no operator signed', () => {
 async function acceptLoss(): Promise<void> {
   for (const BEAVER_HOME of [at.home, join(at.system.workspace, '.beaver')]) {
     const place = placeIn(server, at.system, { BEAVER_HOME, BEAVER_KEYS: at.keys })
-    expect(await (await keptCommands()).run(['audit', 'accept', '--reason', 'it is lost'], place)).toMatchObject({ exit: 0 })
+    expect(
+      await (await keptCommands()).run(['audit', 'accept', '--reason', 'it is lost'], place),
+    ).toMatchObject({ exit: 0 })
   }
   await until('the journal is accepted', async () => (await at.journal()).length === 0, { everyMs: 50 })
   await until('the daemon writes again', async () => !(await isRefused(at)), { everyMs: 50 })

@@ -1,7 +1,17 @@
-// `beaver backup` and `beaver restore` with the real parts: a backup that is taken while tasks run, restored as another home, and everything that may be
-// wrong with a backup or with the place to which it goes.
+// `beaver backup` and `beaver restore` with the real parts: a backup that is taken while tasks run, restored
+// as another home, and everything that may be wrong with a backup or with the place to which it goes.
 import { hash } from 'node:crypto'
-import { symlinkSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  symlinkSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,15 +51,24 @@ beforeAll(async () => {
 })
 
 const env = () => ({ BEAVER_NATS_SERVER: natsServerBinary(), BEAVER_WORKER_THREADS: '1', BEAVER_TRUST: '1' })
-const beaver = (home: string, ...args: readonly string[]): Promise<Ran> => host.run([...args, '--home', join(folder, home)], { cwd: folder, env: env() })
+const beaver = (home: string, ...args: readonly string[]): Promise<Ran> =>
+  host.run([...args, '--home', join(folder, home)], { cwd: folder, env: env() })
 
 /** A system that runs: `beaver up`, and a client of it. It is stopped as a person stops it. */
-async function begun(home: string): Promise<{ client: BeaverClient; [Symbol.asyncDispose](): Promise<void> }> {
+async function begun(
+  home: string,
+): Promise<{ client: BeaverClient; [Symbol.asyncDispose](): Promise<void> }> {
   writeFileSync(
     join(folder, 'beaver.config.json'),
-    JSON.stringify({ model: { base_url: provider.url, name: 'fake' }, daemon: { spare: false, drain_ms: 100 } }),
+    JSON.stringify({
+      model: { base_url: provider.url, name: 'fake' },
+      daemon: { spare: false, drain_ms: 100 },
+    }),
   )
-  const up: CliProcess = startBeaver(['up', '--home', join(folder, home)], { cwd: folder, env: { ...env(), OPENAI_API_KEY: 'none' } })
+  const up: CliProcess = startBeaver(['up', '--home', join(folder, home)], {
+    cwd: folder,
+    env: { ...env(), OPENAI_API_KEY: 'none' },
+  })
   await until('the system is up', () => up.out.includes('Beaver is up'), { everyMs: 20, withinMs: 60_000 })
   const client = await connectBeaver({ home: join(folder, home) })
   return {
@@ -64,10 +83,16 @@ async function begun(home: string): Promise<{ client: BeaverClient; [Symbol.asyn
 const submit = (client: BeaverClient, task: string): Promise<string> =>
   client.submit({ task, task_id: task.replaceAll(' ', '-') }).then(({ task_id }) => task_id)
 const ended = async (client: BeaverClient, ids: readonly string[], status = 'completed'): Promise<void> => {
-  const look = async (id: string) => (await client.query('task', { task_id: id }).catch(() => null))?.task.status
-  for (const id of ids) await until(`${id} is ${status}`, async () => (await look(id)) === status, { everyMs: 30, withinMs: 60_000 })
+  const look = async (id: string) =>
+    (await client.query('task', { task_id: id }).catch(() => null))?.task.status
+  for (const id of ids)
+    await until(`${id} is ${status}`, async () => (await look(id)) === status, {
+      everyMs: 30,
+      withinMs: 60_000,
+    })
 }
-const names = (what: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${what} ${i}`)
+const names = (what: string, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `${what} ${i}`)
 
 describe('a backup of a system with tasks under way', () => {
   let before: string[]
@@ -81,7 +106,12 @@ describe('a backup of a system with tasks under way', () => {
     const done = await Promise.all(names('say', 6).map((text) => submit(a.client, text)))
     await ended(a.client, done)
     const held = await Promise.all(names('hold', 8).map((text) => submit(a.client, text)))
-    await until('the model was asked', () => provider.requests.filter(({ text, results }) => text.includes('hold') && results.length > 0).length >= 8)
+    await until(
+      'the model was asked',
+      () =>
+        provider.requests.filter(({ text, results }) => text.includes('hold') && results.length > 0).length >=
+        8,
+    )
     before = [...done, ...held]
     // Others are submitted and work while the backup is taken.
     const meanwhile = Promise.all(names('meanwhile', 24).map((text) => submit(a.client, text)))
@@ -108,7 +138,8 @@ describe('a backup of a system with tasks under way', () => {
     gate.resolve()
     await ended(b.client, before)
     expect((await b.client.query('status')).journal).toEqual([])
-    for (const { task_id, chain_ok } of (await b.client.query('tasks', { limit: 200 })).tasks) expect([task_id, chain_ok]).toEqual([task_id, true])
+    for (const { task_id, chain_ok } of (await b.client.query('tasks', { limit: 200 })).tasks)
+      expect([task_id, chain_ok]).toEqual([task_id, true])
     await ended(b.client, [await submit(b.client, 'new after the restoration')])
     expect(await beaver('b', 'check', '--no-projection')).toMatchObject({ exit: 0 })
     expect(await beaver('b', 'audit', 'verify')).toMatchObject({ exit: 0 })
@@ -118,7 +149,10 @@ describe('a backup of a system with tasks under way', () => {
     const first = JSON.parse(readFileSync(join(folder, 'backup/manifest.json'), 'utf8')) as BackupManifest
     expect(await beaver('b', 'backup', join(folder, 'again'))).toMatchObject({ exit: 0, err: '' })
     const second = JSON.parse(readFileSync(join(folder, 'again/manifest.json'), 'utf8')) as BackupManifest
-    expect(second.streams[0]).toMatchObject({ created: first.streams[0]!.created, config: { name: 'BEAVER_default' } })
+    expect(second.streams[0]).toMatchObject({
+      created: first.streams[0]!.created,
+      config: { name: 'BEAVER_default' },
+    })
     expect(await beaver('c', 'restore', join(folder, 'again'))).toMatchObject({ exit: 0, err: '' })
   })
 
@@ -126,29 +160,71 @@ describe('a backup of a system with tasks under way', () => {
     mkdirSync(join(folder, 'full'))
     writeFileSync(join(folder, 'full', 'mine.txt'), 'mine')
     const refused = await beaver('full', 'restore', join(folder, 'backup'))
-    expect(refused).toMatchObject({ exit: 1, err: expect.stringMatching(/cannot be restored to .*full, which has mine\.txt\..*Nothing was changed\./) })
+    expect(refused).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(
+        /cannot be restored to .*full, which has mine\.txt\..*Nothing was changed\./,
+      ),
+    })
     expect(readdirSync(join(folder, 'full'))).toEqual(['mine.txt'])
   })
 
   it('takes an empty home', async () => {
     mkdirSync(join(folder, 'empty'))
-    expect(await beaver('empty', 'restore', join(folder, 'backup'), '--json')).toMatchObject({ exit: 0, err: '' })
+    expect(await beaver('empty', 'restore', join(folder, 'backup'), '--json')).toMatchObject({
+      exit: 0,
+      err: '',
+    })
   })
 
   it('goes to no folder that has something, and to none that cannot be made', async () => {
-    expect(await beaver('b', 'backup', join(folder, 'full'))).toMatchObject({ exit: 1, err: expect.stringContaining('It is not empty: choose a new folder.') })
+    expect(await beaver('b', 'backup', join(folder, 'full'))).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('It is not empty: choose a new folder.'),
+    })
     const none = await beaver('b', 'backup', join(folder, 'a.txt', 'backup'))
-    expect(none).toMatchObject({ exit: 1, err: expect.stringMatching(/cannot be written to .*a\.txt.backup: .*directory/) })
+    expect(none).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/cannot be written to .*a\.txt.backup: .*directory/),
+    })
   })
 
   it.each([
-    ['a manifest that was changed', 'was changed after the backup was made', (at: string) => edit(join(at, 'manifest.json'), '"made_at": "2', '"made_at": "3')],
-    ['a manifest that is none', 'is no manifest of a backup', (at: string) => writeFileSync(join(at, 'manifest.json'), '{"format":"beaver-backup/1"}')],
-    ['a manifest of a later version', 'This version of Beaver reads beaver-backup/1', (at: string) => edit(join(at, 'manifest.json'), 'backup/1', 'backup/2')],
-    ['no manifest, because the backup was interrupted', 'a backup that was interrupted has none', (at: string) => rmSync(join(at, 'manifest.json'))],
-    ['a file that is missing', 'home/keys/daemon.key is missing', (at: string) => rmSync(join(at, 'home/keys/daemon.key'))],
-    ['a file that was changed', 'has another content', (at: string) => edit(join(at, 'home/keys/daemon.key'), 'M', 'N')],
-    ['a snapshot that was cut off', 'streams/BEAVER_default.snapshot has another content', (at: string) => cut(join(at, 'streams/BEAVER_default.snapshot'))],
+    [
+      'a manifest that was changed',
+      'was changed after the backup was made',
+      (at: string) => edit(join(at, 'manifest.json'), '"made_at": "2', '"made_at": "3'),
+    ],
+    [
+      'a manifest that is none',
+      'is no manifest of a backup',
+      (at: string) => writeFileSync(join(at, 'manifest.json'), '{"format":"beaver-backup/1"}'),
+    ],
+    [
+      'a manifest of a later version',
+      'This version of Beaver reads beaver-backup/1',
+      (at: string) => edit(join(at, 'manifest.json'), 'backup/1', 'backup/2'),
+    ],
+    [
+      'no manifest, because the backup was interrupted',
+      'a backup that was interrupted has none',
+      (at: string) => rmSync(join(at, 'manifest.json')),
+    ],
+    [
+      'a file that is missing',
+      'home/keys/daemon.key is missing',
+      (at: string) => rmSync(join(at, 'home/keys/daemon.key')),
+    ],
+    [
+      'a file that was changed',
+      'has another content',
+      (at: string) => edit(join(at, 'home/keys/daemon.key'), 'M', 'N'),
+    ],
+    [
+      'a snapshot that was cut off',
+      'streams/BEAVER_default.snapshot has another content',
+      (at: string) => cut(join(at, 'streams/BEAVER_default.snapshot')),
+    ],
   ])('with %s is refused in a sentence, and nothing is written', async (_, text, harm) => {
     const at = join(folder, 'harmed')
     cpSync(join(folder, 'backup'), at, { recursive: true })
@@ -177,14 +253,20 @@ describe('a backup of a system with tasks under way', () => {
     mkdirSync(elsewhere)
     symlinkSync(elsewhere, join(folder, 'linked'))
     const refused = await beaver('linked', 'restore', join(folder, 'backup'))
-    expect(refused).toMatchObject({ exit: 1, err: expect.stringMatching(/because it is a link\. .*Nothing was changed\./) })
+    expect(refused).toMatchObject({
+      exit: 1,
+      err: expect.stringMatching(/because it is a link\. .*Nothing was changed\./),
+    })
     writeFileSync(join(elsewhere, 'mine.txt'), 'mine')
     for (const make of [
       () => symlinkSync(elsewhere, join(folder, 'none.restoring')),
       () => cpSync(elsewhere, join(folder, 'none.restoring'), { recursive: true }),
     ]) {
       make()
-      expect(await beaver('none', 'restore', join(folder, 'backup'))).toMatchObject({ exit: 1, err: expect.stringContaining('Beaver did not make it') })
+      expect(await beaver('none', 'restore', join(folder, 'backup'))).toMatchObject({
+        exit: 1,
+        err: expect.stringContaining('Beaver did not make it'),
+      })
       expect(readdirSync(join(folder, 'none.restoring'))).toEqual(['mine.txt'])
       rmSync(join(folder, 'none.restoring'), { recursive: true })
     }
@@ -210,7 +292,9 @@ describe('a backup of a system with tasks under way', () => {
     const ran = await beaver('newer', 'restore', at)
     expect(ran).toMatchObject({
       exit: 1,
-      out: expect.stringMatching(/The daemons will write nothing: The journal .* ends at message \d+, and it ended at message \d+ before/),
+      out: expect.stringMatching(
+        /The daemons will write nothing: The journal .* ends at message \d+, and it ended at message \d+ before/,
+      ),
     })
     rmSync(at, { recursive: true })
   })
@@ -218,8 +302,15 @@ describe('a backup of a system with tasks under way', () => {
   it('whose restoration is killed leaves no home, and the next restoration goes on', async () => {
     const home = join(folder, 'killed')
     {
-      await using command = startBeaver(['restore', join(folder, 'backup'), '--home', home], { cwd: folder, env: env() })
-      await until('the restoration has begun', () => existsSync(join(`${home}.restoring`, 'nats', 'jetstream')), { everyMs: 1 })
+      await using command = startBeaver(['restore', join(folder, 'backup'), '--home', home], {
+        cwd: folder,
+        env: env(),
+      })
+      await until(
+        'the restoration has begun',
+        () => existsSync(join(`${home}.restoring`, 'nats', 'jetstream')),
+        { everyMs: 1 },
+      )
       command.kill('SIGKILL')
       await command.ended
     }
@@ -240,16 +331,30 @@ describe('a backup of a server of your own', () => {
     await system.ended('one')
     const at = join(folder, 'own')
     const keys = join(system.workspace, '.beaver')
-    const run = (url: string, ...args: readonly string[]) => host.run(args, { cwd: folder, env: { ...env(), NATS_URL: url, BEAVER_NAMESPACE: namespace } })
+    const run = (url: string, ...args: readonly string[]) =>
+      host.run(args, { cwd: folder, env: { ...env(), NATS_URL: url, BEAVER_NAMESPACE: namespace } })
     expect(await run(server.url, 'backup', at, '--home', keys)).toMatchObject({ exit: 0, err: '' })
     // The server from which it is still has all of it, and a home is made beside it.
-    expect(await run(server.url, 'restore', at, '--home', join(folder, 'own-1'))).toMatchObject({ exit: 0, err: '' })
+    expect(await run(server.url, 'restore', at, '--home', join(folder, 'own-1'))).toMatchObject({
+      exit: 0,
+      err: '',
+    })
     await system.client.submit({ task: 'say more', task_id: 'two' })
     await system.ended('two')
     const refused = await run(server.url, 'restore', at, '--home', join(folder, 'own-2'))
-    expect(refused).toMatchObject({ exit: 1, err: expect.stringContaining(`The server has a stream BEAVER_${namespace} with other messages than the backup`) })
-    expect(await run(other.url, 'restore', at, '--home', join(folder, 'own-3'))).toMatchObject({ exit: 0, err: '' })
-    expect(await run(other.url, 'check', '--no-projection', '--home', join(folder, 'own-3'))).toMatchObject({ exit: 0 })
+    expect(refused).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(
+        `The server has a stream BEAVER_${namespace} with other messages than the backup`,
+      ),
+    })
+    expect(await run(other.url, 'restore', at, '--home', join(folder, 'own-3'))).toMatchObject({
+      exit: 0,
+      err: '',
+    })
+    expect(await run(other.url, 'check', '--no-projection', '--home', join(folder, 'own-3'))).toMatchObject({
+      exit: 0,
+    })
   })
 })
 

@@ -27,13 +27,19 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** The number of the line in its chat, and the line. */
-const numbered = ({ text, messages }: SeenRequest): FakeReply => say(`${messages.filter(({ role }) => role === 'user').length}: ${text}\u001b[2J`)
-const beaver = async (...args: readonly string[]): Promise<Ran> => (await keptCommands()).run(args, { cwd: folder, env: { ...plain.env, BEAVER_TRUST: '1' } })
+const numbered = ({ text, messages }: SeenRequest): FakeReply =>
+  say(`${messages.filter(({ role }) => role === 'user').length}: ${text}\u001b[2J`)
+const beaver = async (...args: readonly string[]): Promise<Ran> =>
+  (await keptCommands()).run(args, { cwd: folder, env: { ...plain.env, BEAVER_TRUST: '1' } })
 
 /** What the doctor says about channels. */
 async function examined(): Promise<readonly string[]> {
-  const { checks } = JSON.parse((await beaver('doctor', '--json')).out) as { checks: readonly { status: string; name: string; says: string }[] }
-  return checks.flatMap(({ status, name, says }) => (name.startsWith('channel') ? [`${status} ${name}: ${says}`] : []))
+  const { checks } = JSON.parse((await beaver('doctor', '--json')).out) as {
+    checks: readonly { status: string; name: string; says: string }[]
+  }
+  return checks.flatMap(({ status, name, says }) =>
+    name.startsWith('channel') ? [`${status} ${name}: ${says}`] : [],
+  )
 }
 
 it('the doctor looks at channels, and makes nothing', async () => {
@@ -59,7 +65,11 @@ it('the chat goes on the next time: a console that is killed loses no line that 
   system.provider.answerBy((request) => (request.text === 'one' ? gate.promise : numbered(request)))
   await using console = startBeaver(['channels', 'console'], { ...place, input: 'one\ntwo\n' })
   const bus = await natsMessageBus(system.nc, system.subjects)
-  await until('the lines are durable', async () => (await bus.loads()).some(({ messages }) => messages === 2), { everyMs: 5 })
+  await until(
+    'the lines are durable',
+    async () => (await bus.loads()).some(({ messages }) => messages === 2),
+    { everyMs: 5 },
+  )
   console.kill('SIGKILL')
   await console.ended
   gate.settle(say('3: one'))
@@ -72,31 +82,48 @@ it('what waits and what was given up is listed, and is sent again', async () => 
   const bus = await natsMessageBus(system.nc, system.subjects)
   await bus.publish('inbound', inboundOf('web', 'a', 'm'))
   const stop = new AbortController()
-  await bus.take('inbound', { channels: ['web'], signal: stop.signal, handle: async () => (stop.abort(), { kind: 'dead', reason: 'It was \u001b[31mbad.' }) })
-  for (let i = 0; i < 2; i++) await bus.begin(outboundOf('web', 'a\u202eb', 'out_1'), '2026-11-24T00:00:00.000Z')
+  await bus.take('inbound', {
+    channels: ['web'],
+    signal: stop.signal,
+    handle: async () => (stop.abort(), { kind: 'dead', reason: 'It was \u001b[31mbad.' }),
+  })
+  for (let i = 0; i < 2; i++)
+    await bus.begin(outboundOf('web', 'a\u202eb', 'out_1'), '2026-11-24T00:00:00.000Z')
   const [letter] = await bus.deadLetters(10)
   const id = letter?.id ?? ''
   expect((await beaver('channels', 'dead')).out).toContain(`beaver channels send-again ${id}\n`)
   expect((await beaver('channels', 'dead')).out).not.toContain('\u001b')
   expect((await beaver('channels')).out).toContain('1 dead letter. See them: ')
-  expect((await beaver('channels')).out).toContain('1 message of the channel web may have arrived twice. The last one: out_1 to ab, ')
-  expect((await examined()).at(-1)).toBe('warn channel queues: 1 dead letter waits; 1 message may have arrived twice')
+  expect((await beaver('channels')).out).toContain(
+    '1 message of the channel web may have arrived twice. The last one: out_1 to ab, ',
+  )
+  expect((await examined()).at(-1)).toBe(
+    'warn channel queues: 1 dead letter waits; 1 message may have arrived twice',
+  )
   expect((await beaver('channels', 'send-again', id)).out).toContain('waits again in the channel web')
   expect(JSON.parse((await beaver('channels', '--json')).out)).toMatchObject({
     waiting: [{ queue: 'inbound', channel: 'web', messages: 1 }],
     dead: 0,
     uncertain: [{ channel: 'web', tries: 1 }],
   })
-  expect(await beaver('channels', 'send-again', id)).toMatchObject({ exit: 1, err: expect.stringContaining('There is no dead letter') as string })
+  expect(await beaver('channels', 'send-again', id)).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('There is no dead letter') as string,
+  })
   expect((await beaver('channels', 'send-again')).exit).toBe(2)
 })
 
 it('the list says which chats wait for a person', async () => {
   system.provider.answerBy(({ text, results }) =>
-    results.length > 0 ? say('done') : text === 'ask' ? use(['ask_user', { question: 'Why?' }]) : use(['write_file', { path: 'a.txt', content: 'a' }]),
+    results.length > 0
+      ? say('done')
+      : text === 'ask'
+        ? use(['ask_user', { question: 'Why?' }])
+        : use(['write_file', { path: 'a.txt', content: 'a' }]),
   )
   const bus = await natsMessageBus(system.nc, system.subjects)
-  const lineOf = async (chat: string): Promise<string> => (await beaver('channels')).out.split('\n').find((line) => line.includes(` ${chat} `)) ?? ''
+  const lineOf = async (chat: string): Promise<string> =>
+    (await beaver('channels')).out.split('\n').find((line) => line.includes(` ${chat} `)) ?? ''
   for (const [chat, task, waits] of [
     ['asks', 'ask', 'an answer'],
     ['calls', 'write', 'a decision'],

@@ -1,5 +1,6 @@
-// Every command that prints what models, tools, callers or other tasks wrote: nothing that a terminal obeys comes out of it.
-// The texts stand in every field that somebody outside may choose. `--raw` is the way to have them unchanged.
+// Every command that prints what models, tools, callers or other tasks wrote: nothing that a terminal obeys
+// comes out of it. The texts stand in every field that somebody outside may choose. `--raw` is the way to
+// have them unchanged.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,25 +31,47 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function plant(): Promise<void> {
   system.provider.answerBy(({ text, results }) => {
     if (text.includes('<instruction ')) return say(hostile('worker'))
-    if (results.length === 0 && text.includes('waits')) return use(['echo', { text: hostile('careful argument') }])
+    if (results.length === 0 && text.includes('waits'))
+      return use(['echo', { text: hostile('careful argument') }])
     if (results.length === 0)
       return use(
-        ['SequentialWorkflow', { task: hostile('team'), agents: [{ name: hostile('agent'), instruction: hostile('do') }] }],
+        [
+          'SequentialWorkflow',
+          { task: hostile('team'), agents: [{ name: hostile('agent'), instruction: hostile('do') }] },
+        ],
         [hostile('tool'), { text: 'x' }],
       )
     return say(hostile('answer'))
   })
   await mkdir(join(folder, 'skills/odd'), { recursive: true })
-  await writeFile(join(folder, 'skills/odd/SKILL.md'), `---\nname: odd\ndescription: ${JSON.stringify(hostile('skill'))}\n---\n${hostile('body')}\n`)
-  await writeFile(join(folder, 'args.json'), JSON.stringify({ task: hostile('t'), agents: [{ name: hostile('n'), instruction: hostile('i') }] }))
+  await writeFile(
+    join(folder, 'skills/odd/SKILL.md'),
+    `---\nname: odd\ndescription: ${JSON.stringify(hostile('skill'))}\n---\n${hostile('body')}\n`,
+  )
+  await writeFile(
+    join(folder, 'args.json'),
+    JSON.stringify({ task: hostile('t'), agents: [{ name: hostile('n'), instruction: hostile('i') }] }),
+  )
   const about = { source: hostile('source'), user_id: 'u', title: hostile('title') }
-  await system.client.submit({ task: hostile('ended'), task_id: 'hostile-ended', session_id: 'ses\u202Enois', ...about })
+  await system.client.submit({
+    task: hostile('ended'),
+    task_id: 'hostile-ended',
+    session_id: 'ses\u202Enois',
+    ...about,
+  })
   await system.client.submit({ task: hostile('waits'), task_id: 'hostile-waits', ...about })
   await system.client.submit({ task: hostile('refused waits'), task_id: 'hostile-refused' })
-  for (const task of ['hostile-waits', 'hostile-refused']) await system.reached(task, 'it waits', (events) => only(events, 'approval_requested').length === 1)
-  await system.client.decide('hostile-refused', { callId: 'call_0', approved: false, reason: hostile('reason') })
+  for (const task of ['hostile-waits', 'hostile-refused'])
+    await system.reached(task, 'it waits', (events) => only(events, 'approval_requested').length === 1)
+  await system.client.decide('hostile-refused', {
+    callId: 'call_0',
+    approved: false,
+    reason: hostile('reason'),
+  })
   for (const task of ['hostile-ended', 'hostile-refused']) await system.ended(task)
-  await until('the projector knows', async () => (await system.client.query('approvals')).calls.some(({ task_id }) => task_id === 'hostile-waits'))
+  await until('the projector knows', async () =>
+    (await system.client.query('approvals')).calls.some(({ task_id }) => task_id === 'hostile-waits'),
+  )
 }
 
 /** In a folder with a hostile skill. */

@@ -15,14 +15,18 @@ beforeAll(() => {
   writeFileSync(join(folder, 'docs/.env.txt'), 'vacation')
   symlinkSync('/etc/passwd', join(folder, 'docs/link.txt'))
   const handbook = { folder: 'docs', description: 'Rules of the house' }
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ knowledge_bases: { handbook, gone: { folder: 'gone', description: 'Nothing' } } }))
+  writeFileSync(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ knowledge_bases: { handbook, gone: { folder: 'gone', description: 'Nothing' } } }),
+  )
   writeFileSync(join(folder, 'empty.config.json'), '{}')
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
 let host: CommandHost
 beforeAll(async () => void (host = await keptCommands()))
-const run = (...args: readonly string[]): Promise<Ran> => host.run(args, { cwd: folder, env: { HOME: folder } })
+const run = (...args: readonly string[]): Promise<Ran> =>
+  host.run(args, { cwd: folder, env: { HOME: folder } })
 const beaver = (...args: readonly string[]): Promise<Ran> => run('--trust', ...args)
 const lines = ({ out }: Ran): unknown[] =>
   out
@@ -57,9 +61,19 @@ describe('beaver kb search', () => {
   it('prints passages with their place, as one answer with --json', async () => {
     const found = await beaver('kb', 'search', 'handbook', 'thirty', 'days')
     expect(found.out).toMatch(/^leave\.md:1-3 +Leave\n {2}# Leave\n/)
-    expect(lines(await beaver('kb', 'search', 'kb:handbook', 'thirty days', '--json', '--limit', '1'))).toEqual([
+    expect(
+      lines(await beaver('kb', 'search', 'kb:handbook', 'thirty days', '--json', '--limit', '1')),
+    ).toEqual([
       {
-        passages: [{ file: 'leave.md', first_line: 1, last_line: 3, heading: 'Leave', text: '# Leave\n\nThirty days of vacation a year.' }],
+        passages: [
+          {
+            file: 'leave.md',
+            first_line: 1,
+            last_line: 3,
+            heading: 'Leave',
+            text: '# Leave\n\nThirty days of vacation a year.',
+          },
+        ],
         ranked_by: 'words',
         complete: true,
       },
@@ -89,7 +103,9 @@ describe('beaver kb search', () => {
   })
 
   it('says that nothing fits', async () => {
-    expect((await beaver('kb', 'search', 'handbook', 'zebra')).out).toContain('No passage of kb:handbook is about "zebra".')
+    expect((await beaver('kb', 'search', 'handbook', 'zebra')).out).toContain(
+      'No passage of kb:handbook is about "zebra".',
+    )
   })
 })
 

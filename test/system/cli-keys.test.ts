@@ -43,11 +43,20 @@ it('lists the keys of one home without a question, trusts the daemon of another 
   await expect(system.daemon({ BEAVER_HOME: other })).rejects.toThrow(/key_untrusted|does not trust the key/)
   const asking = (await listed()).find(({ status }) => status === 'asks')
   expect((await keys(['list'])).out).toContain(`beaver keys trust ${asking?.key_id}`)
-  expect(await keys(['trust', asking?.key_id ?? ''], other)).toMatchObject({ exit: 3, err: expect.stringContaining('Only the operator') as string })
-  expect(await keys(['trust', asking?.key_id.slice(0, 10) ?? ''])).toMatchObject({ exit: 0, out: expect.stringContaining('trusted') as string })
+  expect(await keys(['trust', asking?.key_id ?? ''], other)).toMatchObject({
+    exit: 3,
+    err: expect.stringContaining('Only the operator') as string,
+  })
+  expect(await keys(['trust', asking?.key_id.slice(0, 10) ?? ''])).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('trusted') as string,
+  })
 
   const second = await system.daemon({ BEAVER_HOME: other })
-  expect(await keys(['revoke', asking?.key_id ?? '', '--reason', 'sold'])).toMatchObject({ exit: 0, out: expect.stringContaining('revoked') as string })
+  expect(await keys(['revoke', asking?.key_id ?? '', '--reason', 'sold'])).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('revoked') as string,
+  })
   await second.exited
   expect(second.stderr).toContain('revoked the key')
 }, 180_000)

@@ -1,5 +1,5 @@
-// `beaver mcp` as an MCP client starts it: a child on stdin and stdout, or a URL; with a real daemon and without one. That a task outlives `beaver mcp`
-// is in cli-mcp-questions.test.ts.
+// `beaver mcp` as an MCP client starts it: a child on stdin and stdout, or a URL; with a real daemon and
+// without one. That a task outlives `beaver mcp` is in cli-mcp-questions.test.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,12 +9,23 @@ import { mcpRequest, until as untilOf } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { cliEntry, cliEnvironment, type CliProcess, commandHost, placeIn, type Ran, startBeaver } from '../support/cli.ts'
+import {
+  cliEntry,
+  cliEnvironment,
+  type CliProcess,
+  commandHost,
+  placeIn,
+  type Ran,
+  startBeaver,
+} from '../support/cli.ts'
 import { say } from '../support/fake-provider.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
 import type { TestSystem } from '../support/system.ts'
 
-const team = { task: 'Report.', agents: ['reader', 'writer'].map((name) => ({ name, instruction: `You are the ${name}.` })) }
+const team = {
+  task: 'Report.',
+  agents: ['reader', 'writer'].map((name) => ({ name, instruction: `You are the ${name}.` })),
+}
 
 const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
 
@@ -28,13 +39,22 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const environment = (more: Record<string, string> = {}): Record<string, string> => ({ BEAVER_HOME: join(folder, 'home'), ...more })
+const environment = (more: Record<string, string> = {}): Record<string, string> => ({
+  BEAVER_HOME: join(folder, 'home'),
+  ...more,
+})
 const running = (): Record<string, string> => environment(placeIn(scene.server, system).env)
 
 async function clientOf(env: Record<string, string>, mode: 'auto' | 'legacy' = 'legacy'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [cliEntry, 'mcp'], env: cliEnvironment(env), cwd: folder, stderr: 'inherit' }),
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [cliEntry, 'mcp'],
+      env: cliEnvironment(env),
+      cwd: folder,
+      stderr: 'inherit',
+    }),
   )
   onTestFinished(() => client.close())
   return client
@@ -43,20 +63,30 @@ async function clientOf(env: Record<string, string>, mode: 'auto' | 'legacy' = '
 let tasks = 0
 const host = commandHost()
 afterAll(() => host[Symbol.asyncDispose]())
-const beaver = (args: readonly string[], env = environment()): Promise<Ran> => host.run(args, { cwd: folder, env })
+const beaver = (args: readonly string[], env = environment()): Promise<Ran> =>
+  host.run(args, { cwd: folder, env })
 
 describe('beaver mcp', () => {
   it('runs a team on the daemon, tells how far it is, passes on what the daemon refuses, and cancels what its client cancels or leaves', async () => {
     system.provider.answerBy(({ text }) => say(text.includes('writer') ? 'The report.' : 'The notes.'))
     const client = await clientOf(running())
     const told: (string | undefined)[] = []
-    const result = await client.callTool({ name: 'SequentialWorkflow', arguments: team }, { onprogress: ({ message }) => told.push(message) })
-    expect(result).toMatchObject({ content: [{ type: 'text', text: expect.any(String) as string }], structuredContent: { status: 'completed' } })
+    const result = await client.callTool(
+      { name: 'SequentialWorkflow', arguments: team },
+      { onprogress: ({ message }) => told.push(message) },
+    )
+    expect(result).toMatchObject({
+      content: [{ type: 'text', text: expect.any(String) as string }],
+      structuredContent: { status: 'completed' },
+    })
     expect(told).toContain('reader has completed.')
     const { task_id: taskId } = result.structuredContent as { task_id: string }
     expect((await system.events(taskId)).at(-1)).toMatchObject({ type: 'task_completed' })
     const [first, ...rest] = team.agents
-    const refused = await client.callTool({ name: 'SequentialWorkflow', arguments: { ...team, agents: [{ ...first, use_skill: 'nope' }, ...rest] } })
+    const refused = await client.callTool({
+      name: 'SequentialWorkflow',
+      arguments: { ...team, agents: [{ ...first, use_skill: 'nope' }, ...rest] },
+    })
     expect(refused).toMatchObject({ isError: true, structuredContent: { error: { code: 'unknown_skill' } } })
     await cancelled(client)
     const calling = await started(client, 'Wait until the client is gone.')
@@ -65,39 +95,59 @@ describe('beaver mcp', () => {
     await until('the model was let go', calling.letGo)
   })
 
-  it.each(['auto', 'legacy'] as const)('says again and again which agent works, while a model is silent (%s)', async (mode) => {
-    const client = await clientOf(running(), mode)
-    system.provider.answerBy(() => null)
-    const told: string[] = []
-    const stop = new AbortController()
-    const calling = client.callTool(
-      { name: 'SequentialWorkflow', arguments: team },
-      { signal: stop.signal, onprogress: ({ message = '' }) => told.push(message) },
-    )
-    calling.catch(() => {})
-    await until('it was told twice', () => told.filter((line) => /^reader has worked for [\d.]+ s\.$/.test(line)).length > 1)
-    expect(told.join('\n')).toMatch(/^The task (\S+) was accepted\. Look at it with: beaver show \1$/m)
-    stop.abort()
-    await expect(calling).rejects.toThrow()
-  })
+  it.each(['auto', 'legacy'] as const)(
+    'says again and again which agent works, while a model is silent (%s)',
+    async (mode) => {
+      const client = await clientOf(running(), mode)
+      system.provider.answerBy(() => null)
+      const told: string[] = []
+      const stop = new AbortController()
+      const calling = client.callTool(
+        { name: 'SequentialWorkflow', arguments: team },
+        { signal: stop.signal, onprogress: ({ message = '' }) => told.push(message) },
+      )
+      calling.catch(() => {})
+      await until(
+        'it was told twice',
+        () => told.filter((line) => /^reader has worked for [\d.]+ s\.$/.test(line)).length > 1,
+      )
+      expect(told.join('\n')).toMatch(/^The task (\S+) was accepted\. Look at it with: beaver show \1$/m)
+      stop.abort()
+      await expect(calling).rejects.toThrow()
+    },
+  )
 
   it('cancels the tasks of open calls on SIGTERM, and says how to find the task of a killed process', async () => {
     system.provider.answerBy(() => null)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      const child = spawn(process.execPath, [cliEntry, 'mcp'], { cwd: folder, env: cliEnvironment(running()), stdio: ['pipe', 'ignore', 'pipe'] })
+      const child = spawn(process.execPath, [cliEntry, 'mcp'], {
+        cwd: folder,
+        env: cliEnvironment(running()),
+        stdio: ['pipe', 'ignore', 'pipe'],
+      })
       const ended = once(child, 'close')
       let err = ''
       child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
       const clientInfo = { name: 'test', version: '1' }
       const asked = [
-        { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+        {
+          id: 1,
+          method: 'initialize',
+          params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+        },
         { method: 'notifications/initialized' },
-        { id: 2, method: 'tools/call', params: { name: 'SequentialWorkflow', arguments: { ...team, task: `Wait for ${signal}.` } } },
+        {
+          id: 2,
+          method: 'tools/call',
+          params: { name: 'SequentialWorkflow', arguments: { ...team, task: `Wait for ${signal}.` } },
+        },
       ]
       for (const each of asked) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...each })}\n`)
       await until('the model was asked', () => system.provider.about(`Wait for ${signal}.`).length > 0)
       // The daemon may be quicker than the answer to the submit.
-      const [, taskId = ''] = await until('it says how to find the task', () => /Cancel it then with: beaver cancel (\S+)\n/.exec(err))
+      const [, taskId = ''] = await until('it says how to find the task', () =>
+        /Cancel it then with: beaver cancel (\S+)\n/.exec(err),
+      )
       child.kill(signal)
       await ended
       if (signal === 'SIGKILL') {
@@ -117,7 +167,9 @@ describe('beaver mcp', () => {
     const client = await clientOf(environment({ NATS_URL: 'nats://127.0.0.1:1' }))
     expect(await client.callTool({ name: 'SequentialWorkflow', arguments: team })).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: 'no_daemon', message: expect.stringContaining('beaver up') as string } },
+      structuredContent: {
+        error: { code: 'no_daemon', message: expect.stringContaining('beaver up') as string },
+      },
     })
   })
 
@@ -125,10 +177,17 @@ describe('beaver mcp', () => {
   async function started(client: Client, task: string) {
     system.provider.answerBy(() => null)
     const stop = new AbortController()
-    const ended = client.callTool({ name: 'SequentialWorkflow', arguments: { ...team, task } }, { signal: stop.signal })
+    const ended = client.callTool(
+      { name: 'SequentialWorkflow', arguments: { ...team, task } },
+      { signal: stop.signal },
+    )
     ended.catch(() => {})
     await until('the model was asked', () => system.provider.about(task).length > 0)
-    return { ended, stop: () => stop.abort(), letGo: () => system.provider.about(task).at(-1)?.abandoned === true }
+    return {
+      ended,
+      stop: () => stop.abort(),
+      letGo: () => system.provider.about(task).at(-1)?.abandoned === true,
+    }
   }
   async function cancelled(client: Client): Promise<void> {
     const calling = await started(client, `Wait for ever, ${++tasks}.`)
@@ -138,23 +197,36 @@ describe('beaver mcp', () => {
   }
 
   it('refuses an unknown category', async () => {
-    expect(await beaver(['mcp', '--category', 'x'])).toEqual({ exit: 2, out: '', err: 'There is no category "x". The categories are: team_workflow.\n' })
+    expect(await beaver(['mcp', '--category', 'x'])).toEqual({
+      exit: 2,
+      out: '',
+      err: 'There is no category "x". The categories are: team_workflow.\n',
+    })
   })
 
   it('serves over HTTP until it is told to end, and answers soon with no_daemon while no system runs', async () => {
     await using serving = startBeaver(['mcp', '--http'], { cwd: folder, env: environment() })
     const line = /^MCP at (http:\/\/127\.0\.0\.1:\d+\/mcp)\nAuthorization: (Bearer \S{32})\n$/
-    const [, url = '', authorization = ''] = await until('the URL and the token are told', () => line.exec(serving.err))
+    const [, url = '', authorization = ''] = await until('the URL and the token are told', () =>
+      line.exec(serving.err),
+    )
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
     expect((await fetch(url, { method: 'POST' })).status).toBe(401)
-    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }))
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization } } }),
+    )
     expect((await client.listTools()).tools).toHaveLength(5)
     await client.close()
-    const ask = (method: string, params: Record<string, unknown>) => mcpRequest(url, authorization.replace('Bearer ', ''), { method, params })
+    const ask = (method: string, params: Record<string, unknown>) =>
+      mcpRequest(url, authorization.replace('Bearer ', ''), { method, params })
     const asked = { name: 'SequentialWorkflow', arguments: team }
     const advice = { message: expect.stringContaining('beaver up') as string }
-    expect(await ask('tools/call', asked)).toMatchObject({ result: { isError: true, structuredContent: { error: { code: 'no_daemon', ...advice } } } })
-    expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({ error: { code: -32_603, ...advice } })
+    expect(await ask('tools/call', asked)).toMatchObject({
+      result: { isError: true, structuredContent: { error: { code: 'no_daemon', ...advice } } },
+    })
+    expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({
+      error: { code: -32_603, ...advice },
+    })
     serving.kill('SIGTERM')
     expect((await serving.ended).exit).toBe(0)
   })
@@ -169,17 +241,24 @@ describe('tasks of MCP', () => {
     ;[, url = ''] = await until('the URL is told', () => /^MCP at (http:\S+)$/m.exec(serving.err))
   })
   afterAll(() => serving[Symbol.asyncDispose]())
-  const ask = (method: string, params: object): Promise<Record<string, unknown>> => mcpRequest(url, token, { method, params: { ...params } })
+  const ask = (method: string, params: object): Promise<Record<string, unknown>> =>
+    mcpRequest(url, token, { method, params: { ...params } })
 
   it('tell how far the team is, and are cancelled by their client', async () => {
     const notes = Promise.withResolvers<void>()
-    system.provider.answerBy(async ({ text }) => (text.includes('writer') ? null : (await notes.promise, say('The notes.'))))
-    const { result } = (await ask('tools/call', { name: 'SequentialWorkflow', arguments: team })) as { result: { resultType: string; taskId: string } }
+    system.provider.answerBy(async ({ text }) =>
+      text.includes('writer') ? null : (await notes.promise, say('The notes.')),
+    )
+    const { result } = (await ask('tools/call', { name: 'SequentialWorkflow', arguments: team })) as {
+      result: { resultType: string; taskId: string }
+    }
     const { taskId } = result
     expect(result.resultType).toBe('task')
     expect(await ask('tasks/get', { taskId })).toMatchObject({ result: { status: 'working', taskId } })
     notes.resolve()
-    await until('the reader has ended', async () => JSON.stringify(await ask('tasks/get', { taskId })).includes('1 of 2 nodes have ended'))
+    await until('the reader has ended', async () =>
+      JSON.stringify(await ask('tasks/get', { taskId })).includes('1 of 2 nodes have ended'),
+    )
     expect(await ask('tasks/cancel', { taskId })).toMatchObject({ result: { resultType: 'complete' } })
     await system.ended(taskId)
     expect(await ask('tasks/get', { taskId })).toMatchObject({ result: { status: 'cancelled' } })
@@ -189,14 +268,25 @@ describe('tasks of MCP', () => {
   it('are only those that a client of MCP started', async () => {
     system.provider.answerBy(() => say('Done.'))
     const { task_id: taskId } = await system.client.run({ task: 'Not for MCP.' })
-    for (const method of ['tasks/get', 'tasks/cancel']) expect(await ask(method, { taskId })).toMatchObject({ error: { code: -32_602 } })
+    for (const method of ['tasks/get', 'tasks/cancel'])
+      expect(await ask(method, { taskId })).toMatchObject({ error: { code: -32_602 } })
   })
 })
 
 describe('beaver mcp pins and approve', () => {
   const home = (): string => join(folder, 'pins')
-  const pin = { server: 'files', tool: 'read', hash: 'a'.repeat(64), definition: '{"description":"Reads."}', pinned_at: '2026-01-01T00:00:00.000Z' }
-  const changed = { ...pin, tool: 'write', changed: { hash: 'b'.repeat(64), definition: '{"description":"Now it mails."}', seen_at: pin.pinned_at } }
+  const pin = {
+    server: 'files',
+    tool: 'read',
+    hash: 'a'.repeat(64),
+    definition: '{"description":"Reads."}',
+    pinned_at: '2026-01-01T00:00:00.000Z',
+  }
+  const changed = {
+    ...pin,
+    tool: 'write',
+    changed: { hash: 'b'.repeat(64), definition: '{"description":"Now it mails."}', seen_at: pin.pinned_at },
+  }
 
   it('show what changed, and accept it', async () => {
     const env = environment({ BEAVER_HOME: home() })
@@ -205,16 +295,27 @@ describe('beaver mcp pins and approve', () => {
     mkdirSync(home(), { recursive: true })
     writeFileSync(join(home(), 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin, changed] }))
     const listed = await beaver(['mcp', 'pins'], env)
-    expect(listed.out).toContain('files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}')
-    expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({ exit: 0, out: 'Approved: write\n', err: '' })
-    expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({ pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }] })
-    expect((await beaver(['mcp', 'approve', 'files'], env)).out).toBe('No tool of this server waits for an approval.\n')
+    expect(listed.out).toContain(
+      'files write has changed and is withheld.\n  was  {"description":"Reads."}\n  now  {"description":"Now it mails."}',
+    )
+    expect(await beaver(['mcp', 'approve', 'files', 'write'], env)).toEqual({
+      exit: 0,
+      out: 'Approved: write\n',
+      err: '',
+    })
+    expect(JSON.parse(readFileSync(join(home(), 'mcp-pins.json'), 'utf8'))).toMatchObject({
+      pins: [pin, { tool: 'write', hash: 'b'.repeat(64) }],
+    })
+    expect((await beaver(['mcp', 'approve', 'files'], env)).out).toBe(
+      'No tool of this server waits for an approval.\n',
+    )
   })
 
   it('leave a file alone that they cannot read', async () => {
     const env = environment({ BEAVER_HOME: home() })
     writeFileSync(join(home(), 'mcp-pins.json'), 'not JSON')
-    for (const args of [['pins'], ['approve', 'files']]) expect((await beaver(['mcp', ...args], env)).exit).toBe(2)
+    for (const args of [['pins'], ['approve', 'files']])
+      expect((await beaver(['mcp', ...args], env)).exit).toBe(2)
     expect(readFileSync(join(home(), 'mcp-pins.json'), 'utf8')).toBe('not JSON')
   })
 })

@@ -9,7 +9,13 @@ import { keptCommands } from '../support/kept-system.ts'
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-cli-'))
-  writeFileSync(join(folder, 'chain.json'), JSON.stringify({ task: 'Report', agents: ['a', '乙', 'c'].map((name) => ({ name, instruction: `Do ${name}.` })) }))
+  writeFileSync(
+    join(folder, 'chain.json'),
+    JSON.stringify({
+      task: 'Report',
+      agents: ['a', '乙', 'c'].map((name) => ({ name, instruction: `Do ${name}.` })),
+    }),
+  )
   writeFileSync(join(folder, 'bad.json'), '{"task": ')
 })
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -17,10 +23,16 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let host: CommandHost
 beforeAll(async () => void (host = await keptCommands()))
 
-const environment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({ HOME: folder, BEAVER_HOME: join(folder, 'home'), ...more })
-const beaver = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> => host.run(args, { cwd: folder, env: environment(env) })
+const environment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+  HOME: folder,
+  BEAVER_HOME: join(folder, 'home'),
+  ...more,
+})
+const beaver = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+  host.run(args, { cwd: folder, env: environment(env) })
 /** As a process of its own, with an input. */
-const beaverReads = (input: string, ...args: readonly string[]): Promise<Ran> => runBeaver(args, { cwd: folder, env: environment(), input })
+const beaverReads = (input: string, ...args: readonly string[]): Promise<Ran> =>
+  runBeaver(args, { cwd: folder, env: environment(), input })
 const file = (content: unknown): string => {
   const name = `given-${++files}.json`
   writeFileSync(join(folder, name), JSON.stringify(content))
@@ -37,7 +49,10 @@ describe('beaver plan', () => {
   test('prints the graph as one line of JSON', async () => {
     const { exit, out } = await beaver(['plan', 'SequentialWorkflow', '-f', 'chain.json', '--json'])
     expect(exit).toBe(0)
-    const { ok, graph } = JSON.parse(out) as { ok: boolean; graph: { nodes: { node_id: string; depends_on: string[] }[]; output: string; outputs: string[] } }
+    const { ok, graph } = JSON.parse(out) as {
+      ok: boolean
+      graph: { nodes: { node_id: string; depends_on: string[] }[]; output: string; outputs: string[] }
+    }
     expect(ok).toBe(true)
     expect(graph.nodes.map(({ node_id, depends_on }) => [node_id, depends_on])).toEqual([
       ['a', []],
@@ -48,13 +63,21 @@ describe('beaver plan', () => {
   })
 
   test('refuses a check for a tool that is not there, and plans one for a tool that is', async () => {
-    const check = (tool: string) => ({ task: 't', agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool }] }] })
+    const check = (tool: string) => ({
+      task: 't',
+      agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool }] }],
+    })
     const [misspelt, right] = await Promise.all(
-      ['raed_file', 'read_file'].map((tool) => beaver(['plan', 'SequentialWorkflow', '-f', file(check(tool)), '--json'])),
+      ['raed_file', 'read_file'].map((tool) =>
+        beaver(['plan', 'SequentialWorkflow', '-f', file(check(tool)), '--json']),
+      ),
     )
     expect([misspelt?.exit, right?.exit]).toEqual([2, 0])
     expect(misspelt?.err).toContain('Did you mean "read_file"?')
-    expect(JSON.parse(misspelt?.out ?? '')).toMatchObject({ ok: false, error: { code: 'impossible_evidence', path: 'agents.0.required_evidence.0.tool' } })
+    expect(JSON.parse(misspelt?.out ?? '')).toMatchObject({
+      ok: false,
+      error: { code: 'impossible_evidence', path: 'agents.0.required_evidence.0.tool' },
+    })
   })
 
   test('prints a table for people, without colours in a pipe', async () => {
@@ -68,10 +91,28 @@ describe('beaver plan', () => {
 
   test('keeps within the limits of the configuration, both ways (issue 16, item 15)', async () => {
     const configured = (team: object): string => join(folder, file({ team }))
-    const few = await beaver(['--config', configured({ agents_max: 2 }), 'plan', 'SequentialWorkflow', '-f', 'chain.json'])
-    expect([few.exit, few.err]).toEqual([2, expect.stringContaining('There are 3 agents; the limit agentsMax is 2')])
+    const few = await beaver([
+      '--config',
+      configured({ agents_max: 2 }),
+      'plan',
+      'SequentialWorkflow',
+      '-f',
+      'chain.json',
+    ])
+    expect([few.exit, few.err]).toEqual([
+      2,
+      expect.stringContaining('There are 3 agents; the limit agentsMax is 2'),
+    ])
     const agents = Array.from({ length: 2_000 }, (_, i) => ({ name: `n${i}`, instruction: 'i' }))
-    const many = await beaver(['--config', configured({ agents_max: 2_500 }), 'plan', 'ConcurrentWorkflow', '-f', file({ task: 't', agents }), '--json'])
+    const many = await beaver([
+      '--config',
+      configured({ agents_max: 2_500 }),
+      'plan',
+      'ConcurrentWorkflow',
+      '-f',
+      file({ task: 't', agents }),
+      '--json',
+    ])
     expect(many.exit).toBe(0)
   })
 
@@ -83,21 +124,40 @@ describe('beaver plan', () => {
         { name: 'y', instruction: 'i' },
       ],
     })
-    const { exit, out } = await beaverReads(stdin, 'plan', 'mcp_local_team_workflow_mcp_SequentialWorkflow', '-f', '-', '--mermaid')
+    const { exit, out } = await beaverReads(
+      stdin,
+      'plan',
+      'mcp_local_team_workflow_mcp_SequentialWorkflow',
+      '-f',
+      '-',
+      '--mermaid',
+    )
     expect(exit).toBe(0)
     expect(out).toBe('flowchart TD\n  n0["x"]\n  n1(["y"])\n  n0 --> n1\n')
   })
 
   test('refuses arguments with code, message and path', async () => {
     const twice = { name: 'x', instruction: 'i' }
-    const { exit, out, err } = await beaver(['plan', 'SequentialWorkflow', '-f', file({ task: 't', agents: [twice, twice] }), '--json'])
+    const { exit, out, err } = await beaver([
+      'plan',
+      'SequentialWorkflow',
+      '-f',
+      file({ task: 't', agents: [twice, twice] }),
+      '--json',
+    ])
     expect(exit).toBe(2)
-    expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'duplicate_agent', path: 'agents.1.name' } })
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      error: { code: 'duplicate_agent', path: 'agents.1.name' },
+    })
     isOneSentence(err)
   })
 
   test.each([
-    [['plan', 'Nonsense', '-f', 'chain.json'], 'There is no workflow "Nonsense". Workflows: SequentialWorkflow, '],
+    [
+      ['plan', 'Nonsense', '-f', 'chain.json'],
+      'There is no workflow "Nonsense". Workflows: SequentialWorkflow, ',
+    ],
     [['plan', 'SequentialWorkflow', '-f', 'bad.json'], 'bad.json is not JSON'],
     [['plan', 'SequentialWorkflow', '-f', 'missing.json'], 'missing.json cannot be read'],
     [['plan', 'SequentialWorkflow'], "Required option '-f, --file <args.json>' not specified."],

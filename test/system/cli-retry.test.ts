@@ -18,13 +18,18 @@ const names = ['a', 'b', 'c', 'd', 'e']
 const team = { task: 'compare', agents: names.map((name) => ({ name, instruction: `do ${name}` })) }
 let wrongKey: readonly string[] = []
 
-/** A root that calls a team of five and reports; `wrongKey` names the agents, or the tasks, whose requests are refused. */
+/**
+ * A root that calls a team of five and reports; `wrongKey` names the agents, or the tasks, whose requests are
+ * refused.
+ */
 function answerAll(): void {
   system.provider.answerBy(({ text, results }) => {
     if (wrongKey.some((name) => text.includes(name))) return refuse(401, 'Incorrect API key provided')
     const node = names.find((name) => text.includes(`do ${name}`))
     if (node !== undefined) return say(`said ${node}`)
-    return text === 'compare them' && results.length === 0 ? use(['ConcurrentWorkflow', team]) : say('the report')
+    return text === 'compare them' && results.length === 0
+      ? use(['ConcurrentWorkflow', team])
+      : say('the report')
   })
 }
 
@@ -45,8 +50,13 @@ it('takes a team of five with one failed node up again over HTTP: only that node
   const retried = await beaver('retry', taskId)
   expect(retried).toMatchObject({ exit: 0, out: expect.stringContaining(`Retried as ${taskId}.retry-1\n`) })
   const all = await system.ended(`${taskId}.retry-1`)
-  expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report', usage: { calls: 2 } } })
-  expect(system.provider.requests.map(({ text }) => names.find((name) => text.includes(`do ${name}`)) ?? 'root')).toEqual(['d', 'root'])
+  expect(all.at(-1)).toMatchObject({
+    type: 'task_completed',
+    data: { final_output: 'the report', usage: { calls: 2 } },
+  })
+  expect(
+    system.provider.requests.map(({ text }) => names.find((name) => text.includes(`do ${name}`)) ?? 'root'),
+  ).toEqual(['d', 'root'])
   await known(`${taskId}.retry-1`)
   const { task } = await system.client.query('task', { task_id: `${taskId}.retry-1` })
   expect(task).toMatchObject({ status: 'completed', retry_of: taskId, agents: 6, calls: 2, chain_ok: true })
@@ -66,26 +76,43 @@ it('shows and retries every task that failed, once; a completed one is refused',
   expect(dry.exit).toBe(0)
   for (const taskId of failed) expect(dry.out).toContain(taskId)
   expect(dry.out).toContain('2 would be retried')
-  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({ exit: 0, out: 'No failed task is left to retry.\n' })
+  expect(await beaver('retry', '--failed', '--since', '2099-01-01')).toMatchObject({
+    exit: 0,
+    out: 'No failed task is left to retry.\n',
+  })
   wrongKey = ['second']
   const some = await beaver('retry', '--failed', '--since', began, '--json')
-  const { tasks } = JSON.parse(some.out) as { tasks: { task_id: string; retry_of: string; error: string | null }[] }
-  expect(tasks.map(({ task_id, retry_of, error }) => [retry_of, task_id, error])).toEqual(failed.map((id) => [id, `${id}.retry-1`, null]))
+  const { tasks } = JSON.parse(some.out) as {
+    tasks: { task_id: string; retry_of: string; error: string | null }[]
+  }
+  expect(tasks.map(({ task_id, retry_of, error }) => [retry_of, task_id, error])).toEqual(
+    failed.map((id) => [id, `${id}.retry-1`, null]),
+  )
   const [one, two] = await Promise.all(tasks.map(({ task_id: id }) => system.ended(id)))
   expect([one?.at(-1)?.type, two?.at(-1)?.type]).toEqual(['task_completed', 'task_failed'])
   for (const { task_id: taskId } of tasks) await known(taskId)
   // The first tasks have their retries; of those, one failed again.
-  expect((await beaver('retry', '--failed', '--since', began)).out).toContain(`1 of 1  ${failed[1]}.retry-1 → ${failed[1]}.retry-2\n`)
+  expect((await beaver('retry', '--failed', '--since', began)).out).toContain(
+    `1 of 1  ${failed[1]}.retry-1 → ${failed[1]}.retry-2\n`,
+  )
   expect((await system.ended(`${failed[1]}.retry-2`)).at(-1)?.type).toBe('task_failed')
-  expect(await beaver('retry', `${failed[0]}.retry-1`)).toMatchObject({ exit: 1, err: expect.stringContaining('completed, so there is nothing to retry.') })
+  expect(await beaver('retry', `${failed[0]}.retry-1`)).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining('completed, so there is nothing to retry.'),
+  })
 })
 
 it('keeps votes that are enough, and does not ask the voter that failed: a decided vote does not wait for it', async () => {
   // The others vote after it has failed.
   const others = held<FakeReply>()
-  system.provider.answerBy(({ text }) => (text.includes('vote c') ? refuse(401, 'Incorrect API key provided') : others.promise))
+  system.provider.answerBy(({ text }) =>
+    text.includes('vote c') ? refuse(401, 'Incorrect API key provided') : others.promise,
+  )
   const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `vote ${name}` }))
-  const workflow = { name: 'MajorityVote', arguments: { task: 'yes or no', agents, options: ['the report', 'no'] } }
+  const workflow = {
+    name: 'MajorityVote',
+    arguments: { task: 'yes or no', agents, options: ['the report', 'no'] },
+  }
   const { task_id: taskId } = await system.client.submit({ workflow })
   await system.reached(taskId, 'one voter failed', (events) => only(events, 'node_failed').length === 1)
   others.settle(say('the report'))
@@ -93,13 +120,18 @@ it('keeps votes that are enough, and does not ask the voter that failed: a decid
   answerAll()
   system.provider.forget()
   const { task_id: retryId } = await system.client.retry(taskId)
-  expect((await system.ended(retryId)).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'the report' } })
+  expect((await system.ended(retryId)).at(-1)).toMatchObject({
+    type: 'task_completed',
+    data: { final_output: 'the report' },
+  })
   expect(system.provider.requests).toEqual([])
 })
 
 it('leaves a journal that the checker finds sound', async () => {
   const { namespace, stream, blobBucket } = system.subjects
-  const { findings } = await checkJournal(await natsSource(system.nc, { namespace, stream, blobBucket }), { now: Date.now() })
+  const { findings } = await checkJournal(await natsSource(system.nc, { namespace, stream, blobBucket }), {
+    now: Date.now(),
+  })
   expect(findings).toEqual([])
 })
 

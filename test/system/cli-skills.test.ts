@@ -9,7 +9,8 @@ import { keptCommands } from '../support/kept-system.ts'
 
 describe('beaver skills', () => {
   let folder: string
-  const good = '---\nname: good\ndescription: Turns a transcript into minutes. Use it when the user gives one.\n---\nBody\n'
+  const good =
+    '---\nname: good\ndescription: Turns a transcript into minutes. Use it when the user gives one.\n---\nBody\n'
   const files: Record<string, string> = {
     'skills/good/SKILL.md': good,
     'skills/good/references/style.md': 'Style',
@@ -31,10 +32,15 @@ describe('beaver skills', () => {
 
   let host: CommandHost
   beforeAll(async () => void (host = await keptCommands()))
-  const beaver = (...args: readonly string[]): Promise<Ran> => host.run(['skills', ...args], { cwd: folder, env: { BEAVER_HOME: folder } })
+  const beaver = (...args: readonly string[]): Promise<Ran> =>
+    host.run(['skills', ...args], { cwd: folder, env: { BEAVER_HOME: folder } })
 
   it('check ends with 0 when all are valid, 1 when one is not, 2 when there is no folder', async () => {
-    const [ok, all, nowhere] = await Promise.all([beaver('check', 'skills/good/SKILL.md'), beaver('check', 'skills', '--json'), beaver('check', 'nowhere')])
+    const [ok, all, nowhere] = await Promise.all([
+      beaver('check', 'skills/good/SKILL.md'),
+      beaver('check', 'skills', '--json'),
+      beaver('check', 'nowhere'),
+    ])
     expect(ok).toEqual({ exit: 0, out: '✔ good: valid by the standard; Beaver loads it.\n', err: '' })
     const checks = all.out
       .trim()
@@ -56,9 +62,13 @@ describe('beaver skills', () => {
     const block = {
       version: 1,
       preferred_tool: 'MajorityVote',
-      agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }],
+      agents: [
+        { name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] },
+      ],
     }
-    const text = good.replace('name: good', 'name: guided').replace('Body', `\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\``)
+    const text = good
+      .replace('name: good', 'name: guided')
+      .replace('Body', `\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\``)
     await mkdir(join(folder, 'more/guided'), { recursive: true })
     await writeFile(join(folder, 'more/guided/SKILL.md'), text)
     const { exit, out } = await beaver('check', 'more')
@@ -90,7 +100,13 @@ describe('beaver skills', () => {
 
   it('show prints one, and an unknown name ends with 2', async () => {
     const [shown, unknown] = await Promise.all([beaver('show', 'good', '--json'), beaver('show', 'nope')])
-    expect([shown.exit, JSON.parse(shown.out)]).toEqual([0, expect.objectContaining({ name: 'good', body: 'Body\n', files: ['references/style.md'] })])
-    expect([unknown.exit, unknown.err]).toEqual([2, 'There is no skill "nope" (loaded: Bad, good, folder-report).\n'])
+    expect([shown.exit, JSON.parse(shown.out)]).toEqual([
+      0,
+      expect.objectContaining({ name: 'good', body: 'Body\n', files: ['references/style.md'] }),
+    ])
+    expect([unknown.exit, unknown.err]).toEqual([
+      2,
+      'There is no skill "nope" (loaded: Bad, good, folder-report).\n',
+    ])
   })
 })

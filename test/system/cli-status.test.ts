@@ -25,7 +25,9 @@ interface Answer {
 it('says what works, what waits and what failed, and of each part that is taken away that it is gone', async () => {
   const host = await keptCommands()
   await using server = await ownServer()
-  await using system = await testSystem(server, { permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] } })
+  await using system = await testSystem(server, {
+    permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] },
+  })
   const namespace = system.subjects.stream.slice('BEAVER_'.length)
   const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, placeIn(server, system))
   const status = async (): Promise<Answer & { exit: number | null }> => {
@@ -38,12 +40,20 @@ it('says what works, what waits and what failed, and of each part that is taken 
   const keysOfOperator = { BEAVER_KEYS: join(system.workspace, '.beaver', 'keys') }
   const projector = await projectorProcess({ url: server.url, namespace, env: keysOfOperator })
   system.provider.answerBy(({ text }) =>
-    text.includes('please write') ? use(['write_file', { path: 'a.txt', content: 'a' }]) : text.includes('fail') ? refuse(401, 'no such key') : say('42'),
+    text.includes('please write')
+      ? use(['write_file', { path: 'a.txt', content: 'a' }])
+      : text.includes('fail')
+        ? refuse(401, 'no such key')
+        : say('42'),
   )
-  const [good, bad, asking] = await Promise.all(['go', 'fail', 'please write'].map((task) => system.client.submit({ task })))
+  const [good, bad, asking] = await Promise.all(
+    ['go', 'fail', 'please write'].map((task) => system.client.submit({ task })),
+  )
   await system.ended(good?.task_id ?? '')
   await system.ended(bad?.task_id ?? '')
-  await system.reached(asking?.task_id ?? '', 'a person is asked', (events) => events.some(({ type }) => type === 'approval_requested'))
+  await system.reached(asking?.task_id ?? '', 'a person is asked', (events) =>
+    events.some(({ type }) => type === 'approval_requested'),
+  )
 
   await until('the projector has seen all', async () => {
     const { by_status: seen } = await system.client.query('status')
@@ -51,13 +61,34 @@ it('says what works, what waits and what failed, and of each part that is taken 
     return seen['completed'] === 1 && seen['failed'] === 1 && tasks.length === 1
   })
   const sound = await status()
-  expect(sound).toMatchObject({ ok: true, exit: 0, daemons: [{ daemon: daemon.id }], projector: { by_status: { completed: 1, failed: 1 } } })
-  expect(sound.waiting).toMatchObject([{ task_id: asking?.task_id, waits_for: 'person', reason: expect.stringContaining('write_file') as string }])
+  expect(sound).toMatchObject({
+    ok: true,
+    exit: 0,
+    daemons: [{ daemon: daemon.id }],
+    projector: { by_status: { completed: 1, failed: 1 } },
+  })
+  expect(sound.waiting).toMatchObject([
+    {
+      task_id: asking?.task_id,
+      waits_for: 'person',
+      reason: expect.stringContaining('write_file') as string,
+    },
+  ])
   expect(sound.failed).toMatchObject([{ task_id: bad?.task_id, failure: { class: 'provider_refused' } }])
   expect(wrong(sound)).toEqual(['warn tasks'])
-  const lines = daemon.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []))
-  expect(lines.filter(({ task_id: id, event }) => id === bad?.task_id && event === 'task_ended')).toMatchObject([
-    { level: 'warn', status: 'failed', failure_class: 'provider_refused', session_id: bad?.session_id, daemon: daemon.id },
+  const lines = daemon.stderr
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []))
+  expect(
+    lines.filter(({ task_id: id, event }) => id === bad?.task_id && event === 'task_ended'),
+  ).toMatchObject([
+    {
+      level: 'warn',
+      status: 'failed',
+      failure_class: 'provider_refused',
+      session_id: bad?.session_id,
+      daemon: daemon.id,
+    },
   ])
   expect(daemon.stderr).not.toContain('sk-test-')
 
@@ -67,7 +98,11 @@ it('says what works, what waits and what failed, and of each part that is taken 
   await (await jetstreamManager(system.nc)).streams.delete(system.subjects.stream)
   const deleted = await status()
   expect(deleted).toMatchObject({ ok: false, exit: 1 })
-  expect(deleted.findings[0]).toMatchObject({ status: 'fail', name: 'journal', says: expect.stringContaining('somebody deleted it') as string })
+  expect(deleted.findings[0]).toMatchObject({
+    status: 'fail',
+    name: 'journal',
+    says: expect.stringContaining('somebody deleted it') as string,
+  })
   // No daemon is waited for, whose absence would have another code.
   await expect(system.client.submit({ task: 'anything' })).rejects.toMatchObject({ code: 'stream_missing' })
 

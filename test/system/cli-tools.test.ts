@@ -1,4 +1,5 @@
-// The real command, where it needs no system: the tools of the configuration, the schema of one, plans of definition files.
+// The real command, where it needs no system: the tools of the configuration, the schema of one, plans of
+// definition files.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,11 @@ import { keptCommands } from '../support/kept-system.ts'
 const summarizeText = {
   description: '对提供的长文本进行摘要。当需要理解大量文本的核心内容时使用。',
   interfaceInputs: {
-    text_to_summarize: { description: '需要进行摘要处理的原始长文本内容。', dataFlowType: 'STRING', required: true },
+    text_to_summarize: {
+      description: '需要进行摘要处理的原始长文本内容。',
+      dataFlowType: 'STRING',
+      required: true,
+    },
     summary_length: {
       description: '期望的摘要长度。',
       dataFlowType: 'STRING',
@@ -21,17 +26,27 @@ const summarizeText = {
     },
   },
   interfaceOutputs: { summary_result: { description: '生成的摘要文本。', dataFlowType: 'STRING' } },
-  nodes: [{ id: 'summary_result', kind: 'agent', instruction: '{{ inputs.summary_length }}: {{ inputs.text_to_summarize }}' }],
+  nodes: [
+    {
+      id: 'summary_result',
+      kind: 'agent',
+      instruction: '{{ inputs.summary_length }}: {{ inputs.text_to_summarize }}',
+    },
+  ],
 }
 
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-cli-tools-'))
   mkdirSync(join(folder, 'workflows'))
-  const write = (path: string, content: unknown): void => writeFileSync(join(folder, path), JSON.stringify(content))
+  const write = (path: string, content: unknown): void =>
+    writeFileSync(join(folder, path), JSON.stringify(content))
   write('workflows/summarize_text.json', summarizeText)
   write('workflows/broken.json', { ...summarizeText, nodes: [] })
-  write('profile.json', { name: 'analyst', tool_ids_inventory: ['workflow:summarize_text', 'system:GroupChat', 'system:read_file', 'kb:Query'] })
+  write('profile.json', {
+    name: 'analyst',
+    tool_ids_inventory: ['workflow:summarize_text', 'system:GroupChat', 'system:read_file', 'kb:Query'],
+  })
   write('beaver.config.json', { workflows: ['workflows'], profiles: ['profile.json'] })
   write('sound.config.json', { workflows: [] })
   write('rules.config.json', {
@@ -49,7 +64,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 let host: CommandHost
 beforeAll(async () => void (host = await keptCommands()))
-const beaver = (...args: readonly string[]): Promise<Ran> => host.run(args, { cwd: folder, env: { HOME: folder, BEAVER_HOME: join(folder, 'home') } })
+const beaver = (...args: readonly string[]): Promise<Ran> =>
+  host.run(args, { cwd: folder, env: { HOME: folder, BEAVER_HOME: join(folder, 'home') } })
 
 const rowsOf = (out: string): { id: string; kind: string; description: string }[] =>
   out
@@ -62,8 +78,19 @@ describe('beaver tools list', () => {
     const { exit, out, err } = await beaver('tools', 'list', '--json')
     expect(exit).toBe(0)
     const kinds = new Map(rowsOf(out).map(({ id, kind }) => [id, kind]))
-    expect([...kinds.keys()]).toEqual(expect.arrayContaining(['system:read_file', 'system:GraphWorkflow', 'system:GroupChat', 'workflow:summarize_text']))
-    expect([kinds.get('system:read_file'), kinds.get('system:GroupChat'), kinds.get('workflow:summarize_text')]).toEqual(['tool', 'team_workflow', 'workflow'])
+    expect([...kinds.keys()]).toEqual(
+      expect.arrayContaining([
+        'system:read_file',
+        'system:GraphWorkflow',
+        'system:GroupChat',
+        'workflow:summarize_text',
+      ]),
+    )
+    expect([
+      kinds.get('system:read_file'),
+      kinds.get('system:GroupChat'),
+      kinds.get('workflow:summarize_text'),
+    ]).toEqual(['tool', 'team_workflow', 'workflow'])
     expect([...kinds.keys()].filter((id) => /AgentTeam|broken/.test(id))).toEqual([])
     expect(err).toMatch(/error: .*broken\.json: nodes/)
     expect(err).toMatch(/warning: .*profile\.json: tool_ids_inventory\.3: .*"kb:Query"/)
@@ -79,13 +106,19 @@ describe('beaver tools list', () => {
 
   it('of a profile tells what the profile brings', async () => {
     const { out } = await beaver('tools', 'list', '--profile', 'analyst', '--json')
-    expect(rowsOf(out).map(({ id }) => id)).toEqual(['system:read_file', 'system:GroupChat', 'workflow:summarize_text'])
+    expect(rowsOf(out).map(({ id }) => id)).toEqual([
+      'system:read_file',
+      'system:GroupChat',
+      'workflow:summarize_text',
+    ])
   })
 
   it('says on stderr which permission rules never hold', async () => {
     const { exit, err } = await beaver('tools', 'list', '--config', 'rules.config.json')
     expect([exit, err.trimEnd().split('\n').length]).toEqual([0, 2])
-    expect(err).toContain('Permission rule 1 (deny write_file secret/) never holds: a path never ends with "/".')
+    expect(err).toContain(
+      'Permission rule 1 (deny write_file secret/) never holds: a path never ends with "/".',
+    )
     expect(err).toContain('Permission rule 2 (deny raed_file) never holds: no tool has such a name.')
   })
 
@@ -118,7 +151,10 @@ describe('beaver tools schema', () => {
   })
 
   it('of a built-in tool has the name a model calls', async () => {
-    expect(JSON.parse((await beaver('tools', 'schema', 'system:read_file')).out)).toMatchObject({ name: 'read_file', parameters: { type: 'object' } })
+    expect(JSON.parse((await beaver('tools', 'schema', 'system:read_file')).out)).toMatchObject({
+      name: 'read_file',
+      parameters: { type: 'object' },
+    })
   })
 })
 
@@ -135,8 +171,14 @@ describe('wrong usage', () => {
     [['run'], 'The task is missing'],
     [['submit', '-f', 'args.json'], '--workflow'],
     [['submit', '-f', 'args.json', 'x'], '--workflow'],
-    [['run', '--workflow', 'workflow:summarize_text', '-f', 'args.json', 'a task'], 'A task is for a root agent'],
-    [['run', '--workflow', 'workflow:summarize_text', '--profile', 'analyst'], '--profile is for a root agent'],
+    [
+      ['run', '--workflow', 'workflow:summarize_text', '-f', 'args.json', 'a task'],
+      'A task is for a root agent',
+    ],
+    [
+      ['run', '--workflow', 'workflow:summarize_text', '--profile', 'analyst'],
+      '--profile is for a root agent',
+    ],
     [['run', '--workflow', 'workflow:summarize_text', '--skill', 'x'], '--skill is for a root agent'],
     [['run', '--workflow', 'workflow:summarize_text', '-f', 'gone.json'], 'gone.json cannot be read'],
     [['run', '--workflow', 'workflow:summarize_text', '-f', 'list.json'], 'must be one JSON object'],
@@ -169,8 +211,15 @@ it('says in one line that its output cannot be written', () => {
   const full = openSync('/dev/full', 'w')
   try {
     const given = { cwd: folder, env: cliEnvironment(), encoding: 'utf8' as const }
-    const { status, stderr } = spawnSync(process.execPath, [cliEntry, 'tools', 'list'], { ...given, stdio: ['ignore', full, 'pipe'] })
-    expect([status, stderr.match(/^The output cannot be written: ENOSPC: .*$/m)?.length, /^\s*at /m.test(stderr)]).toEqual([1, 1, false])
+    const { status, stderr } = spawnSync(process.execPath, [cliEntry, 'tools', 'list'], {
+      ...given,
+      stdio: ['ignore', full, 'pipe'],
+    })
+    expect([
+      status,
+      stderr.match(/^The output cannot be written: ENOSPC: .*$/m)?.length,
+      /^\s*at /m.test(stderr),
+    ]).toEqual([1, 1, false])
   } finally {
     closeSync(full)
   }

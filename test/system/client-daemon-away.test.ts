@@ -1,5 +1,5 @@
-// Given a client that waits for a task, a daemon that is away or goes costs time and not the answer; the task is one task.
-// A daemon that is killed under a waiting client is in daemon-crash.test.ts.
+// Given a client that waits for a task, a daemon that is away or goes costs time and not the answer; the task
+// is one task. A daemon that is killed under a waiting client is in daemon-crash.test.ts.
 import { clientOn, type TaskOutcome } from '@beaver/client'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -36,12 +36,16 @@ beforeEach(() => {
 
 /** How many tasks were ever accepted. */
 async function acceptedIn({ nc, subjects }: TestSystem): Promise<number> {
-  const info = await nc.request(`$JS.API.STREAM.INFO.${subjects.stream}`, JSON.stringify({ subjects_filter: subjects.acceptances }))
+  const info = await nc.request(
+    `$JS.API.STREAM.INFO.${subjects.stream}`,
+    JSON.stringify({ subjects_filter: subjects.acceptances }),
+  )
   const { state } = info.json<{ state: { subjects?: Record<string, number> } }>()
   return Object.values(state.subjects ?? {}).reduce((sum, messages) => sum + messages, 0)
 }
 
-const asked = (times = 1): Promise<unknown> => until('the model is asked', () => system.provider.requests.length === times, { everyMs: 5 })
+const asked = (times = 1): Promise<unknown> =>
+  until('the model is asked', () => system.provider.requests.length === times, { everyMs: 5 })
 
 it('a daemon that is still starting is waited for', async () => {
   expect((await system.ended(early[0])).at(-1)?.type).toBe('task_completed')
@@ -52,9 +56,17 @@ it('where none comes that is told, after a while', async () => {
   await using empty = await testSystem(server)
   const client = clientOn(empty.nc, empty.subjects, { daemonMs: 250 })
   const begun = performance.now()
-  const asks = [client.submit({ task: 'x' }), client.run({ task: 'x' }), client.cancel('t', 'why'), client.query('tasks')]
+  const asks = [
+    client.submit({ task: 'x' }),
+    client.run({ task: 'x' }),
+    client.cancel('t', 'why'),
+    client.query('tasks'),
+  ]
   for (const { reason } of (await Promise.allSettled(asks)) as PromiseRejectedResult[])
-    expect(reason).toMatchObject({ code: 'no_daemon', message: expect.stringContaining('beaver up') as string })
+    expect(reason).toMatchObject({
+      code: 'no_daemon',
+      message: expect.stringContaining('beaver up') as string,
+    })
   expect(performance.now() - begun).toBeGreaterThanOrEqual(100)
   expect(await acceptedIn(empty)).toBe(0)
 })
@@ -69,15 +81,25 @@ it('a projector that is still starting is waited for, by queries and by searches
 })
 
 it('where no projector runs, a call that would wait is refused at once with --no-input, and --deltas tells what the model says', async () => {
-  system.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'x' }]) : say('They said no.')))
-  const { exit, out } = await runBeaver(['run', 'say it', '--no-input', '--json', '--deltas'], placeIn(server, system))
+  system.provider.answerBy(({ results }) =>
+    results.length === 0 ? use(['echo', { text: 'x' }]) : say('They said no.'),
+  )
+  const { exit, out } = await runBeaver(
+    ['run', 'say it', '--no-input', '--json', '--deltas'],
+    placeIn(server, system),
+  )
   expect(exit).toBe(0)
   const lines = out
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as { event?: { type: string }; delta?: { text: string }; status?: string })
+    .map(
+      (line) => JSON.parse(line) as { event?: { type: string }; delta?: { text: string }; status?: string },
+    )
   const types = lines.flatMap(({ event }) => (event === undefined ? [] : [event.type]))
-  expect(types.filter((type) => type.startsWith('approval_'))).toEqual(['approval_requested', 'approval_denied'])
+  expect(types.filter((type) => type.startsWith('approval_'))).toEqual([
+    'approval_requested',
+    'approval_denied',
+  ])
   expect(lines.map(({ delta }) => delta?.text ?? '').join('')).toContain('They said')
   expect(lines.at(-1)).toMatchObject({ status: 'completed' })
 })
@@ -88,10 +110,17 @@ it('a task that takes longer than anybody waits for goes on, and its id is told'
   system.provider.answerBy(() => answer.promise)
   const client = clientOn(system.nc, system.subjects, { askAgainMs: 100 })
   const refused = await client.run({ task: 'x' }, { timeoutMs: 600 }).catch((error: Error) => error)
-  expect(refused).toMatchObject({ code: 'timeout', message: expect.stringMatching(/^The task task_\w{26} did not end within 0.6 s/) as string })
+  expect(refused).toMatchObject({
+    code: 'timeout',
+    message: expect.stringMatching(/^The task task_\w{26} did not end within 0.6 s/) as string,
+  })
   answer.settle(say('42'))
   const [task_id = ''] = /task_\w{26}/.exec((refused as Error).message) ?? []
-  expect(await client.run({ task: 'x', task_id })).toMatchObject({ task_id, status: 'completed', final_output: '42' })
+  expect(await client.run({ task: 'x', task_id })).toMatchObject({
+    task_id,
+    status: 'completed',
+    final_output: '42',
+  })
   expect(await acceptedIn(system)).toBe(before + 1)
 })
 
@@ -119,9 +148,15 @@ it('a cancel that was carried out without an answer counts as carried out, and a
 it('an approval that got lost is not taken for that of a call of another run with the same id', async () => {
   system.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'x' }]) : say('42')))
   const agents = ['a', 'b'].map((name) => ({ name, instruction: 'echo' }))
-  const { task_id } = await system.client.submit({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'x', agents } } })
+  const { task_id } = await system.client.submit({
+    workflow: { name: 'SequentialWorkflow', arguments: { task: 'x', agents } },
+  })
   const waits = (calls: number) =>
-    system.reached(task_id, `call ${calls} waits`, (events) => events.filter(({ type }) => type === 'approval_requested').length === calls)
+    system.reached(
+      task_id,
+      `call ${calls} waits`,
+      (events) => events.filter(({ type }) => type === 'approval_requested').length === calls,
+    )
   await waits(1)
   await system.client.decide(task_id, { callId: 'call_0', approved: true })
   await waits(2)
@@ -130,21 +165,23 @@ it('an approval that got lost is not taken for that of a call of another run wit
   let seen = 0
   const lost = system.nc.subscribe('lost.task.decide', {
     callback(_, message) {
-      const denied = seen++ === 0 ? system.client.decide(task_id, { callId: 'call_0', approved: false, reason: 'no' }) : null
+      const denied =
+        seen++ === 0
+          ? system.client.decide(task_id, { callId: 'call_0', approved: false, reason: 'no' })
+          : null
       if (denied === null)
-        void system.nc.request(system.subjects.service('task.decide'), message.data, { timeout: 10_000 }).then((answer) => message.respond(answer.data))
+        void system.nc
+          .request(system.subjects.service('task.decide'), message.data, { timeout: 10_000 })
+          .then((answer) => message.respond(answer.data))
     },
   })
   const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 60_000 })
   await expect(client.decide(task_id, { callId: 'call_0', approved: true })).rejects.toMatchObject({
     code: expect.stringMatching(/conflict|not_found/) as string,
   })
-  expect((await system.ended(task_id)).filter(({ type }) => type.startsWith('approval_')).map(({ type }) => type)).toEqual([
-    'approval_requested',
-    'approval_granted',
-    'approval_requested',
-    'approval_denied',
-  ])
+  expect(
+    (await system.ended(task_id)).filter(({ type }) => type.startsWith('approval_')).map(({ type }) => type),
+  ).toEqual(['approval_requested', 'approval_granted', 'approval_requested', 'approval_denied'])
   lost.unsubscribe()
 })
 
@@ -154,7 +191,11 @@ it('a daemon that goes away while tasks run: a client has the answer from the ne
   const answer = held<FakeReply>()
   system.provider.answerBy(() => answer.promise)
   const ran = system.client.run({ task: 'x', session_id: 'mine' })
-  const plain = system.nc.request(system.subjects.service('task.run'), JSON.stringify({ task: 'x', task_id: 'goes on' }), { timeout: 60_000 })
+  const plain = system.nc.request(
+    system.subjects.service('task.run'),
+    JSON.stringify({ task: 'x', task_id: 'goes on' }),
+    { timeout: 60_000 },
+  )
   await asked(2)
   daemon.kill('SIGTERM')
   await daemon.exited

@@ -37,7 +37,16 @@ afterAll(async () => {
 const said = (run: string, content: string): DomainEvent =>
   event(
     'assistant_message_added',
-    { content, tool_calls: [], finish_reason: 'stop', usage: noUsage, provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 },
+    {
+      content,
+      tool_calls: [],
+      finish_reason: 'stop',
+      usage: noUsage,
+      provider_name: 'p',
+      model: 'm',
+      response_id: null,
+      duration_ms: 1,
+    },
     run,
   )
 const asked = (run: string, content: string): DomainEvent => event('user_message_added', { content }, run)
@@ -58,7 +67,15 @@ const runStarted = (run: string, parent: string | null = null): DomainEvent =>
     run,
   )
 const completed = (final_output: string): DomainEvent =>
-  event('task_completed', { final_output, outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure: null })
+  event('task_completed', {
+    final_output,
+    outputs: [],
+    usage: noUsage,
+    provider: null,
+    model: null,
+    simulated: false,
+    failure: null,
+  })
 
 /** A journal a test writes by hand. */
 async function written() {
@@ -104,7 +121,11 @@ async function written() {
     async write(task: TaskId, ...events: DomainEvent[]): Promise<void> {
       const of = heads.get(task) as { head: LogHead; revision: number; log: LogId }
       const { head, payload } = await sealed(task, of.head, events)
-      const outcome = await journal.append({ log: of.log, expectedRevision: of.revision, payloads: [payload] })
+      const outcome = await journal.append({
+        log: of.log,
+        expectedRevision: of.revision,
+        payloads: [payload],
+      })
       if (outcome.kind !== 'appended') throw new Error(outcome.kind)
       heads.set(task, { head, revision: outcome.revision, log: of.log })
     },
@@ -120,14 +141,20 @@ async function all<T>(events: AsyncIterable<T>): Promise<T[]> {
   for await (const each of events) seen.push(each)
   return seen
 }
-const told = (events: readonly SessionEvent[]): string[] => events.map((each) => `${each.task_id} ${each.hidden ? '-' : '+'}${each.type}`)
+const told = (events: readonly SessionEvent[]): string[] =>
+  events.map((each) => `${each.task_id} ${each.hidden ? '-' : '+'}${each.type}`)
 
 describe('a session', () => {
   it('is its tasks in the order they were accepted, the events of each in theirs, hidden ones marked', async () => {
     const journal = await written()
     const [b, a] = [await journal.submit('b', '会话 1.*'), await journal.submit('a', '会话 1.*')]
     const other = await journal.submit('other', 'another')
-    await journal.write(b, runStarted('r1'), event('system_prompt_snapshotted', { content: 'secret' }, 'r1'), asked('r1', 'ask b'))
+    await journal.write(
+      b,
+      runStarted('r1'),
+      event('system_prompt_snapshotted', { content: 'secret' }, 'r1'),
+      asked('r1', 'ask b'),
+    )
     await journal.write(other, runStarted('r1'), asked('r1', 'elsewhere'))
     await journal.write(b, said('r1', 'answer'), completed('answer'))
     await journal.write(a, runStarted('r2'))
@@ -146,12 +173,27 @@ describe('a session', () => {
   it('is cut into its runs', async () => {
     const journal = await written()
     const [one, two] = [await journal.submit('one', 's'), await journal.submit('two', 's')]
-    await journal.write(one, runStarted('r1'), runStarted('w1', 'r1'), asked('w1', 'work'), asked('r1', 'ask'), said('r1', 'done'), completed('done'))
+    await journal.write(
+      one,
+      runStarted('r1'),
+      runStarted('w1', 'r1'),
+      asked('w1', 'work'),
+      asked('r1', 'ask'),
+      said('r1', 'done'),
+      completed('done'),
+    )
     await journal.write(two, runStarted('r2'), asked('r2', 'ask'))
     const { sessions } = journal.client
     expect(await sessions.listRunIds('s')).toEqual(['r1', 'w1', 'r2'])
-    expect(told(await all(sessions.getRunEventRecords('s', 'r1')))).toEqual(['one -run_started', 'one +user_message_added', 'one +assistant_message_added'])
-    expect(told(await all(sessions.getRunEventRecords('s', 'w1')))).toEqual(['one -run_started', 'one +user_message_added'])
+    expect(told(await all(sessions.getRunEventRecords('s', 'r1')))).toEqual([
+      'one -run_started',
+      'one +user_message_added',
+      'one +assistant_message_added',
+    ])
+    expect(told(await all(sessions.getRunEventRecords('s', 'w1')))).toEqual([
+      'one -run_started',
+      'one +user_message_added',
+    ])
     expect(await all(sessions.getRunEventRecords('s', 'nobody'))).toEqual([])
   })
 
@@ -159,7 +201,12 @@ describe('a session', () => {
     const journal = await written()
     for (let i = 1; i <= 5; i++) {
       const task = await journal.submit(`t${i}`, 's', i === 4 ? '好'.repeat(40_000) : `ask ${i}`)
-      await journal.write(task, runStarted(`r${i}`), asked(`r${i}`, 'hidden from the history'), said(`r${i}`, 'thinking aloud'))
+      await journal.write(
+        task,
+        runStarted(`r${i}`),
+        asked(`r${i}`, 'hidden from the history'),
+        said(`r${i}`, 'thinking aloud'),
+      )
       await journal.write(
         task,
         event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: noUsage }, `r${i}`),
@@ -169,7 +216,13 @@ describe('a session', () => {
     await journal.submit('under way', 's')
     const { sessions } = journal.client
     const history = await sessions.getVisibleHistory('s')
-    expect(history.map(({ task_id, role, content }) => [task_id, role, content.length > 99 ? content.length : content])).toEqual([
+    expect(
+      history.map(({ task_id, role, content }) => [
+        task_id,
+        role,
+        content.length > 99 ? content.length : content,
+      ]),
+    ).toEqual([
       ['t1', 'user', 'ask 1'],
       ['t1', 'assistant', 'answer 1'],
       ['t3', 'user', 'ask 3'],
@@ -180,8 +233,18 @@ describe('a session', () => {
       ['t5', 'assistant', 'answer 5'],
     ])
     expect(history[0]?.at).toMatch(/^2026-01-01T00:00:\d\d\.000Z$/)
-    expect((await sessions.getVisibleHistory('s', { tasksMax: 2 })).map(({ task_id }) => task_id)).toEqual(['t5', 't5'])
-    expect(await all(journal.client.events('t3'))).toMatchObject([{ type: 'task_submitted' }, {}, {}, {}, {}, { type: 'task_completed' }])
+    expect((await sessions.getVisibleHistory('s', { tasksMax: 2 })).map(({ task_id }) => task_id)).toEqual([
+      't5',
+      't5',
+    ])
+    expect(await all(journal.client.events('t3'))).toMatchObject([
+      { type: 'task_submitted' },
+      {},
+      {},
+      {},
+      {},
+      { type: 'task_completed' },
+    ])
     expect(await all(journal.client.events('no such task'))).toEqual([])
   })
 
@@ -190,27 +253,43 @@ describe('a session', () => {
     const task = await journal.submit('t', 's')
     await journal.write(task, runStarted('r'), completed('kept'))
     await journal.write(task, event('task_cancel_requested', { reason: 'late' }))
-    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['ask t', 'kept'])
+    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual([
+      'ask t',
+      'kept',
+    ])
   })
 
   it('has in its visible history that a task failed, and why (AL-12)', async () => {
     const journal = await written()
     const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
-    await journal.write(await journal.submit('t', 's'), { ...completed(''), type: 'task_failed', data: { ...completed('').data, failure } } as DomainEvent)
-    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['ask t', '[No answer: The key was refused.]'])
+    await journal.write(await journal.submit('t', 's'), {
+      ...completed(''),
+      type: 'task_failed',
+      data: { ...completed('').data, failure },
+    } as DomainEvent)
+    expect((await journal.client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual([
+      'ask t',
+      '[No answer: The key was refused.]',
+    ])
   })
 
   it('is read as far as it is asked for, however long it is', async () => {
     const journal = await written()
     const task = await journal.submit('t', 's')
-    for (let i = 0; i < 20; i++) await journal.write(task, ...Array.from({ length: 60 }, (_, n) => asked('r', `${i}.${n}`)))
+    for (let i = 0; i < 20; i++)
+      await journal.write(task, ...Array.from({ length: 60 }, (_, n) => asked('r', `${i}.${n}`)))
     const [first] = await all(journal.client.sessions.getEventRecords('s'))
     const late = await journal.submit('late', 's')
-    await journal.writeRaw(late, JSON.stringify([{ ...first, specversion: '1.0', subject: 'late', type: 'beaver.task_claimed.v1' }]))
+    await journal.writeRaw(
+      late,
+      JSON.stringify([{ ...first, specversion: '1.0', subject: 'late', type: 'beaver.task_claimed.v1' }]),
+    )
     let seen = 0
     for await (const _ of journal.client.sessions.getEventRecords('s')) if (++seen === 1_000) break
     expect(seen).toBe(1_000)
-    await expect(all(journal.client.sessions.getEventRecords('s'))).rejects.toMatchObject({ code: 'corrupt_journal' })
+    await expect(all(journal.client.sessions.getEventRecords('s'))).rejects.toMatchObject({
+      code: 'corrupt_journal',
+    })
   })
 
   it('of several hundred messages a task is read to its end', async () => {
@@ -225,12 +304,17 @@ describe('a session', () => {
     const task = await journal.submit('t', 's')
     const mine = await all(journal.client.sessions.getEventRecords('s'))
     expect(mine).toHaveLength(1)
-    await journal.writeRaw(task, JSON.stringify([{ ...mine[0], specversion: '1.0', subject: 't', type: 'beaver.task_claimed.v1' }]))
+    await journal.writeRaw(
+      task,
+      JSON.stringify([{ ...mine[0], specversion: '1.0', subject: 't', type: 'beaver.task_claimed.v1' }]),
+    )
     await expect(all(journal.client.sessions.getEventRecords('s'))).rejects.toMatchObject({
       code: 'corrupt_journal',
       message: 'The log of task t is broken: event 1 follows event 1.',
     })
-    await expect(journal.client.sessions.getVisibleHistory('s')).rejects.toMatchObject({ code: 'corrupt_journal' })
+    await expect(journal.client.sessions.getVisibleHistory('s')).rejects.toMatchObject({
+      code: 'corrupt_journal',
+    })
   })
 
   it('nobody used is empty, also where there is no journal yet; an id that cannot be one is refused', async () => {
@@ -239,7 +323,9 @@ describe('a session', () => {
     expect(await sessions.listRunIds('s')).toEqual([])
     expect(await sessions.getVisibleHistory('s')).toEqual([])
     await expect(sessions.getVisibleHistory('')).rejects.toMatchObject({ code: 'invalid_arguments' })
-    await expect(all(sessions.getEventRecords('a\u0000b'))).rejects.toMatchObject({ code: 'invalid_arguments' })
+    await expect(all(sessions.getEventRecords('a\u0000b'))).rejects.toMatchObject({
+      code: 'invalid_arguments',
+    })
     await expect(sessions.search('a')).rejects.toMatchObject({ code: 'no_daemon' })
   })
 })
@@ -248,13 +334,29 @@ describe('search', () => {
   it('asks the projector: other sessions, best first, hidden text never', async () => {
     const journal = await written()
     const task = await journal.submit('t1', '会话')
-    await journal.write(task, runStarted('r1'), event('system_prompt_snapshotted', { content: '季度 hidden prompt' }, 'r1'), asked('r1', '请统计季度销售额'))
-    await journal.write(task, runStarted('w1', 'r1'), asked('w1', 'only a worker heard 季度销售额'), completed('42'))
+    await journal.write(
+      task,
+      runStarted('r1'),
+      event('system_prompt_snapshotted', { content: '季度 hidden prompt' }, 'r1'),
+      asked('r1', '请统计季度销售额'),
+    )
+    await journal.write(
+      task,
+      runStarted('w1', 'r1'),
+      asked('w1', 'only a worker heard 季度销售额'),
+      completed('42'),
+    )
     await using projector = await projectorProcess({ url: server.url, namespace: journal.subjects.namespace })
     const { sessions } = journal.client
     await until('it is projected', async () => (await sessions.search('季度')).length > 0, { everyMs: 5 })
     expect(await sessions.search('季度销售额')).toEqual([
-      { session_id: '会话', task_id: 't1', role: 'user', excerpt: '请统计季度销售额', at: expect.stringMatching(/Z$/) as string },
+      {
+        session_id: '会话',
+        task_id: 't1',
+        role: 'user',
+        excerpt: '请统计季度销售额',
+        at: expect.stringMatching(/Z$/) as string,
+      },
     ])
     expect(await sessions.search('季度', { exceptSession: '会话' })).toEqual([])
     expect(await sessions.search('hidden prompt')).toEqual([])

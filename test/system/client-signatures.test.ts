@@ -1,7 +1,18 @@
-// Attacks on what a client shows: it shows no entry as a fact that no key which the operator trusts signed, and says why.
+// Attacks on what a client shows: it shows no entry as a fact that no key which the operator trusts signed,
+// and says why.
 import { join } from 'node:path'
 import { clientOn } from '@beaver/client'
-import { event, leafContent, type LogId, noUsage, readKeyRing, revokeKey, type RecordedEvent, type SigningKey, signTree } from '@beaver/core'
+import {
+  event,
+  leafContent,
+  type LogId,
+  noUsage,
+  readKeyRing,
+  revokeKey,
+  type RecordedEvent,
+  type SigningKey,
+  signTree,
+} from '@beaver/core'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
 import { newSigningKey } from '@beaver/testing'
@@ -44,12 +55,22 @@ const signedBy =
   (key: SigningKey, journal: string, log: LogId): NonNullable<Forged['sign']> =>
   (hash) =>
     signTree(key, journal, [leafContent(log, hash)])[0]
-const result = { final_output: 'All is well.', outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure: null }
+const result = {
+  final_output: 'All is well.',
+  outputs: [],
+  usage: noUsage,
+  provider: null,
+  model: null,
+  simulated: false,
+  failure: null,
+}
 const forgedEnd = [event('task_completed', result)]
 
 /** A task that waits for a person, so that no daemon writes its end. */
 async function waitingTask(): Promise<LogId> {
-  system.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'a' }]) : say('done')))
+  system.provider.answerBy(({ results }) =>
+    results.length === 0 ? use(['echo', { text: 'a' }]) : say('done'),
+  )
   const { task_id } = await system.client.submit({ task: 'ask me', approvals: 'wait' })
   await system.reached(task_id, 'it is suspended', (events) => only(events, 'task_suspended').length === 1)
   return logOf(task_id)
@@ -83,7 +104,8 @@ const attacks: [string, string, Sign][] = [
   [
     'with the signature of another log',
     'is not one of this content at this place',
-    async () => signedBy(homeOf().own('daemon'), (await readKeyRing(await keyPorts())).journal, logOf('another')),
+    async () =>
+      signedBy(homeOf().own('daemon'), (await readKeyRing(await keyPorts())).journal, logOf('another')),
   ],
   // The last one: afterwards the daemon has no key.
   [
@@ -102,7 +124,9 @@ describe('a client', () => {
     const own = homeOf().makeOperator().id
     const knowing = (operator: string) => clientOn(system.nc, system.subjects, { operator: () => operator })
     expect((await knowing(own).watch(log.task).next()).done).toBe(false)
-    await expect(knowing(newSigningKey().id).watch(log.task).next()).rejects.toMatchObject({ code: 'operator_changed' })
+    await expect(knowing(newSigningKey().id).watch(log.task).next()).rejects.toMatchObject({
+      code: 'operator_changed',
+    })
   })
 
   it('shows what was written before the journal had an operator, and nothing unsigned after that', async () => {

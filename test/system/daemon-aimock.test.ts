@@ -1,5 +1,6 @@
-// Whole runs against a fake provider that others wrote (@copilotkit/aimock), with faults switched on: drops, nonsense, hang-ups,
-// rate limits. The task completes, every fault stands in the journal, no answer is asked for twice. The same over the Responses API.
+// Whole runs against a fake provider that others wrote (@copilotkit/aimock), with faults switched on: drops,
+// nonsense, hang-ups, rate limits. The task completes, every fault stands in the journal, no answer is asked
+// for twice. The same over the Responses API.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LLMock } from '@copilotkit/aimock'
@@ -26,18 +27,32 @@ beforeAll(async () => {
   )
   mock.on({ userMessage: 'count', hasToolResult: true }, { content: 'Counted.' })
   await mock.start()
-  thinking.on({ userMessage: 'count', hasToolResult: false }, { reasoning: 'Both can be called.', toolCalls: [{ name: 'list_files', arguments: '{}' }] })
+  thinking.on(
+    { userMessage: 'count', hasToolResult: false },
+    { reasoning: 'Both can be called.', toolCalls: [{ name: 'list_files', arguments: '{}' }] },
+  )
   thinking.on({ userMessage: 'count', hasToolResult: true }, { content: 'Counted.' })
   await thinking.start()
-  // Five drops in a row are an outage, which is waited for: with the usual pauses a few unlucky tries more take minutes.
+  // Five drops in a row are an outage, which is waited for: with the usual pauses a few unlucky tries more
+  // take minutes.
   const soon = { pause_ms_min: 20, pause_ms_max: 200 }
   system = await testSystem(server, {
     model: { circuit_failures_max: 100 },
-    models: { thinking: { base_url: `${thinking.url}/v1`, name: 'gpt-5-mini', protocol: 'responses', circuit_failures_max: 100 } },
+    models: {
+      thinking: {
+        base_url: `${thinking.url}/v1`,
+        name: 'gpt-5-mini',
+        protocol: 'responses',
+        circuit_failures_max: 100,
+      },
+    },
     profiles: ['thinker.json'],
     retries: { provider_unavailable: soon, provider_timeout: soon, rate_limited: soon },
   })
-  await writeFile(join(system.workspace, 'thinker.json'), JSON.stringify({ name: 'thinker', system_prompt: 'You count.', model: 'thinking' }))
+  await writeFile(
+    join(system.workspace, 'thinker.json'),
+    JSON.stringify({ name: 'thinker', system_prompt: 'You count.', model: 'thinking' }),
+  )
   await system.daemon({ OPENAI_BASE_URL: `${mock.url}/v1`, BEAVER_MODEL: 'gpt-5-mini' })
 })
 afterAll(async () => {
@@ -58,7 +73,9 @@ describe.each([
   ])('tasks complete although the endpoint %s four requests in ten', async (__, chaos) => {
     mock.clearRequests()
     mock.setChaos(chaos)
-    const tasks = await Promise.all(Array.from({ length: 6 }, (___, i) => system.client.submit({ task: `count ${i}`, stream })))
+    const tasks = await Promise.all(
+      Array.from({ length: 6 }, (___, i) => system.client.submit({ task: `count ${i}`, stream })),
+    )
     const logs = await Promise.all(tasks.map(({ task_id }) => system.ended(task_id, 60_000)))
     const failures = logs.flatMap((events) => only(events, 'provider_call_failed'))
     for (const events of logs) {
@@ -68,7 +85,9 @@ describe.each([
       else
         expect(end).toMatchObject({
           type: 'task_failed',
-          data: { failure: { class: expect.stringMatching(/provider_unavailable|malformed_output/) as string } },
+          data: {
+            failure: { class: expect.stringMatching(/provider_unavailable|malformed_output/) as string },
+          },
         })
     }
     expect(logs.filter((events) => events.at(-1)?.type === 'task_completed').length).toBeGreaterThanOrEqual(1)
@@ -77,15 +96,24 @@ describe.each([
   })
 })
 
-it.each([false, true])('tasks complete although an endpoint of the Responses API hangs up on some requests, streamed: %j', async (stream) => {
-  thinking.clearRequests()
-  thinking.setChaos({ disconnectRate: 0.3 })
-  const tasks = await Promise.all(Array.from({ length: 4 }, (_, i) => system.client.submit({ task: `count ${i}`, profile: 'thinker', stream })))
-  const logs = await Promise.all(tasks.map(({ task_id }) => system.ended(task_id, 60_000)))
-  expect(logs.map((events) => events.at(-1)?.type)).toEqual(logs.map(() => 'task_completed'))
-  const answers = logs.flatMap((events) => only(events, 'assistant_message_added'))
-  expect(answers).toHaveLength(8)
-  // What the model thought is in the journal with its call, and goes back from there.
-  expect(answers.filter(({ data }) => data.provider_state !== undefined)).toHaveLength(4)
-  expect(thinking.getRequests().length).toBe(answers.length + logs.flatMap((events) => only(events, 'provider_call_failed')).length)
-})
+it.each([false, true])(
+  'tasks complete although an endpoint of the Responses API hangs up on some requests, streamed: %j',
+  async (stream) => {
+    thinking.clearRequests()
+    thinking.setChaos({ disconnectRate: 0.3 })
+    const tasks = await Promise.all(
+      Array.from({ length: 4 }, (_, i) =>
+        system.client.submit({ task: `count ${i}`, profile: 'thinker', stream }),
+      ),
+    )
+    const logs = await Promise.all(tasks.map(({ task_id }) => system.ended(task_id, 60_000)))
+    expect(logs.map((events) => events.at(-1)?.type)).toEqual(logs.map(() => 'task_completed'))
+    const answers = logs.flatMap((events) => only(events, 'assistant_message_added'))
+    expect(answers).toHaveLength(8)
+    // What the model thought is in the journal with its call, and goes back from there.
+    expect(answers.filter(({ data }) => data.provider_state !== undefined)).toHaveLength(4)
+    expect(thinking.getRequests().length).toBe(
+      answers.length + logs.flatMap((events) => only(events, 'provider_call_failed')).length,
+    )
+  },
+)

@@ -1,4 +1,5 @@
-// Tools that end, break or fill the thread they share with other agents, or kill the daemon: only their own calls suffer.
+// Tools that end, break or fill the thread they share with other agents, or kill the daemon: only their own
+// calls suffer.
 import { ownerLosses } from '@beaver/core'
 import { type Held, held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,7 +18,8 @@ let gate: Held<FakeReply>
 beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { tools: [badTools], daemon: { worker_heap_mb_max: 64 } })
-  // A task `<tool>: <what>` calls that tool once and then says what it read; the innocent ones call `echo` and wait for `gate`.
+  // A task `<tool>: <what>` calls that tool once and then says what it read; the innocent ones call `echo`
+  // and wait for `gate`.
   system.provider.answerBy(({ text, results }) => {
     const [tool = '', what] = text.split(': ')
     if (what === undefined) return results.length === 0 ? use(['echo', { text: 'a' }]) : gate.promise
@@ -33,8 +35,12 @@ afterAll(async () => {
 /** Starts tasks with a gate of their own. Resolves when all of them wait for it. */
 async function startInnocents(name: string, count: number): Promise<readonly string[]> {
   gate = held<FakeReply>()
-  const tasks = await Promise.all(Array.from({ length: count }, (_, i) => system.client.submit({ task: `${name} ${i}` })))
-  const waiting = (): number => new Set(system.provider.about(name).flatMap(({ results, text }) => (results.length === 1 ? [text] : []))).size
+  const tasks = await Promise.all(
+    Array.from({ length: count }, (_, i) => system.client.submit({ task: `${name} ${i}` })),
+  )
+  const waiting = (): number =>
+    new Set(system.provider.about(name).flatMap(({ results, text }) => (results.length === 1 ? [text] : [])))
+      .size
   await until('the innocent ones wait', () => waiting() === count, { everyMs: 10, withinMs: 40_000 })
   return tasks.map(({ task_id }) => task_id)
 }
@@ -44,7 +50,8 @@ describe('with ten innocent tasks on the one thread', () => {
   beforeAll(async () => void (tasks = await startInnocents('innocent', 10)))
 
   const run = async (task: string) => system.ended((await system.client.submit({ task })).task_id, 50_000)
-  const resultsOf = (events: Awaited<ReturnType<typeof run>>) => only(events, 'tool_result_recorded').map(({ data }) => data)
+  const resultsOf = (events: Awaited<ReturnType<typeof run>>) =>
+    only(events, 'tool_result_recorded').map(({ data }) => data)
 
   it.each([
     ['bad', 'exit', 'process.exit'],
@@ -58,7 +65,9 @@ describe('with ten innocent tasks on the one thread', () => {
   ])('the tool "%s" that does "%s" ends its call and no thread', async (tool, what, words) => {
     const events = await run(`${tool}: ${what}`)
     expect(events.at(-1)?.type).toBe('task_completed')
-    expect(resultsOf(events)).toMatchObject([{ success: false, error: 'tool_crash', content: expect.stringContaining(words) as string }])
+    expect(resultsOf(events)).toMatchObject([
+      { success: false, error: 'tool_crash', content: expect.stringContaining(words) as string },
+    ])
     expect(told(events)).not.toContain('run_restarted')
   })
 
@@ -81,7 +90,10 @@ describe('with ten innocent tasks on the one thread', () => {
 
   it('one that throws after its call has ended harms nobody', async () => {
     const events = await run('bad: throw after its end')
-    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'read done already' } })
+    expect(events.at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: 'read done already' },
+    })
   })
 
   it('the innocent tasks all complete, without a charge, and their answers are not asked for again', async () => {
@@ -95,12 +107,21 @@ describe('with ten innocent tasks on the one thread', () => {
   })
 })
 
-// The last one: it ends the daemon. A pure tool leaves no trace, so that all of them are suspect and the death is not charged:
-// packages/core/src/fold/suspects.test.ts.
+// The last one: it ends the daemon. A pure tool leaves no trace, so that all of them are suspect and the
+// death is not charged: packages/core/src/fold/suspects.test.ts.
 it('the tool that kills the daemon is the only suspect: no death is charged to the tasks beside it', async () => {
   const tasks = await startInnocents('bystander', 5)
   const { task_id } = await system.client.submit({ task: 'bad: kill the daemon' })
   expect(await daemon.exited).toMatchObject({ signal: 'SIGKILL' })
-  expect(ownerLosses(await system.events(task_id))).toMatchObject({ lost: 1, lastCharged: true, suspects: { names: ['bad'] } })
-  for (const task of tasks) expect(ownerLosses(await system.events(task))).toMatchObject({ lost: 1, charged: 0, suspects: { names: [] } })
+  expect(ownerLosses(await system.events(task_id))).toMatchObject({
+    lost: 1,
+    lastCharged: true,
+    suspects: { names: ['bad'] },
+  })
+  for (const task of tasks)
+    expect(ownerLosses(await system.events(task))).toMatchObject({
+      lost: 1,
+      charged: 0,
+      suspects: { names: [] },
+    })
 })

@@ -39,18 +39,28 @@ describe('a thread that a tool holds up', () => {
   })
 
   it('is left alone for three seconds while the tool may take longer', async () => {
-    const events = await system.ended((await system.client.submit({ task: 'patient: hold the thread' })).task_id)
+    const events = await system.ended(
+      (await system.client.submit({ task: 'patient: hold the thread' })).task_id,
+    )
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'read held it' } })
     expect(daemon.stderr).not.toContain('thread_lost')
   })
 
   it('is ended when the deadline of the tool is over, and the tool times out in a cell after that', async () => {
-    const ways = ['brief: loop', 'brief: backtrack', 'brief: microtasks', 'brief_wait: wait', 'brief_thrash: thrash']
+    const ways = [
+      'brief: loop',
+      'brief: backtrack',
+      'brief: microtasks',
+      'brief_wait: wait',
+      'brief_thrash: thrash',
+    ]
     const tasks = await Promise.all(ways.map((way) => system.client.submit({ task: way })))
     for (const [i, way] of ways.entries()) {
       const events = await system.ended(tasks[i]?.task_id ?? '', 60_000)
       expect(only(events, 'run_restarted')).toMatchObject([{ data: { suspect_tools: [way.split(': ')[0]] } }])
-      expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { success: false, error: 'tool_timeout' } }])
+      expect(only(events, 'tool_result_recorded')).toMatchObject([
+        { data: { success: false, error: 'tool_timeout' } },
+      ])
       expect(events.at(-1)?.type).toBe('task_completed')
     }
   })
@@ -58,7 +68,9 @@ describe('a thread that a tool holds up', () => {
   it('is lost to one tool three times at most: after that every call of the tool runs in a cell at once', async () => {
     // The test before has seen each of the three.
     const events = await system.ended((await system.client.submit({ task: 'brief: wait' })).task_id)
-    expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { success: false, error: 'tool_timeout' } }])
+    expect(only(events, 'tool_result_recorded')).toMatchObject([
+      { data: { success: false, error: 'tool_timeout' } },
+    ])
     expect(told(events)).not.toContain('run_restarted')
   })
 
@@ -74,14 +86,18 @@ describe('a thread that a tool holds up', () => {
     await system.reached(task_id, 'the tool waits', (all) => told(all).includes('tool_call_started'))
     await system.client.cancel(task_id, 'enough')
     const events = await system.ended(task_id)
-    expect(told(events).filter((type) => type === 'task_cancel_requested' || type === 'run_restarted')).toEqual(['task_cancel_requested', 'run_restarted'])
+    expect(
+      told(events).filter((type) => type === 'task_cancel_requested' || type === 'run_restarted'),
+    ).toEqual(['task_cancel_requested', 'run_restarted'])
     expect(events.at(-1)?.type).toBe('task_cancelled')
   })
 
   it('and that cannot be ended ends its daemon, which hands everything over; another daemon goes on', async () => {
     gate = held<FakeReply>()
     // So many that some share the thread.
-    const innocents = await Promise.all(Array.from({ length: 10 }, (_, i) => system.client.submit({ task: `innocent ${i}` })))
+    const innocents = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => system.client.submit({ task: `innocent ${i}` })),
+    )
     const { task_id } = await system.client.submit({ task: 'brief_system: system call' })
     await system.reached(task_id, 'the tool runs', (all) => told(all).includes('tool_call_started'))
     another = await system.daemon({ BEAVER_WORKER_THREADS: '2' })
@@ -97,14 +113,19 @@ describe('a thread that a tool holds up', () => {
     }
     const events = await system.ended(task_id)
     expect(events.at(-1)?.type).toBe('task_completed')
-    expect(only(events, 'run_restarted')).toMatchObject([{ epoch: 1, data: { suspect_tools: ['brief_system'] } }])
+    expect(only(events, 'run_restarted')).toMatchObject([
+      { epoch: 1, data: { suspect_tools: ['brief_system'] } },
+    ])
     expect(only(events, 'tool_result_recorded')).toMatchObject([{ data: { error: 'tool_timeout' } }])
   })
 
   // The last one: it ends the other daemon, which has a thread for each of these tools.
   it('keeps no daemon from ending by SIGTERM, which hands its task over, whatever holds the thread', async () => {
-    const tasks = await Promise.all(['thrash', 'system call'].map((what) => system.client.submit({ task: `patient: ${what}` })))
-    for (const { task_id } of tasks) await system.reached(task_id, 'the tool runs', (all) => told(all).includes('tool_call_started'))
+    const tasks = await Promise.all(
+      ['thrash', 'system call'].map((what) => system.client.submit({ task: `patient: ${what}` })),
+    )
+    for (const { task_id } of tasks)
+      await system.reached(task_id, 'the tool runs', (all) => told(all).includes('tool_call_started'))
     another.kill('SIGTERM')
     await another.exited
     for (const { task_id } of tasks) expect(told(await system.events(task_id)).at(-1)).toBe('task_released')

@@ -1,5 +1,6 @@
-// SIGTERM and SIGINT: a daemon lets running tasks finish for a while, hands over the rest, and exits with 0. Nothing is lost.
-// What a drain does in every order of events is in packages/runtime/src/daemon.test.ts and in the simulation.
+// SIGTERM and SIGINT: a daemon lets running tasks finish for a while, hands over the rest, and exits with 0.
+// Nothing is lost. What a drain does in every order of events is in packages/runtime/src/daemon.test.ts and
+// in the simulation.
 import { clientOn } from '@beaver/client'
 import { foldTask } from '@beaver/core'
 import { held, until } from '@beaver/testing'
@@ -13,7 +14,9 @@ let server: TestServer
 let system: TestSystem
 beforeAll(async () => {
   server = await testServer()
-  system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } })
+  system = await testSystem(server, {
+    permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] },
+  })
 })
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
@@ -59,7 +62,8 @@ it('SIGTERM lets a running task finish within the grace period; meanwhile a pers
     ['think', 'approve me', 'cancel me'].map(async (task) => (await system.client.submit({ task })).task_id),
   )
   await until('the provider is asked', () => system.provider.about('think').length === 1, { everyMs: 5 })
-  for (const id of [approved, cancelled]) await system.reached(id ?? '', 'a call waits', (events) => told(events).includes('approval_requested'))
+  for (const id of [approved, cancelled])
+    await system.reached(id ?? '', 'a call waits', (events) => told(events).includes('approval_requested'))
   one.kill('SIGTERM')
   await nobodyTakesRequests()
   await patientDaemon(0)
@@ -76,7 +80,11 @@ it('SIGTERM lets a running task finish within the grace period; meanwhile a pers
   }
   answer.settle(say('42'))
   expect(await one.exited).toEqual({ code: 0, signal: null })
-  expect((await system.events(thinks ?? '')).at(-1)).toMatchObject({ type: 'task_completed', epoch: 1, data: { final_output: '42' } })
+  expect((await system.events(thinks ?? '')).at(-1)).toMatchObject({
+    type: 'task_completed',
+    epoch: 1,
+    data: { final_output: '42' },
+  })
 })
 
 it('SIGINT hands over what does not finish: a root, a team, and a task that waits for its turn go on at once at the daemon that is there', async () => {
@@ -84,7 +92,8 @@ it('SIGINT hands over what does not finish: a root, a team, and a task that wait
   let finish = false
   system.provider.answerBy(({ text, results }) => {
     if (text === 'echo' && results.length === 0) return use(['echo', { text: 'a' }])
-    if (!finish) return text === 'team' ? use(['ConcurrentWorkflow', { task: 't', agents }]) : held<FakeReply>().promise
+    if (!finish)
+      return text === 'team' ? use(['ConcurrentWorkflow', { task: 't', agents }]) : held<FakeReply>().promise
     return say(`saw ${results.length} result`)
   })
   const one = await patientDaemon(0)
@@ -97,7 +106,11 @@ it('SIGINT hands over what does not finish: a root, a team, and a task that wait
   const two = await patientDaemon(600_000)
   one.kill('SIGINT')
   expect(await one.exited).toEqual({ code: 0, signal: null })
-  await until('the requests of the first daemon are given up', () => system.provider.requests.filter(({ abandoned }) => abandoned).length === 5, { everyMs: 5 })
+  await until(
+    'the requests of the first daemon are given up',
+    () => system.provider.requests.filter(({ abandoned }) => abandoned).length === 5,
+    { everyMs: 5 },
+  )
   const logs = await Promise.all([...tasks, first, parked].map(({ task_id }) => system.ended(task_id)))
   for (const events of logs) {
     expect(events.at(-1)).toMatchObject({ type: 'task_completed' })

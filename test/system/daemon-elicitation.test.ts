@@ -1,4 +1,5 @@
-// MCP servers ask a person in the middle of a call, in both versions of the protocol: on real daemons of which one is killed, with the command line.
+// MCP servers ask a person in the middle of a call, in both versions of the protocol: on real daemons of
+// which one is killed, with the command line.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,10 @@ import { projectorProcess, type ProjectorProcess } from '../support/projector.ts
 import { only, type TestSystem, testSystem } from '../support/system.ts'
 
 const program = new URL('../../packages/mcp/test/asking-server.ts', import.meta.url).pathname
-/** The servers: `old` speaks the protocol of 2025, the others that of 2026. The calls of `careful` need an approval. */
+/**
+ * The servers: `old` speaks the protocol of 2025, the others that of 2026. The calls of `careful` need an
+ * approval.
+ */
 const eras = { old: '2025', new: '2026', careful: '2026' } as const
 
 let server: TestServer
@@ -24,7 +28,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'beaver-ask-'))
   const specs = Object.entries(eras).map(([name, era]) => [
     name,
-    { command: process.execPath, args: [program, era], env: { FIXTURE_DIR: join(folder, name) }, permission: name === 'careful' ? 'ask' : 'allow' },
+    {
+      command: process.execPath,
+      args: [program, era],
+      env: { FIXTURE_DIR: join(folder, name) },
+      permission: name === 'careful' ? 'ask' : 'allow',
+    },
   ])
   for (const name of Object.keys(eras)) await mkdir(join(folder, name))
   // The servers keep a list of their calls in a folder that a sandbox would hide.
@@ -46,13 +55,20 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const submitted = async (tool: string, over: object = {}): Promise<string> => (await system.client.submit({ task: `call ${tool}`, ...over })).task_id
-const reached = (taskId: string, type: string) => system.reached(taskId, type, (events) => events.some((event) => event.type === type))
-const results = async (taskId: string) => only(await system.ended(taskId), 'tool_result_recorded').map(({ data }) => data)
-const callsOf = async (name: string): Promise<string[]> => (await readFile(join(folder, name, 'calls'), 'utf8')).trim().split('\n')
+const submitted = async (tool: string, over: object = {}): Promise<string> =>
+  (await system.client.submit({ task: `call ${tool}`, ...over })).task_id
+const reached = (taskId: string, type: string) =>
+  system.reached(taskId, type, (events) => events.some((event) => event.type === type))
+const results = async (taskId: string) =>
+  only(await system.ended(taskId), 'tool_result_recorded').map(({ data }) => data)
+const callsOf = async (name: string): Promise<string[]> =>
+  (await readFile(join(folder, name, 'calls'), 'utf8')).trim().split('\n')
 const beaver = (...args: string[]): Promise<Ran> => host.run(args, placeIn(server, system))
 
-/** Tasks that wait for a person when the first daemon is killed. In the second one, the server `careful` starts only after its task is driven again. */
+/**
+ * Tasks that wait for a person when the first daemon is killed. In the second one, the server `careful`
+ * starts only after its task is driven again.
+ */
 const killed = { old_book: '', new_book: '', old_send: '', new_send: '', careful_greet: '' }
 beforeAll(async () => {
   const first = await system.daemon()
@@ -62,14 +78,19 @@ beforeAll(async () => {
     return Object.keys(eras).every((name) => tools.includes(`${name}_greet`))
   })
   for (const tool of Object.keys(killed) as (keyof typeof killed)[]) killed[tool] = await submitted(tool)
-  for (const tool of ['old_book', 'new_book', 'old_send', 'new_send'] as const) await reached(killed[tool], 'question_asked')
+  for (const tool of ['old_book', 'new_book', 'old_send', 'new_send'] as const)
+    await reached(killed[tool], 'question_asked')
   await reached(killed.careful_greet, 'task_suspended')
   await system.kill(first)
   const slowly = join(folder, 'careful', 'wait')
   await writeFile(slowly, '')
   await system.daemon()
   await system.client.decide(killed.careful_greet, { callId: 'call_0', approved: true })
-  await system.reached(killed.careful_greet, 'it is driven again', (events) => only(events, 'task_claimed').length === 2)
+  await system.reached(
+    killed.careful_greet,
+    'it is driven again',
+    (events) => only(events, 'task_claimed').length === 2,
+  )
   await rm(slowly)
 })
 
@@ -84,11 +105,19 @@ describe.each(['old', 'new'] as const)('a server with the protocol of the %s era
     expect(await beaver('answer', task, 'room=blue', 'guests=2')).toMatchObject({ exit: 0 })
     const events = await system.ended(task)
     expect(only(events, 'question_asked')).toMatchObject([
-      { data: { tool_name: `${era}_book`, question: { message: expect.stringContaining(question) as string } } },
+      {
+        data: {
+          tool_name: `${era}_book`,
+          question: { message: expect.stringContaining(question) as string },
+        },
+      },
     ])
     expect(only(events, 'question_answered')).toHaveLength(1)
     const [told] = await results(task)
-    expect(JSON.parse(told?.content ?? '')).toEqual({ action: 'accept', content: { room: 'blue', guests: 2, note: 'none' } })
+    expect(JSON.parse(told?.content ?? '')).toEqual({
+      action: 'accept',
+      content: { room: 'blue', guests: 2, note: 'none' },
+    })
     expect(events.at(-1)?.type).toBe('task_completed')
   })
 
@@ -105,7 +134,9 @@ describe.each(['old', 'new'] as const)('a server with the protocol of the %s era
   })
 
   it('is answered with cancel where nobody can answer', async () => {
-    expect(await results(await submitted(`${era}_greet`, { approvals: 'refuse' }))).toMatchObject([{ success: true, content: '{"action":"cancel"}' }])
+    expect(await results(await submitted(`${era}_greet`, { approvals: 'refuse' }))).toMatchObject([
+      { success: true, content: '{"action":"cancel"}' },
+    ])
   })
 })
 

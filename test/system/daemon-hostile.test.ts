@@ -1,4 +1,5 @@
-// What a stranger publishes neither stops a daemon nor sticks, nor blocks what comes after it (docs/decisions/0040).
+// What a stranger publishes neither stops a daemon nor sticks, nor blocks what comes after it
+// (docs/decisions/0040).
 import { clientOn } from '@beaver/client'
 import { askProjector, connectNats, encodeToken, presentDaemons, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
@@ -28,25 +29,35 @@ beforeEach(() => {
 })
 
 /** Lines that say that something broke. */
-const broken = /"event":"(callback_failed|task_crashed|queue_unreadable|projector_stalled|worker_lost|peer_unasked)"|UnhandledPromise|at async|uncaught/
-const expectWell = ({ stderr }: { readonly stderr: string }): void => expect(stderr.split('\n').filter((line) => broken.test(line))).toEqual([])
+const broken =
+  /"event":"(callback_failed|task_crashed|queue_unreadable|projector_stalled|worker_lost|peer_unasked)"|UnhandledPromise|at async|uncaught/
+const expectWell = ({ stderr }: { readonly stderr: string }): void =>
+  expect(stderr.split('\n').filter((line) => broken.test(line))).toEqual([])
 /** For a daemon that is so busy that it may miss a heartbeat of its queue, which it then reads again. */
-const expectNoCrash = ({ stderr }: { readonly stderr: string }): void => expect(stderr).not.toMatch(/callback_failed|task_crashed|UnhandledPromise|uncaught/)
+const expectNoCrash = ({ stderr }: { readonly stderr: string }): void =>
+  expect(stderr).not.toMatch(/callback_failed|task_crashed|UnhandledPromise|uncaught/)
 /** The patience of a client. It is no claim: a busy machine stretches every time. */
 const patient = { timeoutMs: 60_000 }
 
 /** How much the daemon says it refused. A busy one is asked again. */
 async function refused(): Promise<number> {
-  const present = await until('the daemon says that it is there', async () => (await presentDaemons(system.nc, system.subjects, { waitMs: 300 }))[0])
+  const present = await until(
+    'the daemon says that it is there',
+    async () => (await presentDaemons(system.nc, system.subjects, { waitMs: 300 }))[0],
+  )
   return present.refused ?? 0
 }
 
 /** Publishes on a stream, and waits until the stream has the message. */
-const store = async (subject: string, payload: Uint8Array | string): Promise<number> => (await system.nc.request(subject, payload)).json<{ seq: number }>().seq
+const store = async (subject: string, payload: Uint8Array | string): Promise<number> =>
+  (await system.nc.request(subject, payload)).json<{ seq: number }>().seq
 
 describe('garbage on every subject that Beaver listens on', () => {
   let projector: ProjectorProcess
-  beforeAll(async () => void (projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })))
+  beforeAll(
+    async () =>
+      void (projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })),
+  )
   afterAll(() => projector[Symbol.asyncDispose]())
 
   const subjectsUnderTest: [string, (system: TestSystem, daemonId: string) => string][] = [
@@ -65,20 +76,28 @@ describe('garbage on every subject that Beaver listens on', () => {
     ['the question of presence', ({ subjects }) => subjects.presenceQuestion],
     ['live', ({ subjects }) => subjects.live(strangeLog())],
     ['daemon', ({ subjects }, daemonId) => subjects.daemon(daemonId)],
-    ...(['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'status'] as const).map(
-      (name): [string, (of: TestSystem) => string] => [`service ${name}`, ({ subjects }) => subjects.service(name)],
-    ),
-    ...(['tasks', 'task', 'audit', 'status', 'quarantine', 'open_tasks'] as const).map((name): [string, (of: TestSystem) => string] => [
-      `query ${name}`,
-      ({ subjects }) => subjects.query(name),
+    ...(
+      ['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'status'] as const
+    ).map((name): [string, (of: TestSystem) => string] => [
+      `service ${name}`,
+      ({ subjects }) => subjects.service(name),
     ]),
+    ...(['tasks', 'task', 'audit', 'status', 'quarantine', 'open_tasks'] as const).map(
+      (name): [string, (of: TestSystem) => string] => [
+        `query ${name}`,
+        ({ subjects }) => subjects.query(name),
+      ],
+    ),
   ]
 
   it.each(subjectsUnderTest)('%s: the next task runs', async (_, subjectOf) => {
     for (const each of garbage) {
       const options = each.headers === undefined ? {} : { headers: each.headers }
       system.nc.publish(subjectOf(system, daemon.id), each.payload, options)
-      system.nc.publish(subjectOf(system, daemon.id), each.payload, { ...options, reply: '_INBOX.nobody.here' })
+      system.nc.publish(subjectOf(system, daemon.id), each.payload, {
+        ...options,
+        reply: '_INBOX.nobody.here',
+      })
     }
     await system.nc.flush()
     expect(await system.client.run({ task: 'go on' }, patient)).toMatchObject({ status: 'completed' })
@@ -93,9 +112,13 @@ describe('garbage on every subject that Beaver listens on', () => {
       return now.behind === 0 && now
     })
     expect(status.quarantined).toBeGreaterThan(4 * garbage.length)
-    const { total, messages, more } = await askProjector({ nc, subjects, timeoutMs: 5_000 }, 'quarantine', { limit: 200 })
+    const { total, messages, more } = await askProjector({ nc, subjects, timeoutMs: 5_000 }, 'quarantine', {
+      limit: 200,
+    })
     expect([total, more]).toEqual([status.quarantined, false])
-    expect(messages.find(({ bytes }) => bytes > 1_000_000)).toMatchObject({ reason: expect.stringContaining('not a batch of CloudEvents records') as string })
+    expect(messages.find(({ bytes }) => bytes > 1_000_000)).toMatchObject({
+      reason: expect.stringContaining('not a batch of CloudEvents records') as string,
+    })
     expect(Math.max(...messages.map(({ excerpt }) => excerpt.length))).toBeLessThanOrEqual(2_048)
     expect(messages.some(({ subject }) => subject?.endsWith('local.stray'))).toBe(true)
     expect(await refused()).toBeGreaterThan(10)
@@ -114,7 +137,9 @@ describe('a daemon that a stranger talks to', () => {
     const before = await refused()
     const seen: string[] = []
     const reply = replyOf(system)
-    const listening = system.nc.subscribe(reply, { callback: (_error, message) => void seen.push(message.string()) })
+    const listening = system.nc.subscribe(reply, {
+      callback: (_error, message) => void seen.push(message.string()),
+    })
     for (const subject of [
       system.subjects.service('status'),
       system.subjects.service('task.submit'),
@@ -138,8 +163,18 @@ describe('a daemon that a stranger talks to', () => {
       `$JS.API.STREAM.DELETE.BEAVER_${namespace}`,
       '$JS.ACK.>',
     ]) {
-      const asked = { command: 'lease', tenant: 'local', session_id: 's', task_id: 't', deliveries: 1, lease, cause: 'accepted' }
-      const answer = (await system.nc.request(system.subjects.daemon(daemon.id), JSON.stringify(asked))).json<{ ok: boolean; error: { code: string } }>()
+      const asked = {
+        command: 'lease',
+        tenant: 'local',
+        session_id: 's',
+        task_id: 't',
+        deliveries: 1,
+        lease,
+        cause: 'accepted',
+      }
+      const answer = (
+        await system.nc.request(system.subjects.daemon(daemon.id), JSON.stringify(asked))
+      ).json<{ ok: boolean; error: { code: string } }>()
       expect([lease, answer.ok, answer.error.code]).toEqual([lease, false, 'invalid_arguments'])
     }
   })
@@ -148,7 +183,8 @@ describe('a daemon that a stranger talks to', () => {
     const [before, said] = [await refused(), daemon.stderr.length]
     for (let i = 0; i < 300; i++) system.nc.publish(system.subjects.accepted(strangeLog()), manyFaults)
     await system.nc.flush()
-    for (let i = 0; i < 5; i++) expect(await system.client.run({ task: `task ${i}` }, patient)).toMatchObject({ status: 'completed' })
+    for (let i = 0; i < 5; i++)
+      expect(await system.client.run({ task: `task ${i}` }, patient)).toMatchObject({ status: 'completed' })
     await until('each is set aside', async () => (await refused()) - before === 300)
     expectNoCrash(daemon)
     expect(daemon.stderr.length - said).toBeLessThan(50_000)
@@ -178,7 +214,8 @@ describe('a daemon that a stranger talks to', () => {
 
   describe('where a message that is no record', () => {
     const logOf = (session: string, task: string) => ({ tenant: 'local', session, task }) as never
-    const thinking = (): Promise<unknown> => until('the provider is asked', () => system.provider.about('think').length === 1, { everyMs: 5 })
+    const thinking = (): Promise<unknown> =>
+      until('the provider is asked', () => system.provider.about('think').length === 1, { everyMs: 5 })
 
     it('is in the log of a running task, ends the task with the reason, and goes on with the others', async () => {
       const gate = held<FakeReply>()
@@ -214,8 +251,13 @@ describe('a daemon that a stranger talks to', () => {
       await store(system.subjects.events(log), 'garbage')
       await store(system.subjects.accepted(log), 'garbage')
       await store(system.subjects.wake(log), 'garbage')
-      expect(await system.client.run({ task: 'think', task_id: done.task_id }, patient)).toMatchObject({ status: 'completed', final_output: '42' })
-      expect(await system.client.run({ task: 'next', session_id: done.session_id }, patient)).toMatchObject({ status: 'completed' })
+      expect(await system.client.run({ task: 'think', task_id: done.task_id }, patient)).toMatchObject({
+        status: 'completed',
+        final_output: '42',
+      })
+      expect(await system.client.run({ task: 'next', session_id: done.session_id }, patient)).toMatchObject({
+        status: 'completed',
+      })
       expectWell({ stderr: daemon.stderr.slice(before) })
     })
 
@@ -232,7 +274,9 @@ describe('a daemon that a stranger talks to', () => {
       await expect(system.client.cancel(first.task_id, 'because')).rejects.toMatchObject({ code: 'conflict' })
       const taken = `taken${encodeToken('.')}`
       await store(system.subjects.taskId('local', taken), 'garbage')
-      await expect(system.client.submit({ task: 'x', task_id: taken })).rejects.toMatchObject({ code: 'conflict' })
+      await expect(system.client.submit({ task: 'x', task_id: taken })).rejects.toMatchObject({
+        code: 'conflict',
+      })
       expectWell({ stderr: daemon.stderr.slice(before) })
     })
 
@@ -252,7 +296,11 @@ describe('a daemon that a stranger talks to', () => {
 
 it('an answer of a rogue responder that is no JSON is an error with a code', async () => {
   await using system = await testSystem(server)
-  system.nc.subscribe(system.subjects.service('status'), { callback: (_, message) => void message.respond('garbage') })
+  system.nc.subscribe(system.subjects.service('status'), {
+    callback: (_, message) => void message.respond('garbage'),
+  })
   await system.nc.flush()
-  await expect(system.client.run({ task: 'x' }, { timeoutMs: 500 })).rejects.toMatchObject({ name: 'BeaverError' })
+  await expect(system.client.run({ task: 'x' }, { timeoutMs: 500 })).rejects.toMatchObject({
+    name: 'BeaverError',
+  })
 })

@@ -1,5 +1,5 @@
-// MCP servers named in the configuration: their tools are the agents', each server connected once, and what fails is told to the
-// model. A changed description withholds its tool.
+// MCP servers named in the configuration: their tools are the agents', each server connected once, and what
+// fails is told to the model. A changed description withholds its tool.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,9 +19,17 @@ let folder: string
 beforeAll(async () => {
   server = await testServer()
   folder = await mkdtemp(join(tmpdir(), 'beaver-mcp-'))
-  const stub = { command: process.execPath, args: [fixture], env: { FIXTURE_DIR: folder }, permission: 'allow' }
+  const stub = {
+    command: process.execPath,
+    args: [fixture],
+    env: { FIXTURE_DIR: folder },
+    permission: 'allow',
+  }
   // The tests end servers by their process ids, which are others in a sandbox.
-  system = await testSystem(server, { sandbox: 'off', mcp: { stub, gone: { command: join(folder, 'no such program') } } })
+  system = await testSystem(server, {
+    sandbox: 'off',
+    mcp: { stub, gone: { command: join(folder, 'no such program') } },
+  })
   await system.daemon({ BEAVER_WORKER_THREADS: '2' })
   system.provider.answerBy(() => say('ready?'))
   await until('the tools are offered', async () => {
@@ -37,8 +45,13 @@ afterAll(async () => {
 })
 
 /** The result of one call by a root agent. */
-async function calling(name: string, args: object): Promise<Partial<Extract<RecordedEvent, { type: 'tool_result_recorded' }>['data']>> {
-  system.provider.answerBy(({ messages }) => (messages.some(({ role }) => role === 'tool') ? say('done') : use([name, args])))
+async function calling(
+  name: string,
+  args: object,
+): Promise<Partial<Extract<RecordedEvent, { type: 'tool_result_recorded' }>['data']>> {
+  system.provider.answerBy(({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? say('done') : use([name, args]),
+  )
   const { task_id } = await system.client.submit({ task: 'call it' })
   const [result] = only(await system.ended(task_id), 'tool_result_recorded')
   return result?.data ?? {}
@@ -46,10 +59,14 @@ async function calling(name: string, args: object): Promise<Partial<Extract<Reco
 
 describe('a daemon with MCP servers', () => {
   it('lets agents in any thread call their tools over one connection', async () => {
-    system.provider.answerBy(({ messages }) => (messages.at(-1)?.role === 'tool' ? say('done') : use(['stub_add', { a: 2, b: 3 }])))
+    system.provider.answerBy(({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? say('done') : use(['stub_add', { a: 2, b: 3 }]),
+    )
     const tasks = await Promise.all(Array.from({ length: 12 }, () => system.client.submit({ task: 'add' })))
     for (const { task_id } of tasks)
-      expect(only(await system.ended(task_id), 'tool_result_recorded')).toMatchObject([{ data: { success: true, content: '5' } }])
+      expect(only(await system.ended(task_id), 'tool_result_recorded')).toMatchObject([
+        { data: { success: true, content: '5' } },
+      ])
     expect((await readFile(join(folder, 'starts'), 'utf8')).trim().split('\n')).toHaveLength(1)
   })
 
@@ -64,7 +81,11 @@ describe('a daemon with MCP servers', () => {
     ['stub_fail', {}, 'mcp_tool_failed', 'The disk is full.'],
     ['stub_add', { a: 'two' }, 'mcp_tool_failed', 'add'],
   ])('%s %j fails as %s, with what it said', async (name, args, error, text) => {
-    expect(await calling(name, args)).toMatchObject({ success: false, content: expect.stringContaining(text) as string, error })
+    expect(await calling(name, args)).toMatchObject({
+      success: false,
+      content: expect.stringContaining(text) as string,
+      error,
+    })
   })
 
   it('ends a call there when its task is cancelled', async () => {
@@ -89,7 +110,10 @@ describe('a daemon with MCP servers', () => {
     expect(only(await system.ended(task_id), 'tools_left_out')).toHaveLength(1)
     await using listed = startBeaver(['tools', 'list'], placeIn(server, system, { BEAVER_TRUST: '1' }))
     const { out, err, exit } = await listed.ended
-    expect([exit, `${out}${err}`]).toEqual([0, expect.stringContaining('The MCP server stub: agents do not get big (the provider')])
+    expect([exit, `${out}${err}`]).toEqual([
+      0,
+      expect.stringContaining('The MCP server stub: agents do not get big (the provider'),
+    ])
     expect(`${out}${err}`).toContain(says)
   })
 

@@ -1,5 +1,6 @@
-// Beaver's own MCP server among the servers of a daemon, as a child and behind a program that passes its tools on: through neither a worker nests a
-// team, nor a root passes the mode lock (D-05, D-09, D-12). The managed entry local_team_workflow_mcp is on the screens.
+// Beaver's own MCP server among the servers of a daemon, as a child and behind a program that passes its
+// tools on: through neither a worker nests a team, nor a root passes the mode lock (D-05, D-09, D-12). The
+// managed entry local_team_workflow_mcp is on the screens.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,11 +35,20 @@ beforeAll(async () => {
   await mkdir(join(folder, 'skills', 'routed'), { recursive: true })
   await writeFile(join(folder, 'skills', 'routed', 'SKILL.md'), skill)
   const namespace = server.newNamespace()
-  const passed = createTeamWorkflowTools().map(({ name, description, parameters }) => ({ name: `beaver__${name}`, description, inputSchema: parameters }))
+  const passed = createTeamWorkflowTools().map(({ name, description, parameters }) => ({
+    name: `beaver__${name}`,
+    description,
+    inputSchema: parameters,
+  }))
   const env = { NATS_URL: server.url, BEAVER_NAMESPACE: namespace, BEAVER_HOME: join(folder, 'home') }
   const mcp = {
     mine: { command: process.execPath, args: [cliEntry, 'mcp'], env, cwd: folder, permission: 'allow' },
-    hub: { command: process.execPath, args: [rawServer], env: { FIXTURE_DIR: folder, RAW_LIST: JSON.stringify([...passed, weather]) }, permission: 'allow' },
+    hub: {
+      command: process.execPath,
+      args: [rawServer],
+      env: { FIXTURE_DIR: folder, RAW_LIST: JSON.stringify([...passed, weather]) },
+      permission: 'allow',
+    },
   }
   system = await testSystem(server, { sandbox: 'off', skills: [join(folder, 'skills')], mcp }, { namespace })
   await system.daemon()
@@ -53,27 +63,46 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const weather = { name: 'weather', description: 'Tells the weather.', inputSchema: { type: 'object', properties: {} } }
-const beaver = async (...args: readonly string[]): Promise<Ran> => (await keptCommands()).run(args, placeIn(server, system, { BEAVER_TRUST: '1' }))
-const resultsOf = (events: readonly RecordedEvent[]) => only(events, 'tool_result_recorded').map(({ data }) => [data.tool_name, data.error])
+const weather = {
+  name: 'weather',
+  description: 'Tells the weather.',
+  inputSchema: { type: 'object', properties: {} },
+}
+const beaver = async (...args: readonly string[]): Promise<Ran> =>
+  (await keptCommands()).run(args, placeIn(server, system, { BEAVER_TRUST: '1' }))
+const resultsOf = (events: readonly RecordedEvent[]) =>
+  only(events, 'tool_result_recorded').map(({ data }) => [data.tool_name, data.error])
 const others = ['mine_SequentialWorkflow', 'hub_beaver__SequentialWorkflow']
 
 it('a worker nests no team through it', async () => {
   system.provider.answerBy(({ text, tools, results }) => {
-    if (tools.includes('SequentialWorkflow')) return results.length === 0 ? use(['SequentialWorkflow', team('inner')]) : say('done')
-    if (text.includes('inner') && results.length === 0) return use(...others.map((name) => [name, team('nested')] as const))
+    if (tools.includes('SequentialWorkflow'))
+      return results.length === 0 ? use(['SequentialWorkflow', team('inner')]) : say('done')
+    if (text.includes('inner') && results.length === 0)
+      return use(...others.map((name) => [name, team('nested')] as const))
     return say(results.join('\n') || 'nothing')
   })
   const { task_id } = await system.client.submit({ task: 'go' })
   const events = await system.ended(task_id)
-  expect(resultsOf(events)).toEqual([...others.map((name) => [name, 'tool_not_available']), ['SequentialWorkflow', null]])
-  expect(system.provider.requests.flatMap(({ tools }) => tools).filter((name) => /^(mine|hub)_/.test(name) && name !== 'hub_weather')).toEqual([])
+  expect(resultsOf(events)).toEqual([
+    ...others.map((name) => [name, 'tool_not_available']),
+    ['SequentialWorkflow', null],
+  ])
+  expect(
+    system.provider.requests
+      .flatMap(({ tools }) => tools)
+      .filter((name) => /^(mine|hub)_/.test(name) && name !== 'hub_weather'),
+  ).toEqual([])
   expect(system.provider.requests.flatMap(({ tools }) => tools)).toContain('hub_weather')
   expect(system.provider.about('nested')).toEqual([])
 })
 
 it('a root that decided against a team does not get one through it', async () => {
-  const steps = [use(['list_files', { path: '.' }]), use(...others.map((name) => [name, team('later')] as const), ['GraphWorkflow', {}]), say('done')]
+  const steps = [
+    use(['list_files', { path: '.' }]),
+    use(...others.map((name) => [name, team('later')] as const), ['GraphWorkflow', {}]),
+    say('done'),
+  ]
   system.provider.answerBy(() => steps.shift() ?? say('too often'))
   const { task_id } = await system.client.submit({ task: 'alone', skill: 'routed' })
   const events = await system.ended(task_id)
@@ -88,13 +117,23 @@ it('a root that decided against a team does not get one through it', async () =>
 
 it('the screens say that a server is our own, and which one Beaver manages', async () => {
   const { out, err } = await beaver('tools', 'list')
-  expect(err).toContain("The MCP server mine: It is Beaver's own server. Root agents have its workflow tools from Beaver itself")
+  expect(err).toContain(
+    "The MCP server mine: It is Beaver's own server. Root agents have its workflow tools from Beaver itself",
+  )
   expect(err).toContain("The MCP server hub: It passes on tools of Beaver's own server.")
-  expect(out).toMatch(/^local_team_workflow_mcp +by Beaver +each daemon +team_workflow +本地 Agent Team Workflow 工具: SequentialWorkflow, /m)
+  expect(out).toMatch(
+    /^local_team_workflow_mcp +by Beaver +each daemon +team_workflow +本地 Agent Team Workflow 工具: SequentialWorkflow, /m,
+  )
   const rows = (await beaver('tools', 'list', '--json')).out.trimEnd().split('\n')
-  const managed = rows.map((line) => JSON.parse(line) as { id: string; server?: object }).filter((row) => row.server !== undefined)
+  const managed = rows
+    .map((line) => JSON.parse(line) as { id: string; server?: object })
+    .filter((row) => row.server !== undefined)
   expect(managed.map(({ id }) => id)).toEqual(createTeamWorkflowTools().map(({ name }) => `system:${name}`))
-  expect(managed[0]?.server).toMatchObject({ name: 'local_team_workflow_mcp', category: 'team_workflow', managed: true })
+  expect(managed[0]?.server).toMatchObject({
+    name: 'local_team_workflow_mcp',
+    category: 'team_workflow',
+    managed: true,
+  })
   const doctor = await beaver('doctor')
   expect(doctor.out).toContain("It is Beaver's own server.")
   const status = await beaver('status', '--json')

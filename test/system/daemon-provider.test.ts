@@ -1,5 +1,5 @@
-// What a provider may do wrong, over real HTTP: each ends in the right class in the journal or is recovered from; nothing hangs,
-// and the key is nowhere.
+// What a provider may do wrong, over real HTTP: each ends in the right class in the journal or is recovered
+// from; nothing hangs, and the key is nowhere.
 import { join } from 'node:path'
 import { type FailureClass, failurePolicies, type RecordedEvent } from '@beaver/core'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
@@ -34,14 +34,18 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-async function run(name: string, reply: (request: SeenRequest, nth: number) => FakeReply | Promise<FakeReply>): Promise<readonly RecordedEvent[]> {
+async function run(
+  name: string,
+  reply: (request: SeenRequest, nth: number) => FakeReply | Promise<FakeReply>,
+): Promise<readonly RecordedEvent[]> {
   cases.set(name, reply)
   // It waits without looking at the journal again and again: many tasks run at once.
   const { task_id } = await system.client.run({ task: name })
   return system.events(task_id)
 }
 
-const failures = (events: readonly RecordedEvent[]) => only(events, 'provider_call_failed').map((event) => event.data)
+const failures = (events: readonly RecordedEvent[]) =>
+  only(events, 'provider_call_failed').map((event) => event.data)
 const triesMax = (failureClass: FailureClass): number => {
   const policy = failurePolicies[failureClass]
   return policy.action === 'retry' ? policy.triesMax : 1
@@ -58,7 +62,12 @@ describe('a provider that', () => {
       400,
       () => ({ status: 400, body: '{"error":{"code":"context_length_exceeded","message":"too long"}}' }),
     ],
-    ['answers HTML', 'malformed_output', null, () => ({ headers: { 'content-type': 'text/html' }, body: `<html>Bearer ${apiKey}</html>` })],
+    [
+      'answers HTML',
+      'malformed_output',
+      null,
+      () => ({ headers: { 'content-type': 'text/html' }, body: `<html>Bearer ${apiKey}</html>` }),
+    ],
     ['answers half a JSON', 'malformed_output', null, () => ({ body: '{"choices":[{"mess' })],
     ['answers JSON of another shape', 'malformed_output', null, () => ({ body: `{"hello":"${apiKey}"}` })],
     ['answers nothing at all', 'malformed_output', null, () => ({ body: '' })],
@@ -67,7 +76,9 @@ describe('a provider that', () => {
     const events = await run(name, reply)
     expect(events.at(-1)).toMatchObject({ type: 'task_failed', data: { failure: { class: failureClass } } })
     const tries = failures(events)
-    expect(tries.map((each) => [each.failure.class, each.tries])).toEqual(Array.from({ length: triesMax(failureClass) }, (_, i) => [failureClass, i + 1]))
+    expect(tries.map((each) => [each.failure.class, each.tries])).toEqual(
+      Array.from({ length: triesMax(failureClass) }, (_, i) => [failureClass, i + 1]),
+    )
     expect(tries.at(-1)?.retry_in_ms).toBeNull()
     if (status !== null) expect(tries[0]?.status).toBe(status)
     expect(system.provider.about(name)).toHaveLength(tries.length)
@@ -104,11 +115,16 @@ describe('a provider that', () => {
 })
 
 it('the key is sent to the provider, and is nowhere else: not in the journal, not in a blob, not in what the daemon says', async () => {
-  await run(`the key in an answer`, () => refuse(401, `${apiKey} is not valid; Authorization: Bearer ${apiKey}`))
-  expect(system.provider.requests.every((request) => request.headers.authorization === `Bearer ${apiKey}`)).toBe(true)
+  await run(`the key in an answer`, () =>
+    refuse(401, `${apiKey} is not valid; Authorization: Bearer ${apiKey}`),
+  )
+  expect(
+    system.provider.requests.every((request) => request.headers.authorization === `Bearer ${apiKey}`),
+  ).toBe(true)
   const stored = await server.stored()
   expect(stored.includes('beaver.provider_call_failed.v1')).toBe(true)
-  for (const secret of [apiKey, 'SECRET', Buffer.from(apiKey).toString('base64')]) expect([secret, stored.includes(secret)]).toEqual([secret, false])
+  for (const secret of [apiKey, 'SECRET', Buffer.from(apiKey).toString('base64')])
+    expect([secret, stored.includes(secret)]).toEqual([secret, false])
   expect(daemon.stderr).not.toContain('SECRET')
 })
 
@@ -122,28 +138,44 @@ it('a provider that fails for longer than the tries of a call is waited for, and
   const events = await patient.ended(task_id)
   expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'back' } })
   expect(failures(events)).toHaveLength(failing)
-  expect(failures(events).every(({ failure, retry_in_ms }) => failure.class === 'provider_unavailable' && (retry_in_ms ?? 0) > 0)).toBe(true)
+  expect(
+    failures(events).every(
+      ({ failure, retry_in_ms }) => failure.class === 'provider_unavailable' && (retry_in_ms ?? 0) > 0,
+    ),
+  ).toBe(true)
 })
 
 it('what doctor says of the models is what the daemon has, and not the environment of who asks', async () => {
-  await using elsewhere = await testSystem(server, { model: { base_url: 'http://127.0.0.1:9/v1', name: 'down' } })
+  await using elsewhere = await testSystem(server, {
+    model: { base_url: 'http://127.0.0.1:9/v1', name: 'down' },
+  })
   await elsewhere.daemon({ OPENAI_BASE_URL: '' })
   const host = await keptCommands()
   const doctor = async (of: TestSystem): Promise<string> => {
     const place = placeIn(server, of)
-    const ran = await host.run(['doctor', '--json'], { ...place, cwd: '/', env: { ...place.env, BEAVER_HOME: join(of.workspace, '.beaver') } })
+    const ran = await host.run(['doctor', '--json'], {
+      ...place,
+      cwd: '/',
+      env: { ...place.env, BEAVER_HOME: join(of.workspace, '.beaver') },
+    })
     const { checks } = JSON.parse(ran.out) as { checks: { name: string; status: string; says: string }[] }
     const [model] = checks.filter(({ name }) => name === 'model')
     return `${model?.status} ${model?.says}`
   }
-  expect(await doctor(elsewhere)).toMatch(/^fail down at 127\.0\.0\.1:9, key set: it cannot be reached \(.+\)$/)
+  expect(await doctor(elsewhere)).toMatch(
+    /^fail down at 127\.0\.0\.1:9, key set: it cannot be reached \(.+\)$/,
+  )
   expect(await doctor(system)).toMatch(/^ok gpt-5-mini at 127\.0\.0\.1:\d+, key set, answers$/)
 })
 
 it('a cancel between two tries of the provider ends the task at once', async () => {
   cases.set('left alone', () => refuse(429, 'slow down', { 'retry-after': '20' }))
   const { task_id } = await system.client.submit({ task: 'left alone' })
-  await system.reached(task_id, 'the first try failed', (all) => only(all, 'provider_call_failed').length === 1)
+  await system.reached(
+    task_id,
+    'the first try failed',
+    (all) => only(all, 'provider_call_failed').length === 1,
+  )
   await system.client.cancel(task_id, 'enough')
   expect(told(await system.ended(task_id)).at(-1)).toBe('task_cancelled')
   expect(system.provider.about('left alone')).toHaveLength(1)

@@ -1,5 +1,5 @@
-// Skills, workflow definitions and profiles are read again when their files change (D-69), by a real daemon with real worker threads.
-// That each daemon looks for itself is in two-daemons.test.ts.
+// Skills, workflow definitions and profiles are read again when their files change (D-69), by a real daemon
+// with real worker threads. That each daemon looks for itself is in two-daemons.test.ts.
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,13 +14,18 @@ let system: TestSystem
 let folder: string
 let stderr = (): string => ''
 
-const skillText = (name: string, body: string): string => `---\nname: ${name}\ndescription: Guides ${name}.\n---\n${body}\n`
+const skillText = (name: string, body: string): string =>
+  `---\nname: ${name}\ndescription: Guides ${name}.\n---\n${body}\n`
 const definition = (instruction: string): object => ({
   interfaceInputs: {},
   interfaceOutputs: { answer: { dataFlowType: 'STRING' } },
   nodes: [{ id: 'answer', kind: 'agent', instruction }],
 })
-const profile = (prompt: string): object => ({ name: 'clerk', system_prompt: prompt, tool_ids_inventory: ['system:echo'] })
+const profile = (prompt: string): object => ({
+  name: 'clerk',
+  system_prompt: prompt,
+  tool_ids_inventory: ['system:echo'],
+})
 
 async function skill(name: string, body: string, parent = join(folder, 'skills')): Promise<void> {
   await mkdir(join(parent, name), { recursive: true })
@@ -36,7 +41,11 @@ beforeAll(async () => {
   await skill('tides', 'Say: first tide.')
   await json('workflows/ask.json', definition('Ask once.'))
   await json('clerk.json', profile('You are the first clerk.'))
-  await json('keeper.json', { name: 'keeper', system_prompt: 'You keep.', tool_ids_inventory: ['system:echo'] })
+  await json('keeper.json', {
+    name: 'keeper',
+    system_prompt: 'You keep.',
+    tool_ids_inventory: ['system:echo'],
+  })
   system = await testSystem(server, {
     skills: [join(folder, 'skills')],
     workflows: [join(folder, 'workflows')],
@@ -72,7 +81,8 @@ const refused = (request: object, code: string): Promise<unknown> =>
   )
 
 /** A daemon looks at its files ten times a second at most. */
-const comes = (says: string, request: object): Promise<unknown> => until(`a task has: ${says}`, async () => (await asked(request)).includes(says))
+const comes = (says: string, request: object): Promise<unknown> =>
+  until(`a task has: ${says}`, async () => (await asked(request)).includes(says))
 
 describe('a task that is accepted after a change', () => {
   it('has the new skill, in each thread of the daemon', async () => {
@@ -132,9 +142,13 @@ describe('a change that is broken', () => {
 
   it('leaves the old skills in use while a configured folder is away, and takes the new ones when it is back', async () => {
     await rename(join(folder, 'skills'), join(folder, 'away'))
-    await until('the status says it', async () => (await system.client.status()).changes_not_used?.[0]?.file === join(folder, 'skills'), {
-      everyMs: 20,
-    })
+    await until(
+      'the status says it',
+      async () => (await system.client.status()).changes_not_used?.[0]?.file === join(folder, 'skills'),
+      {
+        everyMs: 20,
+      },
+    )
     expect(await asked({ skill: 'tides' })).toContain('fourth tide')
     await skill('tides', 'Say: fifth tide.', join(folder, 'away'))
     await symlink(join(folder, 'away'), join(folder, 'skills'))
@@ -144,7 +158,9 @@ describe('a change that is broken', () => {
 
 describe('a run that waits while files change', () => {
   it('keeps its prompt and its tools, and a new run has the new ones', async () => {
-    system.provider.answerBy(({ text, results }) => (text === 'Wait for me' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('kept')))
+    system.provider.answerBy(({ text, results }) =>
+      text === 'Wait for me' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('kept'),
+    )
     const { task_id } = await system.client.submit({ task: 'Wait for me', profile: 'keeper' })
     await system.reached(task_id, 'it waits', (all) => all.some(({ type }) => type === 'task_suspended'))
     await json('keeper.json', { name: 'keeper', system_prompt: 'You keep nothing.', tool_ids_inventory: [] })
@@ -169,12 +185,22 @@ describe('the skills of the workspace of a task', () => {
     await mkdir(own)
     await skill('local', 'Say: of the project.', join(own, 'skills'))
     await skill('tides', 'Say: stolen tide.', join(own, 'skills'))
-    const { task_id } = await system.client.submit({ task: 'Use the local one', skill: 'local', workspace: own })
+    const { task_id } = await system.client.submit({
+      task: 'Use the local one',
+      skill: 'local',
+      workspace: own,
+    })
     const events = await system.ended(task_id)
-    expect(only(events, 'skill_activation_snapshotted')[0]?.data.skills).toMatchObject([{ name: 'local', from_workspace: true }])
-    expect(JSON.stringify(system.provider.about('Use the local one')[0]?.messages)).toContain('of the project')
+    expect(only(events, 'skill_activation_snapshotted')[0]?.data.skills).toMatchObject([
+      { name: 'local', from_workspace: true },
+    ])
+    expect(JSON.stringify(system.provider.about('Use the local one')[0]?.messages)).toContain(
+      'of the project',
+    )
     expect(await asked({ skill: 'tides', workspace: own })).not.toContain('stolen')
-    await expect(system.client.submit({ task: 'x', skill: 'local' })).rejects.toMatchObject({ code: 'unknown_skill' })
+    await expect(system.client.submit({ task: 'x', skill: 'local' })).rejects.toMatchObject({
+      code: 'unknown_skill',
+    })
   })
 })
 
@@ -186,12 +212,19 @@ describe('what a task names that is gone when its run starts', () => {
       const { skills, workflows } = await system.client.status()
       return skills.some(({ name }) => name === 'gone') && workflows.includes('workflow:gone')
     })
-    system.provider.answerBy(({ text, results }) => (text === 'First' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('done')))
+    system.provider.answerBy(({ text, results }) =>
+      text === 'First' && results.length === 0 ? use(['echo', { text: 'x' }]) : say('done'),
+    )
     // Both wait in their session behind a task that waits for a person.
     const sessions = ['a', 'b']
-    const firsts = await Promise.all(sessions.map((session_id) => system.client.submit({ task: 'First', session_id })))
+    const firsts = await Promise.all(
+      sessions.map((session_id) => system.client.submit({ task: 'First', session_id })),
+    )
     const named = await system.client.submit({ task: 'Use it', skill: 'gone', session_id: 'a' })
-    const defined = await system.client.submit({ workflow: { name: 'workflow:gone', arguments: {} }, session_id: 'b' })
+    const defined = await system.client.submit({
+      workflow: { name: 'workflow:gone', arguments: {} },
+      session_id: 'b',
+    })
     await rm(join(folder, 'skills', 'gone'), { recursive: true })
     await rm(join(folder, 'workflows', 'gone.json'))
     await until('the daemon has neither', async () => {
@@ -199,18 +232,30 @@ describe('what a task names that is gone when its run starts', () => {
       return skills.every(({ name }) => name !== 'gone') && !workflows.includes('workflow:gone')
     })
     for (const { task_id } of firsts) {
-      const [asked] = only(await system.reached(task_id, 'it asks', (all) => only(all, 'approval_requested').length === 1), 'approval_requested')
+      const [asked] = only(
+        await system.reached(task_id, 'it asks', (all) => only(all, 'approval_requested').length === 1),
+        'approval_requested',
+      )
       await system.client.decide(task_id, { callId: asked?.data.call_id ?? '', approved: true })
     }
     const failureOf = async (id: string) => (await system.ended(id)).at(-1)
     expect(await failureOf(named.task_id)).toMatchObject({
       type: 'task_failed',
-      data: { failure: { message: expect.stringMatching(/^The skill "gone" is not loaded by the daemon/) as string } },
+      data: {
+        failure: {
+          message: expect.stringMatching(/^The skill "gone" is not loaded by the daemon/) as string,
+        },
+      },
     })
     expect(await failureOf(defined.task_id)).toMatchObject({
       type: 'task_failed',
       data: {
-        failure: { class: 'invalid_configuration', message: expect.stringMatching(/^The workflow "workflow:gone" is not loaded by the daemon/) as string },
+        failure: {
+          class: 'invalid_configuration',
+          message: expect.stringMatching(
+            /^The workflow "workflow:gone" is not loaded by the daemon/,
+          ) as string,
+        },
       },
     })
   })

@@ -1,4 +1,5 @@
-// Requests by a client that is not ours: any NATS client, any bytes. Every request is answered, with code, message and problems.
+// Requests by a client that is not ours: any NATS client, any bytes. Every request is answered, with code,
+// message and problems.
 import { createRequire } from 'node:module'
 import { connect as connectTcp } from 'node:net'
 import { until } from '@beaver/testing'
@@ -9,12 +10,18 @@ import type { TestServer } from '../support/nats.ts'
 import { type TestSystem, told } from '../support/system.ts'
 
 interface PlainClient {
-  request(subject: string, payload: string | Uint8Array, options: { timeout: number }): Promise<{ string(): string }>
+  request(
+    subject: string,
+    payload: string | Uint8Array,
+    options: { timeout: number },
+  ): Promise<{ string(): string }>
   publish(subject: string, payload: string): void
   close(): Promise<void>
 }
 /** The public client, as anybody would use it. */
-const { connect } = createRequire(new URL('../../packages/nats/package.json', import.meta.url))('@nats-io/transport-node') as {
+const { connect } = createRequire(new URL('../../packages/nats/package.json', import.meta.url))(
+  '@nats-io/transport-node',
+) as {
   connect(options: { servers: string }): Promise<PlainClient>
 }
 
@@ -32,12 +39,19 @@ afterAll(() => client.close())
 interface Answer {
   readonly ok: boolean
   readonly result?: { readonly task_id: string; readonly session_id: string }
-  readonly error?: { readonly code: string; readonly message: string; readonly problems: readonly { readonly path: string; readonly message: string }[] }
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    readonly problems: readonly { readonly path: string; readonly message: string }[]
+  }
 }
 
 async function ask(name: string, payload: unknown): Promise<Answer> {
-  const body = typeof payload === 'string' || payload instanceof Uint8Array ? payload : JSON.stringify(payload)
-  return JSON.parse((await client.request(system.subjects.service(name), body, { timeout: 5_000 })).string()) as Answer
+  const body =
+    typeof payload === 'string' || payload instanceof Uint8Array ? payload : JSON.stringify(payload)
+  return JSON.parse(
+    (await client.request(system.subjects.service(name), body, { timeout: 5_000 })).string(),
+  ) as Answer
 }
 
 describe('task.submit', () => {
@@ -45,7 +59,10 @@ describe('task.submit', () => {
     system.provider.answerBy(({ text }) => say(`saw ${text}`))
     const { ok, result } = await ask('task.submit', { task: '你好' })
     expect(ok).toBe(true)
-    expect((await system.ended(result?.task_id ?? '')).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'saw 你好' } })
+    expect((await system.ended(result?.task_id ?? '')).at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: 'saw 你好' },
+    })
   })
 
   test.each<[string, unknown, string, string[]]>([
@@ -69,14 +86,28 @@ describe('task.submit', () => {
     ['an id with a line break', { task: 'x', task_id: 'a\nb' }, 'invalid_arguments', ['task_id']],
     ['half a character in an id', '{"task":"x","session_id":"\\ud800"}', 'invalid_arguments', ['session_id']],
     ['an empty task', { task: '  ' }, 'invalid_arguments', ['task']],
-    ['a folder that does not exist', { task: 'x', workspace: '/nowhere' }, 'workspace_missing', ['workspace']],
+    [
+      'a folder that does not exist',
+      { task: 'x', workspace: '/nowhere' },
+      'workspace_missing',
+      ['workspace'],
+    ],
     ['an unknown skill', { task: 'x', skill: 'nope' }, 'unknown_skill', ['skill']],
     [
       'a check for a tool that is not there',
       {
         workflow: {
           name: 'SequentialWorkflow',
-          arguments: { task: 'x', agents: [{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }] },
+          arguments: {
+            task: 'x',
+            agents: [
+              {
+                name: 'a',
+                instruction: 'i',
+                required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }],
+              },
+            ],
+          },
         },
       },
       'invalid_arguments',
@@ -99,13 +130,20 @@ describe('task.submit', () => {
 
   it('odd names come back as they were given', async () => {
     const request = { task: 'x', task_id: '会话.*>/ \u{1F9AB}', session_id: 'web:test' }
-    expect((await ask('task.submit', request)).result).toEqual({ task_id: request.task_id, session_id: request.session_id })
+    expect((await ask('task.submit', request)).result).toEqual({
+      task_id: request.task_id,
+      session_id: request.session_id,
+    })
     expect(told(await system.ended(request.task_id)).at(-1)).toBe('task_completed')
   })
 
   it('the same request again has the same answer and is not done twice; another one under its id is a conflict', async () => {
     const request = { task: 'once', task_id: 'the same' }
-    const answers = await Promise.all([ask('task.submit', request), ask('task.submit', request), ask('task.submit', request)])
+    const answers = await Promise.all([
+      ask('task.submit', request),
+      ask('task.submit', request),
+      ask('task.submit', request),
+    ])
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
     await system.ended('the same')
     expect((await ask('task.submit', request)).result).toEqual(answers[0]?.result)
@@ -127,7 +165,11 @@ describe('task.run', () => {
   const run = (payload: object, timeout = 10_000): Promise<Ran> =>
     until('a daemon is there', async () => {
       try {
-        return JSON.parse((await client.request(system.subjects.service('task.run'), JSON.stringify(payload), { timeout })).string()) as Ran
+        return JSON.parse(
+          (
+            await client.request(system.subjects.service('task.run'), JSON.stringify(payload), { timeout })
+          ).string(),
+        ) as Ran
       } catch (error) {
         if ((error as { isNoResponders?: () => boolean }).isNoResponders?.() === true) return null
         throw error
@@ -135,7 +177,9 @@ describe('task.run', () => {
     })
 
   it('answers with the result when the task has ended', async () => {
-    system.provider.answerBy(({ text }) => (text === 'fail' ? { status: 401, body: '{}' } : say(`saw ${text}`)))
+    system.provider.answerBy(({ text }) =>
+      text === 'fail' ? { status: 401, body: '{}' } : say(`saw ${text}`),
+    )
     expect((await run({ task: 'x', task_id: 'run x' })).result).toMatchObject({
       task_id: 'run x',
       session_id: 'run x',
@@ -143,7 +187,10 @@ describe('task.run', () => {
       final_output: 'saw x',
       failure: null,
     })
-    expect((await run({ task: 'fail' })).result).toMatchObject({ status: 'failed', failure: { class: 'provider_refused' } })
+    expect((await run({ task: 'fail' })).result).toMatchObject({
+      status: 'failed',
+      failure: { class: 'provider_refused' },
+    })
   })
 
   it('asked again for a task that has ended answers with the same result', async () => {
@@ -156,17 +203,28 @@ describe('task.run', () => {
     const long = 'x'.repeat(1_100_000)
     system.provider.answerBy(() => say(long))
     const { error } = await run({ task: 'long', task_id: 'run long' })
-    expect(error).toMatchObject({ code: 'too_large', message: expect.stringContaining('The request was carried out') })
-    expect((await system.events('run long')).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: long } })
+    expect(error).toMatchObject({
+      code: 'too_large',
+      message: expect.stringContaining('The request was carried out'),
+    })
+    expect((await system.events('run long')).at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: long },
+    })
     system.provider.answerBy(({ text }) => say(`saw ${text}`))
   })
 
   it('that is larger than a message itself is refused before it is sent', async () => {
-    await expect(system.client.submit({ task: 'x'.repeat(1_100_000) })).rejects.toMatchObject({ code: 'too_large' })
+    await expect(system.client.submit({ task: 'x'.repeat(1_100_000) })).rejects.toMatchObject({
+      code: 'too_large',
+    })
   })
 
   it('is refused like a submit', async () => {
-    expect((await run({ task: '' })).error).toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'task' }] })
+    expect((await run({ task: '' })).error).toMatchObject({
+      code: 'invalid_arguments',
+      problems: [{ path: 'task' }],
+    })
   })
 })
 
@@ -184,12 +242,16 @@ describe('task.cancel', () => {
 })
 
 it('a message larger than the server takes is refused by the server; the daemon goes on', async () => {
-  expect(await overTcp(server.port, system.subjects.service('task.submit'), 2 * 1024 * 1024)).toContain('Maximum Payload Violation')
+  expect(await overTcp(server.port, system.subjects.service('task.submit'), 2 * 1024 * 1024)).toContain(
+    'Maximum Payload Violation',
+  )
   expect((await ask('task.submit', { task: 'after it' })).ok).toBe(true)
 })
 
 it('a thousand requests at once are all answered', async () => {
-  const answers = await Promise.all(Array.from({ length: 1_000 }, (_, i) => ask('task.submit', i % 2 === 0 ? 'garbage' : {})))
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, (_, i) => ask('task.submit', i % 2 === 0 ? 'garbage' : {})),
+  )
   expect(answers.filter((answer) => answer.error?.code === 'invalid_arguments')).toHaveLength(1_000)
 })
 

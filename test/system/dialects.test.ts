@@ -1,4 +1,5 @@
-// Every dialect through a whole task on a real daemon: a loop of a tool, a conversation that is too long, a team, and the end. Whole and streamed.
+// Every dialect through a whole task on a real daemon: a loop of a tool, a conversation that is too long, a
+// team, and the end. Whole and streamed.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentService } from '@beaver/service'
@@ -53,11 +54,17 @@ function replyIn(name: string, { messages, results, stream, text }: SeenRequest)
     const wording = overflowWordings.find(({ server }) => server === (reads.overflow ?? 'OpenAI'))
     return { status: wording?.status ?? 400, body: JSON.stringify(wording?.body) }
   }
-  const calls = messages.some(({ role, tool_calls: made = [] }) => role === 'assistant' && made.some(({ function: f }) => f.name === team.name))
+  const calls = messages.some(
+    ({ role, tool_calls: made = [] }) =>
+      role === 'assistant' && made.some(({ function: f }) => f.name === team.name),
+  )
   const forms = worker || calls ? reads.answer : results.length < 2 ? reads.call : teams.call
   if (!stream) return { body: JSON.stringify(forms.whole) }
   const events = forms.streamed.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
-  return { headers: { 'content-type': 'text/event-stream' }, body: `${events}${reads.noDone === true ? '' : 'data: [DONE]\n\n'}` }
+  return {
+    headers: { 'content-type': 'text/event-stream' },
+    body: `${events}${reads.noDone === true ? '' : 'data: [DONE]\n\n'}`,
+  }
 }
 
 describe.each([true, false])('streamed: %j', (stream) => {
@@ -66,11 +73,23 @@ describe.each([true, false])('streamed: %j', (stream) => {
     for (const { name } of dialects) {
       kit.provider.forget()
       kit.provider.answerBy((request) => replyIn(name, request))
-      const { status, output_text: text, failure } = await service.submitDirect(`weather ${name}`, stream ? { onDelta: () => undefined } : {})
+      const {
+        status,
+        output_text: text,
+        failure,
+      } = await service.submitDirect(`weather ${name}`, stream ? { onDelta: () => undefined } : {})
       const { requests } = kit.provider
-      ends[name] = [status, failure, text, requests.length, requests.every((request) => request.stream === stream)]
+      ends[name] = [
+        status,
+        failure,
+        text,
+        requests.length,
+        requests.every((request) => request.stream === stream),
+      ]
     }
     // Two reads, the one that is too long, the same shortened, two workers, the end.
-    expect(ends).toEqual(Object.fromEntries(dialects.map(({ name }) => [name, ['completed', null, done, 7, true]])))
+    expect(ends).toEqual(
+      Object.fromEntries(dialects.map(({ name }) => [name, ['completed', null, done, 7, true]])),
+    )
   })
 })

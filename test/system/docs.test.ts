@@ -1,7 +1,9 @@
-// Pages and doc comments, held to what is. Every public export of the packages that programs import has a doc comment, and every example in one
-// compiles and gives what it says. docs/how-to/embed.md shows programs that compile and run, and docs/reference/agent-service.md the options of a
-// service. The program of docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
-// All examples are one program. They run in one process, beside planted ones that are wrong; the programs of embed.md run there after them, too.
+// Pages and doc comments, held to what is. Every public export of the packages that programs import has a doc
+// comment, and every example in one compiles and gives what it says. docs/how-to/embed.md shows programs that
+// compile and run, and docs/reference/agent-service.md the options of a service. The program of
+// docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
+// All examples are one program. They run in one process, beside planted ones that are wrong; the programs of
+// embed.md run there after them, too.
 import { fork, spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -12,7 +14,13 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { exampleModule, type Names } from '../docs/example-module.ts'
 import { tableRows } from '../docs/markdown.ts'
-import { type Example, examplesIn, importableNames, type PublicExport, publicExports } from '../docs/public-exports.ts'
+import {
+  type Example,
+  examplesIn,
+  importableNames,
+  type PublicExport,
+  publicExports,
+} from '../docs/public-exports.ts'
 import { typeFaults } from '../docs/type-faults.ts'
 import { type AuditedSystem, auditedSystem } from '../support/audited-system.ts'
 import { compileCache } from '../support/compile-cache.ts'
@@ -35,7 +43,10 @@ const planted: readonly (readonly [code: string, finding: RegExp])[] = [
   [`estimateTokens('four') // 1`, /^It claims nothing/],
   ['// => 1', /^The claim in its line 1 belongs to no statement\.$/],
   [`const { length } = 'four' // => 4`, /^A result can belong to /],
-  [`if (estimateTokens('four') === 2) estimateTokens('four') // => 1`, /^1 of its results were not reached\.$/],
+  [
+    `if (estimateTokens('four') === 2) estimateTokens('four') // => 1`,
+    /^1 of its results were not reached\.$/,
+  ],
   [`throw new BeaverError('internal', 'unexpected')\n1 // => 1`, /^unexpected$/],
 ]
 
@@ -48,13 +59,20 @@ interface Case {
 const cases: readonly Case[] = exported.flatMap(({ name, from, path, examples }) =>
   examples.map((example) => ({ title: `${path}:${example.line} ${name}`, from, example })),
 )
-const plantedCases: readonly Case[] = planted.map(([code]) => ({ title: `planted ${code}`, from: '@beaver/core', example: { code, line: 1 } }))
+const plantedCases: readonly Case[] = planted.map(([code]) => ({
+  title: `planted ${code}`,
+  from: '@beaver/core',
+  example: { code, line: 1 },
+}))
 const findings = new Map<string, string[]>()
-const tell = (title: string, finding: string): void => void findings.set(title, [...(findings.get(title) ?? []), finding])
+const tell = (title: string, finding: string): void =>
+  void findings.set(title, [...(findings.get(title) ?? []), finding])
 
 /** The programs of embed.md that run, each with what it printed. */
 const names = ['first', 'running', 'typed', 'watched', 'own-model', 'ai-sdk']
-const programs = new Map(names.map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]))
+const programs = new Map(
+  names.map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
+)
 
 /** One hook runs some 300 modules, nine of which start systems. */
 const allMsMax = 300_000
@@ -110,7 +128,12 @@ function namesFor(from: string): Names {
 }
 
 async function compile(files: ReadonlyMap<string, Case>): Promise<void> {
-  const config = { extends: join(root, 'tsconfig.test.json'), compilerOptions: { rootDir: root }, include: [], files: [...files.keys()] }
+  const config = {
+    extends: join(root, 'tsconfig.test.json'),
+    compilerOptions: { rootDir: root },
+    include: [],
+    files: [...files.keys()],
+  }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   for (const { file, line, message } of await typeFaults(join(folder, 'tsconfig.json'), [...files.keys()]))
     tell(files.get(file)?.title ?? file, `${line - 1} ${message}`)
@@ -121,10 +144,18 @@ function runAll(files: ReadonlyMap<string, Case>): Promise<void> {
   const cwd = join(folder, 'workspace')
   cpSync(join(root, 'test/docs/example-workspace'), cwd, { recursive: true })
   const env = { PATH: process.env['PATH'], ...compileCache }
-  const child = fork(join(root, 'test/docs/run-examples.ts'), [], { cwd, env, execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  const child = fork(join(root, 'test/docs/run-examples.ts'), [], {
+    cwd,
+    env,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
   // The examples of the service start systems of their own.
   const own = [...files].flatMap(([file, { from }]) => (from === '@beaver/service' ? [file] : []))
-  child.send({ inContext: [...files.keys()].filter((file) => !own.includes(file)), alone: [...own, ...programs.keys()] })
+  child.send({
+    inContext: [...files.keys()].filter((file) => !own.includes(file)),
+    alone: [...own, ...programs.keys()],
+  })
   const titleOf = (file: string): string => files.get(file)?.title ?? file
   const waiting = new Set([...files.keys(), ...programs.keys()])
   let stderr = ''
@@ -138,7 +169,11 @@ function runAll(files: ReadonlyMap<string, Case>): Promise<void> {
   return new Promise((resolve) => {
     child.on('exit', (code) => {
       const [next] = waiting
-      if (next !== undefined || code !== 0) tell('the process', `It ended with ${code}${next === undefined ? '' : ` before ${titleOf(next)}`}: ${stderr}`)
+      if (next !== undefined || code !== 0)
+        tell(
+          'the process',
+          `It ended with ${code}${next === undefined ? '' : ` before ${titleOf(next)}`}: ${stderr}`,
+        )
       resolve()
     })
   })
@@ -148,11 +183,14 @@ describe('a public export', () => {
   const placed = ({ path, line, name }: PublicExport): string => `${path}:${line} ${name}`
 
   it('was found, of every kind', () => {
-    for (const kind of ['function', 'class', 'constant', 'type', 'inferred']) expect(exported.filter((each) => each.kind === kind).length).toBeGreaterThan(5)
+    for (const kind of ['function', 'class', 'constant', 'type', 'inferred'])
+      expect(exported.filter((each) => each.kind === kind).length).toBeGreaterThan(5)
   })
 
   it('has a doc comment', () => {
-    expect(exported.filter(({ kind, doc }) => kind !== 'inferred' && /^(?:@|$)/.test(doc)).map(placed)).toEqual([])
+    expect(
+      exported.filter(({ kind, doc }) => kind !== 'inferred' && /^(?:@|$)/.test(doc)).map(placed),
+    ).toEqual([])
   })
 
   it('that can be called has one example', () => {
@@ -163,7 +201,9 @@ describe('a public export', () => {
   it('has all the examples of its package: no other one would run', () => {
     const idle = globSync(`packages/{${folders.join(',')}}/src/**/*.ts`, { cwd: root }).flatMap((path) => {
       const run = cases.filter(({ title }) => title.startsWith(`${path}:`)).length
-      return examplesIn(read(path)).length > run ? `${path} has examples of what it does not export: state the result in words` : []
+      return examplesIn(read(path)).length > run
+        ? `${path} has examples of what it does not export: state the result in words`
+        : []
     })
     expect(idle).toEqual([])
   })
@@ -171,7 +211,11 @@ describe('a public export', () => {
 
 describe('an example', () => {
   it('compiles, and gives what it says', () => {
-    expect([...findings].filter(([title]) => !title.startsWith('planted')).map(([title, each]) => `${title}: ${each.join('; ')}`)).toEqual([])
+    expect(
+      [...findings]
+        .filter(([title]) => !title.startsWith('planted'))
+        .map(([title, each]) => `${title}: ${each.join('; ')}`),
+    ).toEqual([])
   })
 
   it.each(planted)('that is wrong is a finding: %s', (code, finding) => {
@@ -180,9 +224,15 @@ describe('an example', () => {
 })
 
 describe('a package', () => {
-  const read = (sources: Readonly<Record<string, string>>) => (path: string) => sources[path.replace('packages/x/src/', '')] ?? ''
+  const read = (sources: Readonly<Record<string, string>>) => (path: string) =>
+    sources[path.replace('packages/x/src/', '')] ?? ''
   const found = (sources: Readonly<Record<string, string>>) =>
-    publicExports(['x'], read(sources)).map(({ name, kind, doc, examples }) => [name, kind, doc, examples.length])
+    publicExports(['x'], read(sources)).map(({ name, kind, doc, examples }) => [
+      name,
+      kind,
+      doc,
+      examples.length,
+    ])
 
   it('is read through its re-exports, with the comment right above a declaration', () => {
     const sources = {
@@ -198,27 +248,38 @@ describe('a package', () => {
 })
 
 describe('docs/how-to/embed.md', () => {
-  const blocks = [...read('docs/how-to/embed.md').matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({
-    language,
-    content,
-  }))
+  const blocks = [...read('docs/how-to/embed.md').matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', content = '']) => ({
+      language,
+      content,
+    }),
+  )
   const sourceOf = (name: string): string => read(`test/docs/embedding/${name}.ts`)
 
   it('shows the programs that are compiled, as they are', () => {
     const names = [...[...programs.values()].map(({ name }) => name), 'interrupted']
-    expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(names.map(sourceOf))
+    expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(
+      names.map(sourceOf),
+    )
   })
 
-  test.each([...programs.values()])('its program $name prints what the page says, and ends', ({ name, printed }) => {
-    const at = blocks.findIndex(({ content }) => content === sourceOf(name))
-    expect(printed).toBe(blocks[at + 1]?.content)
-  })
+  test.each([...programs.values()])(
+    'its program $name prints what the page says, and ends',
+    ({ name, printed }) => {
+      const at = blocks.findIndex(({ content }) => content === sourceOf(name))
+      expect(printed).toBe(blocks[at + 1]?.content)
+    },
+  )
 
   it('lists the options of a service, each once', () => {
-    const [, body = ''] = /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(read('packages/service/src/options.ts')) ?? []
+    const [, body = ''] =
+      /export interface AgentServiceOptions \{([\s\S]*?)^\}/m.exec(read('packages/service/src/options.ts')) ??
+      []
     const options = [...body.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name = '']) => name)
     const rows = tableRows(read('docs/reference/agent-service.md'), ['option', ''])
-    const listed = rows.flatMap((row) => [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    const listed = rows.flatMap((row) =>
+      [...(row['option'] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    )
     expect(options.length).toBeGreaterThan(10)
     expect(listed.toSorted()).toEqual(options.toSorted())
   })
@@ -239,10 +300,14 @@ describe('docs/how-to/verify-without-beaver.md', () => {
   beforeAll(async () => {
     const installed = (tool: string, ...args: readonly string[]): string => {
       const { status, stdout } = spawnSync(tool, args, { encoding: 'utf8' })
-      if (status !== 0) throw new Error(`${tool} is not installed, so the program of verify-without-beaver.md cannot be tested. Install it.`)
+      if (status !== 0)
+        throw new Error(
+          `${tool} is not installed, so the program of verify-without-beaver.md cannot be tested. Install it.`,
+        )
       return stdout.trim()
     }
-    // `python3` may be a script that looks for the interpreter, which takes longer than a program of thirty lines.
+    // `python3` may be a script that looks for the interpreter, which takes longer than a program of thirty
+    // lines.
     interpreter = installed('python3', '-c', 'import sys; print(sys.executable)')
     installed('openssl', 'version')
     at = await auditedSystem()
@@ -251,7 +316,9 @@ describe('docs/how-to/verify-without-beaver.md', () => {
     part = await exported('loop')
     const page = read('docs/how-to/verify-without-beaver.md')
     program = join(at.system.workspace, 'verify.py')
-    const [first = '', parts = '', second = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
+    const [first = '', parts = '', second = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(
+      ([, text = '']) => text,
+    )
     const place = first.split('\n').filter((line) => line.startsWith('need(int(size) <= '))
     expect(place).toHaveLength(1)
     const forParts = first.replace(`${place[0]}\n`, () => parts)
@@ -271,9 +338,14 @@ describe('docs/how-to/verify-without-beaver.md', () => {
   }
 
   const valueOf = (lines: readonly string[], name: string): string =>
-    String((lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => name in line) ?? {})[name])
+    String(
+      (lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => name in line) ?? {})[
+        name
+      ],
+    )
 
-  const verified = (lines: readonly string[], ...args: string[]): Promise<Said> => python(program, lines, ...args)
+  const verified = (lines: readonly string[], ...args: string[]): Promise<Said> =>
+    python(program, lines, ...args)
 
   interface Said {
     readonly exit: number | null
@@ -281,35 +353,65 @@ describe('docs/how-to/verify-without-beaver.md', () => {
   }
 
   async function python(which: string, lines: readonly string[], ...args: string[]): Promise<Said> {
-    const { status, stdout, stderr } = spawnSync(interpreter, [which, await at.file('given.ndjson', lines), ...args], { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(
+      interpreter,
+      [which, await at.file('given.ndjson', lines), ...args],
+      { encoding: 'utf8' },
+    )
     return { exit: status, says: (stdout + stderr).trim() }
   }
 
   it('verifies an honest export, whole and in part, with the key and a kept checkpoint', async () => {
     const kept = await at.file('kept.txt', [valueOf(whole, 'checkpoint').trimEnd()])
     for (const args of [[], [valueOf(whole, 'key')], [valueOf(whole, 'key'), kept]])
-      expect(await verified(whole, ...args)).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
-    expect(await verified(part, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+      expect(await verified(whole, ...args)).toEqual({
+        exit: 0,
+        says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string,
+      })
+    expect(await verified(part, valueOf(whole, 'key'))).toEqual({
+      exit: 0,
+      says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string,
+    })
   })
 
   it('needs thirty lines for a whole journal, and they refuse a part and every change', async () => {
-    expect(await python(thirty, whole, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
-    expect(await python(thirty, part)).toEqual({ exit: 1, says: 'NOT VERIFIED: the messages are not those of a checkpoint' })
+    expect(await python(thirty, whole, valueOf(whole, 'key'))).toEqual({
+      exit: 0,
+      says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string,
+    })
+    expect(await python(thirty, part)).toEqual({
+      exit: 1,
+      says: 'NOT VERIFIED: the messages are not those of a checkpoint',
+    })
     const messages = whole.filter((line) => line.startsWith('{"seq":'))
     const attacks: string[][] = [
       whole.map((line) => line.replace('answer to loop', 'forged')),
       ...[messages[0], messages[1], messages.at(-3)].map((left) => whole.filter((line) => line !== left)),
-      whole.map((line) => (line === messages[2] ? (messages[3] as string) : line === messages[3] ? (messages[2] as string) : line)),
-      whole.map((line) => (line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, '\\n1\\n') : line)),
+      whole.map((line) =>
+        line === messages[2]
+          ? (messages[3] as string)
+          : line === messages[3]
+            ? (messages[2] as string)
+            : line,
+      ),
+      whole.map((line) =>
+        line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, '\\n1\\n') : line,
+      ),
       whole.map((line) => line.replace(/"created":"[^"]+"/, '"created":"2020-01-01T00:00:00Z"')),
     ]
-    for (const lines of attacks) expect(await python(thirty, lines)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
+    for (const lines of attacks)
+      expect(await python(thirty, lines)).toEqual({
+        exit: 1,
+        says: expect.stringContaining('NOT VERIFIED: ') as string,
+      })
   })
 
   it('verifies who wrote each message, whole and in part, and refuses what nobody trusted wrote', async () => {
     const keys = homeKeys(at.keysFolder)
     const says = expect.stringMatching(
-      new RegExp(`^verified: .*\nsigned: \\d+ messages, by keys that the operator ${keys.makeOperator().id} trusts$`),
+      new RegExp(
+        `^verified: .*\nsigned: \\d+ messages, by keys that the operator ${keys.makeOperator().id} trusts$`,
+      ),
     ) as string
     for (const lines of [whole, part]) expect(await python(signing, lines)).toEqual({ exit: 0, says })
     const header = /"signature":"([^"]*)",/
@@ -319,7 +421,10 @@ describe('docs/how-to/verify-without-beaver.md', () => {
     const attacks: [string, string][] = [
       ['', 'is not signed by a key of the role daemon'],
       [other, 'is wrong'],
-      [header.exec(part.find((line) => line.includes('.system.')) ?? '')?.[0] ?? '', 'is not signed by a key of the role daemon'],
+      [
+        header.exec(part.find((line) => line.includes('.system.')) ?? '')?.[0] ?? '',
+        'is not signed by a key of the role daemon',
+      ],
     ]
     for (const [signature, why] of attacks)
       expect(await python(signing, part.map((line) => (line === one ? line.replace(header, signature) : line)))).toEqual({ exit: 1, says: expect.stringContaining(why) as string }) // prettier-ignore
@@ -329,16 +434,24 @@ describe('docs/how-to/verify-without-beaver.md', () => {
   })
 
   it('refuses a changed export, and says why', async () => {
-    const messagesOf = (lines: readonly string[]): string[] => lines.filter((line) => line.startsWith('{"seq":'))
-    const without = (lines: readonly string[], line: string | undefined): string[] => lines.filter((each) => each !== line)
-    const edit = (lines: readonly string[]): string[] => lines.map((line) => line.replace('answer to loop', 'forged'))
-    const evidence = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('{"seq":') && !line.startsWith('{"format":'))
+    const messagesOf = (lines: readonly string[]): string[] =>
+      lines.filter((line) => line.startsWith('{"seq":'))
+    const without = (lines: readonly string[], line: string | undefined): string[] =>
+      lines.filter((each) => each !== line)
+    const edit = (lines: readonly string[]): string[] =>
+      lines.map((line) => line.replace('answer to loop', 'forged'))
+    const evidence = (lines: readonly string[]): string[] =>
+      lines.filter((line) => !line.startsWith('{"seq":') && !line.startsWith('{"format":'))
     const rechained = (lines: readonly string[]): string[] => [
       ...linesOf(resealed(parsed(edit(lines)))).filter((line) => !line.startsWith('{"blob":')),
       ...evidence(lines),
     ]
     const signed = (lines: readonly string[]): string[] =>
-      lines.map((line) => (line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, (_, n: string) => `\\n${Number(n) - 1}\\n`) : line))
+      lines.map((line) =>
+        line.startsWith('{"checkpoint":')
+          ? line.replace(/\\n(\d+)\\n/, (_, n: string) => `\\n${Number(n) - 1}\\n`)
+          : line,
+      )
     const attacks: [string[], string][] = [
       [edit(whole), 'was changed'],
       [edit(part), 'was changed'],
@@ -347,26 +460,37 @@ describe('docs/how-to/verify-without-beaver.md', () => {
       [without(whole, messagesOf(whole)[1]), 'NOT VERIFIED'],
       [without(part, messagesOf(part)[1]), 'is missing'],
       [without(whole, messagesOf(whole)[0]), 'NOT VERIFIED'],
-      [whole.filter((line) => !messagesOf(whole).slice(-3).includes(line)), 'the messages are not those of a checkpoint'],
+      [
+        whole.filter((line) => !messagesOf(whole).slice(-3).includes(line)),
+        'the messages are not those of a checkpoint',
+      ],
       [without(part, messagesOf(part).at(-1)), 'a log does not end where it should'],
       [signed(whole), 'a signature is wrong'],
       [signed(part), 'a signature is wrong'],
-      [whole.map((line) => line.replace(/"created":"[^"]+"/, '"created":"2020-01-01T00:00:00Z"')), 'a checkpoint is of another journal'],
+      [
+        whole.map((line) => line.replace(/"created":"[^"]+"/, '"created":"2020-01-01T00:00:00Z"')),
+        'a checkpoint is of another journal',
+      ],
     ]
     for (const [lines, says] of attacks) {
       const { exit, says: said } = await verified(lines)
       expect([says, exit, said]).toEqual([says, 1, expect.stringContaining(says)])
     }
     // A key that somebody knows refuses what another key signed.
-    const stranger = 'BEAVER_x@1+00000000+' + Buffer.concat([Buffer.from([1]), Buffer.alloc(32, 9)]).toString('base64')
+    const stranger =
+      'BEAVER_x@1+00000000+' + Buffer.concat([Buffer.from([1]), Buffer.alloc(32, 9)]).toString('base64')
     expect(await verified(whole, stranger)).toEqual({ exit: 1, says: 'NOT VERIFIED: a signature is wrong' })
     const later = await at.file('later.txt', [valueOf(whole, 'checkpoint').trimEnd()])
-    expect((await verified(without(whole, messagesOf(whole).at(-1)), valueOf(whole, 'key'), later)).exit).toBe(1)
+    expect(
+      (await verified(without(whole, messagesOf(whole).at(-1)), valueOf(whole, 'key'), later)).exit,
+    ).toBe(1)
   })
 
   it('verifies a journal with an archive by the further lines, and not without them', async () => {
     const page = read('docs/how-to/verify-without-beaver.md')
-    const [, , , before = '', within = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
+    const [, , , before = '', within = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(
+      ([, text = '']) => text,
+    )
     const loop = 'for line in (line for line in lines if "seq" in line):\n'
     const text = readFileSync(signing, 'utf8')
     expect(text.split(loop)).toHaveLength(2)
@@ -375,26 +499,47 @@ describe('docs/how-to/verify-without-beaver.md', () => {
       archiving,
       text.replace(loop, () => `${before}${loop}${within}`),
     )
-    const honest = { exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs.*\nsigned: /) as string }
+    const honest = {
+      exit: 0,
+      says: expect.stringMatching(/^verified: \d+ messages, \d+ logs.*\nsigned: /) as string,
+    }
     expect(await python(archiving, whole)).toEqual(honest)
 
-    expect(await at.beaver('archive', '--before', '0s', '--out', join(at.system.workspace, 'archive'))).toMatchObject({
+    expect(
+      await at.beaver('archive', '--before', '0s', '--out', join(at.system.workspace, 'archive')),
+    ).toMatchObject({
       exit: 0,
       out: expect.stringMatching(/\d+ messages removed/) as string,
     })
-    await until('the projector has read it', async () => (await at.system.client.query('status').catch(() => null))?.behind === 0)
+    await until(
+      'the projector has read it',
+      async () => (await at.system.client.query('status').catch(() => null))?.behind === 0,
+    )
     const [all, some] = [await exported(), await exported('loop')]
-    expect(await python(signing, all)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
+    expect(await python(signing, all)).toEqual({
+      exit: 1,
+      says: expect.stringContaining('NOT VERIFIED: ') as string,
+    })
     for (const lines of [all, some]) expect(await python(archiving, lines)).toEqual(honest)
     const events = all.find((line) => line.includes('messages_archived')) ?? ''
     const attacks = [
       all.filter((line) => line !== events),
-      all.map((line) => (line === events ? line.replace(/"payloads\\":\[\\"./, (start) => `${start.slice(0, -1)}${start.endsWith('A') ? 'B' : 'A'}`) : line)),
+      all.map((line) =>
+        line === events
+          ? line.replace(
+              /"payloads\\":\[\\"./,
+              (start) => `${start.slice(0, -1)}${start.endsWith('A') ? 'B' : 'A'}`,
+            )
+          : line,
+      ),
       all.map((line) => (line === events ? line.replace('"sequences\\":[', '"sequences\\":[1') : line)),
     ]
     for (const lines of attacks) {
       expect(lines).not.toEqual(all)
-      expect(await python(archiving, lines)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
+      expect(await python(archiving, lines)).toEqual({
+        exit: 1,
+        says: expect.stringContaining('NOT VERIFIED: ') as string,
+      })
     }
   })
 })

@@ -1,4 +1,5 @@
-// The gateway as a process on a real port: what it reads and answers to, and what becomes of its clients when it stops or is killed.
+// The gateway as a process on a real port: what it reads and answers to, and what becomes of its clients when
+// it stops or is killed.
 import { mkdir, rmdir } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import { once } from 'node:events'
@@ -20,7 +21,10 @@ beforeAll(async () => {
   scene = await keptScene()
 })
 
-const authorized = (): Record<string, string> => ({ authorization: `Bearer ${scene.tokens.admin}`, 'content-type': 'application/json' })
+const authorized = (): Record<string, string> => ({
+  authorization: `Bearer ${scene.tokens.admin}`,
+  'content-type': 'application/json',
+})
 
 /** A request with any Host: `fetch` forbids it. */
 async function statusAs(url: string, host: string): Promise<number | undefined> {
@@ -35,7 +39,16 @@ async function statusAs(url: string, host: string): Promise<number | undefined> 
 async function answerTo(url: string, head: readonly string[], body = ''): Promise<string> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
-  socket.write([...head, `Host: ${host}`, `Authorization: Bearer ${scene.tokens.admin}`, 'Connection: close', '', body].join('\r\n'))
+  socket.write(
+    [
+      ...head,
+      `Host: ${host}`,
+      `Authorization: Bearer ${scene.tokens.admin}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
   let answer = ''
   for await (const piece of socket.setEncoding('utf8')) answer += piece
   return answer
@@ -46,7 +59,11 @@ describe('a gateway', () => {
     const { info, stop } = await scene.start({ body_bytes_max: 1_024 })
     const json = 'Content-Type: application/json'
     const chunked = (text: string): Promise<string> =>
-      answerTo(info.url, ['POST /api/v1/tasks HTTP/1.1', json, 'Transfer-Encoding: chunked'], `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+      answerTo(
+        info.url,
+        ['POST /api/v1/tasks HTTP/1.1', json, 'Transfer-Encoding: chunked'],
+        `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
+      )
     const accepted = await chunked('{"task":"hello"}')
     const id = /"task_id":"([^"]+)"/.exec(accepted)?.[1] ?? ''
     await scene.system.ended(id)
@@ -54,7 +71,11 @@ describe('a gateway', () => {
       accepted,
       await chunked(JSON.stringify({ task: 'x'.repeat(1_024) })),
       await answerTo(info.url, [`POST /api/v1/tasks/${id}/cancel HTTP/1.1`]),
-      await answerTo(info.url, ['POST /api/v1/tasks HTTP/1.1', json, 'Content-Length: 12'], Buffer.from('{"task":"\u00e9"}').toString('latin1').slice(0, 12)),
+      await answerTo(
+        info.url,
+        ['POST /api/v1/tasks HTTP/1.1', json, 'Content-Length: 12'],
+        Buffer.from('{"task":"\u00e9"}').toString('latin1').slice(0, 12),
+      ),
     ]
     expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['202', '413', '409', '400'])
     await stop()
@@ -64,8 +85,16 @@ describe('a gateway', () => {
     const { info, stop } = await scene.start({ hosts: ['beaver.example'] })
     const { port } = new URL(info.url)
     expect(new URL(info.url).hostname).toBe('127.0.0.1')
-    const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, 'beaver.example', `evil.example:${port}`, 'localhost']
-    expect(await Promise.all(hosts.map((host) => statusAs(info.url, host)))).toEqual([200, 200, 200, 403, 403])
+    const hosts = [
+      `127.0.0.1:${port}`,
+      `localhost:${port}`,
+      'beaver.example',
+      `evil.example:${port}`,
+      'localhost',
+    ]
+    expect(await Promise.all(hosts.map((host) => statusAs(info.url, host)))).toEqual([
+      200, 200, 200, 403, 403,
+    ])
     await stop()
   })
 
@@ -77,11 +106,17 @@ describe('a gateway', () => {
       return [answer.status, await answer.json()]
     }
     const path = join(scene.system.workspace, 'of-a-request')
-    const missing = { code: 'workspace_missing', detail: `The folder ${path} does not exist. Name a folder that exists.` }
+    const missing = {
+      code: 'workspace_missing',
+      detail: `The folder ${path} does not exist. Name a folder that exists.`,
+    }
     expect(await ask('./of-a-request')).toEqual([422, expect.objectContaining(missing)])
     await mkdir(path)
     expect(await ask('./of-a-request')).toEqual([200, expect.objectContaining({ status: 'completed' })])
-    expect(await ask('../of-a-request')).toEqual([400, expect.objectContaining({ code: 'invalid_arguments' })])
+    expect(await ask('../of-a-request')).toEqual([
+      400,
+      expect.objectContaining({ code: 'invalid_arguments' }),
+    ])
     await rmdir(path)
     await stop()
   })
@@ -90,7 +125,10 @@ describe('a gateway', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    await expect(scene.start({ port })).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining(`The port ${port}`) as string })
+    await expect(scene.start({ port })).rejects.toMatchObject({
+      code: 'start_failed',
+      message: expect.stringContaining(`The port ${port}`) as string,
+    })
     taken.close()
   })
 })
@@ -101,27 +139,44 @@ describe('the clients of a gateway', () => {
     const gate = held<FakeReply>()
     const stopped = 'Go on after the stop.'
     scene.system.provider.answerBy(({ text }) => (text === stopped ? gate.promise : say('ok')))
-    const submitted = await fetch(`${first.info.url}/api/v1/tasks`, { method: 'POST', headers: authorized(), body: JSON.stringify({ task: stopped }) })
+    const submitted = await fetch(`${first.info.url}/api/v1/tasks`, {
+      method: 'POST',
+      headers: authorized(),
+      body: JSON.stringify({ task: stopped }),
+    })
     const { task_id } = (await submitted.json()) as { task_id: string }
-    const stream = await fetch(`${first.info.url}/api/v1/tasks/${task_id}/events`, { headers: { ...authorized(), accept: 'text/event-stream' } })
+    const stream = await fetch(`${first.info.url}/api/v1/tasks/${task_id}/events`, {
+      headers: { ...authorized(), accept: 'text/event-stream' },
+    })
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
     let seen = ''
     while (!seen.includes('run_started')) seen += (await reader?.read())?.value ?? ''
     await until('the model is asked', () => scene.system.provider.about(stopped).length === 1)
-    const waiting = fetch(`${first.info.url}/api/chat`, { method: 'POST', headers: authorized(), body: JSON.stringify({ message: stopped }) })
+    const waiting = fetch(`${first.info.url}/api/chat`, {
+      method: 'POST',
+      headers: authorized(),
+      body: JSON.stringify({ message: stopped }),
+    })
     await until('the chat is accepted', () => scene.system.provider.about(stopped).length === 2)
     await first.stop()
-    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) seen += piece.value
+    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read())
+      seen += piece.value
     expect(seen).toMatch(/\nevent: error\ndata: .*"code":"wrong_state".*\n\n$/)
     const answer = await waiting
-    expect([answer.status, await answer.json()]).toEqual([504, expect.objectContaining({ detail: expect.stringMatching(/continues as task task_/) as string })])
+    expect([answer.status, await answer.json()]).toEqual([
+      504,
+      expect.objectContaining({ detail: expect.stringMatching(/continues as task task_/) as string }),
+    ])
     const last = [...seen.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? ''
     gate.settle(say('done'))
     const rest = await fetch(`${scene.gateway.info.url}/api/v1/tasks/${task_id}/events`, {
       headers: { ...authorized(), accept: 'text/event-stream', 'last-event-id': last },
     })
     const text = await rest.text()
-    expect([/^id: (\d+)$/m.exec(text)?.[1], text.includes('event: task_completed')]).toEqual([String(Number(last) + 1), true])
+    expect([/^id: (\d+)$/m.exec(text)?.[1], text.includes('event: task_completed')]).toEqual([
+      String(Number(last) + 1),
+      true,
+    ])
     scene.again()
   })
 
@@ -145,7 +200,9 @@ describe('the clients of a gateway', () => {
       () => 'ended',
       () => 'cut',
     )
-    await until('the model is asked about both', () => ['a2a', 'agui'].every((name) => system.provider.about(`wait killed_${name}`).length > 0))
+    await until('the model is asked about both', () =>
+      ['a2a', 'agui'].every((name) => system.provider.about(`wait killed_${name}`).length > 0),
+    )
     kill('SIGKILL')
     await exited
     expect(await run).toBe('cut')
@@ -153,10 +210,16 @@ describe('the clients of a gateway', () => {
     const client = await a2aClient(scene, 'ann')
     const again = [client.resubscribeTask(ofTask(id)), client.sendMessageStream(sent)]
     const firsts = await Promise.all(again.map((stream) => stream.next()))
-    expect(firsts.map((each) => (each.value as StreamResponse).payload)).toMatchObject([{ value: { id } }, { value: { id } }])
-    const followed = ran(Object.assign(agUiAgent(scene, { threadId }), { messages }), null, { runId: 'killed' })
+    expect(firsts.map((each) => (each.value as StreamResponse).payload)).toMatchObject([
+      { value: { id } },
+      { value: { id } },
+    ])
+    const followed = ran(Object.assign(agUiAgent(scene, { threadId }), { messages }), null, {
+      runId: 'killed',
+    })
     for (const name of ['a2a', 'agui']) scene.answer(`killed_${name}`, say(`all is well with ${name}`))
-    for (const rest of await Promise.all(again.map(all))) expect([heldText(rest), words(rest).at(-1)]).toEqual(['all is well with a2a', 'COMPLETED'])
+    for (const rest of await Promise.all(again.map(all)))
+      expect([heldText(rest), words(rest).at(-1)]).toEqual(['all is well with a2a', 'COMPLETED'])
     expect(answerIn(await client.getTask({ tenant: '', id }))).toBe('all is well with a2a')
     expect(textIn((await followed).events)).toBe('all is well with agui')
     for (const name of ['a2a', 'agui']) expect(system.provider.about(`wait killed_${name}`)).toHaveLength(1)

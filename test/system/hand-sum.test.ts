@@ -1,4 +1,5 @@
-// Ten turns with tokens of a cache and of thoughts, added up and priced by hand: the command line, its JSON and HTTP say the same to the last digit.
+// Ten turns with tokens of a cache and of thoughts, added up and priced by hand: the command line, its JSON
+// and HTTP say the same to the last digit.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,10 +24,19 @@ const turns = [
 ] as const
 
 /** Added up by hand. */
-const sum = { input_tokens: 24_478, output_tokens: 2_376, calls: 10, cached_input_tokens: 19_968, reasoning_tokens: 1_144 }
+const sum = {
+  input_tokens: 24_478,
+  output_tokens: 2_376,
+  calls: 10,
+  cached_input_tokens: 19_968,
+  reasoning_tokens: 1_144,
+}
 /** USD per million tokens. */
 const prices = { 'hand-model': { input: 1.25, cached_input: 0.13, output: 10.01, reasoning: 7.7 } }
-/** By hand, in millionths of a dollar: 4,510 × 1.25 + 19,968 × 0.13 + 1,232 × 10.01 + 1,144 × 7.7 = 5,637.5 + 2,595.84 + 12,332.32 + 8,808.8 */
+/**
+ * By hand, in millionths of a dollar: 4,510 × 1.25 + 19,968 × 0.13 + 1,232 × 10.01 + 1,144 × 7.7 = 5,637.5 +
+ * 2,595.84 + 12,332.32 + 8,808.8
+ */
 const usd = 0.02937446
 
 function counted(reply: FakeReply, turn: number): FakeReply {
@@ -38,7 +48,10 @@ function counted(reply: FakeReply, turn: number): FakeReply {
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: thoughts },
   }
-  return { ...reply, body: JSON.stringify({ ...(JSON.parse(reply?.body ?? '{}') as object), model: 'hand-model', usage }) }
+  return {
+    ...reply,
+    body: JSON.stringify({ ...(JSON.parse(reply?.body ?? '{}') as object), model: 'hand-model', usage }),
+  }
 }
 
 let scene: ProtocolScene
@@ -60,17 +73,23 @@ async function printed(...args: readonly string[]): Promise<string> {
 type Counted = Usage & { readonly usage_by_model: readonly (Usage & { readonly model: string })[] }
 
 async function overHttp(path: string): Promise<unknown> {
-  const answer = await fetch(`${scene.gateway.info.url}/api/v1/${path}`, { headers: { authorization: `Bearer ${scene.tokens.admin}` } })
+  const answer = await fetch(`${scene.gateway.info.url}/api/v1/${path}`, {
+    headers: { authorization: `Bearer ${scene.tokens.admin}` },
+  })
   return answer.json()
 }
 
 it('ten turns cost what they cost by hand, wherever somebody asks', async () => {
   const user = 'hand-sum'
-  scene.system.provider.answerBy(({ results }) => counted(results.length < 9 ? use(['list_files', { path: '.' }]) : say('Ten turns.'), results.length))
+  scene.system.provider.answerBy(({ results }) =>
+    counted(results.length < 9 ? use(['list_files', { path: '.' }]) : say('Ten turns.'), results.length),
+  )
   const { task_id, status } = await scene.system.client.run({ task: 'Take ten turns.', user_id: user })
   expect(status).toBe('completed')
 
-  await expect.poll(async () => ((await overHttp(`tasks/${task_id}`)) as { task?: { status: string } }).task?.status).toBe('completed')
+  await expect
+    .poll(async () => ((await overHttp(`tasks/${task_id}`)) as { task?: { status: string } }).task?.status)
+    .toBe('completed')
   const shown = JSON.parse(await printed('show', task_id, '--json')) as { task: Counted }
   const used = JSON.parse(await printed('usage', '--user', user, '--json')) as { total: Counted }
   const told = (await overHttp(`tasks/${task_id}`)) as { task: Counted }
@@ -100,14 +119,28 @@ it('a choice of skills that failed costs what it cost by hand', async () => {
   }
   let choices = 0
   scene.system.provider.answerBy(({ messages }) =>
-    messages[0]?.content?.startsWith('Choose the skills') === true ? counted(broken, choices++) : counted(say('Done.'), 2),
+    messages[0]?.content?.startsWith('Choose the skills') === true
+      ? counted(broken, choices++)
+      : counted(say('Done.'), 2),
   )
-  const { task_id } = await scene.system.client.run({ task: 'Make a report on this folder with a team.', user_id: user })
+  const { task_id } = await scene.system.client.run({
+    task: 'Make a report on this folder with a team.',
+    user_id: user,
+  })
   expect(choices).toBe(2)
-  await expect.poll(async () => ((await overHttp(`tasks/${task_id}`)) as { task?: { status: string } }).task?.status).toBe('completed')
+  await expect
+    .poll(async () => ((await overHttp(`tasks/${task_id}`)) as { task?: { status: string } }).task?.status)
+    .toBe('completed')
   // The first three turns.
-  const first = { input_tokens: 4_261, output_tokens: 603, calls: 3, cached_input_tokens: 2_432, reasoning_tokens: 350 }
+  const first = {
+    input_tokens: 4_261,
+    output_tokens: 603,
+    calls: 3,
+    cached_input_tokens: 2_432,
+    reasoning_tokens: 350,
+  }
   const { task } = JSON.parse(await printed('show', task_id, '--json')) as { task: Counted }
   const { total } = JSON.parse(await printed('usage', '--user', user, '--json')) as { total: Counted }
-  for (const each of [task, total]) expect([each, each.usage_by_model]).toMatchObject([first, [{ ...first, model: 'hand-model' }]])
+  for (const each of [task, total])
+    expect([each, each.usage_by_model]).toMatchObject([first, [{ ...first, model: 'hand-model' }]])
 })

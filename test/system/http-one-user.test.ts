@@ -12,7 +12,12 @@ import { tcpProxy } from '../support/tcp-proxy.ts'
 let scene: ProtocolScene
 let system: TestSystem
 let app: HttpApp
-const token = (name: string, roles: readonly TokenRole[], of: Partial<KeptToken> = {}): KeptToken => ({ name, sha256: tokenHash(name), roles, ...of })
+const token = (name: string, roles: readonly TokenRole[], of: Partial<KeptToken> = {}): KeptToken => ({
+  name,
+  sha256: tokenHash(name),
+  roles,
+  ...of,
+})
 const all = ['read', 'submit', 'approve'] as const
 const kept = [
   token('ann', all, { userId: 'ann' }),
@@ -22,7 +27,13 @@ const kept = [
   token('program', all),
 ]
 const made = (over: Partial<Parameters<typeof createApp>[0]> = {}): HttpApp =>
-  createApp({ client: system.client, connected: () => true, access: tokenAccess(() => kept), hosts: () => ['beaver.test'], ...over })
+  createApp({
+    client: system.client,
+    connected: () => true,
+    access: tokenAccess(() => kept),
+    hosts: () => ['beaver.test'],
+    ...over,
+  })
 
 beforeAll(async () => {
   scene = await keptScene()
@@ -35,16 +46,28 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
   readonly of?: HttpApp
 }
-const send = (as: string, method: string, path: string, { body, headers = {}, of = app }: Sent = {}): Promise<Response> =>
+const send = (
+  as: string,
+  method: string,
+  path: string,
+  { body, headers = {}, of = app }: Sent = {},
+): Promise<Response> =>
   of.fetch(
     new Request(`http://beaver.test${path}`, {
       method,
-      headers: { host: 'beaver.test', authorization: `Bearer ${as}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        host: 'beaver.test',
+        authorization: `Bearer ${as}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }),
   )
-const told = async (answer: Response): Promise<Record<string, string>> => (await answer.json()) as Record<string, string>
-const submit = async (as: string, body: object): Promise<string> => (await told(await send(as, 'POST', '/api/v1/tasks', { body })))['task_id'] ?? ''
+const told = async (answer: Response): Promise<Record<string, string>> =>
+  (await answer.json()) as Record<string, string>
+const submit = async (as: string, body: object): Promise<string> =>
+  (await told(await send(as, 'POST', '/api/v1/tasks', { body })))['task_id'] ?? ''
 const stream = { headers: { accept: 'text/event-stream' } }
 
 it('an id that is taken does not say in which session, nor by whom', async () => {
@@ -76,7 +99,10 @@ it('an earlier task of another user is no history', async () => {
 
 it('nobody says over HTTP that another token, or a chat, submitted a task', async () => {
   for (const source of ['http:ann', 'http:ben2', 'channel:telegram', 'HTTP:ann'])
-    expect([source, (await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', source } })).status]).toEqual([source, 400])
+    expect([
+      source,
+      (await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', source } })).status,
+    ]).toEqual([source, 400])
   for (const source of ['http:ben', 'ci']) {
     const [first] = await system.ended(await submit('ben', { task: 'x', source }))
     expect(first?.data).toMatchObject({ request: { source } })
@@ -90,12 +116,16 @@ it.each(['boss', 'chief', 'program'])('%s, who reaches all tasks, retries one fo
   const answer = await send(as, 'POST', `/api/v1/tasks/${task_id}/retry`)
   const { task_id: retry } = await told(answer)
   expect(answer.status).toBe(202)
-  expect((await system.events(retry ?? ''))[0]?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id } })
+  expect((await system.events(retry ?? ''))[0]?.data).toMatchObject({
+    request: { user_id: 'ann', retry_of: task_id },
+  })
   scene.answer(`hou_${as}`, say('done'))
 })
 
 it('a token with a user makes no session of a channel, and uses none', async () => {
-  const of = made({ isOfChannel: ({ session_id = '', task_id }) => session_id.startsWith('support:') || task_id === 'chat_1' })
+  const of = made({
+    isOfChannel: ({ session_id = '', task_id }) => session_id.startsWith('support:') || task_id === 'chat_1',
+  })
   const session_id = 'support:room10'
   const a2a = {
     jsonrpc: '2.0',
@@ -103,7 +133,15 @@ it('a token with a user makes no session of a channel, and uses none', async () 
     method: 'SendMessage',
     params: { message: { messageId: 'm', role: 'ROLE_USER', contextId: session_id, parts: [{ text: 'x' }] } },
   }
-  const agUi = { threadId: session_id, runId: 'r', messages: [{ id: '1', role: 'user', content: 'x' }], tools: [], context: [], state: {}, forwardedProps: {} }
+  const agUi = {
+    threadId: session_id,
+    runId: 'r',
+    messages: [{ id: '1', role: 'user', content: 'x' }],
+    tools: [],
+    context: [],
+    state: {},
+    forwardedProps: {},
+  }
   const ways = [
     ['/api/v1/tasks', { task: 'x', session_id }, {}],
     ['/api/chat', { message: 'x', session_id }, {}],
@@ -118,8 +156,12 @@ it('a token with a user makes no session of a channel, and uses none', async () 
         as,
         expect.stringContaining('is a chat of a channel'),
       ])
-  expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id }, of })).status).toBe(403)
-  expect(await told(await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', task_id: 'chat_1' }, of }))).toMatchObject({
+  expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id }, of })).status).toBe(
+    403,
+  )
+  expect(
+    await told(await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', task_id: 'chat_1' }, of })),
+  ).toMatchObject({
     code: 'not_allowed',
     problems: [{ path: 'task_id' }],
   })
@@ -127,19 +169,31 @@ it('a token with a user makes no session of a channel, and uses none', async () 
   const { task_id } = await system.client.submit({ task: 'hello', session_id, user_id: 'ben' })
   await system.ended(task_id)
   const goesOn = { model: 'beaver', input: 'x', previous_response_id: `resp_${task_id}` }
-  expect(await (await send('ben', 'POST', '/v1/responses', { body: goesOn, of })).text()).toContain('is a chat of a channel')
+  expect(await (await send('ben', 'POST', '/v1/responses', { body: goesOn, of })).text()).toContain(
+    'is a chat of a channel',
+  )
   const retried = await send('ben', 'POST', `/api/v1/tasks/${task_id}/retry`, { of })
-  expect([retried.status, await retried.text()]).toEqual([403, expect.stringContaining('is a chat of a channel')])
+  expect([retried.status, await retried.text()]).toEqual([
+    403,
+    expect.stringContaining('is a chat of a channel'),
+  ])
   for (const as of ['chief', 'program'])
-    expect((await send(as, 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: `support:${as}` }, of })).status).toBe(202)
-  expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: 'support' }, of })).status).toBe(202)
+    expect(
+      (await send(as, 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: `support:${as}` }, of }))
+        .status,
+    ).toBe(202)
+  expect(
+    (await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: 'support' }, of })).status,
+  ).toBe(202)
 })
 
 it('a response is cancelled on behalf of the user of the token', async () => {
   const body = { model: 'beaver', input: 'wait hou_ann', background: true }
   const { id = '' } = await told(await send('ann', 'POST', '/v1/responses', { body }))
   expect((await send('ben', 'POST', `/v1/responses/${id}/cancel`)).status).toBe(404)
-  expect((await send('ben', 'POST', '/v1/responses', { body: { ...body, previous_response_id: id } })).status).toBe(400)
+  expect(
+    (await send('ben', 'POST', '/v1/responses', { body: { ...body, previous_response_id: id } })).status,
+  ).toBe(400)
   expect((await send('boss', 'POST', `/v1/responses/${id}/cancel`)).status).toBe(200)
   const events = await system.ended(id.replace('resp_', ''))
   expect(events.find(({ type }) => type === 'task_cancel_requested')?.data).toMatchObject({ user_id: 'boss' })
@@ -164,7 +218,9 @@ it('a task is not said to be missing while nobody can look', async () => {
   const of = made({ client: clientOn(nc, system.subjects), connected: () => isThere })
   const status = async (): Promise<unknown[]> => {
     const answer = await send('ann', 'GET', `/api/v1/tasks/${task_id}/events`, { ...stream, of })
-    return answer.ok ? [answer.status, (await answer.text()).includes('task_completed')] : [answer.status, (await told(answer))['code']]
+    return answer.ok
+      ? [answer.status, (await answer.text()).includes('task_completed')]
+      : [answer.status, (await told(answer))['code']]
   }
   proxy.silence('both', { newToo: true })
   isThere = false
@@ -177,6 +233,9 @@ it('a task is not said to be missing while nobody can look', async () => {
 
 it('what agents keep about a user is read for this user alone', async () => {
   const path = '/api/v1/memory'
-  expect(await told(await send('ann', 'GET', path))).toMatchObject({ user: { entries: [] }, memory: { entries: [] } })
+  expect(await told(await send('ann', 'GET', path))).toMatchObject({
+    user: { entries: [] },
+    memory: { entries: [] },
+  })
   expect((await send('ben', 'GET', `${path}?user_id=ann`)).status).toBe(403)
 })

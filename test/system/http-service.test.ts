@@ -1,4 +1,5 @@
-// The HTTP app around an AgentService that runs: which service it starts and shuts down, and in which folder the service works.
+// The HTTP app around an AgentService that runs: which service it starts and shuts down, and in which folder
+// the service works.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApp, type HttpApp, tokenAccess, tokenHash } from '@beaver/http'
@@ -25,7 +26,8 @@ const common = {
   access: tokenAccess(() => [{ name: 'ann', sha256: tokenHash('ann'), roles: ['admin'] }]),
   hosts: () => ['beaver.test'],
 }
-const around = (service: AgentService, takeOver = false): HttpApp => createApp({ ...common, service, takeOver })
+const around = (service: AgentService, takeOver = false): HttpApp =>
+  createApp({ ...common, service, takeOver })
 
 async function send(app: HttpApp, path: string, body?: object): Promise<readonly [number, unknown]> {
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
@@ -37,15 +39,32 @@ const ping = (running: boolean) => [200, { status: 'ok', running, mode: 'service
 
 it('a service that the app made runs from the start of the app (WEB-02) to its end', async () => {
   const home = join(kit.workspace, 'home-of-app')
-  const made = { NATS_URL: server.url, BEAVER_NAMESPACE: server.newNamespace(), BEAVER_HOME: home, BEAVER_KEYS: join(home, 'keys'), BEAVER_WORKER_THREADS: '1' }
-  for (const [name, value] of Object.entries({ ...made, OPENAI_BASE_URL: kit.provider.url, OPENAI_API_KEY: 'sk-test' })) vi.stubEnv(name, value)
+  const made = {
+    NATS_URL: server.url,
+    BEAVER_NAMESPACE: server.newNamespace(),
+    BEAVER_HOME: home,
+    BEAVER_KEYS: join(home, 'keys'),
+    BEAVER_WORKER_THREADS: '1',
+  }
+  for (const [name, value] of Object.entries({
+    ...made,
+    OPENAI_BASE_URL: kit.provider.url,
+    OPENAI_API_KEY: 'sk-test',
+  }))
+    vi.stubEnv(name, value)
   kit.provider.answerBy(() => say('hello'))
   const app = createApp(common)
   expect(await send(app, '/api/ping')).toEqual(ping(false))
-  expect(await send(app, '/api/chat', { message: 'Greet me.' })).toEqual([503, expect.objectContaining({ code: 'wrong_state' })])
+  expect(await send(app, '/api/chat', { message: 'Greet me.' })).toEqual([
+    503,
+    expect.objectContaining({ code: 'wrong_state' }),
+  ])
   await app.start()
   expect(await send(app, '/api/ping')).toEqual(ping(true))
-  expect(await send(app, '/api/chat', { message: 'Greet me.' })).toEqual([200, expect.objectContaining({ output_text: 'hello' })])
+  expect(await send(app, '/api/chat', { message: 'Greet me.' })).toEqual([
+    200,
+    expect.objectContaining({ output_text: 'hello' }),
+  ])
   await app.close()
   expect(await send(app, '/api/ping')).toEqual(ping(false))
 })
@@ -79,10 +98,16 @@ describe('a service that the app was given', () => {
     }
     const path = join(kit.workspace, 'workspace')
     const detail = `The folder ${path} does not exist. Name a folder that exists.`
-    expect(await send(app, '/api/v1/team/run', request)).toEqual([422, expect.objectContaining({ code: 'workspace_missing', detail })])
+    expect(await send(app, '/api/v1/team/run', request)).toEqual([
+      422,
+      expect.objectContaining({ code: 'workspace_missing', detail }),
+    ])
     await mkdir(path)
     const [status, report] = await send(app, '/api/v1/team/run', request)
-    expect([status, report]).toEqual([200, expect.objectContaining({ task_id: expect.any(String) as unknown })])
+    expect([status, report]).toEqual([
+      200,
+      expect.objectContaining({ task_id: expect.any(String) as unknown }),
+    ])
     const { task_id } = report as { task_id: string }
     const { value: first } = await service.client.events(task_id).next()
     expect((first as RecordedEvent).data).toMatchObject({ request: { workspace: path } })
@@ -105,7 +130,10 @@ describe('a service that the app was given', () => {
     short.resolve()
     expect(await tasks[0]).toMatchObject({ status: 'completed' })
     expect(service.state).toBe('stopping')
-    expect(await tasks[1]).toMatchObject({ status: 'cancelled', failure: { message: 'The program stopped.' } })
+    expect(await tasks[1]).toMatchObject({
+      status: 'cancelled',
+      failure: { message: 'The program stopped.' },
+    })
     await closed
     expect(service.state).toBe('closed')
     long.resolve()

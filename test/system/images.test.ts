@@ -1,4 +1,5 @@
-// Images end to end: a task names them, agents look at them, the journal has references, and the model gets the bytes; through a real daemon.
+// Images end to end: a task names them, agents look at them, the journal has references, and the model gets
+// the bytes; through a real daemon.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
@@ -16,7 +17,10 @@ beforeAll(async () => {
   kit = await testServices(server)
   // What an endpoint refuses once, its model is not asked again.
   const blind = { name: 'blind-model', base_url: kit.provider.url }
-  const service = kit.service({ config: { models: { blind } }, profiles: [{ name: 'blind', model: 'blind' }] })
+  const service = kit.service({
+    config: { models: { blind } },
+    profiles: [{ name: 'blind', model: 'blind' }],
+  })
   await service.start()
   client = service.client
 })
@@ -33,11 +37,14 @@ async function newWorkspace(): Promise<string> {
   return workspace
 }
 
-const gif = (width: number, height: number): Buffer => Buffer.from(`GIF89a${String.fromCharCode(width, 0, height, 0)}\u0080\0\0`, 'latin1')
+const gif = (width: number, height: number): Buffer =>
+  Buffer.from(`GIF89a${String.fromCharCode(width, 0, height, 0)}\u0080\0\0`, 'latin1')
 
 /** The SHA-256 of each image of a request, from the bytes that came. */
 const seenIn = ({ body }: SeenRequest): string[] =>
-  [...body.matchAll(/"url":"data:image\/gif;base64,([^"]+)"/g)].map(([, base64 = '']) => hash('sha256', Buffer.from(base64, 'base64')))
+  [...body.matchAll(/"url":"data:image\/gif;base64,([^"]+)"/g)].map(([, base64 = '']) =>
+    hash('sha256', Buffer.from(base64, 'base64')),
+  )
 
 it('a root is shown the images of its task, looks at another one, and the journal has references alone', async () => {
   const workspace = await newWorkspace()
@@ -53,8 +60,15 @@ it('a root is shown the images of its task, looks at another one, and the journa
   })
   const task = await client.submit({ task: 'What is it?', workspace, images: ['chart.gif'] })
   await writeFile(join(workspace, 'chart.gif'), 'changed')
-  const { final_output: output, status } = await client.run({ task: 'What is it?', workspace, images: ['other.gif'] })
-  expect([status, output]).toEqual(['completed', [gif(9, 9), gif(9, 9), gif(7, 7)].map((each) => hash('sha256', each)).join(' ')])
+  const { final_output: output, status } = await client.run({
+    task: 'What is it?',
+    workspace,
+    images: ['other.gif'],
+  })
+  expect([status, output]).toEqual([
+    'completed',
+    [gif(9, 9), gif(9, 9), gif(7, 7)].map((each) => hash('sha256', each)).join(' '),
+  ])
   const told: string[] = []
   let ended = ''
   for await (const event of client.watch(task.task_id)) {
@@ -72,11 +86,21 @@ it('a model that takes none is told what it cannot see, and a request for a file
   await writeFile(join(workspace, 'drawing.svg'), '<svg></svg>')
   kit.provider.answerBy((request) =>
     request.body.includes('image_url')
-      ? refuse(500, 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj')
+      ? refuse(
+          500,
+          'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+        )
       : say(request.text),
   )
-  const { final_output: output } = await client.run({ task: 'What is it?', workspace, profile: 'blind', images: ['chart.gif'] })
-  expect(output).toBe('What is it?\n[image chart.gif 3×2 gif 13 B: it is not shown, because this model takes no images]')
+  const { final_output: output } = await client.run({
+    task: 'What is it?',
+    workspace,
+    profile: 'blind',
+    images: ['chart.gif'],
+  })
+  expect(output).toBe(
+    'What is it?\n[image chart.gif 3×2 gif 13 B: it is not shown, because this model takes no images]',
+  )
   await expect(client.submit({ task: 'x', workspace, images: ['drawing.svg'] })).rejects.toMatchObject({
     code: 'invalid_arguments',
     problems: [{ path: 'images.0', code: 'not_an_image' }],
@@ -87,16 +111,23 @@ it('an image that does not fit into a message comes in parts, and one that is to
   const workspace = await newWorkspace()
   const large = Buffer.concat([gif(3, 2), Buffer.alloc(1_200_000, 'pixels')])
   const asked = { task: 'What is it?', task_id: 'large', workspace }
-  await expect(client.submit({ ...asked, images: [{ data: Buffer.alloc(5_000_002).toString('base64') }] })).rejects.toMatchObject({
+  await expect(
+    client.submit({ ...asked, images: [{ data: Buffer.alloc(5_000_002).toString('base64') }] }),
+  ).rejects.toMatchObject({
     code: 'too_large',
     message: expect.stringContaining('at most 5000000 are taken'),
   })
   kit.provider.answerBy((request) => say(seenIn(request).join(' ')))
   const images = [{ data: large.toString('base64'), name: 'pasted.gif' }]
-  expect(await client.run({ ...asked, images })).toMatchObject({ status: 'completed', final_output: hash('sha256', large) })
+  expect(await client.run({ ...asked, images })).toMatchObject({
+    status: 'completed',
+    final_output: hash('sha256', large),
+  })
   // The same image is the same request.
   expect(await client.submit({ ...asked, images })).toMatchObject({ task_id: 'large' })
-  await expect(client.submit({ ...asked, images: [{ data: Buffer.concat([large, large]).toString('base64') }] })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(
+    client.submit({ ...asked, images: [{ data: Buffer.concat([large, large]).toString('base64') }] }),
+  ).rejects.toMatchObject({ code: 'conflict' })
 })
 
 it('an image that the server of a model cannot use costs a text, not the task', async () => {
@@ -106,9 +137,15 @@ it('an image that the server of a model cannot use costs a text, not the task', 
   const bad = gif(66, 6).toString('base64')
   kit.provider.answerBy((request) => {
     if (request.body.includes(bad)) return refuse(400, 'Could not process image')
-    return request.results.length === 0 ? use(['view_image', { path: 'bad.gif' }]) : say(`${seenIn(request).join(' ')} ${request.text}`)
+    return request.results.length === 0
+      ? use(['view_image', { path: 'bad.gif' }])
+      : say(`${seenIn(request).join(' ')} ${request.text}`)
   })
-  const { final_output: output, status } = await client.run({ task: 'What is it?', workspace, images: ['good.gif'] })
+  const { final_output: output, status } = await client.run({
+    task: 'What is it?',
+    workspace,
+    images: ['good.gif'],
+  })
   expect([status, output.startsWith(hash('sha256', gif(3, 2)))]).toEqual(['completed', true])
   expect(output).toContain('it is not shown, because the server of this model cannot use it')
 })
@@ -121,15 +158,29 @@ it('a request that is repeated names the same task, also when the file is gone o
   const inline = { data: gif(4, 4).toString('base64') }
   const asked = { task: 'What is it?', task_id: 'twice', workspace, images: ['chart.gif', inline] }
   const { final_output: first } = await client.run(asked)
-  for (const change of [() => writeFile(file, gif(9, 9)), () => writeFile(file, 'no image'), () => rm(file)]) {
+  for (const change of [
+    () => writeFile(file, gif(9, 9)),
+    () => writeFile(file, 'no image'),
+    () => rm(file),
+  ]) {
     await change()
     expect(await client.submit(asked)).toMatchObject({ task_id: 'twice' })
     expect((await client.run({ ...asked, images: ['./chart.gif', inline] })).final_output).toBe(first)
   }
-  for (const images of [['other.gif', inline], ['chart.gif'], ['chart.gif', { data: gif(5, 5).toString('base64') }], [inline, 'chart.gif']])
+  for (const images of [
+    ['other.gif', inline],
+    ['chart.gif'],
+    ['chart.gif', { data: gif(5, 5).toString('base64') }],
+    [inline, 'chart.gif'],
+  ])
     await expect(client.submit({ ...asked, images })).rejects.toMatchObject({ code: 'conflict' })
-  await expect(client.submit({ ...asked, images: [inline, { data: 'bm8gaW1hZ2U=' }] })).rejects.toMatchObject({
-    problems: [{ path: 'images.1', code: 'not_an_image' }],
+  await expect(client.submit({ ...asked, images: [inline, { data: 'bm8gaW1hZ2U=' }] })).rejects.toMatchObject(
+    {
+      problems: [{ path: 'images.1', code: 'not_an_image' }],
+    },
+  )
+  await expect(client.submit({ ...asked, task_id: 'other' })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    problems: [{ path: 'images.0' }],
   })
-  await expect(client.submit({ ...asked, task_id: 'other' })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'images.0' }] })
 })

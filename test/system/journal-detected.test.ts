@@ -1,5 +1,6 @@
-// What may happen to a journal behind Beaver's back, on a real server with its files: the projector tells each of it, and verifies nothing
-// that is not as it was. One server and one projector see all of it: after each test the files are put back and the journal is accepted.
+// What may happen to a journal behind Beaver's back, on a real server with its files: the projector tells
+// each of it, and verifies nothing that is not as it was. One server and one projector see all of it: after
+// each test the files are put back and the journal is accepted.
 import type { QueryOutput } from '@beaver/contracts'
 import { acceptableState, call, connectNats, type NatsJournal, natsJournal, subjectsOf } from '@beaver/nats'
 import { acceptancesFile, writeSystemFile } from '@beaver/platform'
@@ -43,30 +44,49 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const asked = <T>(name: string, input: object = {}): Promise<T> => call(nc, subjects.query(name), input, { timeoutMs: 5_000, whom: 'projector' }) as Promise<T>
+const asked = <T>(name: string, input: object = {}): Promise<T> =>
+  call(nc, subjects.query(name), input, { timeoutMs: 5_000, whom: 'projector' }) as Promise<T>
 const status = (): Promise<QueryOutput<'status'>> => asked('status')
-const audit = (task?: string): Promise<QueryOutput<'audit'>> => asked('audit', { verify: true, ...(task === undefined ? {} : { task_id: task }) })
+const audit = (task?: string): Promise<QueryOutput<'audit'>> =>
+  asked('audit', { verify: true, ...(task === undefined ? {} : { task_id: task }) })
 /** The kinds of what is wrong, as it is told now. */
 const kinds = async (): Promise<string[]> => [...new Set((await status()).journal.map(({ kind }) => kind))]
-const upToDate = (): Promise<unknown> => until('the projector has applied everything', async () => (await status()).behind === 0, { everyMs: 20 })
+const upToDate = (): Promise<unknown> =>
+  until('the projector has applied everything', async () => (await status()).behind === 0, { everyMs: 20 })
 
 /** Accepts the journal as it is now. It has no operator, so that nobody has to sign this. */
 async function accept(): Promise<void> {
-  const acceptance = { id: randomUUID(), at: new Date().toISOString(), by: 'test', reason: 'x', findings: [], ...(await acceptableState(nc, subjects)) }
+  const acceptance = {
+    id: randomUUID(),
+    at: new Date().toISOString(),
+    by: 'test',
+    reason: 'x',
+    findings: [],
+    ...(await acceptableState(nc, subjects)),
+  }
   const file = acceptancesFile(projector.home, subjects.stream)
   await file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
 }
 
-/** What was told stays until somebody accepts the journal. Then the read model is built again, and the next test has a sound system. */
+/**
+ * What was told stays until somebody accepts the journal. Then the read model is built again, and the next
+ * test has a sound system.
+ */
 async function sound(): Promise<void> {
   await back()
   if ((await kinds()).length > 0) {
     const begun = new Date().toISOString()
     await accept()
-    await until('the read model is built again', async () => ((await status()).moved_at ?? '') > begun, { everyMs: 20 })
+    await until('the read model is built again', async () => ((await status()).moved_at ?? '') > begun, {
+      everyMs: 20,
+    })
   }
   await upToDate()
-  expect(await audit()).toMatchObject({ intact: true, journal: [], verified: { tasks, tasks_left: 0, differs: [] } })
+  expect(await audit()).toMatchObject({
+    intact: true,
+    journal: [],
+    verified: { tasks, tasks_left: 0, differs: [] },
+  })
 }
 
 /** Whether the record of a task is verified now, in the words of the comparison if not. */
@@ -76,12 +96,15 @@ async function verified(task: string): Promise<true | string> {
 }
 
 /** Resolves when the server is back and the projector answers again. */
-const back = (): Promise<unknown> => until('the projector answers', () => kinds().catch(() => false as const), { everyMs: 20 })
+const back = (): Promise<unknown> =>
+  until('the projector answers', () => kinds().catch(() => false as const), { everyMs: 20 })
 
 /** Resolves with the kinds of what is wrong. */
 const toldWithin = async (kind: string): Promise<string[]> => {
   await back()
-  return until(`it tells ${kind}`, async () => ((told) => told.includes(kind) && told)(await kinds()), { everyMs: 20 })
+  return until(`it tells ${kind}`, async () => ((told) => told.includes(kind) && told)(await kinds()), {
+    everyMs: 20,
+  })
 }
 
 describe('a journal', () => {
@@ -94,14 +117,20 @@ describe('a journal', () => {
     await server.crash()
     await back()
     expect(await verified('t3')).toBe(true)
-    expect(await audit()).toMatchObject({ intact: true, journal: [], verified: { tasks: 20, tasks_left: 0, differs: [] } })
+    expect(await audit()).toMatchObject({
+      intact: true,
+      journal: [],
+      verified: { tasks: 20, tasks_left: 0, differs: [] },
+    })
     expect((await status()).journal).toEqual([])
   })
 
   it('whose last block was truncated has lost its end, and the task that lost it is not verified', async () => {
     await server.down(() => truncateStore(server.dataDir, subjects.stream, 100), 'killed')
     await toldWithin('rolled_back')
-    expect(await verified('t20')).toMatch(/^The journal has the events of the task up to 2, and it had them up to 3/)
+    expect(await verified('t20')).toMatch(
+      /^The journal has the events of the task up to 2, and it had them up to 3/,
+    )
     expect(await verified('t3')).toBe(true)
   })
 
@@ -112,7 +141,10 @@ describe('a journal', () => {
   })
 
   it('that the server dropped after a flipped byte is short of acknowledged tasks', async () => {
-    await server.down(() => flipByte(server.dataDir, subjects.stream, (size) => Math.floor(size / 3)), 'killed')
+    await server.down(
+      () => flipByte(server.dataDir, subjects.stream, (size) => Math.floor(size / 3)),
+      'killed',
+    )
     await toldWithin('rolled_back')
     expect(await verified('t19')).toBe('The journal has no entry of the task t19 any more.')
   })
@@ -154,7 +186,8 @@ describe('a journal', () => {
     const jsm = await jetstreamManager(nc)
     const { config } = await jsm.streams.info(subjects.stream)
     await jsm.streams.update(subjects.stream, { ...config, ...settings })
-    const emptied = async (): Promise<boolean> => (await jsm.streams.info(subjects.stream)).state.messages < 3 * tasks
+    const emptied = async (): Promise<boolean> =>
+      (await jsm.streams.info(subjects.stream)).state.messages < 3 * tasks
     await until('it is emptied', emptied)
     expect(await toldWithin('configuration')).toContain('messages_missing')
     await jsm.streams.update(subjects.stream, config)
@@ -170,7 +203,9 @@ describe('a journal', () => {
     await there.close()
     await other.down(() => server.down(() => replaceMessages(server.dataDir, other.dataDir, subjects.stream)))
     await back()
-    expect(await verified('t1')).toMatch(/^The last event of the task has another hash in the journal than before/)
+    expect(await verified('t1')).toMatch(
+      /^The last event of the task has another hash in the journal than before/,
+    )
     expect(await verified('t2')).toBe(true)
     expect(await toldWithin('rows_differ')).toEqual(['rows_differ'])
   })
@@ -180,8 +215,16 @@ describe('the log of the embedded server', () => {
   it('that tells of lost data is a finding, and one of a server that was killed is none', async () => {
     const { home } = projector
     const file = join(home, 'nats', 'nats-server.log')
-    const line = (text: string): string => `[7] 2026/11/23 13:52:10.622680 [WRN] Filestore [${subjects.stream}] ${text}\n`
-    writeSystemFile(home, { nats_url: server.url, embedded: true, namespace, tenant: 'local', started_at: '2026-01-01T00:00:00Z', children: {} })
+    const line = (text: string): string =>
+      `[7] 2026/11/23 13:52:10.622680 [WRN] Filestore [${subjects.stream}] ${text}\n`
+    writeSystemFile(home, {
+      nats_url: server.url,
+      embedded: true,
+      namespace,
+      tenant: 'local',
+      started_at: '2026-01-01T00:00:00Z',
+      children: {},
+    })
     writeFileSync(file, line('Stream state outdated, last block has additional entries, will rebuild'))
     expect(await kinds()).toEqual([])
     appendFileSync(file, line('bad checksum, rebuilding state: 15 message(s) lost'))
@@ -196,9 +239,21 @@ describe('a read model', () => {
   afterEach(() => sound())
 
   it.each([
-    ['tasks', `update tasks set status = 'failed' where task_id = 't2'`, /in the table tasks, status is "failed" and should be "completed"/],
-    ['events', `update events set data = '{}' where task_key = 2 and taskseq = 1`, /in the table events, data is/],
-    ['findings', `insert into audit_findings (task_key, kind, message, sequence) values (2, 'chain', 'x', 1)`, /the table audit_findings has a row too many/],
+    [
+      'tasks',
+      `update tasks set status = 'failed' where task_id = 't2'`,
+      /in the table tasks, status is "failed" and should be "completed"/,
+    ],
+    [
+      'events',
+      `update events set data = '{}' where task_key = 2 and taskseq = 1`,
+      /in the table events, data is/,
+    ],
+    [
+      'findings',
+      `insert into audit_findings (task_key, kind, message, sequence) values (2, 'chain', 'x', 1)`,
+      /the table audit_findings has a row too many/,
+    ],
   ])('with an edited row of %s is not verified', async (_, edit, says) => {
     const db = new DatabaseSync(projector.file, { timeout: 5_000 })
     db.exec(edit)
@@ -211,19 +266,37 @@ describe('a read model', () => {
 
   it('that another program changed is not verified on any screen that shows its rows, and is not called so before', async () => {
     const commands = await keptCommands()
-    const place = { cwd: projector.home, env: { BEAVER_HOME: projector.home, BEAVER_NAMESPACE: namespace, NATS_URL: server.url, BEAVER_CALLER: 'ada' } }
+    const place = {
+      cwd: projector.home,
+      env: {
+        BEAVER_HOME: projector.home,
+        BEAVER_NAMESPACE: namespace,
+        NATS_URL: server.url,
+        BEAVER_CALLER: 'ada',
+      },
+    }
     const session = (await asked<QueryOutput<'tasks'>>('tasks')).tasks[0]?.session_id ?? ''
-    const screens = [['tasks'], ['sessions'], ['session', session], ['usage'], ['search', 'nothing'], ['timeline', 't2'], ['events', 't2']]
+    const screens = [
+      ['tasks'],
+      ['sessions'],
+      ['session', session],
+      ['usage'],
+      ['search', 'nothing'],
+      ['timeline', 't2'],
+      ['events', 't2'],
+    ]
     const more = [['approve'], ['answer'], ['quarantine'], ['tasks', '--json']]
     const warned = async (): Promise<object> => {
       const found: Record<string, string> = {}
       for (const args of [...screens, ...more]) {
         const { exit, err } = await commands.run(args, place)
-        found[args.join(' ')] = `${exit} ${/NOT VERIFIED: .*\n {2}Another program changed the read model/.exec(err) === null ? err : 'told'}`
+        found[args.join(' ')] =
+          `${exit} ${/NOT VERIFIED: .*\n {2}Another program changed the read model/.exec(err) === null ? err : 'told'}`
       }
       return found
     }
-    const everywhere = (what: string): object => Object.fromEntries([...screens, ...more].map((args) => [args.join(' '), what]))
+    const everywhere = (what: string): object =>
+      Object.fromEntries([...screens, ...more].map((args) => [args.join(' '), what]))
     expect(await warned()).toEqual(everywhere('0 '))
     const db = new DatabaseSync(projector.file, { timeout: 5_000 })
     db.exec(`update tasks set status = 'failed' where task_id = 't2'`)
@@ -236,7 +309,9 @@ describe('a read model', () => {
     db.exec('delete from events where task_key = 2; delete from tasks where task_key = 2')
     db.close()
     await audit()
-    expect((await status()).journal.map(({ message }) => message)).toContain('The read model has the rows of 19 tasks, and it had those of 20.')
+    expect((await status()).journal.map(({ message }) => message)).toContain(
+      'The read model has the rows of 19 tasks, and it had those of 20.',
+    )
   })
 })
 
@@ -247,6 +322,8 @@ describe('a read model that is built again', () => {
     projector = await projectorProcess({ url: server.url, namespace })
     await until('it has applied the rest', async () => (await status()).sequence === 3 * tasks)
     await until('it says so', async () => (await kinds()).includes('unreadable'))
-    expect((await status()).journal[0]?.message).toMatch(/^Message 1 of the journal \S+ cannot be read\. The nats-server has lost it/)
+    expect((await status()).journal[0]?.message).toMatch(
+      /^Message 1 of the journal \S+ cannot be read\. The nats-server has lost it/,
+    )
   })
 })

@@ -1,4 +1,5 @@
-// A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody accepts the journal or puts it right.
+// A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody
+// accepts the journal or puts it right.
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acceptableState, presentDaemons } from '@beaver/nats'
@@ -15,7 +16,8 @@ import { keptCommands } from '../support/kept-system.ts'
 import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
 import { testSystem, type TestSystem } from '../support/system.ts'
 
-// The tests share a system, and what happens to its journal comes one after the other: each test leaves it accepted or put right, but for the last one.
+// The tests share a system, and what happens to its journal comes one after the other: each test leaves it
+// accepted or put right, but for the last one.
 let server: OwnServer
 let system: TestSystem
 let home: string
@@ -25,7 +27,8 @@ beforeAll(async () => {
   server = await ownServer({ sync: 'default' })
   system = await testSystem(server)
   system.provider.answerBy(() => say('done'))
-  // The daemon writes in this folder until it ends, so the folder goes with the system and not with the projector.
+  // The daemon writes in this folder until it ends, so the folder goes with the system and not with the
+  // projector.
   home = join(system.workspace, '.beaver')
 })
 afterAll(async () => {
@@ -35,17 +38,28 @@ afterAll(async () => {
 })
 
 /** Runs a command of the CLI and gives what it printed. */
-const beaver = async (...words: string[]): Promise<Ran> => (await keptCommands()).run(words, placeIn(server, system, { BEAVER_HOME: home }))
+const beaver = async (...words: string[]): Promise<Ran> =>
+  (await keptCommands()).run(words, placeIn(server, system, { BEAVER_HOME: home }))
 
 /** Starts a projector, and waits until it has written its key and its first checkpoint. */
 async function projected(): Promise<ProjectorProcess> {
-  const started = await projectorProcess({ url: server.url, namespace: system.subjects.namespace, home, config: { checkpoints: { every_ms: 1_000 } } })
-  await until('the projector has signed', async () => (await system.client.query('status').catch(() => null))?.checkpoints.last)
+  const started = await projectorProcess({
+    url: server.url,
+    namespace: system.subjects.namespace,
+    home,
+    config: { checkpoints: { every_ms: 1_000 } },
+  })
+  await until(
+    'the projector has signed',
+    async () => (await system.client.query('status').catch(() => null))?.checkpoints.last,
+  )
   return started
 }
 
-const submitted = (taskId: string): Promise<unknown> => system.client.run({ task: 'say done', task_id: taskId })
-const accepts = (taskId: string): Promise<unknown> => until('it accepts tasks', () => submitted(taskId).catch(() => false as const))
+const submitted = (taskId: string): Promise<unknown> =>
+  system.client.run({ task: 'say done', task_id: taskId })
+const accepts = (taskId: string): Promise<unknown> =>
+  until('it accepts tasks', () => submitted(taskId).catch(() => false as const))
 /** Every try is one more task until then, and the tests list all tasks. */
 const refused = (): Promise<unknown> =>
   until(
@@ -53,21 +67,36 @@ const refused = (): Promise<unknown> =>
     () =>
       system.client.submit({ task: 'more' }).then(
         () => false as const,
-        (error: { code?: string; message: string }) => (error.code === 'journal_changed' ? error.message : false),
+        (error: { code?: string; message: string }) =>
+          error.code === 'journal_changed' ? error.message : false,
       ),
     { everyMs: 200 },
   )
 /** The tasks of the read model, newest first. */
-const listed = async (): Promise<string[]> => (await system.client.query('tasks', { limit: 200 })).tasks.map(({ task_id: id }) => id)
+const listed = async (): Promise<string[]> =>
+  (await system.client.query('tasks', { limit: 200 })).tasks.map(({ task_id: id }) => id)
 const events = (daemon: DaemonProcess): string[] =>
-  daemon.stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [(JSON.parse(line) as { event: string }).event] : []))
-const lastSequence = async (): Promise<number> => (await (await jetstreamManager(system.nc)).streams.info(system.subjects.stream)).state.last_seq
+  daemon.stderr
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? [(JSON.parse(line) as { event: string }).event] : []))
+const lastSequence = async (): Promise<number> =>
+  (await (await jetstreamManager(system.nc)).streams.info(system.subjects.stream)).state.last_seq
 
-/** Writes an acceptance of the journal as it is now into the home, without a signature. @returns a file with the same */
+/**
+ * Writes an acceptance of the journal as it is now into the home, without a signature. @returns a file with
+ * the same
+ */
 async function forged(): Promise<string> {
   const { nc, subjects } = system
   const state = await acceptableState(nc, subjects)
-  const acceptance = { id: 'forged', at: new Date().toISOString(), by: 'mallory', reason: 'x', ...state, findings: [] }
+  const acceptance = {
+    id: 'forged',
+    at: new Date().toISOString(),
+    by: 'mallory',
+    reason: 'x',
+    ...state,
+    findings: [],
+  }
   await acceptancesFile(home, subjects.stream).write(`${JSON.stringify(acceptance)}\n`)
   const file = join(system.workspace, 'forged.json')
   await writeFile(file, JSON.stringify(acceptance))
@@ -79,7 +108,8 @@ async function elsewhere(): Promise<(...words: string[]) => Promise<Ran>> {
   const other = join(system.workspace, 'other home')
   await cp(join(home, 'keys', 'operators'), join(other, 'keys', 'operators'), { recursive: true })
   const host = await keptCommands()
-  return (...words) => host.run(['audit', 'accept', ...words], placeIn(server, system, { BEAVER_HOME: other }))
+  return (...words) =>
+    host.run(['audit', 'accept', ...words], placeIn(server, system, { BEAVER_HOME: other }))
 }
 
 describe('a daemon', () => {
@@ -103,7 +133,11 @@ describe('a daemon', () => {
   it('whose journal may now drop entries writes nothing, and goes on when the setting is put back', async () => {
     const jsm = await jetstreamManager(system.nc)
     const { config } = await jsm.streams.info(system.subjects.stream)
-    await jsm.streams.update(system.subjects.stream, { ...config, max_age: 3_600_000_000_000, duplicate_window: 1_000_000_000 })
+    await jsm.streams.update(system.subjects.stream, {
+      ...config,
+      max_age: 3_600_000_000_000,
+      duplicate_window: 1_000_000_000,
+    })
     expect(await refused()).toMatch(/has the setting max_age=3600000000000/)
     await jsm.streams.update(system.subjects.stream, config)
     await accepts('fourth')
@@ -120,7 +154,9 @@ describe('a daemon', () => {
     await until('the projector has seen it', async () => (await system.client.query('status')).behind === 0)
     const told = events(daemon).length
     await server.down(restore)
-    expect(await refused()).toMatch(/^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/)
+    expect(await refused()).toMatch(
+      /^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/,
+    )
     const end = await lastSequence()
     expect(events(daemon).slice(told)).toContain('journal_changed')
     expect(await presentDaemons(system.nc, system.subjects, { waitMs: 300, emptyMs: 20_000 })).toMatchObject([
@@ -130,7 +166,10 @@ describe('a daemon', () => {
     expect([doctor.exit, doctor.out]).toEqual([1, expect.stringMatching(/fail\s+journal\s+The journal/)])
     expect((await beaver('show', 'lost too')).out).toMatch(/Record\s+NOT VERIFIED: it is not as it was/)
     expect((await beaver('show', 'kept')).out).toMatch(/Record\s+NOT VERIFIED/)
-    expect(await beaver('audit')).toMatchObject({ exit: 1, out: expect.stringMatching(/lost too: The journal has no entry of the task/) as string })
+    expect(await beaver('audit')).toMatchObject({
+      exit: 1,
+      out: expect.stringMatching(/lost too: The journal has no entry of the task/) as string,
+    })
     expect(await lastSequence()).toBe(end)
 
     expect(await beaver('audit', 'accept')).toMatchObject({ exit: 2 })
@@ -143,17 +182,29 @@ describe('a daemon', () => {
     await refused()
     // Where the operator's key is not, an acceptance is taken that the operator signed elsewhere.
     const withoutKey = await elsewhere()
-    expect(await withoutKey('--reason', 'x')).toMatchObject({ exit: 3, err: expect.stringContaining('Only the operator can accept a journal') as string })
+    expect(await withoutKey('--reason', 'x')).toMatchObject({
+      exit: 3,
+      err: expect.stringContaining('Only the operator can accept a journal') as string,
+    })
     const accepted = await beaver('audit', 'accept', '--reason', 'the disk was replaced', '--json')
     expect(accepted).toMatchObject({ exit: 0 })
     const file = join(system.workspace, 'accepted.json')
     await writeFile(file, accepted.out)
-    expect(await withoutKey('--signed', file)).toMatchObject({ exit: 0, out: expect.stringContaining('the disk was replaced') as string })
+    expect(await withoutKey('--signed', file)).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('the disk was replaced') as string,
+    })
     await accepts('after')
-    await until('the read model has it', async () => (await system.client.query('status')).behind === 0 && (await listed())[0] === 'after')
+    await until(
+      'the read model has it',
+      async () => (await system.client.query('status')).behind === 0 && (await listed())[0] === 'after',
+    )
     expect(await listed()).toEqual(['after', ...before])
     expect((await beaver('show', 'kept')).out).toMatch(/Record\s+verified: \d+ events/)
-    expect(await beaver('audit')).toMatchObject({ exit: 0, out: expect.stringContaining('the disk was replaced') as string })
+    expect(await beaver('audit')).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('the disk was replaced') as string,
+    })
     expect(events(daemon).slice(told)).toContain('journal_accepted')
   }, 120_000)
 
@@ -173,7 +224,9 @@ describe('a daemon', () => {
       const again = await system.ended(task, 60_000)
       expect(again.filter(({ type }) => type === 'task_completed')).toHaveLength(1)
       // The projector may still be at work.
-      await until('it is verified', async () => /Record\s+verified: \d+ events/.test((await beaver('show', task)).out))
+      await until('it is verified', async () =>
+        /Record\s+verified: \d+ events/.test((await beaver('show', task)).out),
+      )
       await until('nothing is wrong', async () => (await beaver('audit')).exit === 0)
     },
     120_000,

@@ -1,4 +1,5 @@
-// `pnpm conformance:models` as a child process: against a fake provider that others wrote, against the simulated model, and against servers that are wrong.
+// `pnpm conformance:models` as a child process: against a fake provider that others wrote, against the
+// simulated model, and against servers that are wrong.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -49,7 +50,9 @@ it.each([
   await mock.start()
   try {
     const ran = told(await asked(['--base-url', `${mock.url}/v1`, '--protocol', protocol, '--json']))
-    expect(ran.probes.flatMap(({ name, result }) => (result === 'passed' ? [] : [`${name}: ${result}`]))).toEqual(failed.map((name) => `${name}: failed`))
+    expect(
+      ran.probes.flatMap(({ name, result }) => (result === 'passed' ? [] : [`${name}: ${result}`])),
+    ).toEqual(failed.map((name) => `${name}: failed`))
     expect([ran.ok, ran.probes.length, ran.requests]).toEqual([failed.length === 0, 13, 11])
   } finally {
     await mock.stop()
@@ -73,8 +76,18 @@ it('the simulated model has what a team needs, and the table says in 80 columns 
     file,
   ])
   const lines = stdout.split('\n')
-  expect(lines.filter((line) => !line.startsWith('What the server said is in') && line.length > 80)).toEqual([])
-  expect(lines.flatMap((line) => /^([a-z ]+?)(?: \*)? {2,}(passed|FAILED|not supported|not seen)(?: |$)/.exec(line)?.slice(1, 3).join(': ') ?? [])).toEqual([
+  expect(lines.filter((line) => !line.startsWith('What the server said is in') && line.length > 80)).toEqual(
+    [],
+  )
+  expect(
+    lines.flatMap(
+      (line) =>
+        /^([a-z ]+?)(?: \*)? {2,}(passed|FAILED|not supported|not seen)(?: |$)/
+          .exec(line)
+          ?.slice(1, 3)
+          .join(': ') ?? [],
+    ),
+  ).toEqual([
     'plain answer: passed',
     'streamed answer: passed',
     'usage: passed',
@@ -90,19 +103,28 @@ it('the simulated model has what a team needs, and the table says in 80 columns 
     'overflow: not seen',
   ])
   expect(code).toBe(0)
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ name: 'Simulated model', stand_in: true, model: simulatedModelName })
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    name: 'Simulated model',
+    stand_in: true,
+    model: simulatedModelName,
+  })
 })
 
 /** A server that does everything wrong that a judgement looks for. */
 function wrong({ body, results, tools, stream }: SeenRequest): FakeReply {
   const says = (content: string, over: object = {}): FakeReply => ({
-    body: JSON.stringify({ choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }], ...over }),
+    body: JSON.stringify({
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+      ...over,
+    }),
   })
   if (body.includes('beaver-no-such-model')) return refuse(500, 'broken')
   if (body.length > 20_000) return refuse(400, 'You may not say this.')
   if (/image_url|json_schema|json_object/.test(body)) return refuse(503, 'busy')
-  if (body.includes('from 1 to 200')) return says('1 2 3', { usage: { prompt_tokens: 9, completion_tokens: 16 } })
-  if (tools.length === 0) return says('no', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } })
+  if (body.includes('from 1 to 200'))
+    return says('1 2 3', { usage: { prompt_tokens: 9, completion_tokens: 16 } })
+  if (tools.length === 0)
+    return says('no', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } })
   if (stream) return use(['get_weather', { city: 'Oslo' }], ['get_weather', { city: 'Oslo' }])
   if (results.length > 0 || body.includes('two calls')) return use(['get_weather', { city: 'Rome' }])
   return says('It is sunny.')
@@ -125,9 +147,20 @@ it('a server that does not answer gets one sentence, and no file', async () => {
   const { port } = closed.address() as AddressInfo
   await new Promise((resolve) => closed.close(resolve))
   const file = join(folder, 'none.json')
-  const ran = await asked(['--base-url', `http://127.0.0.1:${port}/v1`, '--model', 'm', '--name', 'none', '--write', file])
+  const ran = await asked([
+    '--base-url',
+    `http://127.0.0.1:${port}/v1`,
+    '--model',
+    'm',
+    '--name',
+    'none',
+    '--write',
+    file,
+  ])
   expect([ran.code, ran.stdout]).toEqual([1, ''])
-  expect(ran.stderr).toMatch(/^The endpoint 127\.0\.0\.1:\d+ cannot be reached: .*Check that it runs and that the base URL is right\.\n$/)
+  expect(ran.stderr).toMatch(
+    /^The endpoint 127\.0\.0\.1:\d+ cannot be reached: .*Check that it runs and that the base URL is right\.\n$/,
+  )
   expect(() => readFileSync(file)).toThrow('ENOENT')
 })
 
@@ -135,26 +168,66 @@ it('a server that says nothing ends with the time of the run', async () => {
   await using server = await fakeProvider()
   server.answerBy(() => null)
   const ran = await asked(['--base-url', server.url, '--model', 'm', '--timeout-ms', '500'])
-  expect(ran).toEqual({ code: 1, stdout: '', stderr: 'The server did not answer: the run ended, because the 500 ms of --timeout-ms are over.\n' })
+  expect(ran).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The server did not answer: the run ended, because the 500 ms of --timeout-ms are over.\n',
+  })
 })
 
 it('the key goes to the server, and neither into the output nor into the file', async () => {
   await using server = await fakeProvider()
   server.answerBy(({ headers, body }) => {
-    const echoed = { asked_by: headers['authorization'], user_id: 'user_2aB3cD4eF5gH', organization: 'org-1a2B3c4D5e6F' }
-    if (body.includes('beaver-no-such-model')) return refuse(404, `no model for ${headers['authorization']} of org-1a2B3c4D5e6F, ask admin@corp.example`)
+    const echoed = {
+      asked_by: headers['authorization'],
+      user_id: 'user_2aB3cD4eF5gH',
+      organization: 'org-1a2B3c4D5e6F',
+    }
+    if (body.includes('beaver-no-such-model'))
+      return refuse(
+        404,
+        `no model for ${headers['authorization']} of org-1a2B3c4D5e6F, ask admin@corp.example`,
+      )
     return {
-      headers: { 'set-cookie': 'session=c00kie-of-the-server', 'openai-organization': 'org-1a2B3c4D5e6F', 'x-request-id': 'req_1234567890' },
-      body: JSON.stringify({ ...echoed, choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: `ready ${key}` } }] }),
+      headers: {
+        'set-cookie': 'session=c00kie-of-the-server',
+        'openai-organization': 'org-1a2B3c4D5e6F',
+        'x-request-id': 'req_1234567890',
+      },
+      body: JSON.stringify({
+        ...echoed,
+        choices: [
+          { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: `ready ${key}` } },
+        ],
+      }),
     }
   })
   const file = join(folder, 'secrets.json')
-  const args = ['--base-url', server.url, '--model', 'm', '--key-env', 'PLANTED_KEY', '--name', 'echo', '--write', file]
+  const args = [
+    '--base-url',
+    server.url,
+    '--model',
+    'm',
+    '--key-env',
+    'PLANTED_KEY',
+    '--name',
+    'echo',
+    '--write',
+    file,
+  ]
   const ran = await asked(args, { PLANTED_KEY: key })
   expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${key}`)
   const written = readFileSync(file, 'utf8')
   expect(written).toContain('[secret:PLANTED_KEY]')
-  for (const secret of [key, 'user_2aB3cD4eF5gH', 'org-1a2B3c4D5e6F', 'c00kie-of-the-server', 'req_1234567890', 'admin@corp.example', new URL(server.url).host])
+  for (const secret of [
+    key,
+    'user_2aB3cD4eF5gH',
+    'org-1a2B3c4D5e6F',
+    'c00kie-of-the-server',
+    'req_1234567890',
+    'admin@corp.example',
+    new URL(server.url).host,
+  ])
     expect(written).not.toContain(secret)
   expect(`${ran.stdout}${ran.stderr}`).not.toContain(key)
 })

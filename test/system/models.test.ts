@@ -1,4 +1,5 @@
-// Models by name: a root, an agent of a workflow and the models of a route, each on an endpoint of its own, through a real daemon.
+// Models by name: a root, an agent of a workflow and the models of a route, each on an endpoint of its own,
+// through a real daemon.
 import type { AgentService } from '@beaver/service'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type FakeProvider, fakeProvider, refuse, say, use } from '../support/fake-provider.ts'
@@ -17,7 +18,12 @@ beforeAll(async () => {
   for (const name of ['second', 'down', 'away', 'closed', 'third']) endpoints.set(name, await fakeProvider())
   const at = (name: string) => ({ name: `${name}-model`, base_url: endpoint(name).url })
   service = kit.service({
-    env: { PATH: process.env['PATH'], BEAVER_KEYS: `${kit.workspace}/keys`, SECOND_KEY: 'sk-second-key', ROUTER_KEY: 'sk-router-key' },
+    env: {
+      PATH: process.env['PATH'],
+      BEAVER_KEYS: `${kit.workspace}/keys`,
+      SECOND_KEY: 'sk-second-key',
+      ROUTER_KEY: 'sk-router-key',
+    },
     config: {
       models: {
         second: { ...at('second'), key: 'SECOND_KEY', settings: { temperature: 0.1, top_p: 0.5 } },
@@ -25,7 +31,14 @@ beforeAll(async () => {
         away: { ...at('away'), fallback: ['closed', 'router/third-model'] },
         closed: at('closed'),
       },
-      endpoints: { router: { base_url: endpoint('third').url, key: 'ROUTER_KEY', settings: { temperature: 0.3 }, models: ['third-model'] } },
+      endpoints: {
+        router: {
+          base_url: endpoint('third').url,
+          key: 'ROUTER_KEY',
+          settings: { temperature: 0.3 },
+          models: ['third-model'],
+        },
+      },
       provider_outage_ms_max: 0,
     },
     profiles: [
@@ -58,14 +71,25 @@ it('an agent of a team asks the model that it names, with its settings before th
     if (results.length > 0) return say(results.join())
     const agents = [
       { name: 'one', instruction: 'Say it.' },
-      { name: 'two', instruction: 'Say it.', model: 'second', model_settings: { temperature: 0.9, output_tokens_max: 99 } },
+      {
+        name: 'two',
+        instruction: 'Say it.',
+        model: 'second',
+        model_settings: { temperature: 0.9, output_tokens_max: 99 },
+      },
     ]
     return use(['ConcurrentWorkflow', { task: 'Say it.', agents }])
   })
   const { output_text: text, status } = await service.submitDirect('Ask both.', { profile: 'chooser' })
   expect([status, text]).toEqual(['completed', expect.stringMatching(/from the first[^]*from the second/)])
   expect(settingsOf(endpoint('second'))).toEqual([
-    { model: 'second-model', temperature: 0.9, top_p: 0.5, max_tokens: 99, authorization: 'Bearer sk-second-key' },
+    {
+      model: 'second-model',
+      temperature: 0.9,
+      top_p: 0.5,
+      max_tokens: 99,
+      authorization: 'Bearer sk-second-key',
+    },
   ])
   expect(new Set(settingsOf(kit.provider).map((each) => JSON.stringify(each))).size).toBe(1)
 })
@@ -75,7 +99,9 @@ it('a model chooses no model for its agents, unless the profile lets it', async 
   const chosen = [{ model: 'second' }, { model_settings: { output_tokens_max: 99 } }]
   kit.provider.answerBy(({ results, text }) => {
     if (!text.includes('Choose one')) return say('from the first')
-    return results.length < 3 ? use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ ...agent, ...chosen[results.length] }] }]) : say(results.join('\n'))
+    return results.length < 3
+      ? use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ ...agent, ...chosen[results.length] }] }])
+      : say(results.join('\n'))
   })
   const { output_text: text, status } = await service.submitDirect('Choose one.')
   expect(status).toBe('completed')
@@ -92,14 +118,28 @@ it('one task has a model and settings of its own, before those of its profile an
   const named = await service.submitDirect('Say it.', { model: 'second', profile, ...given })
   expect([named.status, named.output_text]).toEqual(['completed', 'from the second'])
   expect(settingsOf(endpoint('second'))).toEqual([
-    { model: 'second-model', temperature: 0.3, top_p: 0.5, max_tokens: 50, authorization: 'Bearer sk-second-key' },
+    {
+      model: 'second-model',
+      temperature: 0.3,
+      top_p: 0.5,
+      max_tokens: 50,
+      authorization: 'Bearer sk-second-key',
+    },
   ])
   const plain = await service.submitDirect('Say it.', { profile })
   expect([plain.status, endpoint('second').requests.length]).toEqual(['completed', 1])
   expect(settingsOf(kit.provider)).toMatchObject([{ temperature: 0.3, max_tokens: undefined }])
-  await expect(service.submitDirect('Say it.', { model: 'nobody' })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'model' }] })
-  const team = { workflow: 'ConcurrentWorkflow', arguments: { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.' }] } }
-  await expect(service.submitDirect(team, { model: 'second' })).rejects.toMatchObject({ code: 'invalid_arguments' })
+  await expect(service.submitDirect('Say it.', { model: 'nobody' })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    problems: [{ path: 'model' }],
+  })
+  const team = {
+    workflow: 'ConcurrentWorkflow',
+    arguments: { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.' }] },
+  }
+  await expect(service.submitDirect(team, { model: 'second' })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+  })
 })
 
 it('a model that is down gives way to its fallback, and one that nobody configured fails the agent', async () => {
@@ -107,7 +147,13 @@ it('a model that is down gives way to its fallback, and one that nobody configur
   kit.provider.answerBy(({ results, text }) => {
     if (!text.includes('Ask for one')) return say('from the first')
     if (results.length > 0) return say(results.join())
-    return use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.', model: /model (\w+)/.exec(text)?.[1] }] }])
+    return use([
+      'ConcurrentWorkflow',
+      {
+        task: 'Say it.',
+        agents: [{ name: 'one', instruction: 'Say it.', model: /model (\w+)/.exec(text)?.[1] }],
+      },
+    ])
   })
   expect(await service.submitDirect('Ask for one on the model down.', { profile: 'chooser' })).toMatchObject({
     status: 'completed',
@@ -126,6 +172,8 @@ it('the models of a route are asked in their order, each with the key of its end
   endpoint('third').answerBy(() => say('from the third'))
   const done = await service.submitDirect('Say it.', { profile: 'routed' })
   expect([done.status, done.output_text]).toEqual(['completed', 'from the third'])
-  expect(settingsOf(endpoint('third'))).toEqual([{ model: 'third-model', temperature: 0.3, authorization: 'Bearer sk-router-key' }])
+  expect(settingsOf(endpoint('third'))).toEqual([
+    { model: 'third-model', temperature: 0.3, authorization: 'Bearer sk-router-key' },
+  ])
   expect(['away', 'closed'].map((name) => endpoint(name).requests.length)).toEqual([1, 1])
 })

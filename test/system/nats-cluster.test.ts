@@ -28,12 +28,23 @@ afterEach(async () => {
 afterAll(() => cluster[Symbol.asyncDispose]())
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)
-const logOf = (task: string): LogId => ({ tenant: 'local', session: `session of ${task}` as SessionId, task: task as TaskId })
-const textsOf = async (log: LogId): Promise<string[]> => (await journal.read(log)).map(({ payload }) => Buffer.from(payload).toString())
-const accepted = async (log: LogId) => journal.accept({ log, payloads: [bytes('first')], tail: await journal.sessionTail(log.tenant, log.session) })
+const logOf = (task: string): LogId => ({
+  tenant: 'local',
+  session: `session of ${task}` as SessionId,
+  task: task as TaskId,
+})
+const textsOf = async (log: LogId): Promise<string[]> =>
+  (await journal.read(log)).map(({ payload }) => Buffer.from(payload).toString())
+const accepted = async (log: LogId) =>
+  journal.accept({
+    log,
+    payloads: [bytes('first')],
+    tail: await journal.sessionTail(log.tenant, log.session),
+  })
 async function begun(task: string): Promise<LogId> {
   const log = logOf(task)
-  // A busy machine may elect another leader meanwhile: then the question is asked again, and the first answer counts.
+  // A busy machine may elect another leader meanwhile: then the question is asked again, and the first answer
+  // counts.
   const outcome = await until(`${task} is accepted`, () => accepted(log).catch(() => false as const))
   expect(['accepted', 'id_taken']).toContain(outcome.kind)
   return log

@@ -1,5 +1,5 @@
-// The journal on a real nats-server: group commit through the faults that a network has. Readers are in nats-readers.test.ts, a server that dies in
-// nats-outages.test.ts.
+// The journal on a real nats-server: group commit through the faults that a network has. Readers are in
+// nats-readers.test.ts, a server that dies in nats-outages.test.ts.
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { type BeaverError, type LogId, switchOff } from '@beaver/core'
 import { connectNats, natsJournal, type NatsJournal, type Subjects, subjectsOf } from '@beaver/nats'
@@ -30,12 +30,17 @@ afterAll(async () => {
 let logs = 0
 const freshLog = (session = 's'): LogId => ({ tenant: 'local', session, task: `task ${++logs}` }) as LogId
 const bytes = (text: string): Uint8Array => Buffer.from(text)
-const textsOf = async (log: LogId): Promise<string[]> => (await journal.read(log)).map((entry) => Buffer.from(entry.payload).toString())
+const textsOf = async (log: LogId): Promise<string[]> =>
+  (await journal.read(log)).map((entry) => Buffer.from(entry.payload).toString())
 
 describe('a batch', () => {
   it('in which one unit is fenced: that one fails alone, and nothing of it is stored', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: [bytes(`of ${i}`)] })))
+    const outcomes = await Promise.all(
+      all.map((log, i) =>
+        journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: [bytes(`of ${i}`)] }),
+      ),
+    )
     expect(outcomes.map(({ kind }) => kind)).toEqual(all.map((_, i) => (i === 11 ? 'fenced' : 'appended')))
     expect(await textsOf(all[11] as LogId)).toEqual([])
     expect(await textsOf(all[12] as LogId)).toEqual(['of 12'])
@@ -43,14 +48,19 @@ describe('a batch', () => {
 
   it('gives each append the revision it really has', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
+    const outcomes = await Promise.all(
+      all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })),
+    )
     for (const [i, outcome] of outcomes.entries())
-      expect(await journal.last(all[i] as LogId)).toMatchObject({ revision: outcome.kind === 'appended' ? outcome.revision : -1 })
+      expect(await journal.last(all[i] as LogId)).toMatchObject({
+        revision: outcome.kind === 'appended' ? outcome.revision : -1,
+      })
   })
 
   it('keeps two units of one session apart: of two acceptances at once one has to read the tail again', async () => {
     const [one, two] = [freshLog('together'), freshLog('together')]
-    const accept = (log: LogId) => journal.accept({ log, payloads: [bytes('first')], tail: { task: null, revision: 0 } })
+    const accept = (log: LogId) =>
+      journal.accept({ log, payloads: [bytes('first')], tail: { task: null, revision: 0 } })
     const outcomes = await Promise.all([accept(one), accept(two)])
     expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'tail_moved'])
     expect(await textsOf(two)).toEqual([])
@@ -58,9 +68,13 @@ describe('a batch', () => {
 
   it('is one unit where a bench has switched the optimisation off', async () => {
     const batchesOf = async (all: readonly LogId[]): Promise<number> => {
-      await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
+      await Promise.all(
+        all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })),
+      )
       const jsm = await jetstreamManager(nc)
-      const stored = await Promise.all(all.map((log) => jsm.direct.getMessage(subjects.stream, { last_by_subj: subjects.events(log) })))
+      const stored = await Promise.all(
+        all.map((log) => jsm.direct.getMessage(subjects.stream, { last_by_subj: subjects.events(log) })),
+      )
       return new Set(stored.flatMap((message) => message?.header.get('Nats-Batch-Id') || [])).size
     }
     const fresh = (): LogId[] => Array.from({ length: 30 }, () => freshLog())
@@ -75,19 +89,30 @@ describe('a batch', () => {
 
   it('of more messages than one batch holds is written whole', async () => {
     const all = Array.from({ length: 450 }, () => freshLog())
-    const outcomes = await Promise.all(all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })))
+    const outcomes = await Promise.all(
+      all.map((log) => journal.append({ log, expectedRevision: 0, payloads: [bytes('x')] })),
+    )
     expect(outcomes.filter(({ kind }) => kind === 'appended')).toHaveLength(450)
     await journal.settled()
   })
 
   it('of units of several messages gives each its own revision', async () => {
     const all = Array.from({ length: 30 }, () => freshLog())
-    const payloads = (i: number): Uint8Array[] => Array.from({ length: (i % 4) + 1 }, (_, n) => bytes(`${i}.${n}`))
-    const outcomes = await Promise.all(all.map((log, i) => journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: payloads(i) })))
+    const payloads = (i: number): Uint8Array[] =>
+      Array.from({ length: (i % 4) + 1 }, (_, n) => bytes(`${i}.${n}`))
+    const outcomes = await Promise.all(
+      all.map((log, i) =>
+        journal.append({ log, expectedRevision: i === 11 ? 99 : 0, payloads: payloads(i) }),
+      ),
+    )
     for (const [i, outcome] of outcomes.entries()) {
       const log = all[i] as LogId
-      expect(outcome).toEqual(i === 11 ? { kind: 'fenced' } : { kind: 'appended', revision: (await journal.last(log))?.revision })
-      expect(await textsOf(log)).toEqual(i === 11 ? [] : payloads(i).map((payload) => Buffer.from(payload).toString()))
+      expect(outcome).toEqual(
+        i === 11 ? { kind: 'fenced' } : { kind: 'appended', revision: (await journal.last(log))?.revision },
+      )
+      expect(await textsOf(log)).toEqual(
+        i === 11 ? [] : payloads(i).map((payload) => Buffer.from(payload).toString()),
+      )
     }
   })
 
@@ -95,18 +120,28 @@ describe('a batch', () => {
     const log = freshLog()
     const payloads = Array.from({ length: 12 }, (_, i) => new Uint8Array(900 * 1024).fill(i))
     expect((await journal.append({ log, expectedRevision: 0, payloads })).kind).toBe('appended')
-    expect((await journal.read(log)).map((entry) => [entry.payload.length, entry.payload[0]])).toEqual(payloads.map((payload, i) => [payload.length, i]))
+    expect((await journal.read(log)).map((entry) => [entry.payload.length, entry.payload[0]])).toEqual(
+      payloads.map((payload, i) => [payload.length, i]),
+    )
   })
 
   it('refuses a unit of more messages than the server takes as one, at once', async () => {
     const payloads = Array.from({ length: 1_001 }, () => bytes('x'))
-    await expect(journal.append({ log: freshLog(), expectedRevision: 0, payloads })).rejects.toMatchObject({ code: 'internal' })
+    await expect(journal.append({ log: freshLog(), expectedRevision: 0, payloads })).rejects.toMatchObject({
+      code: 'internal',
+    })
   })
 
   it('takes ids of the greatest length and of any script', async () => {
     const log = { tenant: '会'.repeat(64), session: '会'.repeat(128), task: '\u{1F9AB}'.repeat(64) } as LogId
     const ofTenant = await natsJournal(nc, subjectsOf(subjects.namespace, { tenant: log.tenant }))
-    expect(await ofTenant.accept({ log, payloads: [bytes('x')], tail: await ofTenant.sessionTail(log.tenant, log.session) })).toMatchObject({
+    expect(
+      await ofTenant.accept({
+        log,
+        payloads: [bytes('x')],
+        tail: await ofTenant.sessionTail(log.tenant, log.session),
+      }),
+    ).toMatchObject({
       kind: 'accepted',
     })
     expect((await ofTenant.read(log)).map(({ payload }) => Buffer.from(payload).toString())).toEqual(['x'])
@@ -130,11 +165,19 @@ describe('an unknown outcome', () => {
     const through = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'through a proxy' })
     const writer = await natsJournal(through, subjects)
     const log = freshLog()
-    expect((await writer.append({ log, expectedRevision: 0, payloads: [bytes('first')] })).kind).toBe('appended')
+    expect((await writer.append({ log, expectedRevision: 0, payloads: [bytes('first')] })).kind).toBe(
+      'appended',
+    )
     const { revision } = (await journal.last(log)) ?? { revision: 0 }
     proxy.muteServer()
-    const unknown = writer.append({ log, expectedRevision: revision, payloads: [bytes('second'), bytes('third')] })
-    await until('the server has stored it', async () => (await journal.read(log)).length === 3, { everyMs: 10 })
+    const unknown = writer.append({
+      log,
+      expectedRevision: revision,
+      payloads: [bytes('second'), bytes('third')],
+    })
+    await until('the server has stored it', async () => (await journal.read(log)).length === 3, {
+      everyMs: 10,
+    })
     await until('its answer is lost', () => proxy.swallowedBytes > 0)
     proxy.cut()
     expect(await unknown).toEqual({ kind: 'appended', revision: (await journal.last(log))?.revision })
@@ -150,8 +193,18 @@ describe('an unknown outcome', () => {
     const first = await journal.append({ log, expectedRevision: 0, payloads: [bytes('first')] })
     proxy.muteServer()
     proxy.cut()
-    await journal.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payloads: [bytes('of the new owner')] })
-    expect(await writer.append({ log, expectedRevision: first.kind === 'appended' ? first.revision : 0, payloads: [bytes('late')] })).toEqual({
+    await journal.append({
+      log,
+      expectedRevision: first.kind === 'appended' ? first.revision : 0,
+      payloads: [bytes('of the new owner')],
+    })
+    expect(
+      await writer.append({
+        log,
+        expectedRevision: first.kind === 'appended' ? first.revision : 0,
+        payloads: [bytes('late')],
+      }),
+    ).toEqual({
       kind: 'fenced',
     })
     expect(await textsOf(log)).toEqual(['first', 'of the new owner'])
@@ -186,7 +239,9 @@ describe('a server Beaver cannot work with', () => {
   it('that is no nats-server at all: unreachable within the time given', async () => {
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    expect((await refusal(`nats://127.0.0.1:${(silent.address() as AddressInfo).port}`)).code).toBe('unreachable')
+    expect((await refusal(`nats://127.0.0.1:${(silent.address() as AddressInfo).port}`)).code).toBe(
+      'unreachable',
+    )
     silent.close()
   })
 })
@@ -195,7 +250,9 @@ describe('a server Beaver cannot work with', () => {
 async function fakeServer(info: { version: string; jetstream: boolean }): Promise<Server> {
   const fake = createServer((socket) => {
     socket.on('error', () => {})
-    socket.write(`INFO ${JSON.stringify({ server_id: 'FAKE', proto: 1, headers: true, max_payload: 1024 * 1024, ...info })}\r\n`)
+    socket.write(
+      `INFO ${JSON.stringify({ server_id: 'FAKE', proto: 1, headers: true, max_payload: 1024 * 1024, ...info })}\r\n`,
+    )
     socket.on('data', (data) => {
       if (data.toString().includes('PING')) socket.write('PONG\r\n')
     })

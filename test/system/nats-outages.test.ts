@@ -1,4 +1,5 @@
-// A nats-server that dies and comes back: what was acknowledged is there, what waits goes on, and each change is told with its reason.
+// A nats-server that dies and comes back: what was acknowledged is there, what waits goes on, and each change
+// is told with its reason.
 import { hash, randomBytes } from 'node:crypto'
 import { connectBeaver } from '@beaver/client'
 import { type LogId, type LogLine, loggerOver } from '@beaver/core'
@@ -92,7 +93,10 @@ it('does not tell of a first stream that it exists again', async () => {
     )
     expect((await streamPulse(nc, first.stream).look()).kind).toBe('missing')
     await ensureJournalStream(nc, first)
-    await until('the stream is seen', async () => (await streamPulse(nc, first.stream).look()).kind === 'there')
+    await until(
+      'the stream is seen',
+      async () => (await streamPulse(nc, first.stream).look()).kind === 'there',
+    )
     await (await jetstreamManager(nc)).streams.delete(first.stream)
     await until('the deletion is told', () => events.includes('stream_deleted'))
     expect(events).toEqual(['stream_deleted'])
@@ -125,7 +129,9 @@ it('a server killed and started again in the middle of 200 appends: what was ack
   const written = await Promise.all(writing)
   expect(acknowledged).toHaveLength(200)
   for (const [i, log] of written.entries())
-    expect((await writer.read(log)).map(({ payload }) => Buffer.from(payload).toString())).toEqual(Array.from({ length: 10 }, (_, n) => `${i}.${n}`))
+    expect((await writer.read(log)).map(({ payload }) => Buffer.from(payload).toString())).toEqual(
+      Array.from({ length: 10 }, (_, n) => `${i}.${n}`),
+    )
   for (const { log, revision, text } of acknowledged) {
     const entry = (await writer.read(log)).find((each) => each.revision === revision)
     expect(entry === undefined ? 'missing' : Buffer.from(entry.payload).toString()).toBe(text)
@@ -135,8 +141,12 @@ it('a server killed and started again in the middle of 200 appends: what was ack
 
 it('the memory of a daemon outlives the death of the server; changes made meanwhile wait for it, and the watch goes on', async () => {
   const subjects = subjectsOf('memory')
-  const connections = await Promise.all(['one', 'other'].map((name) => connectNats({ url: server.url, name })))
-  const stores = await Promise.all(connections.map((nc) => natsMemoryStore(nc, subjects, { memory: 1_000, user: 1_000 })))
+  const connections = await Promise.all(
+    ['one', 'other'].map((name) => connectNats({ url: server.url, name })),
+  )
+  const stores = await Promise.all(
+    connections.map((nc) => natsMemoryStore(nc, subjects, { memory: 1_000, user: 1_000 })),
+  )
   const [one, other] = stores as [NatsMemoryStore, NatsMemoryStore]
   const add = (content: string) => ({ action: 'add', target: 'memory', content }) as const
   await one.change({ tenant: 'local', user: null }, add('before'))
@@ -144,11 +154,18 @@ it('the memory of a daemon outlives the death of the server; changes made meanwh
   const during = one.change({ tenant: 'local', user: null }, add('during'))
   await down
   expect(await during).toMatchObject({ ok: true, changed: true, entries: ['before', 'during'] })
-  expect(await other.change({ tenant: 'local', user: null }, add('after'))).toMatchObject({ ok: true, entries: ['before', 'during', 'after'] })
-  await until('the watch brings what the other wrote', async () => (await one.read({ tenant: 'local', user: null })).memory.length === 3, {
-    withinMs: 40_000,
-    everyMs: 20,
+  expect(await other.change({ tenant: 'local', user: null }, add('after'))).toMatchObject({
+    ok: true,
+    entries: ['before', 'during', 'after'],
   })
+  await until(
+    'the watch brings what the other wrote',
+    async () => (await one.read({ tenant: 'local', user: null })).memory.length === 3,
+    {
+      withinMs: 40_000,
+      everyMs: 20,
+    },
+  )
   expect((await one.read({ tenant: 'local', user: null })).memory).toEqual(['before', 'during', 'after'])
   for (const store of stores) await store.close()
   for (const nc of connections) await nc.close()
@@ -159,7 +176,11 @@ function following({ nc, subjects }: { nc: NatsConnection; subjects: Subjects },
   const texts: string[] = []
   const stop = new AbortController()
   const over = (async () => {
-    for await (const { messages } of followJournal(nc, subjects, { from: 1, signal: stop.signal, ...(log === undefined ? {} : { log }) }))
+    for await (const { messages } of followJournal(nc, subjects, {
+      from: 1,
+      signal: stop.signal,
+      ...(log === undefined ? {} : { log }),
+    }))
       texts.push(...messages.map((message) => Buffer.from(message.payload).toString()))
   })()
   over.catch(() => {})
@@ -175,7 +196,11 @@ it('follows and reads of blobs go on without a gap', async () => {
   const content = randomBytes(100_000)
   await blobs.put(hash('sha256', content), content)
   const log = { tenant: 'local', session: 's', task: 'through' } as LogId
-  let outcome: { kind: string; revision?: number } = await journal.accept({ log, payloads: [Buffer.from('0')], tail: { task: null, revision: 0 } })
+  let outcome: { kind: string; revision?: number } = await journal.accept({
+    log,
+    payloads: [Buffer.from('0')],
+    tail: { task: null, revision: 0 },
+  })
   const [one, all] = [following({ nc, subjects }, log), following({ nc, subjects })]
   await until('both have caught up', () => one.texts.length === 1 && all.texts.length === 1)
   for (let i = 1; i <= 3; i++) {
@@ -183,13 +208,18 @@ it('follows and reads of blobs go on without a gap', async () => {
     const reading = blobs.get(hash('sha256', content))
     await back
     expect(content.equals(await reading)).toBe(true)
-    outcome = await journal.append({ log, expectedRevision: outcome.revision ?? -1, payloads: [Buffer.from(String(i))] })
+    outcome = await journal.append({
+      log,
+      expectedRevision: outcome.revision ?? -1,
+      payloads: [Buffer.from(String(i))],
+    })
     expect(outcome.kind).toBe('appended')
     await until('both go on', () => one.texts.length === i + 1 && all.texts.length === i + 1)
   }
   expect(one.texts).toEqual(['0', '1', '2', '3'])
   expect(all.texts).toEqual(one.texts)
-  for (const name of [subjects.stream, `OBJ_${subjects.blobBucket}`]) expect((await jsm.streams.info(name)).state.consumer_count).toBeLessThanOrEqual(1)
+  for (const name of [subjects.stream, `OBJ_${subjects.blobBucket}`])
+    expect((await jsm.streams.info(name)).state.consumer_count).toBeLessThanOrEqual(1)
   for (const { stop, over } of [one, all]) {
     stop.abort()
     await over
@@ -201,7 +231,12 @@ describe('a submit', () => {
   const task = { task: 'Anything' }
 
   it('over a connection that is down fails at once, with the reason, once NATS has been away for as long as a client waits', async () => {
-    await using client = await connectBeaver({ url: server.url, namespace: 'told', tenant: 'local', daemonMs: 3_000 })
+    await using client = await connectBeaver({
+      url: server.url,
+      namespace: 'told',
+      tenant: 'local',
+      daemonMs: 3_000,
+    })
     const whileAway = async (): Promise<void> => {
       const begun = performance.now()
       await expect(client.submit(task)).rejects.toMatchObject({
@@ -217,7 +252,12 @@ describe('a submit', () => {
   })
 
   it('over a connection that comes back in time gets its answer', async () => {
-    await using client = await connectBeaver({ url: server.url, namespace: 'told', tenant: 'local', daemonMs: 10_000 })
+    await using client = await connectBeaver({
+      url: server.url,
+      namespace: 'told',
+      tenant: 'local',
+      daemonMs: 10_000,
+    })
     const nc = await connectNats({ url: server.url, name: 'daemon' })
     serve(nc, subjects.service('task.submit'), async () => ({ task_id: 't', session_id: 's' }))
     await nc.flush()
@@ -235,7 +275,11 @@ describe('a submit', () => {
       const journal = await natsJournal(nc, subjects)
       await (await jetstreamManager(nc)).streams.delete(stream)
       try {
-        return await journal.append({ log: { tenant: 'local', session: 's', task: 't' } as never, expectedRevision: 0, payloads: [Buffer.from('{}')] })
+        return await journal.append({
+          log: { tenant: 'local', session: 's', task: 't' } as never,
+          expectedRevision: 0,
+          payloads: [Buffer.from('{}')],
+        })
       } finally {
         journal.close()
       }

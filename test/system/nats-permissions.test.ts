@@ -1,4 +1,5 @@
-// What each identity of an embedded server may do and may not do: in its own tenant, in other tenants, and nobody at all.
+// What each identity of an embedded server may do and may not do: in its own tenant, in other tenants, and
+// nobody at all.
 import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,12 +38,17 @@ type Tenant = (typeof tenants)[number]
 let root: string
 let server: EmbeddedServer
 const keysOf = (tenant: Tenant): string => join(root, tenant)
-const namesOf = (tenant: Tenant, role: Role): Subjects => subjectsOf(namespace, { tenant, caller: embeddedLogin(keysOf(tenant), role).caller ?? '' })
+const namesOf = (tenant: Tenant, role: Role): Subjects =>
+  subjectsOf(namespace, { tenant, caller: embeddedLogin(keysOf(tenant), role).caller ?? '' })
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'beaver-permissions-'))
   const identities = tenants.flatMap((tenant) => embeddedIdentities(keysOf(tenant), { namespace, tenant }))
-  server = await startEmbeddedServer({ binary: natsServerBinary(), dataDir: join(root, 'server'), identities })
+  server = await startEmbeddedServer({
+    binary: natsServerBinary(),
+    dataDir: join(root, 'server'),
+    identities,
+  })
   for (const tenant of tenants) {
     await using nc = await as(tenant, 'daemon')
     await setUp(nc, namesOf(tenant, 'daemon'))
@@ -54,7 +60,11 @@ afterAll(async () => {
 })
 
 async function as(tenant: Tenant, role: Role): Promise<NatsConnection & AsyncDisposable> {
-  const nc = await connectNats({ url: server.url, login: embeddedLogin(keysOf(tenant), role), name: `${tenant} ${role}` })
+  const nc = await connectNats({
+    url: server.url,
+    login: embeddedLogin(keysOf(tenant), role),
+    name: `${tenant} ${role}`,
+  })
   return Object.assign(nc, { [Symbol.asyncDispose]: () => nc.close() })
 }
 
@@ -76,10 +86,19 @@ async function setUp(nc: NatsConnection, subjects: Subjects): Promise<void> {
 }
 
 it('nobody connects without a key, or with the key of another server', async () => {
-  await expect(connectNats({ url: server.url, name: 'nobody', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(connectNats({ url: server.url, name: 'nobody', timeoutMs: 5_000 })).rejects.toMatchObject({
+    code: 'unreachable',
+  })
   const stranger = join(root, 'stranger')
   embeddedIdentities(stranger, { namespace, tenant: 'local' })
-  await expect(connectNats({ url: server.url, login: embeddedLogin(stranger, 'operator'), name: 'stranger', timeoutMs: 5_000 })).rejects.toMatchObject({
+  await expect(
+    connectNats({
+      url: server.url,
+      login: embeddedLogin(stranger, 'operator'),
+      name: 'stranger',
+      timeoutMs: 5_000,
+    }),
+  ).rejects.toMatchObject({
     code: 'unreachable',
   })
 })
@@ -125,14 +144,19 @@ it('a server without users permits everything: the attempts can fail', async () 
 it('what the attempts try changes nothing: the journal, the queue and the streams are as they were', async () => {
   await using nc = await as('local', 'operator')
   const info = async (): Promise<unknown> => {
-    const { state, config } = (await nc.request(`$JS.API.STREAM.INFO.${namesOf('local', 'operator').stream}`)).json<{
+    const { state, config } = (
+      await nc.request(`$JS.API.STREAM.INFO.${namesOf('local', 'operator').stream}`)
+    ).json<{
       state: { last_seq: number; messages: number }
       config: object
     }>()
     return { last: state.last_seq, messages: state.messages, config }
   }
   const before = await info()
-  await permitted(nc, [...beyondRole('client', namesOf('local', 'operator')), ...ofAnotherTenant(namesOf('local', 'operator'))])
+  await permitted(nc, [
+    ...beyondRole('client', namesOf('local', 'operator')),
+    ...ofAnotherTenant(namesOf('local', 'operator')),
+  ])
   expect(await info()).toEqual(before)
 })
 
@@ -140,9 +164,14 @@ it('only the operator deletes a message of the journal, of its own tenant', asyn
   const remove = async (role: Role, tenant: Tenant): Promise<unknown> => {
     await using nc = await as('local', role)
     const { stream } = namesOf(tenant, role)
-    return (await nc.request(`$JS.API.STREAM.MSG.DELETE.${stream}`, JSON.stringify({ seq: 1, no_erase: true }), { timeout: 2_000 })).json()
+    return (
+      await nc.request(`$JS.API.STREAM.MSG.DELETE.${stream}`, JSON.stringify({ seq: 1, no_erase: true }), {
+        timeout: 2_000,
+      })
+    ).json()
   }
-  for (const role of roles.filter((each) => each !== 'operator')) await expect(remove(role, 'local')).rejects.toThrow(/permissions violation/i)
+  for (const role of roles.filter((each) => each !== 'operator'))
+    await expect(remove(role, 'local')).rejects.toThrow(/permissions violation/i)
   await expect(remove('operator', 'acme')).rejects.toThrow(/permissions violation/i)
   expect(await remove('operator', 'local')).toMatchObject({ success: true })
 })
@@ -150,5 +179,6 @@ it('only the operator deletes a message of the journal, of its own tenant', asyn
 it('keys are files of their user alone, in folders of their user alone, and other users of the machine can read none of the files', () => {
   const folder = join(keysOf('local'), 'keys')
   expect(statSync(folder).mode & 0o077).toBe(0)
-  for (const file of readdirSync(folder)) expect([file, statSync(join(folder, file)).mode & 0o077]).toEqual([file, 0])
+  for (const file of readdirSync(folder))
+    expect([file, statSync(join(folder, file)).mode & 0o077]).toEqual([file, 0])
 })

@@ -1,8 +1,29 @@
-// Readers of the journal on a real nats-server: what they leave behind, and what they make of faults under a running read.
+// Readers of the journal on a real nats-server: what they leave behind, and what they make of faults under a
+// running read.
 import { hash, randomBytes } from 'node:crypto'
 import { clientOn } from '@beaver/client'
-import { draft, emptyHead, event, joinBatch, type LogId, seal, type SealedRecord, type SessionId, type TaskId } from '@beaver/core'
-import { connectNats, type FeedBatch, followJournal, lineOf, natsBlobStore, natsJournal, natsMemoryStore, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  draft,
+  emptyHead,
+  event,
+  joinBatch,
+  type LogId,
+  seal,
+  type SealedRecord,
+  type SessionId,
+  type TaskId,
+} from '@beaver/core'
+import {
+  connectNats,
+  type FeedBatch,
+  followJournal,
+  lineOf,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -33,27 +54,45 @@ type Opened = Awaited<ReturnType<typeof opened>>
 
 async function consumersOf({ jsm, subjects }: Opened): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
-  for await (const { config, state } of jsm.streams.list()) if (`${config.name}_`.includes(`${subjects.stream}_`)) found[config.name] = state.consumer_count
+  for await (const { config, state } of jsm.streams.list())
+    if (`${config.name}_`.includes(`${subjects.stream}_`)) found[config.name] = state.consumer_count
   return found
 }
 
 /** The client knows no other way to ask. */
 const subscriptionsOf = (nc: NatsConnection): number =>
-  (nc as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol.subscriptions.subs.size
+  (nc as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol.subscriptions
+    .subs.size
 
-const logOf = (task: string, session = 's'): LogId => ({ tenant: 'local', session: session as SessionId, task: task as TaskId })
+const logOf = (task: string, session = 's'): LogId => ({
+  tenant: 'local',
+  session: session as SessionId,
+  task: task as TaskId,
+})
 
 /** A log with these entries; returns its last revision. */
-async function written({ journal }: Opened, log: LogId, entries: readonly (string | Uint8Array)[]): Promise<number> {
+async function written(
+  { journal }: Opened,
+  log: LogId,
+  entries: readonly (string | Uint8Array)[],
+): Promise<number> {
   const [first = '', ...rest] = entries.map((entry) => (typeof entry === 'string' ? bytes(entry) : entry))
-  const accepted = await journal.accept({ log, payloads: [first as Uint8Array], tail: await journal.sessionTail(log.tenant, log.session) })
+  const accepted = await journal.accept({
+    log,
+    payloads: [first as Uint8Array],
+    tail: await journal.sessionTail(log.tenant, log.session),
+  })
   if (accepted.kind !== 'accepted') throw new Error(accepted.kind)
   let { revision } = accepted
   for (const payload of rest) revision = await appended({ journal }, log, { revision, payload })
   return revision
 }
 
-async function appended({ journal }: Pick<Opened, 'journal'>, log: LogId, { revision, payload }: { revision: number; payload: Uint8Array }): Promise<number> {
+async function appended(
+  { journal }: Pick<Opened, 'journal'>,
+  log: LogId,
+  { revision, payload }: { revision: number; payload: Uint8Array },
+): Promise<number> {
   const outcome = await journal.append({ log, expectedRevision: revision, payloads: [payload] })
   if (outcome.kind !== 'appended') throw new Error(outcome.kind)
   return outcome.revision
@@ -65,13 +104,32 @@ function endedTask(task: string): Uint8Array[] {
   const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
   const log = logOf(task)
   const events = [
-    event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request }),
-    event('task_completed', { final_output: 'done', outputs: [], usage, provider: null, model: null, simulated: true, failure: null }),
+    event('task_submitted', {
+      task_id: log.task,
+      session_id: log.session,
+      tenant: log.tenant,
+      previous_task_id: null,
+      request,
+    }),
+    event('task_completed', {
+      final_output: 'done',
+      outputs: [],
+      usage,
+      provider: null,
+      model: null,
+      simulated: true,
+      failure: null,
+    }),
   ]
   let head = emptyHead
   const records: SealedRecord[] = []
   for (const each of events) {
-    const sealed = seal(head, draft(each), { epoch: 1, source: '/beaver/daemons/d', subject: task, time: '2026-01-01T00:00:00.000Z' })
+    const sealed = seal(head, draft(each), {
+      epoch: 1,
+      source: '/beaver/daemons/d',
+      subject: task,
+      time: '2026-01-01T00:00:00.000Z',
+    })
     head = sealed.head
     records.push(sealed.record)
   }
@@ -83,7 +141,11 @@ function following({ nc, subjects }: { nc: NatsConnection; subjects: Subjects },
   const texts: string[] = []
   const stop = new AbortController()
   const over = (async () => {
-    for await (const { messages } of followJournal(nc, subjects, { from: 1, signal: stop.signal, ...(log === undefined ? {} : { log }) }))
+    for await (const { messages } of followJournal(nc, subjects, {
+      from: 1,
+      signal: stop.signal,
+      ...(log === undefined ? {} : { log }),
+    }))
       texts.push(...messages.map((message) => Buffer.from(message.payload).toString()))
   })()
   over.catch(() => {})
@@ -144,7 +206,10 @@ describe('what readers leave behind', () => {
 })
 
 describe('a read without an answer', () => {
-  /** A log, and a reader on a line of its own. The end of the first read of pages that it asks for does not come. */
+  /**
+   * A log, and a reader on a line of its own. The end of the first read of pages that it asks for does not
+   * come.
+   */
   async function unanswered() {
     const own = await opened()
     const log = logOf('t')
@@ -172,27 +237,35 @@ describe('a read without an answer', () => {
     await line[Symbol.asyncDispose]()
     await until('the line is down', () => lineOf(nc).downMs > 0)
     await expect(read()).rejects.toMatchObject({ code: 'unreachable' })
-    await expect(lineOf(nc).request('anything', new Uint8Array(), { timeout: 60_000 })).rejects.toThrow('the connection to the server is down')
+    await expect(lineOf(nc).request('anything', new Uint8Array(), { timeout: 60_000 })).rejects.toThrow(
+      'the connection to the server is down',
+    )
   })
 })
 
 describe('a blob', () => {
-  it.each([0, 1, 131_072, 131_073, 700_000])('of %i bytes is readable by the object store client, and what that wrote by us', async (size) => {
-    const { nc, subjects, blobs } = await opened()
-    const store = await new Objm(nc).open(subjects.blobBucket)
-    const [ours, theirs] = [randomBytes(size), randomBytes(size)]
-    await blobs.put(hash('sha256', ours), ours)
-    await store.putBlob({ name: hash('sha256', theirs) }, theirs)
-    expect(ours.equals((await store.getBlob(hash('sha256', ours))) ?? bytes('none'))).toBe(true)
-    expect(theirs.equals(await blobs.get(hash('sha256', theirs)))).toBe(true)
-  })
+  it.each([0, 1, 131_072, 131_073, 700_000])(
+    'of %i bytes is readable by the object store client, and what that wrote by us',
+    async (size) => {
+      const { nc, subjects, blobs } = await opened()
+      const store = await new Objm(nc).open(subjects.blobBucket)
+      const [ours, theirs] = [randomBytes(size), randomBytes(size)]
+      await blobs.put(hash('sha256', ours), ours)
+      await store.putBlob({ name: hash('sha256', theirs) }, theirs)
+      expect(ours.equals((await store.getBlob(hash('sha256', ours))) ?? bytes('none'))).toBe(true)
+      expect(theirs.equals(await blobs.get(hash('sha256', theirs)))).toBe(true)
+    },
+  )
 
   it('that holds other content than its name says is refused by its name', async () => {
     const { nc, subjects, blobs } = await opened()
     const store = await new Objm(nc).open(subjects.blobBucket)
     const name = hash('sha256', 'what was meant')
     await store.putBlob({ name }, bytes('something else'))
-    await expect(blobs.get(name)).rejects.toMatchObject({ code: 'blob_corrupt', message: expect.stringContaining(name) as string })
+    await expect(blobs.get(name)).rejects.toMatchObject({
+      code: 'blob_corrupt',
+      message: expect.stringContaining(name) as string,
+    })
   })
 
   it('that lost its chunks is refused by its name, and one that was deleted is missing', async () => {
@@ -201,9 +274,15 @@ describe('a blob', () => {
     const name = hash('sha256', content)
     await blobs.put(name, content)
     await jsm.streams.purge(`OBJ_${subjects.blobBucket}`, { filter: `$O.${subjects.blobBucket}.C.>` })
-    await expect(blobs.get(name)).rejects.toMatchObject({ code: 'blob_corrupt', message: expect.stringContaining(name) as string })
+    await expect(blobs.get(name)).rejects.toMatchObject({
+      code: 'blob_corrupt',
+      message: expect.stringContaining(name) as string,
+    })
     await (await new Objm(nc).open(subjects.blobBucket)).delete(name)
-    await expect(blobs.get(name)).rejects.toMatchObject({ code: 'blob_missing', message: expect.stringContaining(name) as string })
+    await expect(blobs.get(name)).rejects.toMatchObject({
+      code: 'blob_missing',
+      message: expect.stringContaining(name) as string,
+    })
   })
 })
 
@@ -246,7 +325,8 @@ describe('a follow', () => {
     const log = logOf('grows')
     let revision = await written(system, log, ['0', '1', '2'])
     const [one, all] = [following(system, log), following(system)]
-    for (let i = 3; i < 200; i++) revision = await appended(system, log, { revision, payload: bytes(String(i)) })
+    for (let i = 3; i < 200; i++)
+      revision = await appended(system, log, { revision, payload: bytes(String(i)) })
     const expected = Array.from({ length: 200 }, (_, i) => String(i))
     await until('both have read all', () => one.texts.length >= 200 && all.texts.length >= 200)
     expect(one.texts).toEqual(expected)
@@ -264,7 +344,10 @@ describe('a follow', () => {
     const follow = following(system, log)
     await until('it has caught up', () => follow.texts.length === 1)
     for (let i = 1; i <= 30; i++) {
-      expect((await system.journal.append({ log, expectedRevision: 1_000_000, payloads: [bytes('refused')] })).kind).toBe('fenced')
+      expect(
+        (await system.journal.append({ log, expectedRevision: 1_000_000, payloads: [bytes('refused')] }))
+          .kind,
+      ).toBe('fenced')
       revision = await appended(system, log, { revision, payload: bytes(String(i)) })
       await until('it has come', () => follow.texts.length === i + 1, { everyMs: 1 })
     }
@@ -278,7 +361,8 @@ describe('a follow', () => {
     let revision = await written(system, log, ['0'])
     const follow = following(system, log)
     await until('it has caught up', () => follow.texts.length === 1)
-    // The clock is what the server answers meanwhile: one that looked every 100 ms would let hundreds of answers pass.
+    // The clock is what the server answers meanwhile: one that looked every 100 ms would let hundreds of
+    // answers pass.
     const passed: number[] = []
     for (let i = 1; i <= 40; i++) {
       revision = await appended(system, log, { revision, payload: bytes(String(i)) })
@@ -306,7 +390,8 @@ describe('a follow', () => {
     const revision = await written(system, log, ['0'])
     const follow = following(system, log)
     await until('it has caught up', () => follow.texts.length === 1)
-    for await (const { name } of system.jsm.consumers.list(system.subjects.stream)) await system.jsm.consumers.delete(system.subjects.stream, name)
+    for await (const { name } of system.jsm.consumers.list(system.subjects.stream))
+      await system.jsm.consumers.delete(system.subjects.stream, name)
     await appended(system, log, { revision, payload: bytes('1') })
     await until('it goes on', () => follow.texts.length === 2)
     follow.stop.abort()
@@ -333,7 +418,10 @@ describe('a follow', () => {
     const nc = await connectNats({ url: server.url, name: 'readers' })
     closing.push(() => nc.close())
     const nowhere = subjectsOf(server.newNamespace())
-    const batches: AsyncGenerator<FeedBatch> = followJournal(nc, nowhere, { from: 1, signal: new AbortController().signal })
+    const batches: AsyncGenerator<FeedBatch> = followJournal(nc, nowhere, {
+      from: 1,
+      signal: new AbortController().signal,
+    })
     await expect(batches.next()).rejects.toMatchObject({ code: 'stream_missing' })
     await expect(clientOn(nc, nowhere).watch('t').next()).rejects.toMatchObject({ code: 'stream_missing' })
   })
@@ -359,9 +447,13 @@ describe('the memory of a daemon', () => {
     stores.push(await natsMemoryStore(system.nc, system.subjects, { memory: 100, user: 100 }))
     const [one, other] = stores as [(typeof stores)[number], (typeof stores)[number]]
     const stream = `KV_${system.subjects.memoryBucket}`
-    for await (const { name } of system.jsm.consumers.list(stream)) await system.jsm.consumers.delete(stream, name)
+    for await (const { name } of system.jsm.consumers.list(stream))
+      await system.jsm.consumers.delete(stream, name)
     await other.change({ tenant: 'local', user: null }, { action: 'add', target: 'memory', content: 'new' })
-    await until('the watch has begun again', async () => (await one.read({ tenant: 'local', user: null })).memory.length === 1)
+    await until(
+      'the watch has begun again',
+      async () => (await one.read({ tenant: 'local', user: null })).memory.length === 1,
+    )
     await Promise.all(stores.map((store) => store.close()))
     expect(await consumersOf(system)).toMatchObject({ [stream]: 0 })
   })

@@ -1,9 +1,17 @@
-// Beaver on a cluster of three nats-servers: how often its streams are held, what operators see of it, and that the loss of one server stops nothing.
+// Beaver on a cluster of three nats-servers: how often its streams are held, what operators see of it, and
+// that the loss of one server stops nothing.
 import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BeaverError, readSystemEntries } from '@beaver/core'
-import { connectNats, ensureJournalStream, natsBlobStore, natsSystemLog, placedStreams, subjectsOf } from '@beaver/nats'
+import {
+  connectNats,
+  ensureJournalStream,
+  natsBlobStore,
+  natsSystemLog,
+  placedStreams,
+  subjectsOf,
+} from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { placeIn, type Ran } from '../support/cli.ts'
@@ -31,9 +39,13 @@ afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
 })
 
-const beaver = async (...args: readonly string[]): Promise<Ran> => (await keptCommands()).run(args, placeIn(cluster.server, system))
+const beaver = async (...args: readonly string[]): Promise<Ran> =>
+  (await keptCommands()).run(args, placeIn(cluster.server, system))
 const streamsNow = () => placedStreams(system.nc, system.subjects)
-/** Waits until every stream of the system has three servers that have everything. Returns the place of the leader of the journal. */
+/**
+ * Waits until every stream of the system has three servers that have everything. Returns the place of the
+ * leader of the journal.
+ */
 const whole = (): Promise<number> =>
   until(
     'every stream is held three times',
@@ -41,7 +53,11 @@ const whole = (): Promise<number> =>
       const streams = await streamsNow().catch(() => [])
       const [journal] = streams
       const isWhole =
-        streams.length >= 4 && streams.every(({ leader, followers }) => leader !== null && followers.filter(({ current }) => current).length === 2)
+        streams.length >= 4 &&
+        streams.every(
+          ({ leader, followers }) =>
+            leader !== null && followers.filter(({ current }) => current).length === 2,
+        )
       return isWhole && journal !== undefined && { leader: Number(journal.leader?.slice(1)) }
     },
     { withinMs: 60_000, everyMs: 100 },
@@ -76,20 +92,29 @@ describe.each([
     })
     const before = Array.from({ length: 10 }, (_, i) => `${how} before ${i}`)
     const running = await Promise.all(before.map((task) => system.client.submit({ task })))
-    await until('they are all under way', () => before.every((text) => system.provider.about(text).length > 0))
+    await until('they are all under way', () =>
+      before.every((text) => system.provider.about(text).length > 0),
+    )
     await lose(leader)
     await using _ = { [Symbol.asyncDispose]: async () => back(leader) }
-    const submitted = Array.from({ length: 10 }, (_, i) => system.client.submit({ task: `${how} during ${i}` }))
+    const submitted = Array.from({ length: 10 }, (_, i) =>
+      system.client.submit({ task: `${how} during ${i}` }),
+    )
     const starting = system.daemon()
     gate.resolve()
     const all = [...running, ...(await Promise.all(submitted))]
-    for (const { task_id } of all) expect((await system.ended(task_id, 60_000)).at(-1)?.type).toBe('task_completed')
+    for (const { task_id } of all)
+      expect((await system.ended(task_id, 60_000)).at(-1)?.type).toBe('task_completed')
     expect(new Set(all.map(({ task_id }) => task_id)).size).toBe(20)
     expect((await starting).id).toMatch(/^daemon_/)
     await until('it is told of each stream', async () => {
       const { exit, out } = await beaver('nats')
       const fallen = out.match(new RegExp(`n${leader} (away|\\d+ behind|not current)`, 'g')) ?? []
-      return exit === 1 && fallen.length === 4 && out.includes('The loss of one server more can stop every stream.')
+      return (
+        exit === 1 &&
+        fallen.length === 4 &&
+        out.includes('The loss of one server more can stop every stream.')
+      )
     })
   }, 240_000)
 })
@@ -108,19 +133,35 @@ describe('streams that one server holds', () => {
 
   it('are told, with what to do', async () => {
     const { exit, out } = await run('nats')
-    expect([exit, out]).toEqual([1, expect.stringContaining('The loss of one server more can stop every stream.')])
+    expect([exit, out]).toEqual([
+      1,
+      expect.stringContaining('The loss of one server more can stop every stream.'),
+    ])
   })
 
   it('are not changed by somebody who cannot be asked', async () => {
     const { exit, out, err } = await run('nats', 'apply')
-    expect([exit, out, err]).toEqual([2, expect.stringContaining('BEAVER_alone: 1 replica → 3 replicas'), expect.stringContaining('Agree with --yes.')])
+    expect([exit, out, err]).toEqual([
+      2,
+      expect.stringContaining('BEAVER_alone: 1 replica → 3 replicas'),
+      expect.stringContaining('Agree with --yes.'),
+    ])
     expect((await placedStreams(system.nc, names)).map(({ num_replicas: n }) => n)).toEqual([1, 1])
   })
 
   it('are held by three after "beaver nats apply", which is part of the record', async () => {
     const { exit, out, err } = await run('nats', 'apply', '--yes')
-    expect([exit, out, err]).toEqual([0, expect.stringMatching(/BEAVER_alone: 3 replicas, on n\d \(leader\), n\d, n\d/), ''])
-    expect((await placedStreams(system.nc, names)).map(({ num_replicas: n, followers }) => [n, followers.filter(({ current }) => current).length])).toEqual([
+    expect([exit, out, err]).toEqual([
+      0,
+      expect.stringMatching(/BEAVER_alone: 3 replicas, on n\d \(leader\), n\d, n\d/),
+      '',
+    ])
+    expect(
+      (await placedStreams(system.nc, names)).map(({ num_replicas: n, followers }) => [
+        n,
+        followers.filter(({ current }) => current).length,
+      ]),
+    ).toEqual([
       [3, 2],
       [3, 2],
     ])
@@ -132,13 +173,20 @@ describe('streams that one server holds', () => {
         {
           by: expect.any(String),
           streams: [
-            expect.objectContaining({ stream: 'BEAVER_alone', from: { replicas: 1, cluster: '', tags: [] }, to: { replicas: 3, cluster: '', tags: [] } }),
+            expect.objectContaining({
+              stream: 'BEAVER_alone',
+              from: { replicas: 1, cluster: '', tags: [] },
+              to: { replicas: 3, cluster: '', tags: [] },
+            }),
             expect.objectContaining({ stream: expect.stringContaining('OBJ_') }),
           ],
         },
       ],
     ])
-    expect(await run('nats', 'apply')).toMatchObject({ exit: 0, out: 'The streams are as the configuration says.\n' })
+    expect(await run('nats', 'apply')).toMatchObject({
+      exit: 0,
+      out: 'The streams are as the configuration says.\n',
+    })
   })
 
   it('are held by another number of servers, and at another place, after one command', async () => {
@@ -150,19 +198,28 @@ describe('streams that one server holds', () => {
     }
     expect(await apply({ replicas: 1, placement: { cluster: 'beaver' } })).toMatchObject({
       exit: 0,
-      out: expect.stringMatching(/BEAVER_alone: 3 replicas → 1 replica in beaver\n[^]*✔ BEAVER_alone: 1 replica in beaver, on n\d \(leader\)\n/) as string,
+      out: expect.stringMatching(
+        /BEAVER_alone: 3 replicas → 1 replica in beaver\n[^]*✔ BEAVER_alone: 1 replica in beaver, on n\d \(leader\)\n/,
+      ) as string,
     })
     expect(await apply({ replicas: 3, placement: { tags: ['ssd'] } })).toMatchObject({
       exit: 3,
-      err: expect.stringContaining('Give enough servers these tags ("server_tags" in the configuration of a nats-server)') as string,
+      err: expect.stringContaining(
+        'Give enough servers these tags ("server_tags" in the configuration of a nats-server)',
+      ) as string,
     })
   }, 120_000)
 
   it('cannot be had more often than there are servers', async () => {
     const nc = await connectNats({ url: cluster.urls[0] ?? '', name: 'five' })
-    const refused = await ensureJournalStream(nc, subjectsOf('five'), { replicas: 5 }).catch((error: unknown) => error)
+    const refused = await ensureJournalStream(nc, subjectsOf('five'), { replicas: 5 }).catch(
+      (error: unknown) => error,
+    )
     await nc.close()
     expect(refused).toBeInstanceOf(BeaverError)
-    expect(refused).toMatchObject({ code: 'start_failed', message: expect.stringMatching(/no suitable peers|insufficient/) })
+    expect(refused).toMatchObject({
+      code: 'start_failed',
+      message: expect.stringMatching(/no suitable peers|insufficient/),
+    })
   })
 })

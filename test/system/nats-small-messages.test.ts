@@ -1,4 +1,5 @@
-// A server whose operator lowers the limit of a message while a task is under way: what is larger waits, and nothing that was paid for is lost.
+// A server whose operator lowers the limit of a message while a task is under way: what is larger waits, and
+// nothing that was paid for is lost.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { held, until } from '@beaver/testing'
@@ -20,7 +21,8 @@ it('a task whose answer is larger than max_payload waits, goes on when the limit
   const before = readFileSync(file, 'utf8')
   appendFileSync(file, '\nmax_payload: 16384\n')
   process.kill(server.pid, 'SIGHUP')
-  const logged = (text: string) => () => readFileSync(join(server.dataDir, 'nats-server.log'), 'utf8').includes(text)
+  const logged = (text: string) => () =>
+    readFileSync(join(server.dataDir, 'nats-server.log'), 'utf8').includes(text)
   await until('the server has the limit', logged('Reloaded: max_payload = 16384'))
   const long = 'x'.repeat(40_000)
   answer.settle(say(long))

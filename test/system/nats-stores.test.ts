@@ -1,8 +1,17 @@
-// The ports that packages/nats implements, at a real nats-server: the contracts of journal, system log, memory and message bus, and how daemons see each other.
-// What a server that dies does to the others than the message bus is in nats-outages.test.ts.
+// The ports that packages/nats implements, at a real nats-server: the contracts of journal, system log,
+// memory and message bus, and how daemons see each other. What a server that dies does to the others than the
+// message bus is in nats-outages.test.ts.
 import type { Handled } from '@beaver/contracts'
 import { silentLogger } from '@beaver/core'
-import { foreignMessageContract, inboundOf, journalContract, memoryStoreContract, messageBusContract, systemLogContract, until } from '@beaver/testing'
+import {
+  foreignMessageContract,
+  inboundOf,
+  journalContract,
+  memoryStoreContract,
+  messageBusContract,
+  systemLogContract,
+  until,
+} from '@beaver/testing'
 import {
   connectNats,
   encodeToken,
@@ -60,7 +69,9 @@ test('an older journal stream captures the system logs as soon as a process star
   const jsm = await jetstreamManager(nc)
   await jsm.streams.update(subjects.stream, { subjects: [subjects.logs] })
   const log = await natsSystemLog(nc, subjects)
-  expect((await log.append({ name: 'keys', expectedRevision: 0, payload: Buffer.from('[]') })).kind).toBe('appended')
+  expect((await log.append({ name: 'keys', expectedRevision: 0, payload: Buffer.from('[]') })).kind).toBe(
+    'appended',
+  )
 })
 
 const limits = { memory: 1_000, user: 1_000 }
@@ -84,7 +95,14 @@ function keyOf(nc: NatsConnection, { memoryBucket }: Subjects, key: string) {
     put: (value: string) => write(value),
     remove: () => write('', 'DEL'),
     /** Its value, and where that stands. */
-    stored: async () => (await nc.request(`$JS.API.STREAM.MSG.GET.KV_${memoryBucket}`, JSON.stringify({ last_by_subj: subject }), { timeout: 5_000 })).string(),
+    stored: async () =>
+      (
+        await nc.request(
+          `$JS.API.STREAM.MSG.GET.KV_${memoryBucket}`,
+          JSON.stringify({ last_by_subj: subject }),
+          { timeout: 5_000 },
+        )
+      ).string(),
   }
 }
 
@@ -107,28 +125,37 @@ describe('the memory of a daemon', () => {
     for (let i = 0; i < 50; i++) await first.change({ tenant: `tenant ${i}`, user: null }, add(`fact ${i}`))
     await first.close()
     const second = await opened(nc, subjects)
-    for (let i = 0; i < 50; i++) expect((await second.read({ tenant: `tenant ${i}`, user: null })).memory).toEqual([`fact ${i}`])
+    for (let i = 0; i < 50; i++)
+      expect((await second.read({ tenant: `tenant ${i}`, user: null })).memory).toEqual([`fact ${i}`])
   })
 
-  it.each(['', 'null', '[]', '{"version":2,"memory":[],"user":[]}', '{"version":1,"memory":[1],"user":[]}', '{"version":1,"memory":[]}', '\u00ff{'])(
-    'that was replaced by %j is reported with its bucket and key, when opened too',
-    async (value) => {
-      const subjects = ownNames()
-      const nc = await connected()
-      const before = await opened(nc, subjects)
-      const key = keyOf(nc, subjects, 'a=2Eb')
-      await key.put(value)
-      const written = await key.stored()
-      const store = await opened(nc, subjects)
-      await expect(store.read({ tenant: 'a.b', user: null })).rejects.toMatchObject({
+  it.each([
+    '',
+    'null',
+    '[]',
+    '{"version":2,"memory":[],"user":[]}',
+    '{"version":1,"memory":[1],"user":[]}',
+    '{"version":1,"memory":[]}',
+    '\u00ff{',
+  ])('that was replaced by %j is reported with its bucket and key, when opened too', async (value) => {
+    const subjects = ownNames()
+    const nc = await connected()
+    const before = await opened(nc, subjects)
+    const key = keyOf(nc, subjects, 'a=2Eb')
+    await key.put(value)
+    const written = await key.stored()
+    const store = await opened(nc, subjects)
+    await expect(store.read({ tenant: 'a.b', user: null })).rejects.toMatchObject({
+      code: 'memory_corrupt',
+      message: expect.stringMatching(new RegExp(`a=2Eb.*${subjects.memoryBucket}`)) as string,
+    })
+    for (const each of [before, store])
+      expect(await each.change({ tenant: 'a.b', user: null }, add('x'))).toMatchObject({
+        ok: false,
         code: 'memory_corrupt',
-        message: expect.stringMatching(new RegExp(`a=2Eb.*${subjects.memoryBucket}`)) as string,
       })
-      for (const each of [before, store])
-        expect(await each.change({ tenant: 'a.b', user: null }, add('x'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
-      expect(await key.stored()).toBe(written)
-    },
-  )
+    expect(await key.stored()).toBe(written)
+  })
 
   it('whose key somebody deleted begins anew', async () => {
     const subjects = ownNames()
@@ -136,8 +163,14 @@ describe('the memory of a daemon', () => {
     const store = await opened(nc, subjects)
     await store.change({ tenant: 'local', user: null }, add('old'))
     await keyOf(nc, subjects, 'local').remove()
-    await until('the watch tells it', async () => (await store.read({ tenant: 'local', user: null })).memory.length === 0)
-    expect(await store.change({ tenant: 'local', user: null }, add('new'))).toMatchObject({ ok: true, entries: ['new'] })
+    await until(
+      'the watch tells it',
+      async () => (await store.read({ tenant: 'local', user: null })).memory.length === 0,
+    )
+    expect(await store.change({ tenant: 'local', user: null }, add('new'))).toMatchObject({
+      ok: true,
+      entries: ['new'],
+    })
   })
 
   it('says that it is not to be changed when the server is gone, and keeps being read', async () => {
@@ -147,7 +180,10 @@ describe('the memory of a daemon', () => {
     await store.change({ tenant: 'local', user: null }, add('kept'))
     await nc.close()
     await store.close()
-    expect(await store.change({ tenant: 'local', user: null }, add('lost'))).toMatchObject({ ok: false, code: 'memory_unavailable' })
+    expect(await store.change({ tenant: 'local', user: null }, add('lost'))).toMatchObject({
+      ok: false,
+      code: 'memory_unavailable',
+    })
     expect((await store.read({ tenant: 'local', user: null })).memory).toEqual(['kept'])
   })
 })
@@ -187,10 +223,14 @@ describe('a daemon that is asked by another', () => {
     const subjects = ownNames()
     const nc = await connectNats({ url: server.url, name: 'asking' })
     const slow = await connectNats({ url: server.url, name: 'slow' })
-    slow.subscribe(subjects.presenceQuestion, { callback: (_, message) => void setTimeout(() => message.respond('{"daemon":"daemon_b"}'), 150) })
+    slow.subscribe(subjects.presenceQuestion, {
+      callback: (_, message) => void setTimeout(() => message.respond('{"daemon":"daemon_b"}'), 150),
+    })
     await slow.flush()
     expect(await presentDaemons(nc, subjects, { waitMs: 50 })).toEqual([])
-    expect(await presentDaemons(nc, subjects, { waitMs: 50, emptyMs: 20_000 })).toEqual([{ daemon: 'daemon_b' }])
+    expect(await presentDaemons(nc, subjects, { waitMs: 50, emptyMs: 20_000 })).toEqual([
+      { daemon: 'daemon_b' },
+    ])
     await slow.close()
     await nc.close()
   })
@@ -198,7 +238,10 @@ describe('a daemon that is asked by another', () => {
 
 messageBusContract('natsMessageBus', async () => {
   const subjects = ownNames()
-  return [await natsMessageBus(await connected(), subjects), await natsMessageBus(await connected(), subjects)]
+  return [
+    await natsMessageBus(await connected(), subjects),
+    await natsMessageBus(await connected(), subjects),
+  ]
 })
 
 const done: Handled = { kind: 'done' }
@@ -209,7 +252,14 @@ describe('the message bus', () => {
     const nc = await connected()
     const bus = await natsMessageBus(nc, subjects)
     const lane = subjects.channelLane('inbound', 'web', 'a', 'message')
-    const strange = ['', '{', '\u0000'.repeat(900_000), '{"channel":"web"}', JSON.stringify(inboundOf('web', 'another chat', 'm')), Buffer.from([0xff, 0xfe])]
+    const strange = [
+      '',
+      '{',
+      '\u0000'.repeat(900_000),
+      '{"channel":"web"}',
+      JSON.stringify(inboundOf('web', 'another chat', 'm')),
+      Buffer.from([0xff, 0xfe]),
+    ]
     for (const content of strange) await nc.request(lane, content, { timeout: 5_000 })
     await bus.publish('inbound', inboundOf('web', 'a', 'good'))
     const seen: string[] = []
@@ -247,7 +297,11 @@ describe('the message bus', () => {
       handle: ({ message_id }) => (seen.push(`dying ${message_id}`), new Promise(() => {})),
     })
     await until('the first taker has it', () => seen.length === 1)
-    const taking = next.take('inbound', { channels: ['web'], signal: stop.signal, handle: async ({ message_id }) => (seen.push(message_id), done) })
+    const taking = next.take('inbound', {
+      channels: ['web'],
+      signal: stop.signal,
+      handle: async ({ message_id }) => (seen.push(message_id), done),
+    })
     await nc.close()
     await until('the second taker has all', () => seen.length === 3)
     stop.abort()
@@ -279,13 +333,18 @@ describe('the message bus', () => {
     const seen: string[] = []
     const stop = new AbortController()
     for (const id of ['poison', 'good']) await bus.publish('inbound', inboundOf('web', 'a', id))
-    const handle = async ({ message_id }: { message_id: string }): Promise<Handled> => (seen.push(message_id), message_id === 'good' ? done : { kind: 'back' })
+    const handle = async ({ message_id }: { message_id: string }): Promise<Handled> => (
+      seen.push(message_id),
+      message_id === 'good' ? done : { kind: 'back' }
+    )
     const taking = bus.take('inbound', { channels: ['web'], signal: stop.signal, handle })
     await until('the good one is taken', () => seen.includes('good'))
     stop.abort()
     await taking
     expect(seen).toHaveLength(1_001)
-    expect(await bus.deadLetters(10)).toMatchObject([{ reason: 'It was taken 1000 times, and nobody settled it.' }])
+    expect(await bus.deadLetters(10)).toMatchObject([
+      { reason: 'It was taken 1000 times, and nobody settled it.' },
+    ])
   })
 
   it('serves more chats at once than a stream usually has consumers', async () => {
@@ -294,7 +353,11 @@ describe('the message bus', () => {
     await Promise.all(chats.map((chat) => bus.publish('inbound', inboundOf('web', chat, 'm'))))
     const seen = new Set<string>()
     const stop = new AbortController()
-    const taking = bus.take('inbound', { channels: ['web'], signal: stop.signal, handle: async ({ chat_id }) => (seen.add(chat_id), done) })
+    const taking = bus.take('inbound', {
+      channels: ['web'],
+      signal: stop.signal,
+      handle: async ({ chat_id }) => (seen.add(chat_id), done),
+    })
     await until('all are taken', () => seen.size === chats.length, { withinMs: 60_000, everyMs: 10 })
     stop.abort()
     await taking
@@ -302,9 +365,14 @@ describe('the message bus', () => {
 
   it('takes no more messages of a chat than a number, and those of others meanwhile', async () => {
     const bus = await natsMessageBus(await connected(), ownNames())
-    const publish = (chat: string, id: string): Promise<unknown> => bus.publish('inbound', inboundOf('web', chat, id))
-    for (let i = 0; i < 10_000; i += 500) await Promise.all(Array.from({ length: 500 }, (_, j) => publish('flood', `m${i + j}`)))
-    await expect(publish('flood', 'one more')).rejects.toMatchObject({ code: 'wrong_state', message: expect.stringContaining('Send it again later') as string })
+    const publish = (chat: string, id: string): Promise<unknown> =>
+      bus.publish('inbound', inboundOf('web', chat, id))
+    for (let i = 0; i < 10_000; i += 500)
+      await Promise.all(Array.from({ length: 500 }, (_, j) => publish('flood', `m${i + j}`)))
+    await expect(publish('flood', 'one more')).rejects.toMatchObject({
+      code: 'wrong_state',
+      message: expect.stringContaining('Send it again later') as string,
+    })
     await publish('other', 'm')
     expect((await bus.loads()).map(({ messages }) => messages)).toEqual(expect.arrayContaining([10_000, 1]))
   })
@@ -314,7 +382,11 @@ describe('the message bus', () => {
     const bus = await natsMessageBus(await connected(), subjects, { leaseMs: 500 })
     const seen = new Set<string>()
     const stop = new AbortController()
-    const taking = bus.take('inbound', { channels: ['web'], signal: stop.signal, handle: async ({ message_id }) => (seen.add(message_id), done) })
+    const taking = bus.take('inbound', {
+      channels: ['web'],
+      signal: stop.signal,
+      handle: async ({ message_id }) => (seen.add(message_id), done),
+    })
     for (const id of ['m1', 'm2']) await bus.publish('inbound', inboundOf('web', 'a', id))
     await server.crash()
     for (const id of ['m3', 'm4'])

@@ -1,6 +1,8 @@
-// The compliance cases of Open Responses (openresponses.org, specification 2026-04-24) that run without a network, as facts: the requests, the required
-// fields of a response and of each event, and what a case expects.
-// F1. Two cases need tools of the client and one has an image without content. Beaver refuses these plainly: see openai-attacks.test.ts.
+// The compliance cases of Open Responses (openresponses.org, specification 2026-04-24) that run without a
+// network, as facts: the requests, the required fields of a response and of each event, and what a case
+// expects.
+// F1. Two cases need tools of the client and one has an image without content. Beaver refuses these plainly:
+// see openai-attacks.test.ts.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
@@ -15,7 +17,12 @@ const post = (body: object): Promise<Response> =>
     body: JSON.stringify(body),
   })
 
-const part = z.strictObject({ type: z.literal('output_text'), text: z.string(), annotations: z.array(z.unknown()), logprobs: z.array(z.unknown()) })
+const part = z.strictObject({
+  type: z.literal('output_text'),
+  text: z.string(),
+  annotations: z.array(z.unknown()),
+  logprobs: z.array(z.unknown()),
+})
 const message = z.strictObject({
   type: z.literal('message'),
   id: z.string(),
@@ -68,7 +75,8 @@ const response = z.strictObject({
 })
 
 const numbered = { sequence_number: z.int() }
-const snapshot = <Name extends string>(name: Name) => z.strictObject({ type: z.literal(`response.${name}`), ...numbered, response })
+const snapshot = <Name extends string>(name: Name) =>
+  z.strictObject({ type: z.literal(`response.${name}`), ...numbered, response })
 const inItem = { ...numbered, item_id: z.string(), output_index: z.int(), content_index: z.int() }
 /** The events that a text has. */
 const event = z.discriminatedUnion('type', [
@@ -77,12 +85,32 @@ const event = z.discriminatedUnion('type', [
   snapshot('completed'),
   snapshot('incomplete'),
   snapshot('failed'),
-  z.strictObject({ type: z.literal('response.output_item.added'), ...numbered, output_index: z.int(), item: message }),
-  z.strictObject({ type: z.literal('response.output_item.done'), ...numbered, output_index: z.int(), item: message }),
+  z.strictObject({
+    type: z.literal('response.output_item.added'),
+    ...numbered,
+    output_index: z.int(),
+    item: message,
+  }),
+  z.strictObject({
+    type: z.literal('response.output_item.done'),
+    ...numbered,
+    output_index: z.int(),
+    item: message,
+  }),
   z.strictObject({ type: z.literal('response.content_part.added'), ...inItem, part }),
   z.strictObject({ type: z.literal('response.content_part.done'), ...inItem, part }),
-  z.strictObject({ type: z.literal('response.output_text.delta'), ...inItem, delta: z.string(), logprobs: z.array(z.unknown()) }),
-  z.strictObject({ type: z.literal('response.output_text.done'), ...inItem, text: z.string(), logprobs: z.array(z.unknown()) }),
+  z.strictObject({
+    type: z.literal('response.output_text.delta'),
+    ...inItem,
+    delta: z.string(),
+    logprobs: z.array(z.unknown()),
+  }),
+  z.strictObject({
+    type: z.literal('response.output_text.done'),
+    ...inItem,
+    text: z.string(),
+    logprobs: z.array(z.unknown()),
+  }),
 ])
 
 const user = (content: unknown): object => ({ type: 'message', role: 'user', content })
@@ -92,19 +120,34 @@ describe('a case of the compliance suite', () => {
     ['basic-response', [user('Say hello in exactly 3 words.')], 'You said: Say hello in exactly 3 words.'],
     [
       'system-prompt',
-      [{ type: 'message', role: 'system', content: 'You are a pirate. Always respond in pirate speak.' }, user('Say hello.')],
+      [
+        { type: 'message', role: 'system', content: 'You are a pirate. Always respond in pirate speak.' },
+        user('Say hello.'),
+      ],
       'You said: Say hello.',
     ],
     [
       'multi-turn',
-      [user('My name is Alice.'), { type: 'message', role: 'assistant', content: 'Hello Alice! Nice to meet you. How can I help you today?' }, user('all')],
+      [
+        user('My name is Alice.'),
+        {
+          type: 'message',
+          role: 'assistant',
+          content: 'Hello Alice! Nice to meet you. How can I help you today?',
+        },
+        user('all'),
+      ],
       'user: My name is Alice. | assistant: Hello Alice! Nice to meet you. How can I help you today? | user: all',
     ],
   ])('%s', async (_, input, text) => {
     const answer = await post({ model: 'beaver', input })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json'])
     const read = response.parse(await answer.json())
-    expect([read.status, read.output.length > 0, read.output.at(-1)?.content[0]?.text]).toEqual(['completed', true, text])
+    expect([read.status, read.output.length > 0, read.output.at(-1)?.content[0]?.text]).toEqual([
+      'completed',
+      true,
+      text,
+    ])
   })
 
   it('streaming-response', async () => {
@@ -121,6 +164,8 @@ describe('a case of the compliance suite', () => {
     const last = read.at(-1)
     expect(last?.type === 'response.completed' && last.response.status).toBe('completed')
     // An item is shown as it was when it was added: without text.
-    expect(read.find(({ type }) => type === 'response.output_item.added')).toMatchObject({ item: { status: 'in_progress', content: [] } })
+    expect(read.find(({ type }) => type === 'response.output_item.added')).toMatchObject({
+      item: { status: 'in_progress', content: [] },
+    })
   })
 })

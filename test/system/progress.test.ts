@@ -1,5 +1,6 @@
-// How far a call is, while it runs: told by a tool of a module, by one in a cell, by an MCP server and by a tool of an embedding program, and heard on
-// the command line, at the gateway by two protocols, in an editor and in a program. The journal has none of it.
+// How far a call is, while it runs: told by a tool of a module, by one in a cell, by an MCP server and by a
+// tool of an embedding program, and heard on the command line, at the gateway by two protocols, in an editor
+// and in a program. The journal has none of it.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -62,7 +63,14 @@ describe('the progress of a call', () => {
     const events = await scene.system.ended(task_id)
     stop.abort()
     await listening
-    expect(heard[0]).toEqual({ run_id: expect.any(String) as string, agent_name: 'root', node_id: null, call_id: 'call_0', tool_name: tool, ...update })
+    expect(heard[0]).toEqual({
+      run_id: expect.any(String) as string,
+      agent_name: 'root',
+      node_id: null,
+      call_id: 'call_0',
+      tool_name: tool,
+      ...update,
+    })
     expect(events.at(-1)?.type).toBe('task_completed')
     expect(JSON.stringify(events)).not.toContain(update.message)
   })
@@ -70,7 +78,10 @@ describe('the progress of a call', () => {
 
 describe('it reaches', () => {
   it('the lines of "beaver run"', async () => {
-    await using run = startBeaver(['run', 'tell by slow_t0', '--json', '--deltas'], placeIn(scene.server, scene.system))
+    await using run = startBeaver(
+      ['run', 'tell by slow_t0', '--json', '--deltas'],
+      placeIn(scene.server, scene.system),
+    )
     await until('it is printed', () => run.out.includes('"progress"'))
     finish()
     const { out, exit } = await run.ended
@@ -85,7 +96,11 @@ describe('it reaches', () => {
   it('a stream of the web chat', async () => {
     const headers = { authorization: `Bearer ${scene.tokens.ann}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ message: 'tell by slow_t0', stream: true })
-    const { body: stream } = await fetch(`${scene.gateway.info.url}/api/chat`, { method: 'POST', headers, body })
+    const { body: stream } = await fetch(`${scene.gateway.info.url}/api/chat`, {
+      method: 'POST',
+      headers,
+      body,
+    })
     let told = ''
     for await (const text of stream?.pipeThrough(new TextDecoderStream()) ?? []) {
       told += text
@@ -99,7 +114,11 @@ describe('it reaches', () => {
   it('no reader without the role read of what a tool says', async () => {
     const headers = { authorization: `Bearer ${scene.tokens.writer}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ message: 'tell by slow_t0', stream: true })
-    const { body: stream } = await fetch(`${scene.gateway.info.url}/api/chat`, { method: 'POST', headers, body })
+    const { body: stream } = await fetch(`${scene.gateway.info.url}/api/chat`, {
+      method: 'POST',
+      headers,
+      body,
+    })
     let told = ''
     for await (const text of stream?.pipeThrough(new TextDecoderStream()) ?? []) {
       told += text
@@ -116,7 +135,11 @@ describe('it reaches', () => {
     const called = events.find((event) => event.type === EventType.TOOL_CALL_START)
     expect(events.find(({ type }) => type === EventType.CUSTOM)).toMatchObject({
       name: 'beaver/progress',
-      value: { toolCallId: called?.type === EventType.TOOL_CALL_START ? called.toolCallId : '', progress: 1, total: 2 },
+      value: {
+        toolCallId: called?.type === EventType.TOOL_CALL_START ? called.toolCallId : '',
+        progress: 1,
+        total: 2,
+      },
     })
   })
 
@@ -128,7 +151,10 @@ describe('it reaches', () => {
     await until('it is shown', () => shown().includes('50% · Half way.'))
     finish()
     expect(await prompted).toBe('end_turn')
-    expect(me.updates('tool_call_update').at(-1)).toMatchObject({ status: 'completed', content: [{ content: { text: 'called' } }] })
+    expect(me.updates('tool_call_update').at(-1)).toMatchObject({
+      status: 'completed',
+      content: [{ content: { text: 'called' } }],
+    })
   })
 
   it('a program, from a tool of its own', async () => {
@@ -149,6 +175,11 @@ describe('it reaches', () => {
     await service.start()
     const { status } = await service.submitDirect('count', { onProgress: heard.resolve })
     expect(status).toBe('completed')
-    expect(await heard.promise).toMatchObject({ tool_name: 'count', progress: 1, total: null, message: 'Begins.' })
+    expect(await heard.promise).toMatchObject({
+      tool_name: 'count',
+      progress: 1,
+      total: null,
+      message: 'Begins.',
+    })
   })
 })

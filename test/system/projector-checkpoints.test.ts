@@ -1,4 +1,5 @@
-// The checkpoints that a projector makes: when, where they are written, who signed them, and what happens if the journal does not fit them.
+// The checkpoints that a projector makes: when, where they are written, who signed them, and what happens if
+// the journal does not fit them.
 import { createServer, type Server } from 'node:http'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +7,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judgeNote, provesConsistency, readNote, readVerifierKey } from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
-import { appendCheckpoint, draft, emptyHead, event, joinBatch, joinJournal, type LogId, revokeKey, seal, systemClock, trustKey } from '@beaver/core'
+import {
+  appendCheckpoint,
+  draft,
+  emptyHead,
+  event,
+  joinBatch,
+  joinJournal,
+  type LogId,
+  revokeKey,
+  seal,
+  systemClock,
+  trustKey,
+} from '@beaver/core'
 import { call, connectNats, natsJournal, natsSystemLog, putInBucket, subjectsOf } from '@beaver/nats'
 import { type ConfigFile, homeKeys } from '@beaver/platform'
 import { until } from '@beaver/testing'
@@ -48,20 +61,48 @@ async function space() {
   const submit = async (task = `task${++tasks}`): Promise<void> => {
     const log = { tenant: 'local', session: task, task } as LogId
     const request = { text: 'x', workspace: '/', skill: null, source: 'test' }
-    const first = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request })
-    const { record } = seal(emptyHead, draft(first), { epoch: 0, source: '/d', subject: task, time: '2026-01-01T00:00:00.000Z' })
+    const first = event('task_submitted', {
+      task_id: log.task,
+      session_id: log.session,
+      tenant: log.tenant,
+      previous_task_id: null,
+      request,
+    })
+    const { record } = seal(emptyHead, draft(first), {
+      epoch: 0,
+      source: '/d',
+      subject: task,
+      time: '2026-01-01T00:00:00.000Z',
+    })
     await journal.accept({ log, payloads: [joinBatch([record])], tail: { task: null, revision: 0 } })
   }
   const ask = async <Name extends 'status' | 'proof'>(name: Name, input: object = {}) =>
-    (await call(nc, subjects.query(name), input, { timeoutMs: 5_000, whom: 'projector' })) as QueryOutput<Name>
+    (await call(nc, subjects.query(name), input, {
+      timeoutMs: 5_000,
+      whom: 'projector',
+    })) as QueryOutput<Name>
   const start = (checkpoints: Checkpoints, place = home): Promise<ProjectorProcess> =>
     projectorProcess({ url: server.url, namespace, config: { checkpoints }, home: place })
   const notes = async (): Promise<string[]> => {
     const entries = await systemLog.read('checkpoints')
-    return entries.map(({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as [{ data: { note: string } }])[0].data.note)
+    return entries.map(
+      ({ payload }) =>
+        (JSON.parse(Buffer.from(payload).toString()) as [{ data: { note: string } }])[0].data.note,
+    )
   }
   const kept = async (): Promise<string> => readFile(join(home, `checkpoints-${namespace}.ndjson`), 'utf8')
-  return { namespace, home, ports, nc, submit, ask, start, notes, kept, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    namespace,
+    home,
+    ports,
+    nc,
+    submit,
+    ask,
+    start,
+    notes,
+    kept,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 describe('a checkpoint', () => {
@@ -74,18 +115,26 @@ describe('a checkpoint', () => {
     await at.submit()
     await at.submit()
     await until('there is a third one', async () => (await at.notes()).length === 3)
-    const [, older, newer] = (await at.notes()).map((note) => readNote(note) as Exclude<ReturnType<typeof readNote>, string>)
+    const [, older, newer] = (await at.notes()).map(
+      (note) => readNote(note) as Exclude<ReturnType<typeof readNote>, string>,
+    )
     const { consistency } = await at.ask('proof', { size: newer!.size, older: [older!.size] })
     const hashes = consistency[0]!.hashes.map((each) => Buffer.from(each, 'base64'))
     expect([older!.size, newer!.size]).toEqual([keyMessages + 3, keyMessages + 6])
     expect(provesConsistency(older!, newer!, hashes)).toBe(true)
-    await until('the projector has read it back', async () => (await at.ask('status')).checkpoints.last?.size === keyMessages + 6)
+    await until(
+      'the projector has read it back',
+      async () => (await at.ask('status')).checkpoints.last?.size === keyMessages + 6,
+    )
     expect((await at.ask('status')).checkpoints.faults).toEqual([])
 
     // The stranger's counts more than the last one of the projector.
     const { checkpoint } = await at.ask('proof')
     expect(readNote(checkpoint ?? '')).toMatchObject({ size: keyMessages + 7 })
-    await appendCheckpoint(at.ports.log, checkpoint ?? '', { source: '/beaver/projector', clock: systemClock })
+    await appendCheckpoint(at.ports.log, checkpoint ?? '', {
+      source: '/beaver/projector',
+      clock: systemClock,
+    })
     await until('it is a fault', async () => (await at.ask('status')).checkpoints.faults.length === 1)
     expect((await at.ask('status')).checkpoints).toMatchObject({
       last: { size: keyMessages + 6 },
@@ -98,19 +147,30 @@ describe('a checkpoint', () => {
     await using at = await space()
     await writeFile(join(folder, 'a file'), '')
     {
-      await using _ = await at.start({ every_ms: 1_000, webhook: hook.url, folder: join(folder, 'a file', 'x') })
+      await using _ = await at.start({
+        every_ms: 1_000,
+        webhook: hook.url,
+        folder: join(folder, 'a file', 'x'),
+      })
       await at.submit()
-      const failing = async () => (await at.ask('status')).checkpoints.targets.filter(({ message }) => message !== null)
+      const failing = async () =>
+        (await at.ask('status')).checkpoints.targets.filter(({ message }) => message !== null)
       await until('both places are told', async () => (await failing()).length === 2)
-      expect((await failing()).map(({ message }) => message)).toEqual([expect.stringContaining('ENOTDIR'), 'It answered with the status 500'])
+      expect((await failing()).map(({ message }) => message)).toEqual([
+        expect.stringContaining('ENOTDIR'),
+        'It answered with the status 500',
+      ])
       expect(await at.notes()).toHaveLength(1)
       await at.submit()
       await until('it goes on', async () => (await at.ask('status')).sequence >= keyMessages + 3)
     }
-    // The home remembers another history of the same journal: what is in the journal now is not what was signed.
+    // The home remembers another history of the same journal: what is in the journal now is not what was
+    // signed.
     const made = (await at.notes()).length
     const lines = (await at.kept()).trim().split('\n')
-    const forged = lines.map((line) => line.replace(/\\n4\\n[^\\]+\\n/, `\\n4\\n${Buffer.alloc(32).toString('base64')}\\n`))
+    const forged = lines.map((line) =>
+      line.replace(/\\n4\\n[^\\]+\\n/, `\\n4\\n${Buffer.alloc(32).toString('base64')}\\n`),
+    )
     expect(forged).not.toEqual(lines)
     await writeFile(join(at.home, `checkpoints-${at.namespace}.ndjson`), `${forged[0]}\n`)
     await using _ = await at.start({ every_ms: 1_000, every_events: 1 })
@@ -135,7 +195,15 @@ describe("a projector whose home is not the operator's, and whose operator lives
     home = `${at.home}-stranger`
     await mkdir(home)
     await putInBucket(at.nc, { bucket: 'elsewhere', key: 'before', value: 'x' })
-    projector = await at.start({ every_ms: 1_000, folder: places(), webhook: hook.url, bucket: { nats_url: server.url, name: 'elsewhere' } }, home)
+    projector = await at.start(
+      {
+        every_ms: 1_000,
+        folder: places(),
+        webhook: hook.url,
+        bucket: { nats_url: server.url, name: 'elsewhere' },
+      },
+      home,
+    )
   })
   afterAll(async () => {
     await projector[Symbol.asyncDispose]()
@@ -145,7 +213,10 @@ describe("a projector whose home is not the operator's, and whose operator lives
 
   it('signs nothing before the operator trusts its key, and says what the operator has to do', async () => {
     await at.submit()
-    const fault = await until('status says so', async () => (await at.ask('status')).checkpoints.faults[0]?.message)
+    const fault = await until(
+      'status says so',
+      async () => (await at.ask('status')).checkpoints.faults[0]?.message,
+    )
     keyId = /beaver keys trust (\w+)/.exec(fault)?.[1] ?? ''
     await until('its log says so', () => projector.stderr.includes('"checkpoint_key_untrusted"'))
     expect(await at.ask('proof')).toMatchObject({ key: null, checkpoint: null })
@@ -166,18 +237,33 @@ describe("a projector whose home is not the operator's, and whose operator lives
     await until('the webhook has it', () => hook.bodies.length === 1)
     expect(hook.bodies).toEqual([note])
     for (const place of [home, places()])
-      expect(JSON.parse(await readFile(join(place, `checkpoints-${at.namespace}.ndjson`), 'utf8'))).toEqual({ time: expect.any(String) as string, note })
+      expect(JSON.parse(await readFile(join(place, `checkpoints-${at.namespace}.ndjson`), 'utf8'))).toEqual({
+        time: expect.any(String) as string,
+        note,
+      })
     const wanted = JSON.stringify({ last_by_subj: `$KV.elsewhere.${at.namespace}` })
-    const stored = async () => (await at.nc.request('$JS.API.STREAM.MSG.GET.KV_elsewhere', wanted)).json<{ message?: { data: string } }>().message?.data
-    await until('the bucket has it', async () => Buffer.from((await stored()) ?? '', 'base64').toString() === note)
+    const stored = async () =>
+      (await at.nc.request('$JS.API.STREAM.MSG.GET.KV_elsewhere', wanted)).json<{
+        message?: { data: string }
+      }>().message?.data
+    await until(
+      'the bucket has it',
+      async () => Buffer.from((await stored()) ?? '', 'base64').toString() === note,
+    )
     expect((await stat(join(home, 'keys', 'projector.key'))).mode & 0o777).toBe(0o600)
-    await until('the projector has read it back', async () => (await at.ask('status')).checkpoints.last?.size === read.size)
+    await until(
+      'the projector has read it back',
+      async () => (await at.ask('status')).checkpoints.last?.size === read.size,
+    )
     expect((await at.ask('status')).checkpoints.faults).toEqual([])
   })
 
   it('signs nothing after its key was revoked', async () => {
     await revokeKey(keyId, 'stolen', at.ports)
-    const made = await until('it asks with a new key', async () => (await at.ask('status')).checkpoints.faults[0] !== undefined && (await at.notes()).length)
+    const made = await until(
+      'it asks with a new key',
+      async () => (await at.ask('status')).checkpoints.faults[0] !== undefined && (await at.notes()).length,
+    )
     await at.submit()
     await until('all is applied', async () => (await at.ask('status')).behind === 0)
     expect(await at.notes()).toHaveLength(made)
@@ -201,5 +287,9 @@ async function webhook(status = 200) {
       http.close(() => resolve())
       http.closeAllConnections()
     })
-  return { bodies, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/`, [Symbol.asyncDispose]: close }
+  return {
+    bodies,
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/`,
+    [Symbol.asyncDispose]: close,
+  }
 }

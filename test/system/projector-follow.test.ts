@@ -1,6 +1,24 @@
-// A projector whose following breaks: what it says, what its queries say, and that it goes on by itself where it can.
-import { draft, emptyHead, event, joinBatch, type LogId, seal, type SessionId, type TaskId } from '@beaver/core'
-import { call, connectNats, ensureJournalStream, type NatsJournal, natsJournal, type Subjects, subjectsOf } from '@beaver/nats'
+// A projector whose following breaks: what it says, what its queries say, and that it goes on by itself where
+// it can.
+import {
+  draft,
+  emptyHead,
+  event,
+  joinBatch,
+  type LogId,
+  seal,
+  type SessionId,
+  type TaskId,
+} from '@beaver/core'
+import {
+  call,
+  connectNats,
+  ensureJournalStream,
+  type NatsJournal,
+  natsJournal,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -41,18 +59,37 @@ async function running() {
       .split('\n')
       .flatMap((line) => (line.startsWith('{') ? [(JSON.parse(line) as { event: string }).event] : []))
       .filter((event) => event.startsWith('projector_'))
-  const status = async (): Promise<Status> => (await call(nc, subjects.query('status'), {}, { timeoutMs: 5_000, whom: 'projector' })) as Status
+  const status = async (): Promise<Status> =>
+    (await call(nc, subjects.query('status'), {}, { timeoutMs: 5_000, whom: 'projector' })) as Status
   const jsm = await ensureJournalStream(nc, subjects)
   return { subjects, nc, journal, told, status, jsm, file: projector.file }
 }
 
 /** Submits a task as a daemon does. */
-async function submitted({ journal }: { journal: NatsJournal; subjects: Subjects }, task: string): Promise<void> {
+async function submitted(
+  { journal }: { journal: NatsJournal; subjects: Subjects },
+  task: string,
+): Promise<void> {
   const log: LogId = { tenant: 'local', session: task as SessionId, task: task as TaskId }
   const request = { text: 'x', workspace: '/', skill: null, source: 'test' }
-  const first = event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request })
-  const { record } = seal(emptyHead, draft(first), { epoch: 0, source: '/d', subject: task, time: '2026-01-01T00:00:00.000Z' })
-  const outcome = await journal.accept({ log, payloads: [joinBatch([record])], tail: { task: null, revision: 0 } })
+  const first = event('task_submitted', {
+    task_id: log.task,
+    session_id: log.session,
+    tenant: log.tenant,
+    previous_task_id: null,
+    request,
+  })
+  const { record } = seal(emptyHead, draft(first), {
+    epoch: 0,
+    source: '/d',
+    subject: task,
+    time: '2026-01-01T00:00:00.000Z',
+  })
+  const outcome = await journal.accept({
+    log,
+    payloads: [joinBatch([record])],
+    tail: { task: null, revision: 0 },
+  })
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
 }
 
@@ -64,7 +101,13 @@ describe('a projector', () => {
     await submitted(system, 't1')
     await until('it has applied the task', async () => (await system.status()).behind === 0)
     const status = await system.status()
-    expect(status).toMatchObject({ sequence: status.stream_sequence, behind: 0, behind_since: null, findings: 0, fault: null })
+    expect(status).toMatchObject({
+      sequence: status.stream_sequence,
+      behind: 0,
+      behind_since: null,
+      findings: 0,
+      fault: null,
+    })
     expect(Date.parse(status.moved_at ?? '')).toBeGreaterThan(Date.now() - 60_000)
     expect(system.told()).toEqual([])
   })
@@ -75,7 +118,10 @@ describe('a projector', () => {
     await submitted(system, 't2')
     await until('it says so', async () => (await system.status()).fault !== null)
     const status = await system.status()
-    expect(status).toMatchObject({ behind: 1, fault: { code: 'internal', message: expect.stringContaining('disk full') as string } })
+    expect(status).toMatchObject({
+      behind: 1,
+      fault: { code: 'internal', message: expect.stringContaining('disk full') as string },
+    })
     expect(status.behind_since).not.toBeNull()
     await until('it has tried again', async () => (await system.status()).behind === 1)
     db.exec('drop trigger full')
@@ -100,7 +146,9 @@ describe('a projector', () => {
     expect(await other.status()).toMatchObject({ sequence, fault: { code } })
     await until('it has tried again', async () => (await other.status()).fault?.code === code)
     expect(other.told()).toEqual([...told, 'projector_stalled'])
-    expect(await call(other.nc, other.subjects.query('tasks'), {}, { timeoutMs: 5_000, whom: 'projector' })).toMatchObject({
+    expect(
+      await call(other.nc, other.subjects.query('tasks'), {}, { timeoutMs: 5_000, whom: 'projector' }),
+    ).toMatchObject({
       tasks: expect.arrayContaining([expect.objectContaining({ task_id: 'last' })]) as unknown,
     })
   })

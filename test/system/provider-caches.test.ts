@@ -1,6 +1,7 @@
-// What an endpoint's cache finds of the requests of a daemon: two tasks of a session and one of another session, each with a loop of a tool and a
-// team. The endpoints have real caches (prefixCache): what they find depends on the words, the key and the marks of the requests alone.
-// One service asks all of them. Each is a model, and the profile with its name asks it.
+// What an endpoint's cache finds of the requests of a daemon: two tasks of a session and one of another
+// session, each with a loop of a tool and a team. The endpoints have real caches (prefixCache): what they
+// find depends on the words, the key and the marks of the requests alone. One service asks all of them. Each
+// is a model, and the profile with its name asks it.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cacheWordings, type CacheUse, prefixCache, type PrefixCacheOptions } from '@beaver/testing'
@@ -29,7 +30,10 @@ function answerTo({ messages, results: { length: results } }: SeenRequest, model
 
 interface Made {
   readonly content: string | null
-  readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } }[]
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly function: { readonly name: string; readonly arguments: string }
+  }[]
 }
 
 /** The same answer by the Responses API. */
@@ -37,10 +41,25 @@ function asItems(reply: FakeReply): object {
   const { choices } = JSON.parse(reply?.body ?? '') as { choices: readonly { readonly message: Made }[] }
   const { content, tool_calls: calls = [] } = choices[0]?.message ?? { content: null }
   const output = [
-    ...calls.map(({ id, function: f }) => ({ type: 'function_call', id: `fc_${id}`, call_id: id, name: f.name, arguments: f.arguments, status: 'completed' })),
+    ...calls.map(({ id, function: f }) => ({
+      type: 'function_call',
+      id: `fc_${id}`,
+      call_id: id,
+      name: f.name,
+      arguments: f.arguments,
+      status: 'completed',
+    })),
     ...(content === null
       ? []
-      : [{ type: 'message', id: 'm', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: content, annotations: [] }] }]),
+      : [
+          {
+            type: 'message',
+            id: 'm',
+            role: 'assistant',
+            status: 'completed',
+            content: [{ type: 'output_text', text: content, annotations: [] }],
+          },
+        ]),
   ]
   return { id: 'r', object: 'response', model: 'm', status: 'completed', output }
 }
@@ -58,7 +77,10 @@ interface Endpoint {
   readonly refusesParts?: boolean
 }
 
-/** Endpoints without help. Without it, one that refuses marks in results and one that looks for a header are asked the same as others of their kind. */
+/**
+ * Endpoints without help. Without it, one that refuses marks in results and one that looks for a header are
+ * asked the same as others of their kind.
+ */
 const alone = {
   marked: { model: chat, cache: { kind: 'marked' } },
   machines: { model: chat, cache: machines },
@@ -71,14 +93,24 @@ const helped = [
   ['that caches what is marked', 'marked', { cache: 'markers' }, {}],
   ['that takes no marks in the parts of results', 'marked', { cache: 'markers' }, { refusesParts: true }],
   ['with several machines', 'machines', { cache: 'key' }, {}],
-  ['with several machines and a header', 'machines', { cache_key_header: 'x-grok-conv-id' }, { header: 'x-grok-conv-id' }],
+  [
+    'with several machines and a header',
+    'machines',
+    { cache_key_header: 'x-grok-conv-id' },
+    { header: 'x-grok-conv-id' },
+  ],
   ['of the Responses API with several machines', 'responses_machines', { cache: 'key' }, {}],
   ['of the Responses API that marks the end itself', 'responses_breakpoints', { cache: 'markers' }, {}],
 ] as const
 
 const endpoints: Readonly<Record<string, Endpoint>> = {
   ...alone,
-  ...Object.fromEntries(helped.map(([, like, setting, more], i) => [`helped_${i}`, { ...alone[like], ...more, model: { ...alone[like].model, ...setting } }])),
+  ...Object.fromEntries(
+    helped.map(([, like, setting, more], i) => [
+      `helped_${i}`,
+      { ...alone[like], ...more, model: { ...alone[like].model, ...setting } },
+    ]),
+  ),
 }
 
 /** What an endpoint knows of its requests. */
@@ -87,7 +119,9 @@ interface Found {
   cached: number
   written: number
 }
-const found: Readonly<Record<string, Found>> = Object.fromEntries(Object.keys(endpoints).map((name) => [name, { input: 0, cached: 0, written: 0 }]))
+const found: Readonly<Record<string, Found>> = Object.fromEntries(
+  Object.keys(endpoints).map((name) => [name, { input: 0, cached: 0, written: 0 }]),
+)
 const caches = new Map(Object.entries(endpoints).map(([name, { cache }]) => [name, prefixCache(cache)]))
 
 function answerOf(request: SeenRequest): FakeReply {
@@ -107,10 +141,20 @@ function answerOf(request: SeenRequest): FakeReply {
   const details = { cached_tokens: cached, cache_write_tokens: written }
   const reply = answerTo(request, name)
   if (!request.body.includes('"input":')) {
-    const usage = { prompt_tokens: input, completion_tokens: 5, total_tokens: input + 5, prompt_tokens_details: details }
+    const usage = {
+      prompt_tokens: input,
+      completion_tokens: 5,
+      total_tokens: input + 5,
+      prompt_tokens_details: details,
+    }
     return { body: JSON.stringify({ ...(JSON.parse(reply?.body ?? '') as object), usage }) }
   }
-  const usage = { input_tokens: input, output_tokens: 5, total_tokens: input + 5, input_tokens_details: details }
+  const usage = {
+    input_tokens: input,
+    output_tokens: 5,
+    total_tokens: input + 5,
+    input_tokens_details: details,
+  }
   return { body: JSON.stringify({ ...asItems(reply), usage }) }
 }
 
@@ -123,14 +167,21 @@ beforeAll(async () => {
   const names = Object.keys(endpoints)
   const service = kit.service({
     profiles: names.map((name) => ({ name, model: name })),
-    config: { models: Object.fromEntries(names.map((name) => [name, { base_url: kit.provider.url, name, ...endpoints[name]?.model }])) },
+    config: {
+      models: Object.fromEntries(
+        names.map((name) => [name, { base_url: kit.provider.url, name, ...endpoints[name]?.model }]),
+      ),
+    },
   })
   await service.start()
   kit.provider.answerBy(answerOf)
   for (const name of names) {
     const recorded: Found = { input: 0, cached: 0, written: 0 }
     for (const session of ['a', 'a', 'b']) {
-      const { status, failure, usage } = await service.submitDirect('How is the weather?', { sessionId: `${name} ${session}`, profile: name })
+      const { status, failure, usage } = await service.submitDirect('How is the weather?', {
+        sessionId: `${name} ${session}`,
+        profile: name,
+      })
       expect([name, status, failure]).toEqual([name, 'completed', null])
       recorded.input += usage.input_tokens
       recorded.cached += usage.cached_input_tokens ?? 0
@@ -147,12 +198,15 @@ afterAll(async () => {
 
 const shareOf = ({ input, cached }: Found): number => cached / input
 
-describe.each(helped.map(([title, like], i) => [title, like, `helped_${i}`] as const))('an endpoint %s', (_, like, name) => {
-  it('finds more of the input if it is helped', () => {
-    const its = found[name] as Found
-    expect(shareOf(its)).toBeGreaterThan(0.7)
-    expect(shareOf(its) - shareOf(found[like] as Found)).toBeGreaterThan(0.05)
-    // A write costs more than an input that is not kept, so nothing is written twice.
-    expect(its.written).toBeLessThanOrEqual(its.input - its.cached)
-  })
-})
+describe.each(helped.map(([title, like], i) => [title, like, `helped_${i}`] as const))(
+  'an endpoint %s',
+  (_, like, name) => {
+    it('finds more of the input if it is helped', () => {
+      const its = found[name] as Found
+      expect(shareOf(its)).toBeGreaterThan(0.7)
+      expect(shareOf(its) - shareOf(found[like] as Found)).toBeGreaterThan(0.05)
+      // A write costs more than an input that is not kept, so nothing is written twice.
+      expect(its.written).toBeLessThanOrEqual(its.input - its.cached)
+    })
+  },
+)

@@ -8,7 +8,10 @@ import { ownServer } from '../support/nats.ts'
 
 const linux = process.platform === 'linux'
 
-/** The policies of a process's threads, as sched(7) numbers them: 0 SCHED_OTHER, 3 SCHED_BATCH. None where there is no Linux. */
+/**
+ * The policies of a process's threads, as sched(7) numbers them: 0 SCHED_OTHER, 3 SCHED_BATCH. None where
+ * there is no Linux.
+ */
 function policiesOf(pid: number): Set<number> {
   const threads = linux ? readdirSync(`/proc/${pid}/task`) : []
   return new Set(
@@ -24,7 +27,8 @@ const batch = new Set(linux ? [3] : [])
 it('nats-server, daemon and projector are scheduled as batch, every thread of them', async () => {
   const kept = await keptSystem()
   const projector = await kept.projector()
-  for (const { pid } of [inject('sharedServer'), kept.daemon, projector]) expect(policiesOf(pid)).toEqual(batch)
+  for (const { pid } of [inject('sharedServer'), kept.daemon, projector])
+    expect(policiesOf(pid)).toEqual(batch)
 })
 
 afterEach(() => switchOff(undefined))

@@ -1,5 +1,6 @@
-// Canaries: secrets are put wherever Beaver reads (the environment, the configuration, a file, an MCP server, a model, an error of its endpoint),
-// agents work with them, and then every store, log, screen, message and request is searched for them.
+// Canaries: secrets are put wherever Beaver reads (the environment, the configuration, a file, an MCP server,
+// a model, an error of its endpoint), agents work with them, and then every store, log, screen, message and
+// request is searched for them.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,10 +38,18 @@ const needles: readonly (readonly [string, string])[] = [
     [`${name} in a URL`, encodeURIComponent(value)] as const,
   ]),
   ...Object.entries(shaped).map(
-    ([name, value]) => [name, name === 'private_key' ? random('fF0') : name === 'url_credentials' ? 'c4n4ry-pass' : value] as const,
+    ([name, value]) =>
+      [
+        name,
+        name === 'private_key' ? random('fF0') : name === 'url_credentials' ? 'c4n4ry-pass' : value,
+      ] as const,
   ),
 ]
-const everything = [...Object.values(known), ...Object.values(shaped), Buffer.from(`me:${known.OPENAI_API_KEY}`).toString('base64')].join(' and ')
+const everything = [
+  ...Object.values(known),
+  ...Object.values(shaped),
+  Buffer.from(`me:${known.OPENAI_API_KEY}`).toString('base64'),
+].join(' and ')
 
 const fixture = fileURLToPath(new URL('../../packages/mcp/test/fixture-server.ts', import.meta.url))
 /** An answer in pieces of a few characters, so that each secret is split. */
@@ -54,14 +63,29 @@ function streamed(content: string): FakeReply {
   }
 }
 
-/** A model that reads all it can, and repeats it in arguments, in a file, in the memory and in its answers. */
+/**
+ * A model that reads all it can, and repeats it in arguments, in a file, in the memory and in its answers.
+ */
 function answer({ text, messages, stream }: SeenRequest): FakeReply {
-  if (text.includes('refused')) return refuse(401, `Incorrect API key provided: ${known.OPENAI_API_KEY}. See ${shaped.url_credentials}.`)
+  if (text.includes('refused'))
+    return refuse(401, `Incorrect API key provided: ${known.OPENAI_API_KEY}. See ${shaped.url_credentials}.`)
   const turn = messages.filter(({ role }) => role === 'assistant').length
   const turns = [
-    use(['run_command', { command: 'env' }], ['run_command', { command: 'cat', args: ['.env'] }], ['read_file', { path: '.env' }]),
-    use(['stub_environment', {}], ['stub_changing', {}], ['read_file', { path: `missing-${known.DEPLOY_TOKEN}` }]),
-    use(['echo', { text: everything }], ['write_file', { path: 'out.txt', content: everything }], ['no_such_tool', { key: everything }]),
+    use(
+      ['run_command', { command: 'env' }],
+      ['run_command', { command: 'cat', args: ['.env'] }],
+      ['read_file', { path: '.env' }],
+    ),
+    use(
+      ['stub_environment', {}],
+      ['stub_changing', {}],
+      ['read_file', { path: `missing-${known.DEPLOY_TOKEN}` }],
+    ),
+    use(
+      ['echo', { text: everything }],
+      ['write_file', { path: 'out.txt', content: everything }],
+      ['no_such_tool', { key: everything }],
+    ),
     use(['memory', { action: 'add', target: 'memory', content: `Remember ${everything}` }]),
   ]
   return turns[turn] ?? (stream ? streamed(`It is ${everything}.`) : say(`It is ${everything}.`))
@@ -71,20 +95,34 @@ it('keeps every canary out of every store, log, screen, message and request', as
   const host = await keptCommands()
   await using server = await testServer()
   const folder = await mkdtemp(join(tmpdir(), 'beaver-canary-'))
-  const stub = { command: process.execPath, args: [fixture], env: { FIXTURE_DIR: folder, ECHO_TOKEN: known['mcp.stub.ECHO_TOKEN'] }, permission: 'allow' }
+  const stub = {
+    command: process.execPath,
+    args: [fixture],
+    env: { FIXTURE_DIR: folder, ECHO_TOKEN: known['mcp.stub.ECHO_TOKEN'] },
+    permission: 'allow',
+  }
   await writeFile(join(folder, 'description'), `Changes something with ${known.OPENAI_API_KEY}.`)
   await using system = await testSystem(server, {
     mcp: { stub },
     run_command: { enabled: true },
     permissions: { rules: [{ tool: '*', decision: 'allow' }] },
   })
-  await writeFile(join(system.workspace, '.env'), [...Object.entries(known).map(([name, value]) => `${name}=${value}`), ...Object.values(shaped)].join('\n'))
+  await writeFile(
+    join(system.workspace, '.env'),
+    [...Object.entries(known).map(([name, value]) => `${name}=${value}`), ...Object.values(shaped)].join(
+      '\n',
+    ),
+  )
   await using projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
   const heard: string[] = []
   const listening = system.nc.subscribe(`beaver.${system.subjects.namespace}.>`, {
     callback: (_, message) => void heard.push(`${message.subject} ${message.string()}`),
   })
-  const daemon = await system.daemon({ OPENAI_API_KEY: known.OPENAI_API_KEY, DEPLOY_TOKEN: known.DEPLOY_TOKEN, BEAVER_LOG: 'debug' })
+  const daemon = await system.daemon({
+    OPENAI_API_KEY: known.OPENAI_API_KEY,
+    DEPLOY_TOKEN: known.DEPLOY_TOKEN,
+    BEAVER_LOG: 'debug',
+  })
   await until('the tools are offered', async () => {
     system.provider.answerBy(() => say('ready'))
     await system.ended((await system.client.submit({ task: 'look' })).task_id)
@@ -92,18 +130,31 @@ it('keeps every canary out of every store, log, screen, message and request', as
   })
   system.provider.answerBy(answer)
 
-  const read = (await system.client.submit({ task: `Read all. ${known.DEPLOY_TOKEN}`, task_id: 'read', stream: true })).task_id
+  const read = (
+    await system.client.submit({ task: `Read all. ${known.DEPLOY_TOKEN}`, task_id: 'read', stream: true })
+  ).task_id
   const refused = (await system.client.submit({ task: 'Be refused.', task_id: 'refused' })).task_id
-  const agents = ['one', 'two'].map((name) => ({ name, instruction: `You are ${name} with ${shaped.stripe_key}.` }))
+  const agents = ['one', 'two'].map((name) => ({
+    name,
+    instruction: `You are ${name} with ${shaped.stripe_key}.`,
+  }))
   const team = (
-    await system.client.submit({ task_id: 'team', workflow: { name: 'SequentialWorkflow', arguments: { task: `Do it with ${known.OPENAI_API_KEY}`, agents } } })
+    await system.client.submit({
+      task_id: 'team',
+      workflow: {
+        name: 'SequentialWorkflow',
+        arguments: { task: `Do it with ${known.OPENAI_API_KEY}`, agents },
+      },
+    })
   ).task_id
   const events = await Promise.all([read, refused, team].map((task) => system.ended(task, 60_000)))
   expect(events.map((each) => each.at(-1)?.type)).toEqual(['task_completed', 'task_failed', 'task_completed'])
   await until(
     'the projector has all',
     async () =>
-      ((seen) => seen['failed'] === 1 && (seen['completed'] ?? 0) >= 3 && Object.keys(seen).length === 2)((await system.client.query('status')).by_status),
+      ((seen) => seen['failed'] === 1 && (seen['completed'] ?? 0) >= 3 && Object.keys(seen).length === 2)(
+        (await system.client.query('status')).by_status,
+      ),
     { everyMs: 50 },
   )
 
@@ -123,26 +174,46 @@ it('keeps every canary out of every store, log, screen, message and request', as
   places.set("the daemon's log", daemon.stderr)
   places.set("the projector's log", projector.stderr)
   places.set('the read model (rows, full-text index and WAL)', await bytesBelow(projector.home))
-  places.set("the server's files (journal, blobs, memory, consumers)", (await server.stored()).toString('latin1'))
-  places.set('requests to the model (messages and tools)', system.provider.requests.map(({ body }) => body).join('\n'))
+  places.set(
+    "the server's files (journal, blobs, memory, consumers)",
+    (await server.stored()).toString('latin1'),
+  )
+  places.set(
+    'requests to the model (messages and tools)',
+    system.provider.requests.map(({ body }) => body).join('\n'),
+  )
   places.set('a file that an agent wrote', await readFile(join(system.workspace, 'out.txt'), 'latin1'))
-  const published = heard.filter((line) => !/^\S+\.(?:task|submit|_INBOX)\S* /.test(line) || line.includes('.live.'))
+  const published = heard.filter(
+    (line) => !/^\S+\.(?:task|submit|_INBOX)\S* /.test(line) || line.includes('.live.'),
+  )
   places.set('messages on the subjects of the namespace', published.join('\n'))
   listening.unsubscribe()
   await rm(folder, { recursive: true })
 
-  const found = [...places].flatMap(([place, text]) => needles.filter(([, needle]) => text.includes(needle)).map(([name]) => `${name} in ${place}`))
+  const found = [...places].flatMap(([place, text]) =>
+    needles.filter(([, needle]) => text.includes(needle)).map(([name]) => `${name} in ${place}`),
+  )
   for (const [place, text] of places)
-    process.stdout.write(`canary: searched ${place}: ${text.length} characters, ${text.split('[secret:').length - 1} marks, ${needles.length} needles\n`)
+    process.stdout.write(
+      `canary: searched ${place}: ${text.length} characters, ${text.split('[secret:').length - 1} marks, ${needles.length} needles\n`,
+    )
   process.stdout.write(`canary: ${found.length} occurrences\n`)
   expect(found).toEqual([])
   // The search sees what it should: each place has the marks in plain text.
-  for (const [place, text] of places) if (!/status|log$|refused/.test(place)) expect([place, text.includes('[secret:')]).toEqual([place, true])
+  for (const [place, text] of places)
+    if (!/status|log$|refused/.test(place)) expect([place, text.includes('[secret:')]).toEqual([place, true])
   for (const name of [...Object.keys(known), ...Object.keys(shaped)])
-    expect([name, places.get("the server's files (journal, blobs, memory, consumers)")?.includes(`[secret:${name}]`)]).toEqual([name, true])
+    expect([
+      name,
+      places.get("the server's files (journal, blobs, memory, consumers)")?.includes(`[secret:${name}]`),
+    ]).toEqual([name, true])
 })
 
 async function bytesBelow(folder: string): Promise<string> {
-  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
-  return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name))))).toString('latin1')
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) =>
+    each.isFile(),
+  )
+  return Buffer.concat(
+    await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)))),
+  ).toString('latin1')
 }

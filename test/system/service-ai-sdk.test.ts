@@ -1,5 +1,10 @@
 // The AI SDK's own mock models as models of a real service.
-import type { LanguageModelV4CallOptions, LanguageModelV4Content, LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider'
 import { aiSdkModel } from '@beaver/ai-sdk'
 import { defineTool, type RecordedEvent, z } from '@beaver/service'
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
@@ -23,7 +28,10 @@ const usage: LanguageModelV4GenerateResult['usage'] = {
   inputTokens: { total: 20, noCache: 12, cacheRead: 8, cacheWrite: 0 },
   outputTokens: { total: 6, text: 2, reasoning: 4 },
 }
-const result = (content: LanguageModelV4Content[], unified: 'stop' | 'tool-calls'): LanguageModelV4GenerateResult => ({
+const result = (
+  content: LanguageModelV4Content[],
+  unified: 'stop' | 'tool-calls',
+): LanguageModelV4GenerateResult => ({
   content,
   finishReason: { unified, raw: undefined },
   usage,
@@ -32,12 +40,22 @@ const result = (content: LanguageModelV4Content[], unified: 'stop' | 'tool-calls
 })
 
 /** The same answer as a stream, word by word. */
-function streamOf({ content, finishReason, usage: used, response }: LanguageModelV4GenerateResult): ReadableStream<LanguageModelV4StreamPart> {
+function streamOf({
+  content,
+  finishReason,
+  usage: used,
+  response,
+}: LanguageModelV4GenerateResult): ReadableStream<LanguageModelV4StreamPart> {
   const parts = content.flatMap((part, i): LanguageModelV4StreamPart[] => {
-    const [id, options] = [String(i), part.type === 'reasoning' && part.providerMetadata ? { providerMetadata: part.providerMetadata } : {}]
+    const [id, options] = [
+      String(i),
+      part.type === 'reasoning' && part.providerMetadata ? { providerMetadata: part.providerMetadata } : {},
+    ]
     if (part.type === 'tool-call') return [part]
     if (part.type !== 'text' && part.type !== 'reasoning') return []
-    const pieces = part.text.split(/(?<= )/).map((delta): LanguageModelV4StreamPart => ({ type: `${part.type}-delta`, id, delta }))
+    const pieces = part.text
+      .split(/(?<= )/)
+      .map((delta): LanguageModelV4StreamPart => ({ type: `${part.type}-delta`, id, delta }))
     return [{ type: `${part.type}-start`, id }, ...pieces, { type: `${part.type}-end`, id, ...options }]
   })
   const chunks: LanguageModelV4StreamPart[] = [
@@ -67,7 +85,8 @@ const stock = defineTool({
   run: ({ item }) => `3 of ${item}`,
 })
 
-const resultsIn = ({ prompt }: LanguageModelV4CallOptions) => prompt.flatMap((message) => (message.role === 'tool' ? message.content : []))
+const resultsIn = ({ prompt }: LanguageModelV4CallOptions) =>
+  prompt.flatMap((message) => (message.role === 'tool' ? message.content : []))
 
 it('a model of the AI SDK drives a loop with tools, thinks across its calls, and its words come as it says them', async () => {
   const model = mock((options) =>
@@ -91,7 +110,13 @@ it('a model of the AI SDK drives a loop with tools, thinks across its calls, and
     model: 'mock-1-exact',
     tool_iterations: 1,
   })
-  expect(ended.usage).toEqual({ input_tokens: 40, output_tokens: 12, calls: 2, cached_input_tokens: 16, reasoning_tokens: 8 })
+  expect(ended.usage).toEqual({
+    input_tokens: 40,
+    output_tokens: 12,
+    calls: 2,
+    cached_input_tokens: 16,
+    reasoning_tokens: 8,
+  })
   expect(words.join('')).toBe('There are three pens.')
   expect(model.doGenerateCalls).toEqual([])
   const [first, second] = model.doStreamCalls
@@ -107,18 +132,29 @@ it('a model of the AI SDK drives a loop with tools, thinks across its calls, and
     {
       role: 'tool',
       content: [
-        { type: 'tool-result', toolCallId: 'call-1', toolName: 'stock', output: { type: 'text', value: expect.stringContaining('3 of pens') as string } },
+        {
+          type: 'tool-result',
+          toolCallId: 'call-1',
+          toolName: 'stock',
+          output: { type: 'text', value: expect.stringContaining('3 of pens') as string },
+        },
       ],
     },
   ])
 })
 
 it('one that breaks off gives way to an endpoint, and a typed answer is asked for in its own form', async () => {
-  const broken = mock(() => ({ ...result([{ type: 'text', text: 'There are' }], 'stop'), finishReason: { unified: 'interrupted', raw: undefined } }))
+  const broken = mock(() => ({
+    ...result([{ type: 'text', text: 'There are' }], 'stop'),
+    finishReason: { unified: 'interrupted', raw: undefined },
+  }))
   kit.provider.answerBy(() => say('{"count":3}'))
   const typed = mock(() => result([{ type: 'text', text: '{"count":4}' }], 'stop'))
   const service = kit.service({
-    models: { main: { provider: aiSdkModel(broken), fallback: 'cheap' }, typed: aiSdkModel(typed, { structuredOutput: 'native' }) },
+    models: {
+      main: { provider: aiSdkModel(broken), fallback: 'cheap' },
+      typed: aiSdkModel(typed, { structuredOutput: 'native' }),
+    },
     profiles: [{ name: 'counter', model: 'typed' }],
     config: { ...alone(), models: { cheap: { name: 'cheap-1', base_url: kit.provider.url } } },
   })
@@ -126,7 +162,9 @@ it('one that breaks off gives way to an endpoint, and a typed answer is asked fo
   const events: RecordedEvent[] = []
   const fallen = await service.processDirect('Count.', { output, onEvent: (event) => events.push(event) })
   expect([fallen.output, fallen.provider_name]).toEqual([{ count: 3 }, 'openai-compatible:cheap'])
-  expect(events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.failure] : []))).toMatchObject([
+  expect(
+    events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.failure] : [])),
+  ).toMatchObject([
     { class: 'provider_unavailable', message: expect.stringContaining('not_finished') as string },
   ])
   const counted = await service.processDirect('Count.', { output, profile: 'counter' })

@@ -1,4 +1,5 @@
-// AgentService with a nats-server of its own: nothing outlives the program, and nothing of its tasks is lost with it.
+// AgentService with a nats-server of its own: nothing outlives the program, and nothing of its tasks is lost
+// with it.
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +40,10 @@ describe('a service with a nats-server of its own', () => {
   it('tells what to do when there is no nats-server, and holds nothing', async () => {
     const home = join(kit.workspace, 'missing')
     const service = kit.service({ home, natsServer: '/nonexistent/nats-server' })
-    const refused = { code: 'server_missing', message: expect.stringContaining('BEAVER_NATS_SERVER') as string }
+    const refused = {
+      code: 'server_missing',
+      message: expect.stringContaining('BEAVER_NATS_SERVER') as string,
+    }
     await expect(service.start()).rejects.toMatchObject(refused)
     expect(service.state).toBe('idle')
     await expect(service.processDirect('x')).rejects.toMatchObject(refused) // tried again, not "in use"
@@ -52,7 +56,12 @@ describe('the services of one home, one after the other', () => {
   let options: AgentServiceOptions
   beforeAll(() => {
     const env = { PATH: process.env['PATH'] }
-    options = { home: join(kit.workspace, 'own'), workspace: kit.workspace, env, config: { daemon: { worker_threads: 1, lease_ms: 500, drain_ms: 0 } } }
+    options = {
+      home: join(kit.workspace, 'own'),
+      workspace: kit.workspace,
+      env,
+      config: { daemon: { worker_threads: 1, lease_ms: 500, drain_ms: 0 } },
+    }
   })
 
   it('the first one starts its nats-server again when it dies, goes on, and leaves no process and no lock behind', async () => {
@@ -60,16 +69,27 @@ describe('the services of one home, one after the other', () => {
     const service = new AgentService({ ...options, onWarning: () => {} })
     const { nats_server_pid: pid, provider, nats_url } = await service.boot()
     expect([provider, lives(pid ?? 0)]).toEqual(['simulated', true])
-    expect(await service.processDirect('Say what you are.', { taskId: 'before' })).toMatchObject({ status: 'completed', simulated: true })
+    expect(await service.processDirect('Say what you are.', { taskId: 'before' })).toMatchObject({
+      status: 'completed',
+      simulated: true,
+    })
 
     process.kill(pid ?? 0, 'SIGKILL')
-    await until('the daemon answers again', () => service.client.status({ timeoutMs: 250 }).catch(() => null), { everyMs: 20 })
+    await until(
+      'the daemon answers again',
+      () => service.client.status({ timeoutMs: 250 }).catch(() => null),
+      { everyMs: 20 },
+    )
     expect(await service.processDirect('Say it again.')).toMatchObject({ status: 'completed' })
     expect(await service.result('before')).toMatchObject({ status: 'completed' })
 
     await service.close()
-    await until('all its processes are gone', () => children().every((child) => before.includes(child)), { everyMs: 10 })
-    await expect(connectBeaver({ url: nats_url, namespace: 'default', tenant: 'local', timeoutMs: 500 })).rejects.toMatchObject({ code: 'unreachable' })
+    await until('all its processes are gone', () => children().every((child) => before.includes(child)), {
+      everyMs: 10,
+    })
+    await expect(
+      connectBeaver({ url: nats_url, namespace: 'default', tenant: 'local', timeoutMs: 500 }),
+    ).rejects.toMatchObject({ code: 'unreachable' })
   })
 
   it('the second one is in a program that is killed, and takes its nats-server with it', async () => {
@@ -77,7 +97,11 @@ describe('the services of one home, one after the other', () => {
       if (number === 1) await gate
       return say('survived')
     })
-    const config = { ...options.config, model: { base_url: kit.provider.url }, agent: { skill_selection: 'off' as const } }
+    const config = {
+      ...options.config,
+      model: { base_url: kit.provider.url },
+      agent: { skill_selection: 'off' as const },
+    }
     options = { ...options, apiKey: 'sk-test', config }
     const program = fileURLToPath(new URL('../support/embedding-program.ts', import.meta.url))
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
@@ -98,7 +122,10 @@ describe('the services of one home, one after the other', () => {
   it('the third one goes on with the task of the second, and has the result of the first', async () => {
     await using service = new AgentService(options)
     // The same task with the same id, or its id alone: either returns its result.
-    const [asked, again] = await Promise.all([service.result('survivor'), service.processDirect('Survive your program.', { taskId: 'survivor' })])
+    const [asked, again] = await Promise.all([
+      service.result('survivor'),
+      service.processDirect('Survive your program.', { taskId: 'survivor' }),
+    ])
     release()
     expect(asked).toMatchObject({ task_id: 'survivor', status: 'completed', output_text: 'survived' })
     expect(again).toEqual(asked)

@@ -1,4 +1,5 @@
-// AgentService: which tasks are its own, and how long it waits for them. Tasks that its client starts are its own; tasks of other services are not.
+// AgentService: which tasks are its own, and how long it waits for them. Tasks that its client starts are its
+// own; tasks of other services are not.
 import { type AgentService, AgentTeam, type BeaverError } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,7 +33,11 @@ describe('what a service waits for', () => {
     await service.start()
     const ofRunning = running.submitDirect('The slow one of another service.', { taskId: 'slow-one' })
     const mine = service.submitDirect('My slow one.')
-    await until('both are asked', () => ['My slow one.', 'of another service'].every((text) => kit.provider.about(text).length > 0), { everyMs: 5 })
+    await until(
+      'both are asked',
+      () => ['My slow one.', 'of another service'].every((text) => kit.provider.about(text).length > 0),
+      { everyMs: 5 },
+    )
     const stopping = service.stop({ graceMs: 20_000 })
     const followed = service.result('slow-one')
     own.resolve()
@@ -50,7 +55,9 @@ describe('what a service waits for', () => {
     const ofRunning = running.submitDirect('Of the other service.', { taskId: 'of-the-other' })
     await held.asked
     const seen = Promise.withResolvers<void>()
-    const followed = service.result('of-the-other', { onEvent: () => seen.resolve() }).catch((error: BeaverError) => error)
+    const followed = service
+      .result('of-the-other', { onEvent: () => seen.resolve() })
+      .catch((error: BeaverError) => error)
     await seen.promise
     await service.stop({ graceMs: 0, force: true })
     await service.shutdown({ graceMs: 0 })
@@ -63,11 +70,16 @@ describe('what a service waits for', () => {
     const asked: string[] = []
     const service = kit.service({
       // In a namespace of its own, so that no other service drives its tasks.
-      config: { namespace: server.newNamespace(), permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } },
+      config: {
+        namespace: server.newNamespace(),
+        permissions: { rules: [{ tool: 'echo', decision: 'ask' }] },
+      },
       onApproval: ({ tool_name }) => asked.push(tool_name) > 0,
     })
     await service.start()
-    kit.provider.answerBy(({ results }) => (results.length === 0 ? use(['echo', { text: 'x' }]) : say('done')))
+    kit.provider.answerBy(({ results }) =>
+      results.length === 0 ? use(['echo', { text: 'x' }]) : say('done'),
+    )
     const ends: string[] = []
     const team = new AgentTeam(service.client, { members: ['a', 'b'], strategy: 'broadcast' })
     const runs = [
@@ -77,7 +89,9 @@ describe('what a service waits for', () => {
     const { task_id } = await service.client.submit({ task: 'Ask.' })
     await service.stop({ graceMs: 30_000 })
     expect(asked).toEqual(['echo', 'echo', 'echo', 'echo'])
-    const { task } = await until('it is projected', () => service.client.query('task', { task_id }).catch(() => null))
+    const { task } = await until('it is projected', () =>
+      service.client.query('task', { task_id }).catch(() => null),
+    )
     await Promise.all(runs)
     expect([ends.toSorted(), task.task_id]).toEqual([['run completed', 'team true'], task_id])
     for (const [name, call] of Object.entries({
@@ -85,7 +99,9 @@ describe('what a service waits for', () => {
       run: () => service.client.run({ task: 'late' }),
       retry: () => service.client.retry(task_id),
     }))
-      await expect(call()).rejects.toMatchObject(refused('wrong_state', new RegExp(`client.${name}\\(\\) is refused: this AgentService is stopped`)))
+      await expect(call()).rejects.toMatchObject(
+        refused('wrong_state', new RegExp(`client.${name}\\(\\) is refused: this AgentService is stopped`)),
+      )
     await expect(team.run('late')).rejects.toMatchObject(refused('wrong_state', /is stopped/))
     await service.shutdown()
   })
@@ -106,7 +122,12 @@ describe('what a service waits for', () => {
 
   it('takes as long as the grace of its shutdown, not longer', async () => {
     const held = hold(kit, 'Never ends.')
-    const service = kit.service({ config: { namespace: server.newNamespace(), daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 } } })
+    const service = kit.service({
+      config: {
+        namespace: server.newNamespace(),
+        daemon: { worker_threads: 1, lease_ms: 1_000, drain_ms: 60_000 },
+      },
+    })
     const outcome = service.processDirect('Never ends.').catch((error: BeaverError) => error.code)
     await held.asked
     await service.shutdown({ graceMs: 50 })
@@ -118,7 +139,9 @@ describe('what a service waits for', () => {
 it('a service that has closed keeps no connection to an endpoint (PR-06)', async () => {
   await using provider = await fakeProvider()
   // In a namespace of its own, because another service would share the task.
-  const service = kit.service({ config: { namespace: server.newNamespace(), model: { base_url: provider.url, name: 'own' } } })
+  const service = kit.service({
+    config: { namespace: server.newNamespace(), model: { base_url: provider.url, name: 'own' } },
+  })
   await service.processDirect('Ask it.')
   expect(await provider.connections()).toBeGreaterThan(0)
   await service.shutdown()

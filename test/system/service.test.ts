@@ -1,6 +1,16 @@
-// AgentService on a real nats-server, with real worker threads: what it allows when, and what becomes of its tasks.
+// AgentService on a real nats-server, with real worker threads: what it allows when, and what becomes of its
+// tasks.
 import { join } from 'node:path'
-import { type AgentRunResult, type AgentService, type BeaverError, defineProfile, defineTool, defineWorkflow, type RecordedEvent, z } from '@beaver/service'
+import {
+  type AgentRunResult,
+  type AgentService,
+  type BeaverError,
+  defineProfile,
+  defineTool,
+  defineWorkflow,
+  type RecordedEvent,
+  z,
+} from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { say, use } from '../support/fake-provider.ts'
@@ -29,7 +39,9 @@ afterAll(async () => {
 const answerAll = (): void => kit.provider.answerBy(({ text }) => say(`done: ${text}`))
 describe('a service that was made', () => {
   it('refuses what running mode is for, and has no client before it is booted', async () => {
-    await expect(second.submitDirect('x')).rejects.toMatchObject(refused('wrong_state', /is idle\. Call start\(\) first/))
+    await expect(second.submitDirect('x')).rejects.toMatchObject(
+      refused('wrong_state', /is idle\. Call start\(\) first/),
+    )
     await expect(second.stop()).rejects.toMatchObject(refused('wrong_state', /has not been started/))
     expect(() => second.client).toThrow(expect.objectContaining(refused('wrong_state', /not booted/)))
   })
@@ -69,22 +81,32 @@ describe('a direct task', () => {
     const first = await second.processDirect('Say it once.', { taskId: 'once' })
     expect(await second.processDirect('Say it once.', { taskId: 'once' })).toEqual(first)
     expect(kit.provider.about('Say it once.')).toHaveLength(1)
-    await expect(second.processDirect('Something else.', { taskId: 'once' })).rejects.toMatchObject(refused('conflict'))
-    await expect(second.processDirect('x', { skill: 'nonsense' })).rejects.toMatchObject(refused('unknown_skill'))
+    await expect(second.processDirect('Something else.', { taskId: 'once' })).rejects.toMatchObject(
+      refused('conflict'),
+    )
+    await expect(second.processDirect('x', { skill: 'nonsense' })).rejects.toMatchObject(
+      refused('unknown_skill'),
+    )
     await expect(second.processDirect('  ')).rejects.toMatchObject(refused('invalid_arguments'))
     await expect(second.result('nonsense')).rejects.toMatchObject(refused('not_found'))
   })
 
   it('that fails resolves, and says so', async () => {
     kit.provider.answerBy(() => say(''))
-    expect(await second.processDirect('Say nothing.')).toMatchObject({ status: 'failed', output_text: '', failure: { class: 'empty_output' } })
+    expect(await second.processDirect('Say nothing.')).toMatchObject({
+      status: 'failed',
+      output_text: '',
+      failure: { class: 'empty_output' },
+    })
   })
 
   it('holds up start and close while it runs', async () => {
     const held = hold(kit, 'Take long.')
     const task = second.processDirect('Take long.')
     await held.asked
-    await expect(second.start()).rejects.toMatchObject(refused('wrong_state', /1 direct tasks have not ended/))
+    await expect(second.start()).rejects.toMatchObject(
+      refused('wrong_state', /1 direct tasks have not ended/),
+    )
     await expect(second.close()).rejects.toMatchObject(refused('wrong_state', /Await them first/))
     held.release()
     expect(await task).toMatchObject({ status: 'completed' })
@@ -96,7 +118,9 @@ describe('tasks in running mode', () => {
     const held = hold(kit, 'first of the queue')
     const names = ['first', 'second', 'third', 'fourth', 'fifth']
     const ended: string[] = []
-    const tasks = names.map((name) => running.submitDirect(`The ${name} of the queue`, { sessionId: 'queue' }).then(() => ended.push(name)))
+    const tasks = names.map((name) =>
+      running.submitDirect(`The ${name} of the queue`, { sessionId: 'queue' }).then(() => ended.push(name)),
+    )
     await held.asked
     await running.submitDirect('Of another session')
     expect(ended).toEqual([])
@@ -105,7 +129,9 @@ describe('tasks in running mode', () => {
     expect(ended).toEqual(names)
     const asked = kit.provider.about('of the queue')
     expect(asked.map(({ text }) => /The (\w+)/.exec(text)?.[1])).toEqual(names)
-    expect(asked.at(-1)?.messages.map(({ content }) => content)).toEqual(expect.arrayContaining(['done: The first of the queue']))
+    expect(asked.at(-1)?.messages.map(({ content }) => content)).toEqual(
+      expect.arrayContaining(['done: The first of the queue']),
+    )
   })
 
   it('tell their events as they come; a callback that throws stops nothing', async () => {
@@ -118,7 +144,9 @@ describe('tasks in running mode', () => {
     await running.submitDirect('Tell me.', { onEvent, source: 'a test', title: 'A story', userId: 'ada' })
     expect(events.map(({ taskseq }) => taskseq)).toEqual(events.map((_, i) => i + 1))
     expect([events[0]?.type, events.at(-1)?.type]).toEqual(['task_submitted', 'task_completed'])
-    expect(events[0]?.data).toMatchObject({ request: { text: 'Tell me.', source: 'a test', title: 'A story', user_id: 'ada' } })
+    expect(events[0]?.data).toMatchObject({
+      request: { text: 'Tell me.', source: 'a test', title: 'A story', user_id: 'ada' },
+    })
     expect(kit.told).toContain('onEvent failed: my mistake')
   })
 
@@ -148,10 +176,19 @@ describe('tasks in running mode', () => {
     const task = running.submitDirect('Be cancelled.', { signal: stop.signal, taskId: 'cancelled-one' })
     await held.asked
     stop.abort(new Error('The user left.'))
-    expect(await task).toMatchObject({ status: 'cancelled', finish_reason: 'cancelled', failure: { message: 'The program cancelled it: The user left.' } })
-    await until('the model call was given up', () => kit.provider.about('Be cancelled.')[0]?.abandoned === true)
+    expect(await task).toMatchObject({
+      status: 'cancelled',
+      finish_reason: 'cancelled',
+      failure: { message: 'The program cancelled it: The user left.' },
+    })
+    await until(
+      'the model call was given up',
+      () => kit.provider.about('Be cancelled.')[0]?.abandoned === true,
+    )
     held.release()
-    await expect(running.submitDirect('x', { signal: stop.signal, taskId: 'never-one' })).rejects.toThrow('The user left.')
+    await expect(running.submitDirect('x', { signal: stop.signal, taskId: 'never-one' })).rejects.toThrow(
+      'The user left.',
+    )
     await expect(running.result('never-one')).rejects.toMatchObject(refused('not_found'))
   })
 
@@ -176,7 +213,9 @@ describe('a service in running mode', () => {
 
   it('that stops takes no new tasks and lets those there are finish, queued ones too', async () => {
     const held = hold(kit, 'one before the stop')
-    const tasks = ['one', 'two'].map((name) => second.submitDirect(`The ${name} before the stop`, { sessionId: 's' }))
+    const tasks = ['one', 'two'].map((name) =>
+      second.submitDirect(`The ${name} before the stop`, { sessionId: 's' }),
+    )
     await held.asked
     const stopping = second.stop()
     expect(second.state).toBe('stopping')
@@ -196,7 +235,9 @@ describe('a service in running mode', () => {
     const task = second.submitDirect('Take very long.', { taskId: 'long-one' })
     const ofRunning = running.submitDirect('Take very long. For somebody else.')
     await until('both are asked', () => kit.provider.about('Take very long.').length === 2, { everyMs: 5 })
-    await expect(second.stop({ graceMs: 20 })).rejects.toMatchObject(refused('timeout', /1 open \(long-one\)/))
+    await expect(second.stop({ graceMs: 20 })).rejects.toMatchObject(
+      refused('timeout', /1 open \(long-one\)/),
+    )
     expect(second.state).toBe('stopping')
     await expect(second.close()).rejects.toMatchObject(refused('wrong_state'))
     await second.stop({ graceMs: 0, force: true })
@@ -213,15 +254,20 @@ describe('a shutdown', () => {
     second.onShutdown(() => Promise.reject(new Error('the disk is full')))
     second.onShutdown(() => hooksRan.push(`registered last, ${second.state}`))
     await second.start()
-    const outcome = second.submitDirect('Be handed over.', { taskId: 'handed-over' }).catch((error: BeaverError) => {
-      hooksRan.push(error.code)
-      return error
-    })
+    const outcome = second
+      .submitDirect('Be handed over.', { taskId: 'handed-over' })
+      .catch((error: BeaverError) => {
+        hooksRan.push(error.code)
+        return error
+      })
     await held.asked
     await second.shutdown({ graceMs: 20 })
     expect(await outcome).toMatchObject(refused('no_daemon', /handed-over.*continues it/))
     held.release()
-    expect(await running.result('handed-over')).toMatchObject({ status: 'completed', output_text: 'done: Be handed over.' })
+    expect(await running.result('handed-over')).toMatchObject({
+      status: 'completed',
+      output_text: 'done: Be handed over.',
+    })
   })
 
   it('runs the hooks after the last task, in reverse order, and tells the one that failed', () => {
@@ -231,7 +277,13 @@ describe('a shutdown', () => {
 
   it('again is nothing; everything else is refused', async () => {
     await Promise.all([second.close(), second.shutdown()])
-    for (const call of [() => second.processDirect('x'), () => second.start(), () => second.submitDirect('x'), () => second.stop(), () => second.result('x')])
+    for (const call of [
+      () => second.processDirect('x'),
+      () => second.start(),
+      () => second.submitDirect('x'),
+      () => second.stop(),
+      () => second.result('x'),
+    ])
       await expect(call()).rejects.toMatchObject(refused('wrong_state', /is closed/))
   })
 })
@@ -304,16 +356,26 @@ describe('what a program brings', () => {
   it('whose subject the rules of the configuration see; nobody is asked about arguments that do not fit (issue 16, item 14)', async () => {
     kit.provider.answerBy(({ results }) =>
       results.length === 0
-        ? use(['shell', { line: 'rm -rf /' }], ['shell', { line: 'ls' }], ['shell', { wrong: 1 }], ['shell', { line: 'make' }])
+        ? use(
+            ['shell', { line: 'rm -rf /' }],
+            ['shell', { line: 'ls' }],
+            ['shell', { wrong: 1 }],
+            ['shell', { line: 'make' }],
+          )
         : say('done'),
     )
     const { task_id } = await service.processDirect('Clean up.', { profile: 'clerk' })
     const results: unknown[] = []
     for await (const event of service.client.watch(task_id))
-      if (event.type === 'tool_result_recorded') results.push([event.data.call_id, event.data.error, event.data.content])
+      if (event.type === 'tool_result_recorded')
+        results.push([event.data.call_id, event.data.error, event.data.content])
     expect(results).toEqual(
       expect.arrayContaining([
-        [expect.anything(), 'permission_denied', expect.stringContaining('on rm -rf /: this rule forbids it: deny shell rm *')],
+        [
+          expect.anything(),
+          'permission_denied',
+          expect.stringContaining('on rm -rf /: this rule forbids it: deny shell rm *'),
+        ],
         [expect.anything(), null, 'ran'],
         [expect.anything(), 'invalid_arguments', expect.stringContaining('line')],
         [expect.anything(), null, 'ran'],
@@ -326,7 +388,9 @@ describe('what a program brings', () => {
   })
 
   it('is used: a tool that sees its variables, a profile, a workflow as a tool', async () => {
-    kit.provider.answerBy(({ results }) => (results.length === 0 ? use(['stock', { article: 'A-1' }]) : say(results[0] ?? '')))
+    kit.provider.answerBy(({ results }) =>
+      results.length === 0 ? use(['stock', { article: 'A-1' }]) : say(results[0] ?? ''),
+    )
     const result = await service.processDirect('How many?', { taskId: 'stock-one' })
     expect(result).toMatchObject({ status: 'completed', output_text: '{"pieces":7}', tool_iterations: 1 })
     expect(seen).toEqual([`A-1 stock-one ${kit.workspace}`])
@@ -336,7 +400,9 @@ describe('what a program brings', () => {
   })
 
   it('may be a task: its workflow', async () => {
-    expect(await service.processDirect({ workflow: 'workflow:greet', arguments: { name: 'Ada' } })).toMatchObject({
+    expect(
+      await service.processDirect({ workflow: 'workflow:greet', arguments: { name: 'Ada' } }),
+    ).toMatchObject({
       run_id: null,
       status: 'completed',
       output_text: 'Hello Ada.',
@@ -350,7 +416,9 @@ describe('what a program brings', () => {
   ])('decides about calls that need an approval: %s', async (_, decided, told, sent) => {
     seen.length = asked.length = 0
     decision = decided
-    kit.provider.answerBy(({ results }) => (results.length === 0 ? use(['letter', {}]) : say(results[0] ?? '')))
+    kit.provider.answerBy(({ results }) =>
+      results.length === 0 ? use(['letter', {}]) : say(results[0] ?? ''),
+    )
     const result = await service.processDirect('Send it.')
     expect(result.output_text).toContain(told)
     expect(asked).toEqual([
@@ -368,8 +436,12 @@ describe('what a program brings', () => {
   })
 
   it('is refused where nobody can decide', async () => {
-    kit.provider.answerBy(({ results }) => (results.length === 0 ? use(['letter', {}]) : say(results[0] ?? '')))
-    expect((await service.processDirect('Send it.', { approvals: 'refuse' })).output_text).toContain('approval_denied')
+    kit.provider.answerBy(({ results }) =>
+      results.length === 0 ? use(['letter', {}]) : say(results[0] ?? ''),
+    )
+    expect((await service.processDirect('Send it.', { approvals: 'refuse' })).output_text).toContain(
+      'approval_denied',
+    )
   })
 })
 
@@ -378,7 +450,9 @@ describe('a home', () => {
     const place = { home: join(kit.workspace, 'shared'), config: { namespace: `home${process.pid}` } }
     const [first, other] = [kit.service(place), kit.service(place)]
     await first.boot()
-    await expect(other.start()).rejects.toMatchObject(refused('start_failed', `Beaver is already running here \\(process ${process.pid}\\)`))
+    await expect(other.start()).rejects.toMatchObject(
+      refused('start_failed', `Beaver is already running here \\(process ${process.pid}\\)`),
+    )
     expect(other.state).toBe('idle')
     await first.close()
     // A shutdown that is called while it starts waits for the start.

@@ -20,7 +20,13 @@ const choices = (baseURL: string): ProviderChoices => ({
   auxiliary: null,
   embeddings: null,
   gate: gateBuffer(1),
-  limits: { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 60_000, turnMsMax: 60_000 },
+  limits: {
+    requestsPerMinuteMax: null,
+    tokensPerMinuteMax: null,
+    circuitFailuresMax: 3,
+    circuitOpenMs: 60_000,
+    turnMsMax: 60_000,
+  },
 })
 
 test('the provider gets text, calls and usage from the simulated model', async () => {
@@ -46,5 +52,9 @@ test('the provider gets text, calls and usage from the simulated model', async (
     { role: 'assistant', content: null, tool_calls: first.toolCalls },
     { role: 'tool', tool_call_id: first.toolCalls[0]?.id ?? '', content: '{"text":"x"}' },
   ]
-  expect(await provider.chat({ ...opening, messages })).toMatchObject({ toolCalls: [], finishReason: 'stop', content: expect.stringContaining('{"text":"x"}') })
+  expect(await provider.chat({ ...opening, messages })).toMatchObject({
+    toolCalls: [],
+    finishReason: 'stop',
+    content: expect.stringContaining('{"text":"x"}'),
+  })
 })

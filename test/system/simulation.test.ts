@@ -1,5 +1,6 @@
-// The simulation of daemons, in short: whatever the order of things and whatever fails, its rules hold. test/campaign/simulation.test.ts shows that it
-// finds faults, and `pnpm simulate` runs more schedules, beginning with a fresh seed.
+// The simulation of daemons, in short: whatever the order of things and whatever fails, its rules hold.
+// test/campaign/simulation.test.ts shows that it finds faults, and `pnpm simulate` runs more schedules,
+// beginning with a fresh seed.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -24,7 +25,10 @@ describe('simulated daemons', () => {
 
   it('do the same again for the same seed, to the event', async () => {
     for (const seed of [...seedsOfFaults, 7]) {
-      const [first, second] = [await runSchedule(scenarioOf(seed), { tracing: true }), await runSchedule(scenarioOf(seed), { tracing: true })]
+      const [first, second] = [
+        await runSchedule(scenarioOf(seed), { tracing: true }),
+        await runSchedule(scenarioOf(seed), { tracing: true }),
+      ]
       expect(second).toEqual(first)
       expect(first.trace.length).toBeGreaterThan(5)
     }

@@ -1,5 +1,5 @@
-// Answers of a type: a task of a program that embeds Beaver, a task of a client, an agent of a workflow and the members of a team, through a real
-// daemon. The types are checked by the compiler.
+// Answers of a type: a task of a program that embeds Beaver, a task of a client, an agent of a workflow and
+// the members of a team, through a real daemon. The types are checked by the compiler.
 import { AgentTeam } from '@beaver/client'
 import { type AgentService, UnfitOutputError } from '@beaver/service'
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest'
@@ -23,7 +23,11 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const report = z.object({ total: z.number(), notes: z.array(z.string()).default([]), at: z.iso.date().transform((day) => Number(day.slice(0, 4))) })
+const report = z.object({
+  total: z.number(),
+  notes: z.array(z.string()).default([]),
+  at: z.iso.date().transform((day) => Number(day.slice(0, 4))),
+})
 const wire = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
 const isWorker = ({ text }: SeenRequest): boolean => text.includes('<instruction ')
 
@@ -35,7 +39,9 @@ describe('a program that embeds Beaver', () => {
     expect([result.status, result.output]).toEqual(['completed', { total: 3, notes: [], at: 2026 }])
     expect(result.output_text).toBe('{"at":"2026-11-26","total":3}')
 
-    const { output } = await service.client.run({ task: 'Report.', output: z.enum(['yes', 'no']) }).catch(() => ({ output: undefined }))
+    const { output } = await service.client
+      .run({ task: 'Report.', output: z.enum(['yes', 'no']) })
+      .catch(() => ({ output: undefined }))
     expectTypeOf(output).toEqualTypeOf<'yes' | 'no' | undefined>()
 
     const untyped = await service.submitDirect('Report.')
@@ -44,23 +50,47 @@ describe('a program that embeds Beaver', () => {
 
     // A workflow without a root agent has no answer of its own to give a form.
     const agents = [{ name: 'a', instruction: 'Count.', output_schema: wire }]
-    await expect(service.submitDirect({ workflow: 'SequentialWorkflow', arguments: { task: 'Count.', agents } }, { output: report })).rejects.toMatchObject({
+    await expect(
+      service.submitDirect(
+        { workflow: 'SequentialWorkflow', arguments: { task: 'Count.', agents } },
+        { output: report },
+      ),
+    ).rejects.toMatchObject({
       code: 'invalid_arguments',
     })
     // What no JSON Schema can say is refused before anything is stored.
-    await expect(service.submitDirect('Report.', { output: z.object({ f: z.function() }) as unknown as z.ZodType<object> })).rejects.toMatchObject({
+    await expect(
+      service.submitDirect('Report.', {
+        output: z.object({ f: z.function() }) as unknown as z.ZodType<object>,
+      }),
+    ).rejects.toMatchObject({
       code: 'invalid_arguments',
       message: expect.stringContaining('cannot be described by a JSON Schema'),
     })
   })
 
   it('has the answer repaired once, and is told if it never fits', async () => {
-    kit.provider.answerBy(({ messages }) => say(messages.at(-1)?.content?.includes('does not fit') === true ? '{"total":4,"at":"2026-01-01"}' : 'Four.'))
-    expect((await service.submitDirect('Report.', { output: report })).output).toEqual({ total: 4, notes: [], at: 2026 })
+    kit.provider.answerBy(({ messages }) =>
+      say(
+        messages.at(-1)?.content?.includes('does not fit') === true
+          ? '{"total":4,"at":"2026-01-01"}'
+          : 'Four.',
+      ),
+    )
+    expect((await service.submitDirect('Report.', { output: report })).output).toEqual({
+      total: 4,
+      notes: [],
+      at: 2026,
+    })
     kit.provider.answerBy(() => say('{"total":"four"}'))
     const failed = await service.submitDirect('Report.', { output: report })
     // What was paid for is there, and is no answer.
-    expect(failed).toMatchObject({ status: 'failed', failure: { class: 'output_invalid' }, output_text: '', unfit_output: '{"total":"four"}' })
+    expect(failed).toMatchObject({
+      status: 'failed',
+      failure: { class: 'output_invalid' },
+      output_text: '',
+      unfit_output: '{"total":"four"}',
+    })
     expect(await service.client.run({ task: 'Report.', output: report })).toMatchObject({
       status: 'failed',
       final_output: '',
@@ -77,14 +107,18 @@ describe('a program that embeds Beaver', () => {
       output: { list: [2, 3] },
       problems: [{ path: 'output.list.1', message: 'must be even' }],
     }
-    const error: unknown = await service.submitDirect('Report.', { output: even }).catch((thrown: unknown) => thrown)
+    const error: unknown = await service
+      .submitDirect('Report.', { output: even })
+      .catch((thrown: unknown) => thrown)
     expect(error).toMatchObject(refused)
     expect(error).toBeInstanceOf(UnfitOutputError)
     // The task is in the journal with everything that was paid for.
     const { status, output } = await service.result((error as UnfitOutputError).task_id)
     expect([status, output]).toEqual(['completed', { list: [2, 3] }])
 
-    await expect(service.client.run({ task: 'Report.', output: even, task_id: 'even' })).rejects.toMatchObject({ ...refused, task_id: 'even' })
+    await expect(
+      service.client.run({ task: 'Report.', output: even, task_id: 'even' }),
+    ).rejects.toMatchObject({ ...refused, task_id: 'even' })
   })
 })
 
@@ -95,8 +129,11 @@ describe('an agent of a team', () => {
       { name: 'two', instruction: 'Check.' },
     ]
     kit.provider.answerBy((request) => {
-      if (isWorker(request)) return say(request.text.includes('Check.') ? 'checked' : '```json\n{ "total": 5 }\n```')
-      return request.results.length === 0 ? use(['SequentialWorkflow', { task: 'Count.', agents }]) : say('{"total":5,"at":"2026-01-01"}')
+      if (isWorker(request))
+        return say(request.text.includes('Check.') ? 'checked' : '```json\n{ "total": 5 }\n```')
+      return request.results.length === 0
+        ? use(['SequentialWorkflow', { task: 'Count.', agents }])
+        : say('{"total":5,"at":"2026-01-01"}')
     })
     const { output, outputs } = await service.submitDirect('Report.', { output: report })
     expect([output?.total, outputs]).toEqual([5, [{ node_id: 'two', output: 'checked' }]])
@@ -110,7 +147,10 @@ describe('an agent of a team', () => {
       if (text.includes('You coordinate a team')) return say(plan)
       return say(text.includes('Count to six.') ? '{"total": 6}' : '{ "total": 6 }')
     })
-    const team = new AgentTeam(service.client, { members: [{ name: 'counter', output_schema: wire }], coordinator })
+    const team = new AgentTeam(service.client, {
+      members: [{ name: 'counter', output_schema: wire }],
+      coordinator,
+    })
     const { final_output, member_outputs } = await team.run('Count.')
     expect([final_output, member_outputs]).toEqual(['{"total":6}', { counter: '{"total":6}' }])
   })
@@ -118,11 +158,15 @@ describe('an agent of a team', () => {
 
 it('a secret in a text of a structured answer is masked there, and the answer stays JSON', async () => {
   const type = z.object({ note: z.string(), list: z.array(z.string()) })
-  kit.provider.answerBy(() => say(JSON.stringify({ note: `The key is "${secret}".`, list: [secret, `a\n${secret}\\`] })))
+  kit.provider.answerBy(() =>
+    say(JSON.stringify({ note: `The key is "${secret}".`, list: [secret, `a\n${secret}\\`] })),
+  )
   const { status, output, output_text: text } = await service.submitDirect('Report.', { output: type })
   expect([status, text.includes(secret)]).toEqual(['completed', false])
   expect(output?.note).toMatch(/^The key is "\[[^\]]+\]"\.$/)
   expect(output?.list[1]).toMatch(/^a\n\[[^\]]+\]\\$/)
-  for await (const event of service.client.watch((await service.submitDirect('Again.', { output: type })).task_id))
+  for await (const event of service.client.watch(
+    (await service.submitDirect('Again.', { output: type })).task_id,
+  ))
     expect(JSON.stringify(event)).not.toContain(secret)
 })

@@ -1,4 +1,5 @@
-// Two tenants of one namespace, each with its own daemon, key and projector, at a server that would permit everything: nothing of one reaches the other.
+// Two tenants of one namespace, each with its own daemon, key and projector, at a server that would permit
+// everything: nothing of one reaches the other.
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DaemonProcess } from '../support/daemon.ts'
@@ -57,7 +58,11 @@ describe('a task of one tenant', () => {
   it('is driven by its own daemon with its own key, also if it has the id and the session of a task of the other', async () => {
     const ids = Array.from({ length: 10 }, (_, i) => `task-${i}`)
     await Promise.all(
-      ids.flatMap((task_id) => [acme, bolt].map((of) => of.client.submit({ task: `${of.subjects.tenant} asks`, task_id, session_id: 'shared' }))),
+      ids.flatMap((task_id) =>
+        [acme, bolt].map((of) =>
+          of.client.submit({ task: `${of.subjects.tenant} asks`, task_id, session_id: 'shared' }),
+        ),
+      ),
     )
     for (const of of [acme, bolt]) {
       const daemons = new Set<string>()
@@ -74,10 +79,20 @@ describe('a task of one tenant', () => {
 
   it('is unknown to the other: it cannot be seen, cancelled, steered, decided, retried or searched', async () => {
     const { namespace } = acme.subjects
-    await using _acmes = await projectorProcess({ url: server.url, namespace, env: { BEAVER_TENANT: 'acme' } })
-    await using _bolts = await projectorProcess({ url: server.url, namespace, env: { BEAVER_TENANT: 'bolt' } })
+    await using _acmes = await projectorProcess({
+      url: server.url,
+      namespace,
+      env: { BEAVER_TENANT: 'acme' },
+    })
+    await using _bolts = await projectorProcess({
+      url: server.url,
+      namespace,
+      env: { BEAVER_TENANT: 'bolt' },
+    })
     const { task_id, session_id } = await acme.client.run({ task: 'the secret of acme' })
-    await until('the projector of acme knows it', async () => (await acme.client.query('tasks', {})).tasks.some((task) => task.task_id === task_id))
+    await until('the projector of acme knows it', async () =>
+      (await acme.client.query('tasks', {})).tasks.some((task) => task.task_id === task_id),
+    )
     const { client } = bolt
     const attempts: Record<string, Promise<unknown>> = {
       cancel: codeOf(client.cancel(task_id, 'not mine')),
@@ -90,11 +105,14 @@ describe('a task of one tenant', () => {
       events: codeOf(client.query('events', { task_id })),
       audit: codeOf(client.query('audit', { task_id })),
     }
-    for (const [what, outcome] of Object.entries(attempts)) expect([what, await outcome]).toEqual([what, 'not_found'])
+    for (const [what, outcome] of Object.entries(attempts))
+      expect([what, await outcome]).toEqual([what, 'not_found'])
     expect((await client.query('tasks', { tenant: 'acme' })).tasks).toEqual([])
     expect((await client.query('open_tasks', { tenant: 'acme', limit: 10 })).tasks).toEqual([])
     expect((await client.query('search', { query: 'secret' })).hits).toEqual([])
-    expect((await client.query('session_search', { tenant: 'acme', query: 'secret', limit: 5 })).hits).toEqual([])
+    expect(
+      (await client.query('session_search', { tenant: 'acme', query: 'secret', limit: 5 })).hits,
+    ).toEqual([])
     expect((await client.query('approvals', { tenant: 'acme' })).calls).toEqual([])
     expect(await client.sessions.listRunIds(session_id)).toEqual([])
     const history: unknown[] = []

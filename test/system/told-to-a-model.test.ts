@@ -1,5 +1,6 @@
-// What a model is told beside its task: the earlier tasks of the session, what was remembered, what other sessions said, and its tools.
-// A memory that outlives its daemon is in daemon-crash.test.ts, and the order of the tasks of a session in two-daemons.test.ts.
+// What a model is told beside its task: the earlier tasks of the session, what was remembered, what other
+// sessions said, and its tools. A memory that outlives its daemon is in daemon-crash.test.ts, and the order
+// of the tasks of a session in two-daemons.test.ts.
 import { estimateTokens } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -15,7 +16,8 @@ beforeAll(async () => {
 })
 beforeEach(() => system.provider.forget())
 
-const promptOf = (request: SeenRequest | undefined): string => request?.messages.find(({ role }) => role === 'system')?.content ?? ''
+const promptOf = (request: SeenRequest | undefined): string =>
+  request?.messages.find(({ role }) => role === 'system')?.content ?? ''
 /** Calls the tool once, then answers. */
 const once =
   (tool: string, args: object) =>
@@ -38,11 +40,17 @@ it('a session whose first task fails goes on with the next, which is told', asyn
 })
 
 it('the next task of a session is told what getVisibleHistory gives, also where that is bounded', async () => {
-  system.provider.answerBy(({ text }) => say(text === 'long' ? '好'.repeat(120_000) : `answer to ${text.slice(0, 20)}`))
+  system.provider.answerBy(({ text }) =>
+    say(text === 'long' ? '好'.repeat(120_000) : `answer to ${text.slice(0, 20)}`),
+  )
   const { client } = system
   const ask = (task: string) => client.run({ task, session_id: 'long' })
-  for (const task of ['first', 'y'.repeat(60_000), 'second', 'long', 'third']) expect((await ask(task)).status).toBe('completed')
-  const given = (await client.sessions.getVisibleHistory('long')).map(({ role, content }) => ({ role, content }))
+  for (const task of ['first', 'y'.repeat(60_000), 'second', 'long', 'third'])
+    expect((await ask(task)).status).toBe('completed')
+  const given = (await client.sessions.getVisibleHistory('long')).map(({ role, content }) => ({
+    role,
+    content,
+  }))
   await ask('what was said?')
   const told = system.provider.about('what was said?')[0]?.messages.slice(1, -1)
   expect(told?.map(({ role, content }) => ({ role, content }))).toEqual(given)
@@ -53,7 +61,13 @@ describe('memory', () => {
   it('about a user is told to this user alone, and what is of the work to all (D-67)', async () => {
     const remember = once('memory', { action: 'add', target: 'user', content: 'Ada is deaf' })
     const note = once('memory', { action: 'add', target: 'memory', content: 'due in May' })
-    system.provider.answerBy((request) => (request.text === 'remember me' ? remember(request) : request.text === 'note it' ? note(request) : say('ok')))
+    system.provider.answerBy((request) =>
+      request.text === 'remember me'
+        ? remember(request)
+        : request.text === 'note it'
+          ? note(request)
+          : say('ok'),
+    )
     const asked = async (task: string, user_id?: string): Promise<void> => {
       const { status } = await system.client.run({ task, ...(user_id === undefined ? {} : { user_id }) })
       expect(status).toBe('completed')
@@ -63,19 +77,27 @@ describe('memory', () => {
     await asked('I am Ada', 'Ada')
     await asked('I am Bob', 'Bob')
     await asked('I am nobody')
-    const prompts = ['I am Ada', 'I am Bob', 'I am nobody'].map((text) => promptOf(system.provider.about(text)[0]))
+    const prompts = ['I am Ada', 'I am Bob', 'I am nobody'].map((text) =>
+      promptOf(system.provider.about(text)[0]),
+    )
     expect(prompts.map((prompt) => prompt.includes('Ada is deaf'))).toEqual([true, false, false])
     expect(prompts.map((prompt) => prompt.includes('due in May'))).toEqual([true, true, true])
   })
 
   it('is changed by workers too: the next worker sees it, the one that changed it sees what it began with', async () => {
     const remember = once('memory', { action: 'add', target: 'memory', content: 'the report has nine pages' })
-    system.provider.answerBy((request) => (request.messages.some(({ content }) => content?.includes('keep the date')) ? remember(request) : say('ok')))
+    system.provider.answerBy((request) =>
+      request.messages.some(({ content }) => content?.includes('keep the date'))
+        ? remember(request)
+        : say('ok'),
+    )
     const agents = [
       { name: 'first', instruction: 'keep the date' },
       { name: 'second', instruction: 'write the report' },
     ]
-    const { status } = await system.client.run({ workflow: { name: 'SequentialWorkflow', arguments: { task: 'report', agents } } })
+    const { status } = await system.client.run({
+      workflow: { name: 'SequentialWorkflow', arguments: { task: 'report', agents } },
+    })
     expect(status).toBe('completed')
     const first = system.provider.about('keep the date').map(promptOf)
     expect([first.length, first.some((prompt) => prompt.includes('nine pages'))]).toEqual([2, false])
@@ -87,11 +109,19 @@ describe('session_search', () => {
   it('finds what another session said, and not its own', async () => {
     await kept.projector()
     const search = once('session_search', { query: '销售额' })
-    system.provider.answerBy((request) => (request.text.startsWith('find') ? search(request) : say('季度销售额共计四十二万元。')))
+    system.provider.answerBy((request) =>
+      request.text.startsWith('find') ? search(request) : say('季度销售额共计四十二万元。'),
+    )
     await system.ended((await system.client.submit({ task: '请统计季度销售额', session_id: '会话' })).task_id)
-    await until('it is projected', async () => (await system.client.sessions.search('四十二')).length > 0, { everyMs: 10 })
+    await until('it is projected', async () => (await system.client.sessions.search('四十二')).length > 0, {
+      everyMs: 10,
+    })
     const found = async (session: string, user_id?: string): Promise<{ role: string }[]> => {
-      const { task_id } = await system.client.submit({ task: `find for ${session}`, session_id: session, user_id })
+      const { task_id } = await system.client.submit({
+        task: `find for ${session}`,
+        session_id: session,
+        user_id,
+      })
       const result = only(await system.ended(task_id), 'tool_result_recorded')[0]?.data.content ?? ''
       return (JSON.parse(result) as { matches: { role: string }[] }).matches
     }

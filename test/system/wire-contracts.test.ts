@@ -1,5 +1,12 @@
-// The answers of a real daemon, held to their contracts in both directions: the schema accepts them and drops nothing of them.
-import { daemonContracts, type RequestInput, requestContracts, type RequestName, type RequestOutput } from '@beaver/contracts'
+// The answers of a real daemon, held to their contracts in both directions: the schema accepts them and drops
+// nothing of them.
+import {
+  daemonContracts,
+  type RequestInput,
+  requestContracts,
+  type RequestName,
+  type RequestOutput,
+} from '@beaver/contracts'
 import { call } from '@beaver/nats'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuse, say, use } from '../support/fake-provider.ts'
@@ -24,20 +31,32 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-async function ask<Name extends RequestName>(name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {
-  const sent = await call(system.nc, system.subjects.service(name), input, { timeoutMs: 10_000, whom: 'daemon' })
+async function ask<Name extends RequestName>(
+  name: Name,
+  input: RequestInput<Name>,
+): Promise<RequestOutput<Name>> {
+  const sent = await call(system.nc, system.subjects.service(name), input, {
+    timeoutMs: 10_000,
+    whom: 'daemon',
+  })
   const read = requestContracts[name].output.parse(sent)
   expect(read).toStrictEqual(sent)
   return read
 }
 
 const waits = (taskId: string): Promise<unknown> =>
-  system.reached(taskId, 'a call waits', (events) => events.some((event) => event.type === 'approval_requested'))
+  system.reached(taskId, 'a call waits', (events) =>
+    events.some((event) => event.type === 'approval_requested'),
+  )
 
 it('a daemon answers task.submit and task.decide as their contracts say', async () => {
   const { task_id } = await ask('task.submit', { task: 'ask', task_id: 'decided' })
   await waits(task_id)
-  expect(await ask('task.decide', { task_id, call_id: 'call_0', approved: true })).toEqual({ task_id, call_id: 'call_0', approved: true })
+  expect(await ask('task.decide', { task_id, call_id: 'call_0', approved: true })).toEqual({
+    task_id,
+    call_id: 'call_0',
+    approved: true,
+  })
   expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
 })
 
@@ -64,10 +83,24 @@ it('a daemon answers memory as its contract says', async () => {
 
 it('a daemon answers another daemon as the contract says', async () => {
   const { daemon } = await ask('status', {})
-  const sent = await call(system.nc, system.subjects.daemon(daemon), { command: 'ping' }, { timeoutMs: 5_000, whom: 'daemon' })
+  const sent = await call(
+    system.nc,
+    system.subjects.daemon(daemon),
+    { command: 'ping' },
+    { timeoutMs: 5_000, whom: 'daemon' },
+  )
   expect(daemonContracts.ping.output.parse(sent)).toStrictEqual(sent)
   const log = { tenant: 'local', session_id: 'nobody', task_id: 'nobody' }
-  const lease = { command: 'lease', ...log, cause: 'woken', deliveries: 1, lease: `$JS.ACK.${system.subjects.wakeStream}.daemons.1.1.1.1.0` }
-  const handed = await call(system.nc, system.subjects.daemon(daemon), lease, { timeoutMs: 5_000, whom: 'daemon' })
+  const lease = {
+    command: 'lease',
+    ...log,
+    cause: 'woken',
+    deliveries: 1,
+    lease: `$JS.ACK.${system.subjects.wakeStream}.daemons.1.1.1.1.0`,
+  }
+  const handed = await call(system.nc, system.subjects.daemon(daemon), lease, {
+    timeoutMs: 5_000,
+    whom: 'daemon',
+  })
   expect(daemonContracts.lease.output.parse(handed)).toStrictEqual(handed)
 })

@@ -1,5 +1,6 @@
-// Given a NATS server that goes away: a short absence costs time, and without it every call, daemon and program still comes to an end (C1 in
-// beaver-client.ts). What is told of an absence is in nats-outages.test.ts.
+// Given a NATS server that goes away: a short absence costs time, and without it every call, daemon and
+// program still comes to an end (C1 in beaver-client.ts). What is told of an absence is in
+// nats-outages.test.ts.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -25,8 +26,17 @@ beforeAll(async () => {
   system.provider.answerBy(() => say('42'))
   const script = fileURLToPath(new URL('../support/program-without-nats.ts', import.meta.url))
   const env = { PATH: process.env['PATH'] }
-  const options = { home: join(system.workspace, 'away'), workspace: system.workspace, natsUrl: server.url, env, config: { daemon: { worker_threads: 1 } } }
-  program = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: { ...env, ...compileCache } })
+  const options = {
+    home: join(system.workspace, 'away'),
+    workspace: system.workspace,
+    natsUrl: server.url,
+    env,
+    config: { daemon: { worker_threads: 1 } },
+  }
+  program = spawn(process.execPath, [script, JSON.stringify(options)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { ...env, ...compileCache },
+  })
   const ready = once(program, 'message')
   daemon = await system.daemon()
   await ready
@@ -63,7 +73,9 @@ it('a team whose client is closed meanwhile has no report', async () => {
   system.provider.forget()
   system.provider.answerBy(() => answer.promise)
   const client = await connectBeaver(place())
-  const running = codeOf(new AgentTeam(client, { members: ['a'], strategy: 'broadcast' }).run('Work.', { taskId: 'team' }))
+  const running = codeOf(
+    new AgentTeam(client, { members: ['a'], strategy: 'broadcast' }).run('Work.', { taskId: 'team' }),
+  )
   await until('a member is asked', () => system.provider.requests.length > 0, { everyMs: 5 })
   await client.close()
   expect(await running).toBe('unreachable')
@@ -115,7 +127,9 @@ describe('once the server has gone', () => {
       runs: sessions.listRunIds('s'),
       search: sessions.search('x'),
     }
-    const codes = await Promise.all(Object.entries(later).map(async ([name, call]) => `${name}: ${String(await codeOf(call))}`))
+    const codes = await Promise.all(
+      Object.entries(later).map(async ([name, call]) => `${name}: ${String(await codeOf(call))}`),
+    )
     expect(codes).toEqual(Object.keys(later).map((name) => `${name}: unreachable`))
     expect(await never).toBe('unreachable')
   })

@@ -1,4 +1,5 @@
-// The command that a person types to run Beaver again: `beaver` if it is on PATH, otherwise the path to the launcher.
+// The command that a person types to run Beaver again: `beaver` if it is on PATH, otherwise the path to the
+// launcher.
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +8,13 @@ export function commandName(env: NodeJS.ProcessEnv = process.env, cwd = process.
   const launcher = fileURLToPath(new URL('../../../bin/beaver', import.meta.url))
   if (!executable(launcher)) return 'beaver'
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  if (folders.some((folder) => executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher))) return 'beaver'
+  if (
+    folders.some(
+      (folder) =>
+        executable(join(folder, 'beaver')) && realpathSync(join(folder, 'beaver')) === realpathSync(launcher),
+    )
+  )
+    return 'beaver'
   const short = relative(env['INIT_CWD'] ?? cwd, launcher)
   if (short.startsWith('..')) return short.length < launcher.length ? short : launcher
   return `./${short}`

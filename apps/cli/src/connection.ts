@@ -40,16 +40,31 @@ export async function connect(
   system: FoundSystem,
   { timeoutMs = connectMsMax, daemonMs }: { timeoutMs?: number; daemonMs?: number } = {},
 ): Promise<Connection> {
-  const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, patienceMs: connectPatienceMs, pingMs })
-  const subjects = subjectsOf(system.namespace, { tenant: system.tenant, caller: callerName(system.url, system.login) })
-  const operator = (): string | null => (system.keysFolder === null ? null : homeKeys(system.keysFolder).pinned(subjects.stream))
-  const client = clientOn(nc, subjects, { operator, daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })
+  const nc = await connectNats({
+    url: system.url,
+    login: system.login,
+    name: 'beaver-cli',
+    timeoutMs,
+    patienceMs: connectPatienceMs,
+    pingMs,
+  })
+  const subjects = subjectsOf(system.namespace, {
+    tenant: system.tenant,
+    caller: callerName(system.url, system.login),
+  })
+  const operator = (): string | null =>
+    system.keysFolder === null ? null : homeKeys(system.keysFolder).pinned(subjects.stream)
+  const client = clientOn(nc, subjects, {
+    operator,
+    daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax),
+  })
   return {
     nc,
     subjects,
     tenant: system.tenant,
     client,
-    daemonStatus: (timeoutMs = statusMsMax, endpoints) => client.status({ timeoutMs, ...(endpoints === undefined ? {} : { endpoints }) }),
+    daemonStatus: (timeoutMs = statusMsMax, endpoints) =>
+      client.status({ timeoutMs, ...(endpoints === undefined ? {} : { endpoints }) }),
     async [Symbol.asyncDispose]() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, closeMsMax).unref())
       await Promise.race([nc.drain().catch(() => {}), late])

@@ -1,5 +1,6 @@
 // What every command starts from: its configuration and its screen.
-// C1. A command that starts work asks for consent to what the folder asks for, or refuses to work. A command that only looks never asks: it uses
+// C1. A command that starts work asks for consent to what the folder asks for, or refuses to work. A command
+// that only looks never asks: it uses
 //     the safe settings, and says so if the others matter to it.
 import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
@@ -37,14 +38,23 @@ const usedKeys = {
  *
  * @throws {BeaverError} `invalid_configuration`
  */
-export function contextOf(globals: GlobalOptions, uses: 'system' | keyof typeof usedKeys = 'system'): Context {
-  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color, raw: globals.raw === true }) }
+export function contextOf(
+  globals: GlobalOptions,
+  uses: 'system' | keyof typeof usedKeys = 'system',
+): Context {
+  const context = {
+    config: configOf(globals),
+    screen: screenOf({ colour: globals.color, raw: globals.raw === true }),
+  }
   const { trust } = context.config
   const { state, folder, asked } = trust
-  const leftOf = (keys: readonly string[]) => (state === 'open' ? asked.map(({ key }) => key).filter((key) => keys.includes(key)) : [])
+  const leftOf = (keys: readonly string[]) =>
+    state === 'open' ? asked.map(({ key }) => key).filter((key) => keys.includes(key)) : []
   const left = uses === 'system' ? systemKeysLeftOut(trust) : leftOf(usedKeys[uses])
   if (left.length > 0)
-    context.screen.warn(`Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: beaver trust --show`)
+    context.screen.warn(
+      `Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: beaver trust --show`,
+    )
   return context
 }
 
@@ -54,12 +64,23 @@ export function contextOf(globals: GlobalOptions, uses: 'system' | keyof typeof 
  * @param options `ask`: whether a person may be asked
  * @throws {BeaverError} `invalid_configuration`, `untrusted_folder`
  */
-export async function workingContextOf(globals: GlobalOptions, options: { readonly ask: boolean }): Promise<Context> {
-  const context = { config: configOf(globals), screen: screenOf({ colour: globals.color, raw: globals.raw === true }) }
+export async function workingContextOf(
+  globals: GlobalOptions,
+  options: { readonly ask: boolean },
+): Promise<Context> {
+  const context = {
+    config: configOf(globals),
+    screen: screenOf({ colour: globals.color, raw: globals.raw === true }),
+  }
   if (context.config.trust.state !== 'open') return context
   const { settleTrust } = await import('./trust/settle-trust.ts')
   const answers = options.ask && process.stdin.isTTY === true && process.stderr.isTTY === true
-  const terminal = answers ? { input: process.stdin, write: (text: string) => void process.stderr.write(wrappedFor(process.stderr, text)) } : null
+  const terminal = answers
+    ? {
+        input: process.stdin,
+        write: (text: string) => void process.stderr.write(wrappedFor(process.stderr, text)),
+      }
+    : null
   const told = await settleTrust(context.config.trust, terminal, trustStoreFolder(process.env))
   return { ...context, config: configOf({ ...globals, ...told }) }
 }

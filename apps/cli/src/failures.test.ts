@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { linesOf, toldOf, UsageError } from './failures.ts'
 
 test('every code ends with the exit code of the table', async () => {
-  for (const [code, { exit }] of Object.entries(errorCodes)) expect(await toldOf(new BeaverError(code as ErrorCode, 'x'))).toMatchObject({ code, exit })
+  for (const [code, { exit }] of Object.entries(errorCodes))
+    expect(await toldOf(new BeaverError(code as ErrorCode, 'x'))).toMatchObject({ code, exit })
 })
 
 test('wrong usage ends with 2, a defect with 1, and neither shows a stack', async () => {
@@ -19,7 +20,11 @@ test('several problems are listed with their paths, unless the message names the
     { path: '', message: 'unknown field' },
   ]
   const told = { code: 'invalid_arguments', exit: 2, problems }
-  expect(linesOf({ ...told, message: 'The task is not valid.' })).toEqual(['The task is not valid.', '  task: must not be empty', '  unknown field'])
+  expect(linesOf({ ...told, message: 'The task is not valid.' })).toEqual([
+    'The task is not valid.',
+    '  task: must not be empty',
+    '  unknown field',
+  ])
   expect(linesOf({ ...told, message: 'Not valid: task: must not be empty; unknown field' })).toHaveLength(1)
   expect(linesOf({ ...told, message: 'Not valid.', problems: problems.slice(0, 1) })).toHaveLength(1)
 })

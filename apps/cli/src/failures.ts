@@ -1,4 +1,5 @@
-// Turns anything thrown into a message for a person and an exit code for the shell. It loads nothing, so help and usage errors stay quick.
+// Turns anything thrown into a message for a person and an exit code for the shell. It loads nothing, so help
+// and usage errors stay quick.
 // F1. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
 // F2. With --json, stdout also gets the error as one line of JSON.
 
@@ -18,14 +19,29 @@ export class UsageError extends Error {
 export async function toldOf(error: unknown): Promise<Told> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
   const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
-  if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems, exit: errorCodes[error.code].exit }
-  return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)} (set BEAVER_DEBUG=1 to see where)`, problems: [], exit: 1 }
+  if (error instanceof BeaverError)
+    return {
+      code: error.code,
+      message: error.message,
+      problems: error.problems,
+      exit: errorCodes[error.code].exit,
+    }
+  return {
+    code: 'internal',
+    message: `Beaver has a defect: ${messageOf(error)} (set BEAVER_DEBUG=1 to see where)`,
+    problems: [],
+    exit: 1,
+  }
 }
 
-/** The lines for stderr. Problems are listed if there are several and the message does not name them already. */
+/**
+ * The lines for stderr. Problems are listed if there are several and the message does not name them already.
+ */
 export function linesOf({ message, problems }: Told): string[] {
   const unnamed = problems.filter((problem) => !message.includes(problem.message))
   const listed =
-    problems.length > 1 && unnamed.length > 0 ? problems.map((problem) => `  ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`) : []
+    problems.length > 1 && unnamed.length > 0
+      ? problems.map((problem) => `  ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}`)
+      : []
   return [message, ...listed]
 }

@@ -20,7 +20,9 @@ export function overview(version: string): string {
   const group = (name: keyof typeof groups): string[] => [
     '',
     groups[name],
-    ...commands.filter((command) => command.group === name).flatMap((command) => [...row(command.usage, command.says), ...row('', command.example)]),
+    ...commands
+      .filter((command) => command.group === name)
+      .flatMap((command) => [...row(command.usage, command.says), ...row('', command.example)]),
   ]
   return [
     `Beaver ${version} runs teams of LLM agents as supervised, durable actors.`,

@@ -50,7 +50,9 @@ export function listenForInterrupts(): Interrupts {
 /** What interrupted a command, for the record. */
 export function interruptText(exitCode: number): string {
   if (exitCode === codes.SIGTERM) return 'The command was ended by a signal (SIGTERM).'
-  return exitCode === codes.SIGHUP ? 'The terminal of the command was closed.' : 'Interrupted by the user (Ctrl-C).'
+  return exitCode === codes.SIGHUP
+    ? 'The terminal of the command was closed.'
+    : 'Interrupted by the user (Ctrl-C).'
 }
 
 /** Called by main when stdout is closed. Returns false if no command has to clean up. */

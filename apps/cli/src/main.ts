@@ -4,7 +4,9 @@
 import { runCommandLine } from './run-command-line.ts'
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
-  new Promise((resolve) => (stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve())))
+  new Promise((resolve) =>
+    stream.destroyed || stream.writableEnded ? resolve() : void stream.write('', () => resolve()),
+  )
 
 // In `beaver events … | head`, the reader closes the pipe when it has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

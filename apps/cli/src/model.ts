@@ -31,5 +31,11 @@ export function modelInUse(config: ModelConfig): ModelInUse {
   }
   const baseUrl = config.model.base_url ?? openAiBaseUrl
   const { host } = new URL(baseUrl)
-  return { simulated: false, host, baseUrl, name: `model ${config.model.name}`, text: `${config.model.name} at ${host}` }
+  return {
+    simulated: false,
+    host,
+    baseUrl,
+    name: `model ${config.model.name}`,
+    text: `${config.model.name} at ${host}`,
+  }
 }

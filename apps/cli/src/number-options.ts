@@ -5,7 +5,9 @@ import { UsageError } from './failures.ts'
 export function messageNumber(text: string): number {
   const n = Number(text)
   if (Number.isSafeInteger(n) && n > 0) return n
-  throw new UsageError(`${JSON.stringify(text)} is not the number of a message. "beaver quarantine" lists the messages with their numbers.`)
+  throw new UsageError(
+    `${JSON.stringify(text)} is not the number of a message. "beaver quarantine" lists the messages with their numbers.`,
+  )
 }
 
 /**
@@ -16,7 +18,10 @@ export function messageNumber(text: string): number {
 export function wholeNumber(max: number): (text: string) => number {
   return (text) => {
     const n = Number(text)
-    if (!Number.isInteger(n) || n < 1 || n > max) throw new UsageError(`The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`)
+    if (!Number.isInteger(n) || n < 1 || n > max)
+      throw new UsageError(
+        `The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`,
+      )
     return n
   }
 }
@@ -28,7 +33,10 @@ export function wholeNumber(max: number): (text: string) => number {
  */
 export function place(text: string): number {
   const n = Number(text)
-  if (!Number.isSafeInteger(n) || n < 0) throw new UsageError(`The option --before needs the place that the page before names, not ${JSON.stringify(text)}.`)
+  if (!Number.isSafeInteger(n) || n < 0)
+    throw new UsageError(
+      `The option --before needs the place that the page before names, not ${JSON.stringify(text)}.`,
+    )
   return n
 }
 
@@ -39,6 +47,9 @@ export function place(text: string): number {
  */
 export function portNumber(text: string): number {
   const n = Number(text)
-  if (!Number.isInteger(n) || n < 0 || n > 65_535) throw new UsageError(`The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`)
+  if (!Number.isInteger(n) || n < 0 || n > 65_535)
+    throw new UsageError(
+      `The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`,
+    )
   return n
 }

@@ -12,7 +12,10 @@ import { wrappedFor } from './text/wrap-screen.ts'
  *
  * @throws {UsageError}
  */
-export async function parseCommandLine(argv: readonly string[], version: string): Promise<(() => Promise<number>) | null> {
+export async function parseCommandLine(
+  argv: readonly string[],
+  version: string,
+): Promise<(() => Promise<number>) | null> {
   let chosen: Run | null = null
   const program = new Command('beaver')
     .version(version, '-V, --version', 'print the version')
@@ -25,7 +28,9 @@ export async function parseCommandLine(argv: readonly string[], version: string)
       .command(spec.name)
       .summary(spec.says)
       .description(`${spec.says}.${spec.more === undefined ? '' : ` ${spec.more}`}`)
-    command.configureHelp({ showGlobalOptions: true, optionDescription: (option) => option.description }).addHelpText('after', `\nExample:\n  ${spec.example}`)
+    command
+      .configureHelp({ showGlobalOptions: true, optionDescription: (option) => option.description })
+      .addHelpText('after', `\nExample:\n  ${spec.example}`)
     spec.build(command, (act) => {
       chosen = act
     })
@@ -62,6 +67,7 @@ function usageMessage(error: CommanderError, command: string | undefined): strin
     .filter((line) => line !== '')
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}`.replace(/\.?$/, '.')
   const hints = rest.map((line) => line.replace(/^\((.*)\)$/, '$1'))
-  if (error.code === 'commander.excessArguments' && (command === 'run' || command === 'submit')) hints.push('Put the task in quotes.')
+  if (error.code === 'commander.excessArguments' && (command === 'run' || command === 'submit'))
+    hints.push('Put the task in quotes.')
   return [sentence, ...hints, `See "beaver ${command === undefined ? '' : `${command} `}--help".`].join(' ')
 }

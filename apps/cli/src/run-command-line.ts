@@ -1,4 +1,5 @@
-// Runs one command line to its end, and turns every outcome into an exit code. The process belongs to main.ts.
+// Runs one command line to its end, and turns every outcome into an exit code. The process belongs to
+// main.ts.
 import { readFileSync } from 'node:fs'
 import { linesOf, toldOf } from './failures.ts'
 import { parseCommandLine } from './program.ts'
@@ -11,7 +12,9 @@ import { wrappedFor } from './text/wrap-screen.ts'
  * @returns the exit code
  */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
   try {
     const parsed = await parseCommandLine(argv, version)
     return parsed === null ? 0 : await parsed()
@@ -19,9 +22,12 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     const told = await toldOf(error)
     const { code, message, problems } = told
     if (argv.includes('--json'))
-      process.stdout.write(`${(await import('@beaver/core')).safeJson(JSON.stringify({ ok: false, error: { code, message, problems } }))}\n`)
+      process.stdout.write(
+        `${(await import('@beaver/core')).safeJson(JSON.stringify({ ok: false, error: { code, message, problems } }))}\n`,
+      )
     process.stderr.write(`${wrappedFor(process.stderr, plainText(linesOf(told).join('\n')))}\n`)
-    if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error) process.stderr.write(`${plainText(describe(error))}\n`)
+    if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error)
+      process.stderr.write(`${plainText(describe(error))}\n`)
     return told.exit
   }
 }

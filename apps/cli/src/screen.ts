@@ -1,7 +1,8 @@
 // Screen: where a command prints, and what the output can do. Only this file writes to stdout and stderr.
 // S1. Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color.
 // S2. A closed pipe is an end, not an error.
-// S3. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the frames of the live view. What goes to a pipe or a
+// S3. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the frames of the live
+// view. What goes to a pipe or a
 //     file is cleaned, too, unless the person says --raw. JSON keeps every character, as an escape.
 import { safeJson } from '@beaver/core'
 import { once } from 'node:events'
@@ -20,7 +21,10 @@ export interface Screen {
   control(sequences: string, text?: string): void
   /** Writes one line of JSON to stdout. Resolves when the reader has room for more. */
   paced(json: string): Promise<void>
-  /** Shows a line until something else is printed. If the output is no terminal, it is an ordinary line, printed once. `null` removes it. */
+  /**
+   * Shows a line until something else is printed. If the output is no terminal, it is an ordinary line,
+   * printed once. `null` removes it.
+   */
   passing(line: string | null): void
   /** The same to stderr. */
   warn(...texts: readonly string[]): void
@@ -38,7 +42,9 @@ export interface Screen {
 }
 
 /** @param options `raw`: output that goes to a pipe or a file is not cleaned */
-export function screenOf(options: { colour: boolean; raw?: boolean; env?: NodeJS.ProcessEnv } = { colour: true }): Screen {
+export function screenOf(
+  options: { colour: boolean; raw?: boolean; env?: NodeJS.ProcessEnv } = { colour: true },
+): Screen {
   const { stdout, stderr } = process
   const env = options.env ?? process.env
   const coloured = options.colour && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
@@ -55,14 +61,20 @@ export function screenOf(options: { colour: boolean; raw?: boolean; env?: NodeJS
   const clean = interactive ? styledText : options.raw === true ? String : plainText
   const cleanError = stderr.isTTY === true ? styledText : options.raw === true ? String : plainText
   return {
-    print: (...texts) => (texts.length === 0 ? undefined : void stdout.write(`${cleared()}${wrappedFor(stdout, ...texts.map(clean))}\n`)),
+    print: (...texts) =>
+      texts.length === 0
+        ? undefined
+        : void stdout.write(`${cleared()}${wrappedFor(stdout, ...texts.map(clean))}\n`),
     json: (value) => void stdout.write(`${safeJson(JSON.stringify(value))}\n`),
     write: (text) => void stdout.write(cleared() + clean(text)),
     control: (sequences, text = '') => void stdout.write(cleared() + sequences + clean(text)),
     async paced(json) {
       if (!stdout.write(`${cleared()}${safeJson(json)}\n`)) await once(stdout, 'drain')
     },
-    warn: (...texts) => (texts.length === 0 ? undefined : void (stdout.write(cleared()), stderr.write(`${wrappedFor(stderr, ...texts.map(cleanError))}\n`))),
+    warn: (...texts) =>
+      texts.length === 0
+        ? undefined
+        : void (stdout.write(cleared()), stderr.write(`${wrappedFor(stderr, ...texts.map(cleanError))}\n`)),
     passing(line) {
       if (!live) return line === null ? undefined : void stdout.write(`${clean(line)}\n`)
       stdout.write(cleared() + clean(line ?? ''))

@@ -1,4 +1,5 @@
-// Runs many command lines in one process, one after the other, for tests of what commands print. test/support/cli.ts starts it.
+// Runs many command lines in one process, one after the other, for tests of what commands print.
+// test/support/cli.ts starts it.
 // H1. The folder, the environment and the output belong to the command that runs. No command has an input.
 // H2. It ends with the process that started it.
 import { runCommandLine } from '../src/run-command-line.ts'

@@ -1,5 +1,5 @@
-// A terminal with a history, for the sequences that the live view writes. Like tmux, it keeps in its history what leaves the screen at the top,
-// and the whole screen if that is erased from its first row on.
+// A terminal with a history, for the sequences that the live view writes. Like tmux, it keeps in its history
+// what leaves the screen at the top, and the whole screen if that is erased from its first row on.
 
 export interface SmallTerminal {
   readonly columns: number
@@ -38,7 +38,8 @@ export function smallTerminal(columns: number, rows: number): SmallTerminal {
     else if (name === 'J') {
       if (row === 0 && column === 0) history.push(...lines)
       lines = lines.map((line, i) => (i < row ? line : i === row ? line.slice(0, column) : ''))
-    } else if (name !== 'h' && name !== 'l' && name !== 'm') throw new Error(`The terminal does not know the sequence ${name}.`)
+    } else if (name !== 'h' && name !== 'l' && name !== 'm')
+      throw new Error(`The terminal does not know the sequence ${name}.`)
   }
   return {
     columns,

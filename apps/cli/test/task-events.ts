@@ -77,21 +77,49 @@ export const calls = (runId: string, ...names: string[]): DomainEvent => {
 }
 
 export const answers = (runId: string): DomainEvent =>
-  ({ ...calls(runId), data: { ...(calls(runId).data as DataOf<'assistant_message_added'>), content: 'done', finish_reason: 'stop' } }) as DomainEvent
+  ({
+    ...calls(runId),
+    data: {
+      ...(calls(runId).data as DataOf<'assistant_message_added'>),
+      content: 'done',
+      finish_reason: 'stop',
+    },
+  }) as DomainEvent
 
 export const result = (runId: string, name: string, success = true): DomainEvent =>
   event(
     'tool_result_recorded',
-    { call_id: `${runId}.${name}`, tool_name: name, success, content: '{}', error: success ? null : 'tool_crash', duration_ms: 5 },
+    {
+      call_id: `${runId}.${name}`,
+      tool_name: name,
+      success,
+      content: '{}',
+      error: success ? null : 'tool_crash',
+      duration_ms: 5,
+    },
     runId,
   )
 
 export const failedCall = (runId: string): DomainEvent =>
-  event('provider_call_failed', { failure: { class: 'provider_unavailable', message: 'HTTP 503' }, tries: 1, retry_in_ms: 500, status: 503 }, runId)
+  event(
+    'provider_call_failed',
+    {
+      failure: { class: 'provider_unavailable', message: 'HTTP 503' },
+      tries: 1,
+      retry_in_ms: 500,
+      status: 503,
+    },
+    runId,
+  )
 
-export const runCompleted = (runId: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
+export const runCompleted = (runId: string): DomainEvent =>
+  event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
 
-export const agentNode = (name: string, depends_on: string[] = [], workflow = 'SequentialWorkflow'): AgentNode => ({
+export const agentNode = (
+  name: string,
+  depends_on: string[] = [],
+  workflow = 'SequentialWorkflow',
+): AgentNode => ({
   kind: 'agent',
   node_id: name,
   agent: {
@@ -112,7 +140,12 @@ const toolNode = (name: string, depends_on: string[] = []): ExecutionNode => ({
   tool: 'file_stats',
   arguments: {},
 })
-export const codeNode = (name: string, depends_on: string[] = []): ExecutionNode => ({ kind: 'code', node_id: name, depends_on, operation: 'map' })
+export const codeNode = (name: string, depends_on: string[] = []): ExecutionNode => ({
+  kind: 'code',
+  node_id: name,
+  depends_on,
+  operation: 'map',
+})
 
 export const graphStarted = (graph: ExecutionGraph, root = true): DomainEvent =>
   event('task_team_run_started', {
@@ -126,38 +159,77 @@ export const graphStarted = (graph: ExecutionGraph, root = true): DomainEvent =>
 export function teamStarted(...chain: string[]): DomainEvent {
   const nodes = chain.map((name, i) => agentNode(name, chain.slice(Math.max(0, i - 1), i)))
   const last = chain.at(-1) as string
-  const graph: ExecutionGraph = { workflow: 'SequentialWorkflow', task: 't', nodes, outputs: [last], output: last }
+  const graph: ExecutionGraph = {
+    workflow: 'SequentialWorkflow',
+    task: 't',
+    nodes,
+    outputs: [last],
+    output: last,
+  }
   return graphStarted(graph)
 }
 
 export const nodeStarted = (node: string): DomainEvent =>
   event('node_started', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, input: null })
-export const nodeCompleted = (node: string): DomainEvent => event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
+export const nodeCompleted = (node: string): DomainEvent =>
+  event('node_completed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId })
 export const nodeFailed = (node: string, message: string): DomainEvent =>
-  event('node_failed', { team_run_id: team, node_id: node, run_id: `run_${node}` as RunId, failure: { class: 'evidence_missing', message } })
-export const nodeBlocked = (node: string, cause: string): DomainEvent => event('node_blocked', { team_run_id: team, node_id: node, cause_node_id: cause })
+  event('node_failed', {
+    team_run_id: team,
+    node_id: node,
+    run_id: `run_${node}` as RunId,
+    failure: { class: 'evidence_missing', message },
+  })
+export const nodeBlocked = (node: string, cause: string): DomainEvent =>
+  event('node_blocked', { team_run_id: team, node_id: node, cause_node_id: cause })
 
-const nodeComputed = (node: string, output: string): DomainEvent => event('node_computed', { team_run_id: team, node_id: node, output })
-const nodeSkipped = (node: string, reason: string): DomainEvent => event('node_skipped', { team_run_id: team, node_id: node, reason })
-export const nodeCancelled = (node: string, reason: string): DomainEvent => event('node_cancelled', { team_run_id: team, node_id: node, reason })
-export const nodeCancelRequested = (node: string, reason: string): DomainEvent => event('node_cancel_requested', { team_run_id: team, node_id: node, reason })
+const nodeComputed = (node: string, output: string): DomainEvent =>
+  event('node_computed', { team_run_id: team, node_id: node, output })
+const nodeSkipped = (node: string, reason: string): DomainEvent =>
+  event('node_skipped', { team_run_id: team, node_id: node, reason })
+export const nodeCancelled = (node: string, reason: string): DomainEvent =>
+  event('node_cancelled', { team_run_id: team, node_id: node, reason })
+export const nodeCancelRequested = (node: string, reason: string): DomainEvent =>
+  event('node_cancel_requested', { team_run_id: team, node_id: node, reason })
 const noted = (node: string, message: string): DomainEvent =>
   event('team_diagnostic_recorded', { team_run_id: team, node_id: node, code: 'unknown_member', message })
-const grew = (after: string, nodes: ExecutionNode[], edges: [string, string][], output: string): DomainEvent =>
+const grew = (
+  after: string,
+  nodes: ExecutionNode[],
+  edges: [string, string][],
+  output: string,
+): DomainEvent =>
   event('graph_extended', { team_run_id: team, node_id: after, nodes, edges, outputs: [output], output })
 export const shared = (node: string, change: DataOf<'shared_state_changed'>['change']): DomainEvent =>
   event('shared_state_changed', { team_run_id: team, run_id: `run_${node}` as RunId, change }, `run_${node}`)
 const toolRequested = (node: string, name: string): DomainEvent =>
   event('tool_call_requested', { call: { id: `run_${node}.${name}`, name, arguments: '{}' } }, `run_${node}`)
 
-export const ended = (type: 'task_completed' | 'task_incomplete' | 'task_failed', failure: TaskResult['failure'] = null): DomainEvent =>
-  event(type, { final_output: '# Report', outputs: [], usage, provider: 'simulated', model: 'beaver-simulated-1', simulated: true, failure })
+export const ended = (
+  type: 'task_completed' | 'task_incomplete' | 'task_failed',
+  failure: TaskResult['failure'] = null,
+): DomainEvent =>
+  event(type, {
+    final_output: '# Report',
+    outputs: [],
+    usage,
+    provider: 'simulated',
+    model: 'beaver-simulated-1',
+    simulated: true,
+    failure,
+  })
 
 /** A task that is a workflow, in the middle of its work: a node of every kind and in every state. */
 export const workflowAtWork: readonly DomainEvent[] = [
   {
     ...submitted(),
-    data: { ...submitted().data, request: { ...(submitted().data as DataOf<'task_submitted'>).request, workflow: { name: 'workflow:map', arguments: {} } } },
+    data: {
+      ...submitted().data,
+      request: {
+        ...(submitted().data as DataOf<'task_submitted'>).request,
+        workflow: { name: 'workflow:map', arguments: {} },
+      },
+    },
   } as DomainEvent,
   event('task_claimed', { daemon: 'd' }),
   graphStarted(
@@ -180,7 +252,12 @@ export const workflowAtWork: readonly DomainEvent[] = [
   nodeComputed('split', '["x","y"]'),
   grew('split', [agentNode('item', ['split'])], [['item', 'end']], 'end'),
   nodeSkipped('branch', 'The condition does not hold.'),
-  event('node_failed', { team_run_id: team, node_id: 'broken', run_id: null, failure: { class: 'internal', message: 'No code for this.' } }),
+  event('node_failed', {
+    team_run_id: team,
+    node_id: 'broken',
+    run_id: null,
+    failure: { class: 'internal', message: 'No code for this.' },
+  }),
   nodeBlocked('behind', 'broken'),
   noted('split', 'The list has an empty place.'),
   event('task_claimed', { daemon: 'd2' }),

@@ -1,4 +1,5 @@
-// The gateway as a process. `beaver up` starts it if the configuration has the key "gateway"; by hand: `beaver gateway`.
+// The gateway as a process. `beaver up` starts it if the configuration has the key "gateway"; by hand:
+// `beaver gateway`.
 import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
 import { loadConfig, requireTrust, runAsChild, stderrLogger, systemKeysLeftOut } from '@beaver/platform'
@@ -7,7 +8,13 @@ await runAsChild('gateway', async () => {
   const config = loadConfig()
   if (systemKeysLeftOut(config.trust).length > 0) requireTrust(config.trust)
   if (config.nats_url === undefined)
-    throw new BeaverError('invalid_configuration', 'The gateway needs a NATS server. Set NATS_URL, or run "beaver gateway", which finds the running system.')
+    throw new BeaverError(
+      'invalid_configuration',
+      'The gateway needs a NATS server. Set NATS_URL, or run "beaver gateway", which finds the running system.',
+    )
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
-  return { ...(await startGateway(config, { url: config.nats_url, login: config.natsLogin }, { logger })), logger }
+  return {
+    ...(await startGateway(config, { url: config.nats_url, login: config.natsLogin }, { logger })),
+    logger,
+  }
 })

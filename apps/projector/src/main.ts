@@ -11,7 +11,10 @@ await runAsChild('projector', async () => {
   const config = loadConfig()
   if (systemKeysLeftOut(config.trust).length > 0) requireTrust(config.trust)
   if (config.nats_url === undefined)
-    throw new BeaverError('invalid_configuration', 'The projector needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.')
+    throw new BeaverError(
+      'invalid_configuration',
+      'The projector needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.',
+    )
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
   return { ...(await startProjector(config, config.nats_url, { logger })), logger, stopMsMax }
 })

@@ -1,5 +1,7 @@
-// The supervisor daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node apps/supervisor/src/main.ts`.
-// M1. A daemon's start is a pause of its tasks after a crash, so what takes long goes on side by side: the worker threads load
+// The supervisor daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node
+// apps/supervisor/src/main.ts`.
+// M1. A daemon's start is a pause of its tasks after a crash, so what takes long goes on side by side: the
+// worker threads load
 //     their modules while this thread loads its own, and compiled code is kept for the next start (docs/decisions/0029).
 import { enableCompileCache } from 'node:module'
 import { setV8Flags } from '@beaver/platform/v8-flags'
@@ -10,10 +12,8 @@ if (!(env['BEAVER_SWITCH_OFF'] ?? '').split(',').includes('v8_flags')) setV8Flag
 // Where NODE_COMPILE_CACHE names no folder, the system's folder for temporary files.
 enableCompileCache()
 
-const [{ BeaverError, switchOff }, { loadConfig, requireTrust, runAsChild, stderrLogger }] = await Promise.all([
-  import('@beaver/core'),
-  import('@beaver/platform'),
-])
+const [{ BeaverError, switchOff }, { loadConfig, requireTrust, runAsChild, stderrLogger }] =
+  await Promise.all([import('@beaver/core'), import('@beaver/platform')])
 
 switchOff(env['BEAVER_SWITCH_OFF'])
 
@@ -22,7 +22,10 @@ const stopMs = 4_500
 /** A daemon whose main thread is silent for so long has lost its tasks to others. */
 const blockedMsMax = 30_000
 
-/** A spare waits until its parent tells it to take the place of the daemon that died. It ends when its parent is gone, or on a signal. */
+/**
+ * A spare waits until its parent tells it to take the place of the daemon that died. It ends when its parent
+ * is gone, or on a signal.
+ */
 function begun(): Promise<void> {
   for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.once(end, left)
   return new Promise((resolve) =>
@@ -39,7 +42,10 @@ await runAsChild('supervisor', async () => {
   const config = loadConfig()
   requireTrust(config.trust)
   if (config.nats_url === undefined)
-    throw new BeaverError('invalid_configuration', 'The supervisor needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.')
+    throw new BeaverError(
+      'invalid_configuration',
+      'The supervisor needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.',
+    )
   const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
   const { startSupervisor } = await import('@beaver/daemon')

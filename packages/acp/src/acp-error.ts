@@ -1,5 +1,6 @@
 // Errors as ACP says them.
-// E1. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has Beaver's code, for programs.
+// E1. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has Beaver's code, for
+// programs.
 import { RequestError } from '@agentclientprotocol/sdk'
 import { BeaverError, type ErrorCode, messageOf } from '@beaver/core'
 
@@ -22,7 +23,8 @@ const faulty: ReadonlySet<ErrorCode> = new Set([
 
 export function acpError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
-  if (!(error instanceof BeaverError)) return new RequestError(internalError, `Beaver has a defect: ${messageOf(error)}`, { code: 'internal' })
+  if (!(error instanceof BeaverError))
+    return new RequestError(internalError, `Beaver has a defect: ${messageOf(error)}`, { code: 'internal' })
   const { code, message, problems } = error
   const number = code === 'not_found' ? resourceNotFound : faulty.has(code) ? invalidParams : internalError
   return new RequestError(number, message, { code, ...(problems.length === 0 ? {} : { problems }) })

@@ -1,7 +1,10 @@
 // The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it.
-// S1. A session has one prompt at a time. A second one is refused. A prompt answers the question that was told as a text, if one waits.
-// S2. The sessions live in the journal. What is here is only what this connection needs: an editor that starts again loads its sessions.
-// S3. Each request looks for the system again, because it may have been started or restarted since the last one.
+// S1. A session has one prompt at a time. A second one is refused. A prompt answers the question that was
+// told as a text, if one waits.
+// S2. The sessions live in the journal. What is here is only what this connection needs: an editor that
+// starts again loads its sessions.
+// S3. Each request looks for the system again, because it may have been started or restarted since the last
+// one.
 import {
   type ListSessionsRequest,
   type ListSessionsResponse,
@@ -90,7 +93,9 @@ export class EditorSessions {
     const { userId } = this.#parts.settings
     await mustBeWorkspace(request)
     await using link = await this.#parts.system.open()
-    const open = await readPastSession(link, { sessionId: id, userId }, (update) => (told ? this.#editor.update(id, update) : Promise.resolve()))
+    const open = await readPastSession(link, { sessionId: id, userId }, (update) =>
+      told ? this.#editor.update(id, update) : Promise.resolve(),
+    )
     const known = this.#sessions.get(id)
     if (known === undefined && open === null) throw RequestError.sessionNotFound(id)
     const session: Session = known ?? { id, workspace: cwd, prompted: false, asks: null, turns: new Set() }
@@ -98,7 +103,8 @@ export class EditorSessions {
     this.#sessions.set(id, session)
     this.#tellLeftOut(id, request)
     const followed = new Set([...[...session.turns].map(({ taskId }) => taskId), session.asks?.task.taskId])
-    for (const task of open ?? []) if (!followed.has(task.taskId)) void this.#keep(this.#followOn(session, task))
+    for (const task of open ?? [])
+      if (!followed.has(task.taskId)) void this.#keep(this.#followOn(session, task))
   }
 
   async list(request: ListSessionsRequest): Promise<ListSessionsResponse> {
@@ -109,7 +115,11 @@ export class EditorSessions {
   /** @param signal the editor withdraws its request, which is a cancel */
   prompt(request: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const session = this.#active(request.sessionId)
-    if (session.prompted) throw new RequestError(invalidRequest, 'The session works on a prompt already. Wait for its end, or cancel it.')
+    if (session.prompted)
+      throw new RequestError(
+        invalidRequest,
+        'The session works on a prompt already. Wait for its end, or cancel it.',
+      )
     const text = promptText(request.prompt)
     session.prompted = true
     const { asks } = session
@@ -136,7 +146,10 @@ export class EditorSessions {
     this.#sessions.delete(sessionId)
   }
 
-  /** Leaves all turns. Their tasks go on. Resolves when nothing is under way, or after a moment: a request may wait for a daemon. */
+  /**
+   * Leaves all turns. Their tasks go on. Resolves when nothing is under way, or after a moment: a request may
+   * wait for a daemon.
+   */
   async leave(): Promise<void> {
     this.#over.abort()
     const idle = new AbortController()
@@ -149,8 +162,17 @@ export class EditorSessions {
     const { userId, profile, timeZone } = settings
     const taskId = ids.next('task')
     const end = await this.#turn(session, newTask(taskId), (turn, link) => {
-      const task = { task: text, session_id: session.id, workspace: session.workspace, source: 'acp', stream: true, approvals: 'wait' as const }
-      return this.#cancellable(turn, signal, () => turn.run(link, { ...task, user_id: userId, profile, time_zone: timeZone }, this.#over.signal))
+      const task = {
+        task: text,
+        session_id: session.id,
+        workspace: session.workspace,
+        source: 'acp',
+        stream: true,
+        approvals: 'wait' as const,
+      }
+      return this.#cancellable(turn, signal, () =>
+        turn.run(link, { ...task, user_id: userId, profile, time_zone: timeZone }, this.#over.signal),
+      )
     })
     return this.#responseTo(session, taskId, end)
   }
@@ -158,17 +180,28 @@ export class EditorSessions {
   /** A prompt that answers a question. The task goes on, and the prompt ends as if it had begun the task. */
   async #answer(
     session: Session,
-    { asks, text, signal }: { readonly asks: AskingTask; readonly text: string; readonly signal: AbortSignal },
+    {
+      asks,
+      text,
+      signal,
+    }: { readonly asks: AskingTask; readonly text: string; readonly signal: AbortSignal },
   ): Promise<PromptResponse> {
     const { task, question } = asks
     const { taskId } = task
-    const tell = (said: string): void => void this.#editor.update(session.id, agentText(`${said}\n\n`, `${taskId}.answer.${question.taskseq}`))
+    const tell = (said: string): void =>
+      void this.#editor.update(session.id, agentText(`${said}\n\n`, `${taskId}.answer.${question.taskseq}`))
     const end = await this.#turn(session, task, async (turn, link) => {
       try {
         const answer = answerInText(question.question, text)
-        await link.client.answer(taskId, { callId: askingCall(question), questionIndex: question.index, answer, userId: this.#parts.settings.userId })
+        await link.client.answer(taskId, {
+          callId: askingCall(question),
+          questionIndex: question.index,
+          answer,
+          userId: this.#parts.settings.userId,
+        })
       } catch (error) {
-        const isOver = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
+        const isOver =
+          error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
         tell(isOver ? `${error.message} What you wrote was not used.` : messageOf(error))
         // It does not fit, or nobody answers now: the next prompt may.
         if (!isOver) return (session.asks ??= asks)
@@ -206,7 +239,10 @@ export class EditorSessions {
     const stopReason = type === 'task_cancelled' ? 'cancelled' : stopReasons[failure?.class ?? 'none']
     if (type === 'task_failed' && stopReason === undefined && result.final_output === '') {
       const why = failure === null ? '' : `: ${failure.message}`
-      throw new RequestError(-32_603, `The task ${taskId} failed${why}`, { task_id: taskId, failure: failure?.class ?? null })
+      throw new RequestError(-32_603, `The task ${taskId} failed${why}`, {
+        task_id: taskId,
+        failure: failure?.class ?? null,
+      })
     }
     for (const update of endUpdates(taskId, end)) void this.#editor.update(session.id, update)
     return { stopReason: stopReason ?? 'end_turn' }
@@ -223,11 +259,22 @@ export class EditorSessions {
     }
   }
 
-  async #turn<Result>(session: Session, task: ReadTask, act: (turn: Turn, link: SystemLink) => Promise<Result>): Promise<Result> {
-    if (this.#turns >= turnsMax) throw new BeaverError('wrong_state', `${turnsMax} tasks are followed here. Wait until one of them has ended.`)
+  async #turn<Result>(
+    session: Session,
+    task: ReadTask,
+    act: (turn: Turn, link: SystemLink) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#turns >= turnsMax)
+      throw new BeaverError(
+        'wrong_state',
+        `${turnsMax} tasks are followed here. Wait until one of them has ended.`,
+      )
     const { system, clock, settings } = this.#parts
     const asks = (asking: AskingTask): void => void (session.asks ??= asking)
-    const turn = new Turn({ editor: this.#editor, clock, sessionId: session.id, userId: settings.userId, asks }, task)
+    const turn = new Turn(
+      { editor: this.#editor, clock, sessionId: session.id, userId: settings.userId, asks },
+      task,
+    )
     // A cancel may come at once.
     session.turns.add(turn)
     this.#turns++
@@ -265,13 +312,22 @@ export class EditorSessions {
 }
 
 /** @throws {RequestError} invalid params */
-async function mustBeWorkspace({ cwd, additionalDirectories = [] }: Pick<NewSessionRequest, 'cwd' | 'additionalDirectories'>): Promise<void> {
-  const refuse = (path: string, text: string): RequestError => new RequestError(-32_602, text, { code: 'invalid_arguments', path })
+async function mustBeWorkspace({
+  cwd,
+  additionalDirectories = [],
+}: Pick<NewSessionRequest, 'cwd' | 'additionalDirectories'>): Promise<void> {
+  const refuse = (path: string, text: string): RequestError =>
+    new RequestError(-32_602, text, { code: 'invalid_arguments', path })
   if (!isAbsolute(cwd)) throw refuse('cwd', `The folder ${cwd} must be an absolute path.`)
-  if (additionalDirectories.length > 0) throw refuse('additionalDirectories', 'A task of Beaver works in one folder.')
+  if (additionalDirectories.length > 0)
+    throw refuse('additionalDirectories', 'A task of Beaver works in one folder.')
   const found = await stat(cwd).catch(() => null)
   if (found?.isDirectory() !== true)
-    throw new BeaverError('workspace_missing', found === null ? `The folder ${cwd} does not exist.` : `${cwd} is a file, not a folder.`)
+    throw new BeaverError(
+      'workspace_missing',
+      found === null ? `The folder ${cwd} does not exist.` : `${cwd} is a file, not a folder.`,
+    )
 }
 
-const isCancel = (reason: unknown): boolean => reason instanceof RequestError && reason.code === requestCancelled
+const isCancel = (reason: unknown): boolean =>
+  reason instanceof RequestError && reason.code === requestCancelled

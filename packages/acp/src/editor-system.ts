@@ -1,10 +1,12 @@
-// EditorSystem: the port through which an editor's sessions reach a running Beaver. The command line implements it.
+// EditorSystem: the port through which an editor's sessions reach a running Beaver. The command line
+// implements it.
 import type { BeaverClient } from '@beaver/client'
 import type { LiveUpdate, RecordedEvent } from '@beaver/core'
 
 export interface EditorSystem {
   /**
-   * Looks for the system and connects. Each call looks again, because the system may have been started or restarted meanwhile.
+   * Looks for the system and connects. Each call looks again, because the system may have been started or
+   * restarted meanwhile.
    *
    * @throws {BeaverError} `unreachable`, `server_too_old`
    */
@@ -13,11 +15,16 @@ export interface EditorSystem {
 
 /** A connection to a system. It is closed when it is disposed of. */
 export interface SystemLink extends AsyncDisposable {
-  readonly client: Pick<BeaverClient, 'submit' | 'cancel' | 'decide' | 'answer' | 'events' | 'sessions' | 'query' | 'status'>
+  readonly client: Pick<
+    BeaverClient,
+    'submit' | 'cancel' | 'decide' | 'answer' | 'events' | 'sessions' | 'query' | 'status'
+  >
   /**
-   * Follows a task from its first event, also one that does not exist yet. Resolves after the terminal event, or when `signal` aborts.
+   * Follows a task from its first event, also one that does not exist yet. Resolves after the terminal event,
+   * or when `signal` aborts.
    *
-   * @throws {BeaverError} `no_daemon`, `unreachable` if nothing answers for a while; `not_found`, `corrupt_journal`
+   * @throws {BeaverError} `no_daemon`, `unreachable` if nothing answers for a while; `not_found`,
+   * `corrupt_journal`
    */
   follow(taskId: string, heard: Heard): Promise<void>
 }

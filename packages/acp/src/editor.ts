@@ -29,7 +29,10 @@ export class Editor {
     return this.#backlog
   }
 
-  /** Updates arrive in the order of these calls. Resolves when the update is written, also if the editor is gone. */
+  /**
+   * Updates arrive in the order of these calls. Resolves when the update is written, also if the editor is
+   * gone.
+   */
   async update(sessionId: string, update: SessionUpdate): Promise<void> {
     this.#backlog++
     try {
@@ -43,16 +46,23 @@ export class Editor {
 
   /** @param signal withdraws the question */
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
-    return this.#context.request(methods.client.session.requestPermission, request, { cancellationSignal: signal, stopWaitingOnCancel: true })
+    return this.#context.request(methods.client.session.requestPermission, request, {
+      cancellationSignal: signal,
+      stopWaitingOnCancel: true,
+    })
   }
 
   /** @param signal withdraws the form */
   askForm(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
-    return this.#context.request(methods.client.elicitation.create, request, { cancellationSignal: signal, stopWaitingOnCancel: true })
+    return this.#context.request(methods.client.elicitation.create, request, {
+      cancellationSignal: signal,
+      stopWaitingOnCancel: true,
+    })
   }
 
   notice(sessionId: string, text: string): void {
     this.#log(text)
-    if (this.takesNotices) void this.update(sessionId, { sessionUpdate: 'notice', severity: 'warning', title: text })
+    if (this.takesNotices)
+      void this.update(sessionId, { sessionUpdate: 'notice', severity: 'warning', title: text })
   }
 }

@@ -1,5 +1,10 @@
 // The sessions that an editor may continue, newest first.
-import { type ListSessionsRequest, type ListSessionsResponse, RequestError, type SessionInfo } from '@agentclientprotocol/sdk'
+import {
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  RequestError,
+  type SessionInfo,
+} from '@agentclientprotocol/sdk'
 import { BeaverError } from '@beaver/core'
 import type { SystemLink } from './editor-system.ts'
 
@@ -17,14 +22,26 @@ export async function listedSessions(
   { cwd, cursor }: ListSessionsRequest,
   userId: string | undefined,
 ): Promise<ListSessionsResponse> {
-  if (cursor !== undefined && cursor !== null && !/^\d{1,15}$/.test(cursor)) throw RequestError.invalidParams({ path: 'cursor' }, 'No answer had this cursor.')
+  if (cursor !== undefined && cursor !== null && !/^\d{1,15}$/.test(cursor))
+    throw RequestError.invalidParams({ path: 'cursor' }, 'No answer had this cursor.')
   const before = cursor === undefined || cursor === null ? undefined : Number(cursor)
   const page = await client.query('sessions', { user_id: userId ?? null, limit: pageSize, before })
   const sessions: SessionInfo[] = []
-  for (const { session_id: sessionId, title, text, last_at: updatedAt, last_task_id: last } of page.sessions) {
+  for (const {
+    session_id: sessionId,
+    title,
+    text,
+    last_at: updatedAt,
+    last_task_id: last,
+  } of page.sessions) {
     const workspace = await workspaceOf({ client }, last)
     if (workspace === null || (typeof cwd === 'string' && workspace !== cwd)) continue
-    sessions.push({ sessionId, cwd: workspace, title: (title ?? text ?? '').replaceAll(/\s+/gu, ' ').slice(0, titleCharsMax).toWellFormed(), updatedAt })
+    sessions.push({
+      sessionId,
+      cwd: workspace,
+      title: (title ?? text ?? '').replaceAll(/\s+/gu, ' ').slice(0, titleCharsMax).toWellFormed(),
+      updatedAt,
+    })
   }
   return { sessions, ...(page.next === null ? {} : { nextCursor: String(page.next) }) }
 }
@@ -32,7 +49,8 @@ export async function listedSessions(
 /** The folder of a task. `null`: its log cannot be read, so that nobody could continue the session either. */
 async function workspaceOf({ client }: Pick<SystemLink, 'client'>, taskId: string): Promise<string | null> {
   try {
-    for await (const event of client.events(taskId)) return event.type === 'task_submitted' ? event.data.request.workspace : null
+    for await (const event of client.events(taskId))
+      return event.type === 'task_submitted' ? event.data.request.workspace : null
     return null
   } catch (error) {
     if (error instanceof BeaverError && error.code !== 'unreachable') return null

@@ -42,7 +42,12 @@ export function endUpdates(taskId: string, { type, result }: TurnEnd): SessionUp
   const { final_output: output, failure } = result
   if (output === '') return failure === null ? [] : [agentText(visibleAnswer(result), `${taskId}.end`)]
   if (type === 'task_completed') return []
-  return [agentText(`\n\n[The task is ${type.slice('task_'.length)}${failure === null ? '' : `: ${failure.message}`}]`, `${taskId}.end`)]
+  return [
+    agentText(
+      `\n\n[The task is ${type.slice('task_'.length)}${failure === null ? '' : `: ${failure.message}`}]`,
+      `${taskId}.end`,
+    ),
+  ]
 }
 
 /**
@@ -72,7 +77,10 @@ export async function readPastSession(
 }
 
 /** A session that an older version let several users continue has tasks of others. They are left out. */
-function mayRead(event: RecordedEvent, { userId, first }: { readonly userId: string | undefined; readonly first: boolean }): boolean {
+function mayRead(
+  event: RecordedEvent,
+  { userId, first }: { readonly userId: string | undefined; readonly first: boolean },
+): boolean {
   const owner = event.type === 'task_submitted' ? event.data.request.user_id : undefined
   if (owner === userId) return true
   if (!first) return false

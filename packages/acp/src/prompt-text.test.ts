@@ -3,8 +3,12 @@ import { promptText } from './prompt-text.ts'
 
 it('joins texts, and names files by their paths', () => {
   const link = { type: 'resource_link' as const, name: 'notes\n.md', uri: 'file:///w/my%20notes.md' }
-  expect(promptText([{ type: 'text', text: 'Sum up ' }, link, { type: 'text', text: '.' }])).toBe('Sum up [notes .md](/w/my notes.md).')
-  expect(promptText([{ ...link, name: 'a', uri: 'https://example.com/a' }])).toBe('[a](https://example.com/a)')
+  expect(promptText([{ type: 'text', text: 'Sum up ' }, link, { type: 'text', text: '.' }])).toBe(
+    'Sum up [notes .md](/w/my notes.md).',
+  )
+  expect(promptText([{ ...link, name: 'a', uri: 'https://example.com/a' }])).toBe(
+    '[a](https://example.com/a)',
+  )
   expect(promptText([{ ...link, name: 'a', uri: 'file://host/a' }])).toBe('[a](file://host/a)')
 })
 

@@ -1,9 +1,13 @@
 // The text of a task from the blocks of a prompt. Pure.
-// P1. A file that the user mentions stays a link: agents read it with their tools, so that permissions and labels hold for it.
+// P1. A file that the user mentions stays a link: agents read it with their tools, so that permissions and
+// labels hold for it.
 import { type ContentBlock, RequestError } from '@agentclientprotocol/sdk'
 import { fileURLToPath } from 'node:url'
 
-/** @throws {RequestError} invalid params: the prompt is empty, or a block is of a kind that `initialize` did not offer */
+/**
+ * @throws {RequestError} invalid params: the prompt is empty, or a block is of a kind that `initialize` did
+ * not offer
+ */
 export function promptText(blocks: readonly ContentBlock[]): string {
   const text = blocks.map(blockText).join('').trim()
   if (text === '') throw RequestError.invalidParams({ path: 'prompt' }, 'The prompt has no text.')

@@ -2,7 +2,15 @@ import type { Question } from '@beaver/core'
 import { expect, it } from 'vitest'
 import { wayOf } from './put-question.ts'
 
-const shown = (question: Question) => ({ runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question, taskseq: 1, toolCallId: 't/1' })
+const shown = (question: Question) => ({
+  runId: 'r',
+  callId: 'c',
+  tool: 'ask_user',
+  index: 0,
+  question,
+  taskseq: 1,
+  toolCallId: 't/1',
+})
 const form = { type: 'object', properties: { name: { type: 'string' } } }
 
 it.each<[string, Question, 'dialog' | 'prompt']>([
@@ -11,7 +19,10 @@ it.each<[string, Question, 'dialog' | 'prompt']>([
   ['an option or a text', { message: 'Which?', options: ['a', 'b'], free_text: true }, 'prompt'],
   ['a text', { message: 'Why?' }, 'prompt'],
   ['a form', { message: 'Who?', form }, 'prompt'],
-])('a question for %s is a form where the editor has forms, and otherwise a dialog or a prompt', (_, question, without) => {
-  expect(wayOf(shown(question), { takesForms: true })).toBe('form')
-  expect(wayOf(shown(question), { takesForms: false })).toBe(without)
-})
+])(
+  'a question for %s is a form where the editor has forms, and otherwise a dialog or a prompt',
+  (_, question, without) => {
+    expect(wayOf(shown(question), { takesForms: true })).toBe('form')
+    expect(wayOf(shown(question), { takesForms: false })).toBe(without)
+  },
+)

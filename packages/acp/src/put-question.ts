@@ -1,7 +1,9 @@
 // Puts a question of a call to the person at the editor, in the best form that the editor has.
-// P1. An editor that shows forms gets a form. Any other gets a dialog with the options, if one of them is to be chosen. All else becomes a text, and
+// P1. An editor that shows forms gets a form. Any other gets a dialog with the options, if one of them is to
+// be chosen. All else becomes a text, and
 //     the next prompt answers it.
-// P2. Only an answer that was given counts. A dialog that is closed, or that the editor cannot show, leaves the question waiting.
+// P2. Only an answer that was given counts. A dialog that is closed, or that the editor cannot show, leaves
+// the question waiting.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import { answerInForm, type JsonObject, type QuestionAnswer, questionForm, takesFreeText } from '@beaver/core'
 import type { Editor } from './editor.ts'
@@ -14,33 +16,59 @@ export interface Putting {
 }
 
 /** How a question is put. `prompt`: as a text, which the next prompt answers. */
-export function wayOf({ question }: ShownQuestion, { takesForms }: Pick<Editor, 'takesForms'>): 'form' | 'dialog' | 'prompt' {
+export function wayOf(
+  { question }: ShownQuestion,
+  { takesForms }: Pick<Editor, 'takesForms'>,
+): 'form' | 'dialog' | 'prompt' {
   if (takesForms) return 'form'
-  return (question.options ?? []).length > 0 && question.several !== true && !takesFreeText(question) ? 'dialog' : 'prompt'
+  return (question.options ?? []).length > 0 && question.several !== true && !takesFreeText(question)
+    ? 'dialog'
+    : 'prompt'
 }
 
 /** The answer that was given. `null`: none was. It rejects if the editor cannot show the question. */
-export function putQuestion(asked: ShownQuestion, to: Putting, signal: AbortSignal): Promise<QuestionAnswer | null> {
+export function putQuestion(
+  asked: ShownQuestion,
+  to: Putting,
+  signal: AbortSignal,
+): Promise<QuestionAnswer | null> {
   return to.editor.takesForms ? inForm(asked, to, signal) : inDialog(asked, to, signal)
 }
 
-async function inForm({ question, toolCallId }: ShownQuestion, { editor, sessionId }: Putting, signal: AbortSignal): Promise<QuestionAnswer | null> {
+async function inForm(
+  { question, toolCallId }: ShownQuestion,
+  { editor, sessionId }: Putting,
+  signal: AbortSignal,
+): Promise<QuestionAnswer | null> {
   const requestedSchema = questionForm(question) as { type: 'object' }
-  const { action, ...given } = await editor.askForm({ mode: 'form', sessionId, toolCallId, message: question.message, requestedSchema }, signal)
-  if (action === 'accept') return answerInForm(question, ((given as { content?: JsonObject | null }).content ?? {}) as JsonObject)
+  const { action, ...given } = await editor.askForm(
+    { mode: 'form', sessionId, toolCallId, message: question.message, requestedSchema },
+    signal,
+  )
+  if (action === 'accept')
+    return answerInForm(question, ((given as { content?: JsonObject | null }).content ?? {}) as JsonObject)
   return action === 'decline' ? { action } : null
 }
 
 const declined = 'decline'
 
-async function inDialog(asked: ShownQuestion, { editor, sessionId }: Putting, signal: AbortSignal): Promise<QuestionAnswer | null> {
+async function inDialog(
+  asked: ShownQuestion,
+  { editor, sessionId }: Putting,
+  signal: AbortSignal,
+): Promise<QuestionAnswer | null> {
   const { question, toolCallId } = asked
   const choices = question.options ?? []
   const options: PermissionOption[] = [
     ...choices.map((name, i): PermissionOption => ({ optionId: String(i), name, kind: 'allow_once' })),
     { optionId: declined, name: 'Give no answer', kind: 'reject_once' },
   ]
-  const toolCall = { toolCallId, title: question.message, status: 'pending' as const, content: questionContent(asked) }
+  const toolCall = {
+    toolCallId,
+    title: question.message,
+    status: 'pending' as const,
+    content: questionContent(asked),
+  }
   const { outcome } = await editor.ask({ sessionId, toolCall, options }, signal)
   if (outcome.outcome !== 'selected') return null
   if (outcome.optionId === declined) return { action: 'decline' }

@@ -20,7 +20,8 @@ const silent = (asked: string[]): EditorSystem => ({
       query: never,
       sessions: {} as never,
     },
-    follow: (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+    follow: (_, { signal }) =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
     [Symbol.asyncDispose]: async () => {},
   }),
 })
@@ -32,7 +33,8 @@ it('closes within a bound while a daemon does not answer', async () => {
   output.on('data', (bytes: Buffer) => (told += bytes.toString()))
   const clock = virtualClock()
   const serving = serveAcp(silent(asked), { input, output, version: '1', log: () => {}, clock })
-  const say = (id: number, method: string, params: object): boolean => input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+  const say = (id: number, method: string, params: object): boolean =>
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
   say(1, 'initialize', { protocolVersion: 1 })
   await until('it is there', () => told.includes('agentInfo'))
   say(2, 'session/new', { cwd: '/', mcpServers: [] })

@@ -1,7 +1,16 @@
 // Serves one editor over ACP on a pair of streams.
 // V1. The output carries only the protocol.
-// V2. It ends when the editor closes its stream, or when it is closed. Tasks go on: an editor that starts again loads its sessions.
-import { agent, type InitializeRequest, type InitializeResponse, MessageTooLargeError, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk'
+// V2. It ends when the editor closes its stream, or when it is closed. Tasks go on: an editor that starts
+// again loads its sessions.
+import {
+  agent,
+  type InitializeRequest,
+  type InitializeResponse,
+  MessageTooLargeError,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+} from '@agentclientprotocol/sdk'
 import { type Clock, systemClock, ulidIds } from '@beaver/core'
 import { Readable, Writable } from 'node:stream'
 import { acpError } from './acp-error.ts'
@@ -26,7 +35,10 @@ export interface AcpServing {
   close(): Promise<void>
 }
 
-export function serveAcp(system: EditorSystem, { input, output, version, settings = {}, log, clock = systemClock }: AcpOptions): AcpServing {
+export function serveAcp(
+  system: EditorSystem,
+  { input, output, version, settings = {}, log, clock = systemClock }: AcpOptions,
+): AcpServing {
   const parts = { system, settings, clock, ids: ulidIds() }
   let ofEditor: { readonly editor: Editor; readonly sessions: EditorSessions } | null = null
   const here = (): { readonly editor: Editor; readonly sessions: EditorSessions } => {
@@ -44,15 +56,24 @@ export function serveAcp(system: EditorSystem, { input, output, version, setting
       here().editor.takesForms = takesForms(params)
       return offered(version)
     })
-    .onRequest(session.new, ({ params }) => answered(async () => ({ sessionId: await here().sessions.create(params) })))
+    .onRequest(session.new, ({ params }) =>
+      answered(async () => ({ sessionId: await here().sessions.create(params) })),
+    )
     .onRequest(session.load, ({ params }) => answered(() => continued(params, true)))
     .onRequest(session.resume, ({ params }) => answered(() => continued(params, false)))
     .onRequest(session.list, ({ params }) => answered(() => here().sessions.list(params)))
-    .onRequest(session.close, ({ params }) => answered(async () => (here().sessions.close(params.sessionId), {})))
-    .onRequest(session.prompt, ({ params, signal }) => answered(async () => here().sessions.prompt(params, signal)))
+    .onRequest(session.close, ({ params }) =>
+      answered(async () => (here().sessions.close(params.sessionId), {})),
+    )
+    .onRequest(session.prompt, ({ params, signal }) =>
+      answered(async () => here().sessions.prompt(params, signal)),
+    )
     .onNotification(session.cancel, ({ params }) => here().sessions.cancel(params.sessionId))
 
-  const continued = async (params: Parameters<EditorSessions['reopen']>[0], told: boolean): Promise<object> => {
+  const continued = async (
+    params: Parameters<EditorSessions['reopen']>[0],
+    told: boolean,
+  ): Promise<object> => {
     await here().sessions.reopen(params, { told })
     return {}
   }
@@ -61,7 +82,9 @@ export function serveAcp(system: EditorSystem, { input, output, version, setting
   const closed = connection.closed.then(() => {
     const { reason } = connection.signal as { reason: unknown }
     if (reason instanceof MessageTooLargeError)
-      log(`The editor sent a message of more than ${reason.maxMessageBytes / 1_048_576} MiB, so the connection was closed.`)
+      log(
+        `The editor sent a message of more than ${reason.maxMessageBytes / 1_048_576} MiB, so the connection was closed.`,
+      )
   })
   return {
     closed,

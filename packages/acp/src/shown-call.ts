@@ -1,7 +1,12 @@
 // How a call of a tool is shown to an editor. Pure.
 // C1. Every text is bounded. The journal has the whole.
 // C2. A person decides by a question, so its texts have their hidden characters as escapes.
-import type { ToolCall as ShownCall, ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import type {
+  ToolCall as ShownCall,
+  ToolCallContent,
+  ToolCallLocation,
+  ToolKind,
+} from '@agentclientprotocol/sdk'
 import { type DataOf, type OpenQuestion, questionLines, type ToolCall, visible } from '@beaver/core'
 import { isAbsolute, join } from 'node:path'
 
@@ -29,7 +34,11 @@ const tellingNames = ['path', 'command', 'url', 'query', 'task']
 /** @param agent the name of a worker; `null` for the root agent */
 export function shownCall(
   { name, arguments: written }: ToolCall,
-  { toolCallId, agent, workspace }: { readonly toolCallId: string; readonly agent: string | null; readonly workspace: string },
+  {
+    toolCallId,
+    agent,
+    workspace,
+  }: { readonly toolCallId: string; readonly agent: string | null; readonly workspace: string },
 ): ShownCall & { readonly status: 'pending' } {
   const input = written.length > inputCharsMax ? null : objectIn(written)
   const about = tellingNames.map((each) => input?.[each]).find((value) => typeof value === 'string')
@@ -41,16 +50,25 @@ export function shownCall(
     kind: kinds[name] ?? (name.startsWith('kb:') ? 'search' : 'other'),
     status: 'pending',
     ...(input === null ? {} : { rawInput: input }),
-    ...(typeof input?.['path'] === 'string' && name in kinds ? { locations: locationOf(input['path'], workspace) } : {}),
+    ...(typeof input?.['path'] === 'string' && name in kinds
+      ? { locations: locationOf(input['path'], workspace) }
+      : {}),
   }
 }
 
-const locationOf = (path: string, workspace: string): ToolCallLocation[] => [{ path: isAbsolute(path) ? path : join(workspace, path) }]
+const locationOf = (path: string, workspace: string): ToolCallLocation[] => [
+  { path: isAbsolute(path) ? path : join(workspace, path) },
+]
 
-export const textContent = (text: string): ToolCallContent[] => [{ type: 'content', content: { type: 'text', text: cut(text, textCharsMax) } }]
+export const textContent = (text: string): ToolCallContent[] => [
+  { type: 'content', content: { type: 'text', text: cut(text, textCharsMax) } },
+]
 
 /** What a person has to know in order to decide about a call. */
-export function askedContent({ tool_name, subject, reason, preview }: DataOf<'approval_requested'>, taskId: string): ToolCallContent[] {
+export function askedContent(
+  { tool_name, subject, reason, preview }: DataOf<'approval_requested'>,
+  taskId: string,
+): ToolCallContent[] {
   const lines = [
     `${visible(tool_name)}: ${cut(visible(subject, '\n\t'), subjectCharsMax)}`,
     ...(reason === undefined ? [] : [visible(reason)]),
@@ -59,7 +77,9 @@ export function askedContent({ tool_name, subject, reason, preview }: DataOf<'ap
       : [
           `It would ${visible(preview.effect)} ${visible(preview.path)} (${preview.bytes} bytes).`,
           fenced(visible(preview.diff, '\n\t')),
-          ...(preview.diff_lines_left_out === 0 ? [] : [`${preview.diff_lines_left_out} more lines: "beaver events <task> --json" has them.`]),
+          ...(preview.diff_lines_left_out === 0
+            ? []
+            : [`${preview.diff_lines_left_out} more lines: "beaver events <task> --json" has them.`]),
         ]),
     `To change its arguments: beaver approve ${taskId} --edit`,
   ]
@@ -67,7 +87,8 @@ export function askedContent({ tool_name, subject, reason, preview }: DataOf<'ap
 }
 
 /** What a call asks. */
-export const questionContent = ({ question }: Pick<OpenQuestion, 'question'>): ToolCallContent[] => textContent(questionLines(question).join('\n'))
+export const questionContent = ({ question }: Pick<OpenQuestion, 'question'>): ToolCallContent[] =>
+  textContent(questionLines(question).join('\n'))
 
 /** A block of Markdown that the text cannot close. */
 function fenced(text: string): string {
@@ -80,10 +101,13 @@ function fenced(text: string): string {
 function objectIn(json: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
   } catch {
     return null
   }
 }
 
-const cut = (text: string, charsMax: number): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`)
+const cut = (text: string, charsMax: number): string =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`

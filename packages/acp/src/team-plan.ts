@@ -1,5 +1,6 @@
 // The plan that an editor shows: the nodes of the teams of one task, with how far each is. A fold of events.
-// P1. At most `entriesMax` entries are shown, and one that counts the others, because every change sends the whole plan.
+// P1. At most `entriesMax` entries are shown, and one that counts the others, because every change sends the
+// whole plan.
 import type { Plan, PlanEntry } from '@agentclientprotocol/sdk'
 import type { DomainEvent, ExecutionNode } from '@beaver/core'
 
@@ -48,10 +49,17 @@ export class TeamPlan {
   #add(team: string, node: ExecutionNode): void {
     const about = node.kind === 'agent' ? node.instruction : node.kind === 'tool' ? node.tool : node.operation
     const content = `${node.node_id}: ${about}`.replaceAll(/\s+/gu, ' ')
-    this.#entries.set(keyOf(team, node.node_id), { content: content.slice(0, contentCharsMax).toWellFormed(), status: 'pending' })
+    this.#entries.set(keyOf(team, node.node_id), {
+      content: content.slice(0, contentCharsMax).toWellFormed(),
+      status: 'pending',
+    })
   }
 
-  #set({ team_run_id: team, node_id: node }: { team_run_id: string; node_id: string }, status: Entry['status'], why: string | null): boolean {
+  #set(
+    { team_run_id: team, node_id: node }: { team_run_id: string; node_id: string },
+    status: Entry['status'],
+    why: string | null,
+  ): boolean {
     const entry = this.#entries.get(keyOf(team, node))
     if (entry === undefined) return false
     if (why !== null) entry.content = `[${why}] ${entry.content}`
@@ -61,12 +69,24 @@ export class TeamPlan {
 
   #plan(): Plan {
     const all = [...this.#entries.values()]
-    const entries = all.slice(0, entriesMax).map(({ content, status }): PlanEntry => ({ content, status, priority: 'medium' }))
+    const entries = all
+      .slice(0, entriesMax)
+      .map(({ content, status }): PlanEntry => ({ content, status, priority: 'medium' }))
     const others = all.slice(entriesMax)
     if (others.length === 0) return { entries }
     const ended = others.filter(({ status }) => status === 'completed').length
-    const status = ended === others.length ? 'completed' : others.every((each) => each.status === 'pending') ? 'pending' : 'in_progress'
-    return { entries: [...entries, { content: `${others.length} more, ${ended} of them ended`, status, priority: 'medium' }] }
+    const status =
+      ended === others.length
+        ? 'completed'
+        : others.every((each) => each.status === 'pending')
+          ? 'pending'
+          : 'in_progress'
+    return {
+      entries: [
+        ...entries,
+        { content: `${others.length} more, ${ended} of them ended`, status, priority: 'medium' },
+      ],
+    }
   }
 }
 

@@ -3,13 +3,30 @@ import { describe, expect, it } from 'vitest'
 import { type Told, TurnUpdates } from './turn-updates.ts'
 
 let taskseq = 0
-const happened = (type: string, data: object, runId?: string): RecordedEvent => ({ type, data, runId, taskseq: ++taskseq }) as unknown as RecordedEvent
+const happened = (type: string, data: object, runId?: string): RecordedEvent =>
+  ({ type, data, runId, taskseq: ++taskseq }) as unknown as RecordedEvent
 const submitted = happened('task_submitted', { request: { text: 'Do it.', workspace: '/w' } })
 const began = happened('run_started', { run_id: 'root', team_run_id: null, agent_name: 'root' })
-const said = (content: string | null, calls: readonly (readonly [id: string, name: string, args: object])[] = [], runId = 'root'): RecordedEvent =>
-  happened('assistant_message_added', { content, tool_calls: calls.map(([id, name, args]) => ({ id, name, arguments: JSON.stringify(args) })) }, runId)
-const piece = (call: number, offset: number, text: string): LiveUpdate => ({ run_id: 'root', agent_name: 'root', node_id: null, call, offset, text })
-const ended = (type = 'task_completed', final_output = ''): RecordedEvent => happened(type, { final_output, failure: null })
+const said = (
+  content: string | null,
+  calls: readonly (readonly [id: string, name: string, args: object])[] = [],
+  runId = 'root',
+): RecordedEvent =>
+  happened(
+    'assistant_message_added',
+    { content, tool_calls: calls.map(([id, name, args]) => ({ id, name, arguments: JSON.stringify(args) })) },
+    runId,
+  )
+const piece = (call: number, offset: number, text: string): LiveUpdate => ({
+  run_id: 'root',
+  agent_name: 'root',
+  node_id: null,
+  call,
+  offset,
+  text,
+})
+const ended = (type = 'task_completed', final_output = ''): RecordedEvent =>
+  happened(type, { final_output, failure: null })
 
 function told(...inputs: readonly (RecordedEvent | LiveUpdate)[]): Told[] {
   const updates = new TurnUpdates('t')
@@ -61,7 +78,9 @@ describe('what an editor is told of a task', () => {
       'agent t.2: Done.',
       'task_completed',
     ])
-    expect(all[2]).toMatchObject({ update: { kind: 'read', rawInput: { path: 'a.md' }, locations: [{ path: '/w/a.md' }] } })
+    expect(all[2]).toMatchObject({
+      update: { kind: 'read', rawInput: { path: 'a.md' }, locations: [{ path: '/w/a.md' }] },
+    })
   })
 
   it('is a question for each call that waits, until somebody decides', () => {
@@ -78,7 +97,11 @@ describe('what an editor is told of a task', () => {
 
   it('is the question of a call, until somebody answers it or its call ends', () => {
     const asks = (callId: string): RecordedEvent =>
-      happened('question_asked', { call_id: callId, tool_name: 'ask_user', question_index: 0, question: { message: 'Why?' } }, 'root')
+      happened(
+        'question_asked',
+        { call_id: callId, tool_name: 'ask_user', question_index: 0, question: { message: 'Why?' } },
+        'root',
+      )
     const [first, second] = [asks('c1'), asks('c2')]
     const log = [
       submitted,
@@ -89,7 +112,11 @@ describe('what an editor is told of a task', () => {
       ]),
       first,
       second,
-      happened('question_answered', { call_id: 'c1', question_index: 0, answer: { action: 'decline' }, by: 'ben' }, 'root'),
+      happened(
+        'question_answered',
+        { call_id: 'c1', question_index: 0, answer: { action: 'decline' }, by: 'ben' },
+        'root',
+      ),
       happened('tool_result_recorded', { call_id: 'c2', success: false, content: '' }, 'root'),
     ]
     expect(words(told(...log))).toEqual([
@@ -121,7 +148,13 @@ describe('what an editor is told of a task', () => {
       result,
       ended('task_cancelled'),
     )
-    expect(words(all)).toEqual(['call t/1 echo', 'call t/2 echo', 't/1 failed', 't/2 failed', 'task_cancelled'])
+    expect(words(all)).toEqual([
+      'call t/1 echo',
+      'call t/2 echo',
+      't/1 failed',
+      't/2 failed',
+      'task_cancelled',
+    ])
   })
 
   it('names the workers of a team, tells their calls and how far the plan is', () => {
@@ -145,27 +178,46 @@ describe('what an editor is told of a task', () => {
   })
 
   it('counts the nodes of a large team that the plan does not list', () => {
-    const nodes = Array.from({ length: 512 }, (_, i) => ({ kind: 'code', node_id: `n${i}`, operation: 'join' }))
-    const [plan] = told(submitted, happened('task_team_run_started', { team_run_id: 'team', graph: { nodes } }))
-    const entries = plan !== undefined && 'update' in plan && plan.update.sessionUpdate === 'plan' ? plan.update.entries : []
+    const nodes = Array.from({ length: 512 }, (_, i) => ({
+      kind: 'code',
+      node_id: `n${i}`,
+      operation: 'join',
+    }))
+    const [plan] = told(
+      submitted,
+      happened('task_team_run_started', { team_run_id: 'team', graph: { nodes } }),
+    )
+    const entries =
+      plan !== undefined && 'update' in plan && plan.update.sessionUpdate === 'plan'
+        ? plan.update.entries
+        : []
     expect(entries).toHaveLength(101)
     expect(entries.at(-1)).toMatchObject({ content: '412 more, 0 of them ended', status: 'pending' })
   })
 
   it('leaves out what a retry copied, and knows the calls in it', () => {
     const copied = [began, said(null, [['c1', 'echo', {}]])]
-    const log = [submitted, happened('task_log_copied', { events: copied.length }), ...copied].map((event, i) => ({ ...event, taskseq: i + 1 }))
+    const log = [submitted, happened('task_log_copied', { events: copied.length }), ...copied].map(
+      (event, i) => ({ ...event, taskseq: i + 1 }),
+    )
     const rest = happened('tool_result_recorded', { call_id: 'c1', success: true, content: '' }, 'root')
-    expect(words(told(...(log as RecordedEvent[]), { ...rest, taskseq: 5 } as RecordedEvent))).toEqual(['t/1 completed'])
+    expect(words(told(...(log as RecordedEvent[]), { ...rest, taskseq: 5 } as RecordedEvent))).toEqual([
+      't/1 completed',
+    ])
   })
 
   it('has the texts that steered the task', () => {
     const steered = happened('user_message_added', { content: 'Faster.', steer_request_id: 'r1' }, 'root')
-    expect(words(told(submitted, began, happened('user_message_added', { content: 'Do it.' }, 'root'), steered))).toEqual(['user t.r1: Faster.'])
+    expect(
+      words(told(submitted, began, happened('user_message_added', { content: 'Do it.' }, 'root'), steered)),
+    ).toEqual(['user t.r1: Faster.'])
   })
 
   it('has the final text of a task that has no root agent', () => {
-    expect(words(told(submitted, ended('task_completed', 'A report.')))).toEqual(['agent t.0: A report.', 'task_completed'])
+    expect(words(told(submitted, ended('task_completed', 'A report.')))).toEqual([
+      'agent t.0: A report.',
+      'task_completed',
+    ])
   })
 })
 
@@ -176,7 +228,11 @@ describe('the progress of a call', () => {
   })
   const called = said(null, [['c1', 'deploy', {}]])
   const started = happened('tool_call_started', { call_id: 'c1' }, 'root')
-  const result = happened('tool_result_recorded', { call_id: 'c1', success: true, content: 'deployed' }, 'root')
+  const result = happened(
+    'tool_result_recorded',
+    { call_id: 'c1', success: true, content: 'deployed' },
+    'root',
+  )
   const texts = (all: readonly Told[]): string[] =>
     all.flatMap((each) => {
       if (!('update' in each) || each.update.sessionUpdate !== 'tool_call_update') return []
@@ -185,16 +241,33 @@ describe('the progress of a call', () => {
     })
 
   it('is the content of the call until it has a result', () => {
-    const all = told(submitted, began, called, started, progress('c1', 1, 'Builds.'), progress('c1', 2), result, progress('c1', 3))
+    const all = told(
+      submitted,
+      began,
+      called,
+      started,
+      progress('c1', 1, 'Builds.'),
+      progress('c1', 2),
+      result,
+      progress('c1', 3),
+    )
     expect(texts(all)).toEqual(['25% · Builds.', '50%', 'deployed'])
   })
 
   it('that comes before its call waits for it, and that of an unknown call is left out', () => {
-    expect(texts(told(submitted, began, progress('c1', 1), progress('c9', 3), called, started, result))).toEqual(['25%', 'deployed'])
+    expect(
+      texts(told(submitted, began, progress('c1', 1), progress('c9', 3), called, started, result)),
+    ).toEqual(['25%', 'deployed'])
   })
 
   it('leaves a question of the call where it is', () => {
-    const asked = happened('question_asked', { call_id: 'c1', tool_name: 'deploy', question_index: 0, question: { message: 'Where to?' } }, 'root')
-    expect(texts(told(submitted, began, called, started, asked, progress('c1', 2))).join()).not.toContain('50%')
+    const asked = happened(
+      'question_asked',
+      { call_id: 'c1', tool_name: 'deploy', question_index: 0, question: { message: 'Where to?' } },
+      'root',
+    )
+    expect(texts(told(submitted, began, called, started, asked, progress('c1', 2))).join()).not.toContain(
+      '50%',
+    )
   })
 })

@@ -1,5 +1,6 @@
 // What an editor is told of one task. A fold of the events and the live pieces of the task.
-// U1. The same events give the same updates with the same ids, so a session that is loaded again looks as it did live.
+// U1. The same events give the same updates with the same ids, so a session that is loaded again looks as it
+// did live.
 // U2. What a retry copied from the task that it retries is not told again.
 // U3. Every call that was shown gets an end, at the latest with the task.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
@@ -91,13 +92,19 @@ export class TurnUpdates {
     return isProgress(update) ? this.#progress(update) : this.#said(this.#output.piece(update))
   }
 
-  /** It is shown until the call has a result. A question of the call stays. It may come before the event that the call is in. */
+  /**
+   * It is shown until the call has a result. A question of the call stays. It may come before the event that
+   * the call is in.
+   */
   #progress(update: LiveProgress): Told[] {
     const { run_id: runId, call_id: callId } = update
     const key = keyOf(runId, callId)
     if (!this.#calls.has(key) && this.#early.size < earlyMax) this.#early.set(key, update)
     if (this.#questions.some((each) => each.runId === runId && each.callId === callId)) return []
-    return this.#callUpdate(runId, callId, { status: 'in_progress', content: textContent(progressText(update)) })
+    return this.#callUpdate(runId, callId, {
+      status: 'in_progress',
+      content: textContent(progressText(update)),
+    })
   }
 
   event(event: RecordedEvent): Told[] {
@@ -109,7 +116,10 @@ export class TurnUpdates {
   #tell(event: RecordedEvent): Told[] {
     const { type, data, runId = '' } = event
     const plan = this.#plan.event(event)
-    const said = [...(plan === null ? [] : [updating({ sessionUpdate: 'plan', ...plan })]), ...this.#said(this.#output.event(event))]
+    const said = [
+      ...(plan === null ? [] : [updating({ sessionUpdate: 'plan', ...plan })]),
+      ...this.#said(this.#output.event(event)),
+    ]
     switch (type) {
       case 'task_submitted':
         this.#workspace = data.request.workspace
@@ -118,7 +128,9 @@ export class TurnUpdates {
         if (data.team_run_id !== null) this.#workers.set(data.run_id, data.agent_name)
         return said
       case 'user_message_added':
-        return data.steer_request_id === undefined ? said : [...said, updating(userText(data.content, `${this.#taskId}.${data.steer_request_id}`))]
+        return data.steer_request_id === undefined
+          ? said
+          : [...said, updating(userText(data.content, `${this.#taskId}.${data.steer_request_id}`))]
       case 'assistant_message_added':
         return [...said, ...data.tool_calls.map((call) => this.#call(call, runId))]
       case 'tool_call_requested':
@@ -142,7 +154,9 @@ export class TurnUpdates {
     const before = this.#questions
     this.#questions = openQuestions(before, event)
     if (this.#questions === before) return []
-    const gone = before.filter((each) => !this.#questions.includes(each)).map(({ taskseq }) => ({ settled: { taskseq } }))
+    const gone = before
+      .filter((each) => !this.#questions.includes(each))
+      .map(({ taskseq }) => ({ settled: { taskseq } }))
     const begun = this.#questions.filter((each) => !before.includes(each))
     const asked = begun.flatMap((each) => [
       ...this.#callUpdate(each.runId ?? '', each.callId, { content: questionContent(each) }),
@@ -172,8 +186,17 @@ export class TurnUpdates {
 
   #call(call: ToolCall, runId: string): Told {
     const toolCallId = `${this.#taskId}/${++this.#callsShown}`
-    const shown = shownCall(call, { toolCallId, agent: this.#workers.get(runId) ?? null, workspace: this.#workspace })
-    this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, written: call.arguments, ended: false })
+    const shown = shownCall(call, {
+      toolCallId,
+      agent: this.#workers.get(runId) ?? null,
+      workspace: this.#workspace,
+    })
+    this.#calls.set(keyOf(runId, call.id), {
+      toolCallId,
+      title: shown.title,
+      written: call.arguments,
+      ended: false,
+    })
     return updating({ sessionUpdate: 'tool_call', ...shown })
   }
 
@@ -181,16 +204,24 @@ export class TurnUpdates {
     const key = keyOf(runId, callId)
     const early = this.#early.get(key)
     this.#early.delete(key)
-    return [...this.#callUpdate(runId, callId, { status: 'in_progress' }), ...(early === undefined ? [] : this.#progress(early))]
+    return [
+      ...this.#callUpdate(runId, callId, { status: 'in_progress' }),
+      ...(early === undefined ? [] : this.#progress(early)),
+    ]
   }
 
   #callUpdate(runId: string, callId: string, change: object): Told[] {
     const shown = this.#calls.get(keyOf(runId, callId))
-    return shown === undefined || shown.ended ? [] : [updating({ sessionUpdate: 'tool_call_update', toolCallId: shown.toolCallId, ...change })]
+    return shown === undefined || shown.ended
+      ? []
+      : [updating({ sessionUpdate: 'tool_call_update', toolCallId: shown.toolCallId, ...change })]
   }
 
   #result(runId: string, { call_id: callId, success, content }: DataOf<'tool_result_recorded'>): Told[] {
-    const told = this.#callUpdate(runId, callId, { status: success ? 'completed' : 'failed', content: textContent(content) })
+    const told = this.#callUpdate(runId, callId, {
+      status: success ? 'completed' : 'failed',
+      content: textContent(content),
+    })
     const shown = this.#calls.get(keyOf(runId, callId))
     if (shown !== undefined) shown.ended = true
     return told
@@ -201,7 +232,10 @@ export class TurnUpdates {
     if (shown === undefined) return []
     const { toolCallId, title, written } = shown
     const callId = runId === '' ? asked.call_id : `${runId}/${asked.call_id}`
-    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }), { asked: { toolCallId, callId, title, written, asked } }]
+    return [
+      ...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }),
+      { asked: { toolCallId, callId, title, written, asked } },
+    ]
   }
 
   #decided(runId: string, callId: string): Told[] {
@@ -216,7 +250,12 @@ export class TurnUpdates {
     return [
       ...this.#said(this.#output.end({ output_text: result.final_output })),
       ...open.map(({ toolCallId }) =>
-        updating({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', content: textContent('The task ended before this call.') }),
+        updating({
+          sessionUpdate: 'tool_call_update',
+          toolCallId,
+          status: 'failed',
+          content: textContent('The task ended before this call.'),
+        }),
       ),
       { end: { type, result } },
     ]

@@ -1,18 +1,37 @@
 // One task as a turn of an editor's session: it is submitted, told to the editor while it runs, and ended.
-// T1. The journal decides. Live pieces are hints, and are left out while the editor reads slower than the model writes.
+// T1. The journal decides. Live pieces are hints, and are left out while the editor reads slower than the
+// model writes.
 // T2. A turn that is left goes on as a task: only a cancel cancels it.
-// T3. Only a chosen option decides about a call, and only a given answer answers a question (put-question.ts). What the editor withdraws, or cannot
+// T3. Only a chosen option decides about a call, and only a given answer answers a question
+// (put-question.ts). What the editor withdraws, or cannot
 //     show, goes on waiting.
-// T4. A question that the editor can show only as a text ends the turn. Its task waits, and the next prompt answers it.
+// T4. A question that the editor can show only as a text ends the turn. Its task waits, and the next prompt
+// answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
-import { askingCall, BeaverError, canonicalJson, type Clock, type JsonValue, messageOf, questionLines, type RecordedEvent } from '@beaver/core'
+import {
+  askingCall,
+  BeaverError,
+  canonicalJson,
+  type Clock,
+  type JsonValue,
+  messageOf,
+  questionLines,
+  type RecordedEvent,
+} from '@beaver/core'
 import type { Editor } from './editor.ts'
 import type { SystemLink } from './editor-system.ts'
 import { putArguments } from './put-arguments.ts'
 import { putQuestion, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
-import { agentText, type AskedCall, type ShownQuestion, type Told, type TurnEnd, TurnUpdates } from './turn-updates.ts'
+import {
+  agentText,
+  type AskedCall,
+  type ShownQuestion,
+  type Told,
+  type TurnEnd,
+  TurnUpdates,
+} from './turn-updates.ts'
 
 /** A task that was read from the journal up to the event `seen`. */
 export interface ReadTask {
@@ -49,9 +68,15 @@ const edit: PermissionOption = { optionId: 'edit', name: 'Change the arguments',
 const refuse: PermissionOption = { optionId: 'refuse', name: 'Refuse', kind: 'reject_once' }
 
 /** Another person was faster. */
-const isConflict = (error: unknown): error is BeaverError => error instanceof BeaverError && error.code === 'conflict'
+const isConflict = (error: unknown): error is BeaverError =>
+  error instanceof BeaverError && error.code === 'conflict'
 
-export const newTask = (taskId: string): ReadTask => ({ taskId, updates: new TurnUpdates(taskId), seen: 0, waiting: [] })
+export const newTask = (taskId: string): ReadTask => ({
+  taskId,
+  updates: new TurnUpdates(taskId),
+  seen: 0,
+  waiting: [],
+})
 
 export class Turn {
   readonly taskId: string
@@ -83,10 +108,12 @@ export class Turn {
   }
 
   /**
-   * Submits the task and follows it. It follows first, so that no piece of the answer is missed. A turn that was cancelled before has no task.
+   * Submits the task and follows it. It follows first, so that no piece of the answer is missed. A turn that
+   * was cancelled before has no task.
    *
    * @returns `null` if `signal` aborted, or if the task did not end in time after a cancel
-   * @throws {BeaverError} the codes of `BeaverClient.submit` and `SystemLink.follow`; of the cancel if it was not possible
+   * @throws {BeaverError} the codes of `BeaverClient.submit` and `SystemLink.follow`; of the cancel if it was
+   * not possible
    */
   async run(link: SystemLink, task: SubmitTask, signal: AbortSignal): Promise<TurnEnd | AskingTask | null> {
     if (this.cancelled) return null
@@ -142,7 +169,10 @@ export class Turn {
       await link.follow(this.taskId, {
         signal: AbortSignal.any([signal, this.#stop.signal]),
         onEvent: (event) => this.#tell(this.#folded(event), link),
-        onLive: (update) => (editor.backlog < backlogMax && this.#asks === null ? this.#tell(updates.live(update), link) : undefined),
+        onLive: (update) =>
+          editor.backlog < backlogMax && this.#asks === null
+            ? this.#tell(updates.live(update), link)
+            : undefined,
         onNotice: (notice) => (notice === null ? undefined : editor.notice(sessionId, notice)),
       })
     } finally {
@@ -150,7 +180,10 @@ export class Turn {
     }
   }
 
-  /** Tells what happened since the task was read. What asks is shown afterwards, because it may have been answered meanwhile. */
+  /**
+   * Tells what happened since the task was read. What asks is shown afterwards, because it may have been
+   * answered meanwhile.
+   */
   async #catchUp(link: SystemLink): Promise<void> {
     for await (const event of link.client.events(this.taskId)) {
       const told = this.#folded(event)
@@ -197,7 +230,15 @@ export class Turn {
   #tellQuestion(question: ShownQuestion): void {
     const { editor, sessionId, asks } = this.#parts
     if (this.#asks !== null) return
-    this.#asks = { task: { taskId: this.taskId, updates: this.#task.updates, seen: this.#seen, waiting: [...this.#waiting.values()] }, question }
+    this.#asks = {
+      task: {
+        taskId: this.taskId,
+        updates: this.#task.updates,
+        seen: this.#seen,
+        waiting: [...this.#waiting.values()],
+      },
+      question,
+    }
     const text = `${questionLines(question.question).join('\n\n')} Write it as the next prompt. To give no answer: beaver answer ${this.taskId} --decline`
     void editor.update(sessionId, agentText(`\n\n${text}`, `${this.taskId}.question.${question.taskseq}`))
     asks(this.#asks)
@@ -212,7 +253,12 @@ export class Turn {
         const answer = await putQuestion(question, { editor, sessionId }, signal)
         if (signal.aborted) return
         if (answer === null) return editor.notice(sessionId, `The question waits. ${elsewhere}`)
-        await link.client.answer(this.taskId, { callId: askingCall(question), questionIndex: question.index, answer, userId })
+        await link.client.answer(this.taskId, {
+          callId: askingCall(question),
+          questionIndex: question.index,
+          answer,
+          userId,
+        })
         return
       } catch (error) {
         if (signal.aborted) return
@@ -234,25 +280,48 @@ export class Turn {
     const { editor, sessionId, userId } = this.#parts
     const { toolCallId, title, callId, asked } = call
     const elsewhere = `The call waits: ${title}. Answer it with: beaver approve ${this.taskId}`
-    const decide = (approved: boolean, more: { readonly arguments?: string; readonly reason?: string } = {}): Promise<void> =>
+    const decide = (
+      approved: boolean,
+      more: { readonly arguments?: string; readonly reason?: string } = {},
+    ): Promise<void> =>
       link.client.decide(this.taskId, { callId, callHash: asked.call_hash, approved, userId, ...more })
     try {
-      const toolCall = { toolCallId, title, status: 'pending' as const, content: askedContent(asked, this.taskId) }
+      const toolCall = {
+        toolCallId,
+        title,
+        status: 'pending' as const,
+        content: askedContent(asked, this.taskId),
+      }
       const options = editor.takesForms ? [allow, edit, refuse] : [allow, refuse]
       const { outcome } = await editor.ask({ sessionId, toolCall, options }, signal)
       const chosen = outcome.outcome === 'selected' ? outcome.optionId : null
       if (signal.aborted) return
       if (chosen === allow.optionId) await decide(true)
       else if (chosen === refuse.optionId) await decide(false, { reason: 'Refused in the editor.' })
-      else if (chosen === edit.optionId && !(await this.#edit(call, (args) => decide(true, args === undefined ? {} : { arguments: args }), signal)))
+      else if (
+        chosen === edit.optionId &&
+        !(await this.#edit(
+          call,
+          (args) => decide(true, args === undefined ? {} : { arguments: args }),
+          signal,
+        ))
+      )
         editor.notice(sessionId, elsewhere)
     } catch (error) {
-      if (!signal.aborted) editor.notice(sessionId, isConflict(error) ? error.message : `${messageOf(error)} ${elsewhere}`)
+      if (!signal.aborted)
+        editor.notice(sessionId, isConflict(error) ? error.message : `${messageOf(error)} ${elsewhere}`)
     }
   }
 
-  /** Whether the call was decided, or needs no decision any more. Arguments that do not fit are asked for again. */
-  async #edit(call: AskedCall, decide: (args: string | undefined) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Whether the call was decided, or needs no decision any more. Arguments that do not fit are asked for
+   * again.
+   */
+  async #edit(
+    call: AskedCall,
+    decide: (args: string | undefined) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { editor, sessionId } = this.#parts
     let { written } = call
     for (let shown = 1; shown <= formsMax; shown++) {

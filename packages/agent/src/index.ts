@@ -67,7 +67,16 @@ export { isFullHeap } from './tools/cell/full-heap.ts'
 export { type CallScope, callScope } from './tools/call-scope.ts'
 export { callProgress } from './loop/live-progress.ts'
 export { executeTool, type ToolResult } from './tools/execute-tool.ts'
-export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError, type ToolProgress } from './tools/tool.ts'
+export {
+  defineTool,
+  type Isolation,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  ToolFailure,
+  ToolInputError,
+  type ToolProgress,
+} from './tools/tool.ts'
 export { type CallArguments, readCallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export {
@@ -83,7 +92,14 @@ export {
 } from './tools/external-tools.ts'
 export { addedToolNames } from './tools/further-tools.ts'
 export type { SubjectKind } from './tools/judge-subject.ts'
-export { permissionOf, permissionOnSubject, type Permission, type PermissionDecision, type PermissionRule, type SubjectPermission } from './tools/permission.ts'
+export {
+  permissionOf,
+  permissionOnSubject,
+  type Permission,
+  type PermissionDecision,
+  type PermissionRule,
+  type SubjectPermission,
+} from './tools/permission.ts'
 export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'
 // Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'

@@ -1,4 +1,5 @@
-// What is wrong with a file that was loaded: a skill, a tool module, a definition or a profile. It is returned, never thrown.
+// What is wrong with a file that was loaded: a skill, a tool module, a definition or a profile. It is
+// returned, never thrown.
 import { basename } from 'node:path'
 
 /** A diagnostic about one file. */
@@ -10,7 +11,8 @@ export interface LoadDiagnostic {
 }
 
 /**
- * What is wrong with the file of this name, if it is broken: its path and its first error. `null`: no broken file has the name.
+ * What is wrong with the file of this name, if it is broken: its path and its first error. `null`: no broken
+ * file has the name.
  *
  * @param name without the extension `.json`
  * @example
@@ -19,6 +21,8 @@ export interface LoadDiagnostic {
  * brokenFile('moon', diagnostics) // => null
  */
 export function brokenFile(name: string, diagnostics: readonly LoadDiagnostic[]): string | null {
-  const found = diagnostics.find(({ file, severity }) => severity === 'error' && basename(file, '.json') === name)
+  const found = diagnostics.find(
+    ({ file, severity }) => severity === 'error' && basename(file, '.json') === name,
+  )
   return found === undefined ? null : `${found.file}: ${found.message}`
 }

@@ -1,5 +1,6 @@
-// Tools that misbehave, for cells. While one of them runs on, it holds a file of the workspace open and writes into it.
-// They are made without `defineTool`, because every cell loads this module, and `defineTool` needs ten times as long to load as the rest of a cell.
+// Tools that misbehave, for cells. While one of them runs on, it holds a file of the workspace open and
+// writes into it. They are made without `defineTool`, because every cell loads this module, and `defineTool`
+// needs ten times as long to load as the rest of a cell.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, openSync, writeSync } from 'node:fs'
@@ -21,7 +22,8 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       return { aborted: signal.aborted, skills, sharedState, workspace, taskId, sessionId, runId, callId }
     }
     case 'progress':
-      for (let progress = 1; progress <= 1_000; progress++) context.progress({ progress, total: 1_000, message: 'Counts.' })
+      for (let progress = 1; progress <= 1_000; progress++)
+        context.progress({ progress, total: 1_000, message: 'Counts.' })
       return 'counted'
     case 'environment':
       return Object.keys(process.env).toSorted()
@@ -85,7 +87,11 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
 
 /** Resolves when the child has the file open. */
 async function leaveChild(file: string): Promise<void> {
-  const child = spawn('sh', ['-c', `exec 3>> "${file}"; echo begun; while :; do printf . >&3; sleep 0.01; done`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(
+    'sh',
+    ['-c', `exec 3>> "${file}"; echo begun; while :; do printf . >&3; sleep 0.01; done`],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  )
   child.unref()
   await once(child.stdout, 'data')
   child.stdout.destroy()

@@ -1,4 +1,5 @@
-// A `workflow:` tool without its file: one agent, whose output is the workflow's. It is refused an empty text.
+// A `workflow:` tool without its file: one agent, whose output is the workflow's. It is refused an empty
+// text.
 import { sequentialWorkflow, type Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 
@@ -11,8 +12,12 @@ export function definition(id: string): Workflow {
     parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
     plan(args) {
       const { data } = input.safeParse(args)
-      if (data === undefined || data.text === '') return { ok: false, error: { code: 'invalid_arguments', message: '"text" is empty.', path: 'text' } }
-      const planned = sequentialWorkflow.plan({ task: data.text, agents: [{ name: 'a', instruction: 'do a' }] })
+      if (data === undefined || data.text === '')
+        return { ok: false, error: { code: 'invalid_arguments', message: '"text" is empty.', path: 'text' } }
+      const planned = sequentialWorkflow.plan({
+        task: data.text,
+        agents: [{ name: 'a', instruction: 'do a' }],
+      })
       return planned.ok ? { ok: true, graph: { ...planned.graph, workflow: `workflow:${id}` } } : planned
     },
   }

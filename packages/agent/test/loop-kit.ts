@@ -1,4 +1,5 @@
-// What the loop's tests share: a loop with a scripted provider, an in-memory host and a clock that moves only when told.
+// What the loop's tests share: a loop with a scripted provider, an in-memory host and a clock that moves only
+// when told.
 import {
   type MemoryHost,
   memoryHost,
@@ -45,7 +46,11 @@ export const guided: Skill = {
   allowedTools: null,
   license: null,
   compatibility: null,
-  guidance: { version: 1, preferred_tool: 'SequentialWorkflow', agents: [{ name: 'a', instruction: 'do a' }] },
+  guidance: {
+    version: 1,
+    preferred_tool: 'SequentialWorkflow',
+    agents: [{ name: 'a', instruction: 'do a' }],
+  },
 }
 export const sequential = { task: 't', agents: [{ name: 'a', instruction: 'do a' }] }
 export const teamResult: TeamResult = {
@@ -118,10 +123,21 @@ export interface Given {
 }
 
 export function begin(given: Given): Loop {
-  const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), random = 0 } = given
+  const {
+    replies,
+    tools = [add],
+    skills = [],
+    definitions = [],
+    profiles = [],
+    spec = rootSpec(),
+    random = 0,
+  } = given
   const clock = virtualClock()
   const host = given.host ?? memoryHost({ clock })
-  const provider = Object.assign(scriptedProvider(replies), given.contextTokens === undefined ? {} : { contextTokens: given.contextTokens })
+  const provider = Object.assign(
+    scriptedProvider(replies),
+    given.contextTokens === undefined ? {} : { contextTokens: given.contextTokens },
+  )
   const fallback = scriptedProvider(given.fallback ?? [], 'second')
   const auxiliary = scriptedProvider(given.auxiliary ?? [], 'helper')
   const stop = new AbortController()
@@ -151,20 +167,34 @@ export function begin(given: Given): Loop {
   }
   const end = runAgentLoop(spec, services, host, stop.signal)
   end.catch(() => {})
-  return { end, host, provider, fallback, auxiliary, clock, services, cancel: (reason = 'enough') => stop.abort(reason) }
+  return {
+    end,
+    host,
+    provider,
+    fallback,
+    auxiliary,
+    clock,
+    services,
+    cancel: (reason = 'enough') => stop.abort(reason),
+  }
 }
 
-/** A run that goes on from where the journal of another stands, in a process that begins with `entries` alone. */
+/**
+ * A run that goes on from where the journal of another stands, in a process that begins with `entries` alone.
+ */
 export function resumed(entries: MemoryHost['entries'], given: Omit<Given, 'host'>): Loop {
   const host = memoryHost({ entries })
   const spec = given.spec ?? rootSpec()
   return begin({ ...given, host, spec: { ...spec, resume: entries.length === 0 ? null : host.events } })
 }
 
-export const results = (host: MemoryHost) => host.events.flatMap((event) => (event.type === 'tool_result_recorded' ? [event.data] : []))
+export const results = (host: MemoryHost) =>
+  host.events.flatMap((event) => (event.type === 'tool_result_recorded' ? [event.data] : []))
 export const lastMessages = (provider: ScriptedProvider) => provider.requests.at(-1)?.messages ?? []
 export const toolMessages = (provider: ScriptedProvider) =>
-  lastMessages(provider).flatMap((message) => (message.role === 'tool' ? [[message.tool_call_id, message.content]] : []))
+  lastMessages(provider).flatMap((message) =>
+    message.role === 'tool' ? [[message.tool_call_id, message.content]] : [],
+  )
 
 /** Lets everything that can happen without an outside event happen. */
 export async function turns(count = 5): Promise<void> {

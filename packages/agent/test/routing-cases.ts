@@ -1,11 +1,16 @@
-// The routing cases of D-02 to D-06: what the model answers, and what follows. A test runs every row; a script may print them.
-// C1. `follows` is what the run records of it, in order, in the words of `told`; the final answer that ends the run is left out.
+// The routing cases of D-02 to D-06: what the model answers, and what follows. A test runs every row; a
+// script may print them.
+// C1. `follows` is what the run records of it, in order, in the words of `told`; the final answer that ends
+// the run is left out.
 import type { DomainEvent } from '@beaver/core'
 import type { ChatAnswer } from '../src/index.ts'
 
 export interface RoutingCase {
   readonly name: string
-  /** `routed`: a root with a skill that guides a team. `open`: a root without one. `bare`: a routed root without workflow tools. */
+  /**
+   * `routed`: a root with a skill that guides a team. `open`: a root without one. `bare`: a routed root
+   * without workflow tools.
+   */
   readonly run: 'routed' | 'open' | 'bare' | 'worker'
   /** The answers before the final one: each the names of the tools it calls. */
   readonly answers: readonly (readonly string[])[]
@@ -17,7 +22,13 @@ export interface RoutingCase {
 const prefixed = 'mcp_local_team_workflow_mcp_GraphWorkflow'
 
 export const routingCases: readonly RoutingCase[] = [
-  { name: 'D-03 a text selects single', run: 'routed', answers: [], follows: ['mode single'], offered: [true] },
+  {
+    name: 'D-03 a text selects single',
+    run: 'routed',
+    answers: [],
+    follows: ['mode single'],
+    offered: [true],
+  },
   {
     name: 'D-03 an ordinary call selects single, and from then on no workflow is offered',
     run: 'routed',
@@ -63,14 +74,28 @@ export const routingCases: readonly RoutingCase[] = [
     name: 'D-05 after single a workflow call is refused, the others run',
     run: 'routed',
     answers: [['add'], ['add', 'SequentialWorkflow', 'add']],
-    follows: ['mode single', 'calls add', 'add ok', 'calls add SequentialWorkflow add', 'add ok', 'SequentialWorkflow execution_mode_locked_single', 'add ok'],
+    follows: [
+      'mode single',
+      'calls add',
+      'add ok',
+      'calls add SequentialWorkflow add',
+      'add ok',
+      'SequentialWorkflow execution_mode_locked_single',
+      'add ok',
+    ],
     offered: [true, false, false],
   },
   {
     name: 'D-05 under its prefixed name too',
     run: 'routed',
     answers: [['add'], [prefixed]],
-    follows: ['mode single', 'calls add', 'add ok', `calls ${prefixed}`, `${prefixed} execution_mode_locked_single`],
+    follows: [
+      'mode single',
+      'calls add',
+      'add ok',
+      `calls ${prefixed}`,
+      `${prefixed} execution_mode_locked_single`,
+    ],
     offered: [true, false, false],
   },
   {
@@ -105,7 +130,12 @@ export const routingCases: readonly RoutingCase[] = [
     name: 'D-09 a worker has no mode and no workflow, under neither name',
     run: 'worker',
     answers: [['SequentialWorkflow', prefixed, 'add']],
-    follows: [`calls SequentialWorkflow ${prefixed} add`, 'SequentialWorkflow tool_not_available', `${prefixed} tool_not_available`, 'add ok'],
+    follows: [
+      `calls SequentialWorkflow ${prefixed} add`,
+      'SequentialWorkflow tool_not_available',
+      `${prefixed} tool_not_available`,
+      'add ok',
+    ],
     offered: [false, false],
   },
 ]
@@ -113,13 +143,24 @@ export const routingCases: readonly RoutingCase[] = [
 /** What a run's events say of its routing and its calls; the results of one answer in call order. */
 export function told(events: readonly DomainEvent[]): string[] {
   const lines: string[] = []
-  const results = new Map(events.flatMap((event) => (event.type === 'tool_result_recorded' ? [[event.data.call_id, event.data] as const] : [])))
+  const results = new Map(
+    events.flatMap((event) =>
+      event.type === 'tool_result_recorded' ? [[event.data.call_id, event.data] as const] : [],
+    ),
+  )
   for (const event of events) {
     if (event.type === 'execution_mode_selected')
-      lines.push(`mode ${event.data.execution_mode}${event.data.workflow_tool === null ? '' : ` by ${event.data.workflow_tool}`}`)
+      lines.push(
+        `mode ${event.data.execution_mode}${event.data.workflow_tool === null ? '' : ` by ${event.data.workflow_tool}`}`,
+      )
     if (event.type !== 'assistant_message_added' || event.data.tool_calls.length === 0) continue
     lines.push(`calls ${event.data.tool_calls.map(({ name }) => name).join(' ')}`)
-    lines.push(...event.data.tool_calls.map(({ id, name }) => `${name} ${results.has(id) ? (results.get(id)?.error ?? 'ok') : 'without a result'}`))
+    lines.push(
+      ...event.data.tool_calls.map(
+        ({ id, name }) =>
+          `${name} ${results.has(id) ? (results.get(id)?.error ?? 'ok') : 'without a result'}`,
+      ),
+    )
   }
   return lines
 }
@@ -128,18 +169,29 @@ export function told(events: readonly DomainEvent[]): string[] {
 export function answerCalling(names: readonly string[], turn: number): Partial<ChatAnswer> {
   const agents = [{ name: 'a', instruction: 'do a' }]
   const graph = { task: 't', agents, edges: [], output_agent: 'a' }
-  const args = (name: string): unknown => (name === 'add' ? { a: 1, b: 1 } : name === prefixed ? graph : { task: 't', agents })
+  const args = (name: string): unknown =>
+    name === 'add' ? { a: 1, b: 1 } : name === prefixed ? graph : { task: 't', agents }
   return {
     finishReason: 'tool_calls',
-    toolCalls: names.map((name, i) => ({ id: `t${turn}c${i + 1}`, name, arguments: JSON.stringify(args(name)) })),
+    toolCalls: names.map((name, i) => ({
+      id: `t${turn}c${i + 1}`,
+      name,
+      arguments: JSON.stringify(args(name)),
+    })),
   }
 }
 
 /** The cases as a Markdown table. */
 export function routingTable(cases: readonly RoutingCase[] = routingCases): string {
-  const answers = ({ answers: given }: RoutingCase): string => [...given.map((names) => `[${names.join(', ')}]`), 'text'].join(' → ')
+  const answers = ({ answers: given }: RoutingCase): string =>
+    [...given.map((names) => `[${names.join(', ')}]`), 'text'].join(' → ')
   const rows = cases.map(
-    (each) => `| ${each.name} | ${each.run} | ${answers(each)} | ${each.follows.join(' · ')} | ${each.offered.map((is) => (is ? 'yes' : 'no')).join(', ')} |`,
+    (each) =>
+      `| ${each.name} | ${each.run} | ${answers(each)} | ${each.follows.join(' · ')} | ${each.offered.map((is) => (is ? 'yes' : 'no')).join(', ')} |`,
   )
-  return ['| case | run | answers | events and results | workflows offered |', '|---|---|---|---|---|', ...rows].join('\n')
+  return [
+    '| case | run | answers | events and results | workflows offered |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n')
 }

@@ -1,4 +1,5 @@
-// Tools by the names of some built-in ones, which belong to another package: enough for tests of what names tools.
+// Tools by the names of some built-in ones, which belong to another package: enough for tests of what names
+// tools.
 import { z } from 'zod'
 import { defineTool, type Tool } from '../src/tools/tool.ts'
 

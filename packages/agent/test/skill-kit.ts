@@ -1,4 +1,5 @@
-// What the tests of skills share: a skill without a file, and folders of skills on disk that go when the test file ends.
+// What the tests of skills share: a skill without a file, and folders of skills on disk that go when the test
+// file ends.
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -8,20 +8,32 @@ import { aiSdkModel, type AiSdkModelOptions } from './ai-sdk-model.ts'
 
 describe('a model', () => {
   it('answers with its text, its usage and its own names', async () => {
-    const { provider } = mock(given([text('hel'), text('lo')], { response: { id: 'r1', modelId: 'mock-1-exact' } }))
+    const { provider } = mock(
+      given([text('hel'), text('lo')], { response: { id: 'r1', modelId: 'mock-1-exact' } }),
+    )
     expect([provider.name, provider.model]).toEqual(['mock.chat', 'mock-1'])
     expect(await provider.chat(ask())).toEqual({
       content: 'hello',
       toolCalls: [],
       finishReason: 'stop',
-      usage: { input_tokens: 10, output_tokens: 7, calls: 1, cached_input_tokens: 5, cache_write_tokens: 1, reasoning_tokens: 3 },
+      usage: {
+        input_tokens: 10,
+        output_tokens: 7,
+        calls: 1,
+        cached_input_tokens: 5,
+        cache_write_tokens: 1,
+        reasoning_tokens: 3,
+      },
       model: 'mock-1-exact',
       responseId: 'r1',
     })
   })
 
   it('is asked with the conversation, the settings, the tools and the options', async () => {
-    const { provider, calls } = mock(given([text('ok')]), { providerOptions: { mock: { tier: 'flex', kept: 1 } }, headers: { 'x-team': 'a' } })
+    const { provider, calls } = mock(given([text('ok')]), {
+      providerOptions: { mock: { tier: 'flex', kept: 1 } },
+      headers: { 'x-team': 'a' },
+    })
     const parameters = { type: 'object', properties: { text: { type: 'string' } } }
     await provider.chat(
       ask({
@@ -40,7 +52,13 @@ describe('a model', () => {
           { role: 'tool', tool_call_id: 'c2', content: 'two' },
         ],
         tools: [{ name: 'workflow:sum', description: 'Sums.', parameters }],
-        settings: { temperature: 0.5, top_p: 0.9, output_tokens_max: 99, reasoning_effort: 'low', extra_body: { mock: { tier: 'fast' } } },
+        settings: {
+          temperature: 0.5,
+          top_p: 0.9,
+          output_tokens_max: 99,
+          reasoning_effort: 'low',
+          extra_body: { mock: { tier: 'fast' } },
+        },
       }),
     )
     const { abortSignal, ...asked } = calls[0]!
@@ -60,8 +78,18 @@ describe('a model', () => {
         {
           role: 'tool',
           content: [
-            { type: 'tool-result', toolCallId: 'c1', toolName: 'workflow-_sum', output: { type: 'text', value: 'one' } },
-            { type: 'tool-result', toolCallId: 'c2', toolName: 'echo', output: { type: 'text', value: 'two' } },
+            {
+              type: 'tool-result',
+              toolCallId: 'c1',
+              toolName: 'workflow-_sum',
+              output: { type: 'text', value: 'one' },
+            },
+            {
+              type: 'tool-result',
+              toolCallId: 'c2',
+              toolName: 'echo',
+              output: { type: 'text', value: 'two' },
+            },
           ],
         },
       ],
@@ -87,7 +115,11 @@ describe('a model', () => {
     const images = new Map([[seen, new Uint8Array([1, 2, 3])]])
     const { provider, calls } = mock(given([text('ok')]))
     await provider.chat(ask({ messages, images }))
-    const file = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } }
+    const file = {
+      type: 'file',
+      mediaType: 'image/png',
+      data: { type: 'data', data: new Uint8Array([1, 2, 3]) },
+    }
     const parts = calls[0]!.prompt.map(({ content }) => content)
     expect(parts[0]).toEqual([
       { type: 'text', text: 'Look.' },
@@ -95,7 +127,11 @@ describe('a model', () => {
       file,
       { type: 'text', text: expect.stringContaining('removed') as string },
     ])
-    expect(parts[3]).toEqual([{ type: 'text', text: expect.stringContaining('c1') as string }, { type: 'text', text: expect.any(String) as string }, file])
+    expect(parts[3]).toEqual([
+      { type: 'text', text: expect.stringContaining('c1') as string },
+      { type: 'text', text: expect.any(String) as string },
+      file,
+    ])
     const blind = mock(given([text('ok')]), { images: false })
     await blind.provider.chat(ask({ messages, images }))
     expect(JSON.stringify(blind.calls[0]!.prompt)).not.toContain('"file"')
@@ -105,7 +141,10 @@ describe('a model', () => {
   it('is refused if it is none, or of another specification', () => {
     const refused = (model: unknown, message: RegExp) =>
       expect(() => aiSdkModel(model as never)).toThrow(
-        expect.objectContaining({ code: 'invalid_configuration', message: expect.stringMatching(message) as string }),
+        expect.objectContaining({
+          code: 'invalid_configuration',
+          message: expect.stringMatching(message) as string,
+        }),
       )
     refused('openai/gpt-5', /a name alone/i)
     refused({}, /no doGenerate/)
@@ -120,7 +159,11 @@ describe('a model', () => {
       return model.doGenerateCalls[0]?.providerOptions
     }
     expect(await optionsOf('openai.responses')).toEqual({ openai: { promptCacheKey: 'k1' } })
-    expect(await optionsOf('openai.chat', { providerOptions: { openai: { promptCacheKey: 'mine', store: false } } })).toEqual({
+    expect(
+      await optionsOf('openai.chat', {
+        providerOptions: { openai: { promptCacheKey: 'mine', store: false } },
+      }),
+    ).toEqual({
       openai: { promptCacheKey: 'mine', store: false },
     })
     expect(await optionsOf('anthropic.messages')).toBeUndefined()
@@ -132,10 +175,15 @@ describe('a model', () => {
       { type: 'unsupported', feature: 'topP', details: 'It thinks.' },
       { type: 'other', message: 'Hm.' },
     ] as const
-    const { provider } = mock(given([text('ok')], { warnings: [...warnings] }), { onWarning: (message) => told.push(message) })
+    const { provider } = mock(given([text('ok')], { warnings: [...warnings] }), {
+      onWarning: (message) => told.push(message),
+    })
     await provider.chat(ask())
     await provider.chat(ask())
-    expect(told).toEqual(['The model mock.chat mock-1 says: topP is not supported. It thinks.', 'The model mock.chat mock-1 says: Hm.'])
+    expect(told).toEqual([
+      'The model mock.chat mock-1 says: topP is not supported. It thinks.',
+      'The model mock.chat mock-1 says: Hm.',
+    ])
   })
 
   test.each([
@@ -143,7 +191,10 @@ describe('a model', () => {
     [{ extra_body: { tier: 'flex' } }, /extra_body\.tier must be an object/],
   ])('refuses the settings %j and leaves none out', async (settings, message) => {
     const failure = await failureOf(mock(given([text('ok')])).provider.chat(ask({ settings })))
-    expect(failure).toMatchObject({ class: 'provider_refused', message: expect.stringMatching(message) as string })
+    expect(failure).toMatchObject({
+      class: 'provider_refused',
+      message: expect.stringMatching(message) as string,
+    })
   })
 })
 
@@ -151,7 +202,13 @@ describe('calls of tools', () => {
   const thinking: LanguageModelV4Content[] = [
     { type: 'reasoning', text: 'I think.', providerMetadata: { mock: { signature: 's1' } } },
     { type: 'text', text: 'I call.', providerMetadata: { mock: { phase: 'p' } } },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'workflow-_sum', input: '{"a":1}', providerMetadata: { mock: { thoughtSignature: 't' } } },
+    {
+      type: 'tool-call',
+      toolCallId: 'c1',
+      toolName: 'workflow-_sum',
+      input: '{"a":1}',
+      providerMetadata: { mock: { thoughtSignature: 't' } },
+    },
     { type: 'custom', kind: 'mock.compaction', providerMetadata: { mock: { blob: 'z' } } },
     { type: 'reasoning-file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1]) } },
     { type: 'tool-call', toolCallId: 'c2', toolName: 'echo', input: '' },
@@ -178,14 +235,24 @@ describe('calls of tools', () => {
     const { provider, calls } = mock(given([text('done')]))
     const message = { role: 'assistant', content, tool_calls: toolCalls } as const
     const sent = async (fields: typeof state, name = 'mock.chat', kept = toolCalls) => {
-      await provider.chat(ask({ messages: [{ ...message, tool_calls: kept, provider_state: { provider: name, fields: fields! } }] }))
+      await provider.chat(
+        ask({
+          messages: [{ ...message, tool_calls: kept, provider_state: { provider: name, fields: fields! } }],
+        }),
+      )
       return calls.at(-1)!.prompt[0]!.content
     }
     const own = await sent(structuredClone(state))
     expect(own).toEqual([
       { type: 'reasoning', text: 'I think.', providerOptions: { mock: { signature: 's1' } } },
       { type: 'text', text: 'I call.', providerOptions: { mock: { phase: 'p' } } },
-      { type: 'tool-call', toolCallId: 'c1', toolName: 'workflow-_sum', input: { a: 1 }, providerOptions: { mock: { thoughtSignature: 't' } } },
+      {
+        type: 'tool-call',
+        toolCallId: 'c1',
+        toolName: 'workflow-_sum',
+        input: { a: 1 },
+        providerOptions: { mock: { thoughtSignature: 't' } },
+      },
       { type: 'custom', kind: 'mock.compaction', providerOptions: { mock: { blob: 'z' } } },
       { type: 'reasoning-file', mediaType: 'image/png', data: { type: 'data', data: 'AQ==' } },
       { type: 'tool-call', toolCallId: 'c2', toolName: 'echo', input: {} },
@@ -203,8 +270,17 @@ describe('calls of tools', () => {
   it('of a model that keeps nothing of its own have no state, and calls of the provider are none of Beaver', async () => {
     const plain = mock(given([{ type: 'tool-call', toolCallId: 'c', toolName: 'echo', input: '{}' }]))
     expect(await plain.provider.chat(ask({ tools }))).not.toHaveProperty('state')
-    const search: LanguageModelV4Content = { type: 'tool-call', toolCallId: 's', toolName: 'web_search', input: '{}', providerExecuted: true }
-    expect(await mock(given([search, text('found')])).provider.chat(ask())).toMatchObject({ content: 'found', toolCalls: [] })
+    const search: LanguageModelV4Content = {
+      type: 'tool-call',
+      toolCallId: 's',
+      toolName: 'web_search',
+      input: '{}',
+      providerExecuted: true,
+    }
+    expect(await mock(given([search, text('found')])).provider.chat(ask())).toMatchObject({
+      content: 'found',
+      toolCalls: [],
+    })
   })
 })
 
@@ -214,7 +290,10 @@ describe('an answer of a form', () => {
 
   it('is asked for where no tools are, or wherever the program says', async () => {
     const formsOf = async (structuredOutput?: AiSdkModelOptions['structuredOutput']) => {
-      const { provider, calls } = mock(given([text('{}')]), structuredOutput === undefined ? {} : { structuredOutput })
+      const { provider, calls } = mock(
+        given([text('{}')]),
+        structuredOutput === undefined ? {} : { structuredOutput },
+      )
       await provider.chat(ask({ output }))
       await provider.chat(ask({ output, tools }))
       return calls.map(({ responseFormat }) => responseFormat)
@@ -239,7 +318,12 @@ describe('an answer of a form', () => {
     })
     await provider.chat(ask({ output }))
     await provider.chat(ask({ output }))
-    expect(calls.map(({ responseFormat }) => responseFormat?.type)).toEqual(['json', 'json', undefined, undefined])
+    expect(calls.map(({ responseFormat }) => responseFormat?.type)).toEqual([
+      'json',
+      'json',
+      undefined,
+      undefined,
+    ])
   })
 
   it('is the text that the model marks as it', async () => {
@@ -253,7 +337,10 @@ describe('a stream', () => {
   const follow = async (parts: readonly LanguageModelV4StreamPart[]) => {
     const pieces: string[] = []
     const answer = await streaming(parts).chat(
-      ask({ tools: [{ name: 'workflow:sum', description: 'd', parameters: {} }], onText: (piece) => pieces.push(piece) }),
+      ask({
+        tools: [{ name: 'workflow:sum', description: 'd', parameters: {} }],
+        onText: (piece) => pieces.push(piece),
+      }),
     )
     return { pieces, answer }
   }
@@ -286,8 +373,12 @@ describe('a stream', () => {
       { type: 'tool-call', toolCallId: 'c1', toolName: 'workflow-_sum', input: '{}' },
     ]
     const response = { id: 'r1', modelId: 'mock-1-exact' }
-    const { provider } = mock(given(whole, { response, finishReason: { unified: 'tool-calls', raw: undefined } }))
-    expect(answer).toEqual(await provider.chat(ask({ tools: [{ name: 'workflow:sum', description: 'd', parameters: {} }] })))
+    const { provider } = mock(
+      given(whole, { response, finishReason: { unified: 'tool-calls', raw: undefined } }),
+    )
+    expect(answer).toEqual(
+      await provider.chat(ask({ tools: [{ name: 'workflow:sum', description: 'd', parameters: {} }] })),
+    )
     expect(answer.state).toBeDefined()
   })
 
@@ -310,10 +401,25 @@ describe('a stream', () => {
       class: 'provider_unavailable',
       message: expect.stringContaining('before its answer was complete') as string,
     })
-    expect(await failure([{ type: 'error', error: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } } }, finish])).toMatchObject({
+    expect(
+      await failure([
+        {
+          type: 'error',
+          error: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+        },
+        finish,
+      ]),
+    ).toMatchObject({
       class: 'provider_unavailable',
     })
-    expect(await failure([{ type: 'error', error: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } } }])).toMatchObject({
+    expect(
+      await failure([
+        {
+          type: 'error',
+          error: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } },
+        },
+      ]),
+    ).toMatchObject({
       class: 'rate_limited',
     })
     expect(await failure([{ type: 'error', error: 'broken' }])).toMatchObject({
@@ -337,20 +443,33 @@ describe('a stream', () => {
 })
 
 describe('a model that refuses an image', () => {
-  const image = (name: string) => ({ media_type: 'image/png', sha256: name.repeat(64), bytes: 3, name }) as const
+  const image = (name: string) =>
+    ({ media_type: 'image/png', sha256: name.repeat(64), bytes: 3, name }) as const
   const parts = ['a', 'b', 'c'].map(image)
   const images = new Map(parts.map(({ sha256 }, i) => [sha256, new Uint8Array([i])]))
-  const turns = (count: number) => parts.slice(0, count).map((part) => ({ role: 'user' as const, content: 'Look.', images: [part] }))
-  const filesIn = (options: { readonly prompt: unknown } | undefined): number => JSON.stringify(options?.prompt).split('"type":"file"').length - 1
+  const turns = (count: number) =>
+    parts.slice(0, count).map((part) => ({ role: 'user' as const, content: 'Look.', images: [part] }))
+  const filesIn = (options: { readonly prompt: unknown } | undefined): number =>
+    JSON.stringify(options?.prompt).split('"type":"file"').length - 1
   const refusing = (message: string, when: (files: number) => boolean) =>
     mock(async (options) => {
       if (!when(filesIn(options))) return given([text('ok')])
-      throw new APICallError({ message, url: 'https://api.test', requestBodyValues: {}, statusCode: 400, responseBody: JSON.stringify({ error: { message } }) })
+      throw new APICallError({
+        message,
+        url: 'https://api.test',
+        requestBodyValues: {},
+        statusCode: 400,
+        responseBody: JSON.stringify({ error: { message } }),
+      })
     })
 
   it.each([
     ['Could not process image', 'the server of this model cannot use it', [3, 1]],
-    ['At most 2 image(s) may be provided in one request.', 'this model takes at most 2 images at once', [3, 2]],
+    [
+      'At most 2 image(s) may be provided in one request.',
+      'this model takes at most 2 images at once',
+      [3, 2],
+    ],
   ])('is asked again with a text in its place, and later calls know it: %s', async (message, says, files) => {
     const { provider, calls } = refusing(message, (count) => count > 2)
     expect((await provider.chat(ask({ messages: turns(3), images }))).content).toBe('ok')

@@ -1,8 +1,18 @@
 // What a model gave as a ChatAnswer.
 // A1. The finish reason keeps the provider's own word if Beaver knows it. The unified word decides otherwise.
 // A2. Counts are whole, and no part of a usage is more than its total.
-import type { LanguageModelV4Content, LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider'
-import { type ChatAnswer, type ChatRequest, finishMeaning, ProviderError, toolNamesFromProvider } from '@beaver/agent'
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
+import {
+  type ChatAnswer,
+  type ChatRequest,
+  finishMeaning,
+  ProviderError,
+  toolNamesFromProvider,
+} from '@beaver/agent'
 import { messageOf, partsOfUsage, type ToolCall, type Usage, type UsagePart } from '@beaver/core'
 import { keptContent } from './kept-content.ts'
 import type { ModelOutput } from './streamed-output.ts'
@@ -18,7 +28,10 @@ export function answerOf(output: ModelOutput, asked: Asked): ChatAnswer {
   try {
     return readOutput(output, asked)
   } catch (error) {
-    throw new ProviderError('malformed_output', `The endpoint of ${asked.provider} gave a result that cannot be read: ${messageOf(error)}`)
+    throw new ProviderError(
+      'malformed_output',
+      `The endpoint of ${asked.provider} gave a result that cannot be read: ${messageOf(error)}`,
+    )
   }
 }
 
@@ -28,7 +41,9 @@ function readOutput(output: ModelOutput, { request, model }: Asked): ChatAnswer 
   const toolCalls = content.flatMap((part): ToolCall[] => {
     // A tool of the provider ran there already, and its result is in the text.
     if (part.type !== 'tool-call' || part.providerExecuted === true) return []
-    return [{ id: part.toolCallId, name: nameOf(part.toolName), arguments: part.input === '' ? '{}' : part.input }]
+    return [
+      { id: part.toolCallId, name: nameOf(part.toolName), arguments: part.input === '' ? '{}' : part.input },
+    ]
   })
   const text = textOf(content)
   const said = request.output === undefined ? text : (output.structuredOutputText ?? text)
@@ -44,7 +59,8 @@ function readOutput(output: ModelOutput, { request, model }: Asked): ChatAnswer 
   }
 }
 
-const textOf = (content: readonly LanguageModelV4Content[]): string => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+const textOf = (content: readonly LanguageModelV4Content[]): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 /** The words of the specification, as finish-reason.ts knows them. */
 const words: Readonly<Record<LanguageModelV4FinishReason['unified'], string>> = {
@@ -72,12 +88,17 @@ function usageOf({ inputTokens: input, outputTokens: output }: LanguageModelV4Us
     unknown_calls: isTold(input.total, input.noCache) && isTold(output.total, output.text) ? 0 : 1,
   }
   return {
-    input_tokens: Math.max(count(input.total), count(input.noCache) + count(input.cacheRead) + count(input.cacheWrite)),
+    input_tokens: Math.max(
+      count(input.total),
+      count(input.noCache) + count(input.cacheRead) + count(input.cacheWrite),
+    ),
     output_tokens: Math.max(count(output.total), count(output.text) + count(output.reasoning)),
     calls: 1,
     ...partsOfUsage((part) => parts[part] ?? 0),
   }
 }
 
-const isTold = (...counts: readonly (number | undefined)[]): boolean => counts.some((tokens) => typeof tokens === 'number' && tokens >= 0 && tokens < Infinity)
-const count = (tokens: number | undefined): number => (typeof tokens === 'number' && tokens > 0 && tokens < Infinity ? Math.round(tokens) : 0)
+const isTold = (...counts: readonly (number | undefined)[]): boolean =>
+  counts.some((tokens) => typeof tokens === 'number' && tokens >= 0 && tokens < Infinity)
+const count = (tokens: number | undefined): number =>
+  typeof tokens === 'number' && tokens > 0 && tokens < Infinity ? Math.round(tokens) : 0

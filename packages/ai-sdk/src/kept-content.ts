@@ -1,5 +1,6 @@
 // What goes back to a model with an answer that called tools: the parts of its content in their order.
-// K1. Of a text and a call only the provider's options are kept: the message has the rest. Thoughts and parts of a provider's own are kept whole.
+// K1. Of a text and a call only the provider's options are kept: the message has the rest. Thoughts and parts
+// of a provider's own are kept whole.
 // K2. An answer in which a provider says nothing of its own has no state.
 import type { LanguageModelV4Content, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, JsonValue } from '@beaver/core'
@@ -19,7 +20,12 @@ export type KeptPart = { readonly providerOptions?: SharedV4ProviderOptions } & 
 /** The state of an answer, or `null`. */
 export function keptContent(content: readonly LanguageModelV4Content[]): JsonObject | null {
   const parts = content.flatMap(keptPart)
-  if (parts.every((part) => (part.type === 'text' || part.type === 'tool-call') && part.providerOptions === undefined)) return null
+  if (
+    parts.every(
+      (part) => (part.type === 'text' || part.type === 'tool-call') && part.providerOptions === undefined,
+    )
+  )
+    return null
   // A provider may leave `undefined` in its options.
   return JSON.parse(JSON.stringify({ [field]: parts })) as JsonObject
 }
@@ -38,22 +44,29 @@ function readPart(value: JsonValue): KeptPart[] {
   if (type === 'tool-call' && typeof toolCallId === 'string') return [{ type, toolCallId, ...options }]
   if (type === 'reasoning' && typeof text === 'string') return [{ type, text, ...options }]
   if (type === 'custom' && typeof kind === 'string' && isKind(kind)) return [{ type, kind, ...options }]
-  if (type === 'reasoning-file' && typeof mediaType === 'string' && typeof base64 === 'string') return [{ type, mediaType, base64, ...options }]
+  if (type === 'reasoning-file' && typeof mediaType === 'string' && typeof base64 === 'string')
+    return [{ type, mediaType, base64, ...options }]
   return []
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isKind = (kind: string): kind is `${string}.${string}` => kind.includes('.')
 
 function keptPart(part: LanguageModelV4Content): KeptPart[] {
-  const options = part.type !== 'source' && part.providerMetadata !== undefined ? { providerOptions: part.providerMetadata } : {}
+  const options =
+    part.type !== 'source' && part.providerMetadata !== undefined
+      ? { providerOptions: part.providerMetadata }
+      : {}
   switch (part.type) {
     case 'text':
       return [{ type: 'text', ...options }]
     case 'tool-call':
       // Tools of the provider ran there already.
-      return part.providerExecuted === true ? [] : [{ type: 'tool-call', toolCallId: part.toolCallId, ...options }]
+      return part.providerExecuted === true
+        ? []
+        : [{ type: 'tool-call', toolCallId: part.toolCallId, ...options }]
     case 'reasoning':
       return [{ type: 'reasoning', text: part.text, ...options }]
     case 'custom':
@@ -61,7 +74,14 @@ function keptPart(part: LanguageModelV4Content): KeptPart[] {
     case 'reasoning-file': {
       const { data, mediaType } = part
       if (data.type === 'url') return []
-      return [{ type: 'reasoning-file', mediaType, base64: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64'), ...options }]
+      return [
+        {
+          type: 'reasoning-file',
+          mediaType,
+          base64: typeof data.data === 'string' ? data.data : Buffer.from(data.data).toString('base64'),
+          ...options,
+        },
+      ]
     }
     default:
       return []

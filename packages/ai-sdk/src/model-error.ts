@@ -1,5 +1,6 @@
 // The failure class of an error of the AI SDK. An error with an HTTP status is read as that of any endpoint.
-// E1. By default, the SDK says by the status alone whether a call may be made again. Only where it says something else, its word counts.
+// E1. By default, the SDK says by the status alone whether a call may be made again. Only where it says
+// something else, its word counts.
 import { AISDKError, APICallError } from '@ai-sdk/provider'
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import { type FailureClass, maskSecrets } from '@beaver/core'
@@ -35,10 +36,17 @@ export function modelError(thrown: unknown, { provider, model, tools }: FailedMo
   const known = AISDKError.isInstance(thrown) ? classes[thrown.name] : undefined
   return known === undefined
     ? failed
-    : new ProviderError(known, `The endpoint ${where} failed: ${maskSecrets(thrown instanceof Error ? thrown.message : 'it does not say why')}`)
+    : new ProviderError(
+        known,
+        `The endpoint ${where} failed: ${maskSecrets(thrown instanceof Error ? thrown.message : 'it does not say why')}`,
+      )
 }
 
-const tryAgain: ReadonlySet<FailureClass> = new Set(['rate_limited', 'provider_unavailable', 'provider_timeout'])
+const tryAgain: ReadonlySet<FailureClass> = new Set([
+  'rate_limited',
+  'provider_unavailable',
+  'provider_timeout',
+])
 
 function judged(
   { isRetryable, statusCode, message }: APICallError,
@@ -47,12 +55,20 @@ function judged(
 ): ProviderError {
   const { status, retryAfterMs, refusedTools } = failed
   const told = { status, retryAfterMs, refusedTools }
-  // The server answered, and the SDK could not read it: the answer is malformed, or the connection broke in its middle.
+  // The server answered, and the SDK could not read it: the answer is malformed, or the connection broke in
+  // its middle.
   if (statusCode !== undefined && statusCode < 400 && !broke)
-    return new ProviderError('malformed_output', `The endpoint ${where} sent an answer that cannot be read: ${maskSecrets(message)}`)
+    return new ProviderError(
+      'malformed_output',
+      `The endpoint ${where} sent an answer that cannot be read: ${maskSecrets(message)}`,
+    )
   if (statusCode === undefined || statusCode < 400 || isRetryable === byStatus(statusCode)) return failed
-  if (isRetryable) return failed.class === 'provider_refused' ? new ProviderError('provider_unavailable', failed.message, told) : failed
+  if (isRetryable)
+    return failed.class === 'provider_refused'
+      ? new ProviderError('provider_unavailable', failed.message, told)
+      : failed
   return tryAgain.has(failed.class) ? new ProviderError('provider_refused', failed.message, told) : failed
 }
 
-const byStatus = (status: number): boolean => status === 408 || status === 409 || status === 429 || status >= 500
+const byStatus = (status: number): boolean =>
+  status === 408 || status === 409 || status === 429 || status >= 500

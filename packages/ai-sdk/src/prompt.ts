@@ -1,7 +1,9 @@
 // A conversation as the prompt of a model.
 // P1. Names of tools are such as providers take, and arguments of calls are JSON objects.
-// P2. Images of tool results follow the results in a message of the user, because not every provider takes them in a result.
-// P3. What a model wants back with its answer goes back in its order. A thought before a call that was dropped goes with the call.
+// P2. Images of tool results follow the results in a message of the user, because not every provider takes
+// them in a result.
+// P3. What a model wants back with its answer goes back in its order. A thought before a call that was
+// dropped goes with the call.
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
@@ -26,7 +28,8 @@ export function promptOf({ messages }: ChatRequest, reader: PromptReader): Langu
   const prompt: LanguageModelV4Prompt = []
   const names = new Map<string, string>()
   for (const message of withResultImages(messages)) {
-    if (message.role === 'assistant') for (const { id, name } of message.tool_calls ?? []) names.set(id, toolNameAtProvider(name))
+    if (message.role === 'assistant')
+      for (const { id, name } of message.tool_calls ?? []) names.set(id, toolNameAtProvider(name))
     const last = prompt.at(-1)
     if (message.role === 'tool' && last?.role === 'tool') last.content.push(resultPart(message, names))
     else prompt.push(promptMessage(message, { reader, names, shown }))
@@ -46,7 +49,13 @@ function promptMessage(message: ChatMessage, { reader, names, shown }: Context):
     case 'system':
       return { role: 'system', content: message.content }
     case 'user':
-      return { role: 'user', content: [{ type: 'text', text: message.content }, ...(message.images ?? []).flatMap((image) => imageParts(image, shown))] }
+      return {
+        role: 'user',
+        content: [
+          { type: 'text', text: message.content },
+          ...(message.images ?? []).flatMap((image) => imageParts(image, shown)),
+        ],
+      }
     case 'assistant':
       return { role: 'assistant', content: answerParts(message, reader.name) }
     case 'tool':
@@ -56,15 +65,23 @@ function promptMessage(message: ChatMessage, { reader, names, shown }: Context):
   }
 }
 
-function imageParts(image: ImagePart, shown: Context['shown']): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
+function imageParts(
+  image: ImagePart,
+  shown: Context['shown'],
+): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   const data = shown?.get(image.sha256)
   const text: LanguageModelV4TextPart = { type: 'text', text: imageWords(image, shown) }
-  return data === undefined || typeof data === 'string' ? [text] : [text, { type: 'file', mediaType: image.media_type, data: { type: 'data', data } }]
+  return data === undefined || typeof data === 'string'
+    ? [text]
+    : [text, { type: 'file', mediaType: image.media_type, data: { type: 'data', data } }]
 }
 
 type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 
-const resultPart = ({ tool_call_id: id, content }: ToolMessage, names: Context['names']): LanguageModelV4ToolResultPart => ({
+const resultPart = (
+  { tool_call_id: id, content }: ToolMessage,
+  names: Context['names'],
+): LanguageModelV4ToolResultPart => ({
   type: 'tool-result',
   toolCallId: id,
   toolName: names.get(id) ?? 'unknown',
@@ -74,7 +91,10 @@ const resultPart = ({ tool_call_id: id, content }: ToolMessage, names: Context['
 type AnswerMessage = Extract<ChatMessage, { role: 'assistant' }>
 type AnswerContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 
-function answerParts({ content, tool_calls: calls = [], provider_state: state }: AnswerMessage, name: string): AnswerContent {
+function answerParts(
+  { content, tool_calls: calls = [], provider_state: state }: AnswerMessage,
+  name: string,
+): AnswerContent {
   const own = state?.provider === name ? keptParts(state.fields) : []
   const left = new Map(calls.map((call) => [call.id, call]))
   const parts: AnswerContent = []

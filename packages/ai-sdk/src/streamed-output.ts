@@ -2,20 +2,33 @@
 // S1. A text or a thought comes in pieces with an id. Its metadata are the last ones that any of them had.
 // S2. A stream that ends without its part `finish` was cut. What came before it is no answer.
 // S3. The first error in a stream ends it.
-import type { LanguageModelV4Content, LanguageModelV4GenerateResult, LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider'
 import { ProviderError } from '@beaver/agent'
 import { untilAborted } from '@beaver/providers'
 
 /** What a model gave, whole or streamed. */
-export type ModelOutput = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings' | 'structuredOutputText' | 'response'>
+export type ModelOutput = Pick<
+  LanguageModelV4GenerateResult,
+  'content' | 'finishReason' | 'usage' | 'warnings' | 'structuredOutputText' | 'response'
+>
 
 interface Following {
   readonly signal: AbortSignal
   readonly onText: (text: string) => void
 }
 
-/** @throws {ProviderError} `provider_unavailable` if the stream was cut; what the stream tells as its error */
-export async function streamedOutput(stream: ReadableStream<LanguageModelV4StreamPart>, { signal, onText }: Following): Promise<ModelOutput> {
+/**
+ * @throws {ProviderError} `provider_unavailable` if the stream was cut; what the stream tells as its error
+ */
+export async function streamedOutput(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  { signal, onText }: Following,
+): Promise<ModelOutput> {
   const reader = stream.getReader()
   const collected = new CollectedParts(onText)
   try {
@@ -89,7 +102,11 @@ class CollectedParts {
   }
 
   output(): ModelOutput {
-    if (this.#finish === null) throw new ProviderError('provider_unavailable', 'The stream of the model ended before its answer was complete.')
+    if (this.#finish === null)
+      throw new ProviderError(
+        'provider_unavailable',
+        'The stream of the model ended before its answer was complete.',
+      )
     const { finishReason, usage } = this.#finish
     return { content: this.#content, finishReason, usage, warnings: this.#warnings, response: this.#response }
   }

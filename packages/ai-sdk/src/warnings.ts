@@ -7,7 +7,10 @@ export type TellWarning = (warnings: readonly SharedV4Warning[] | undefined) => 
 const toldMax = 100
 
 /** @param who the model, in words @param tell default: `process.emitWarning` */
-export function warningTeller(who: string, tell: (message: string) => void = (message) => process.emitWarning(message, 'BeaverAiSdk')): TellWarning {
+export function warningTeller(
+  who: string,
+  tell: (message: string) => void = (message) => process.emitWarning(message, 'BeaverAiSdk'),
+): TellWarning {
   const told = new Set<string>()
   return (warnings = []) => {
     for (const warning of warnings) {

@@ -1,12 +1,22 @@
 // What a person in a chat reads: pure functions from what happened to messages.
 // A1. Each message has an id that follows from what it tells, so that a repeated one is the same.
-// A2. Texts of agents are shown with their hidden characters in a question to a person, because the person decides by what it shows.
+// A2. Texts of agents are shown with their hidden characters in a question to a person, because the person
+// decides by what it shows.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
-import { BeaverError, type DataOf, questionLines, takesFreeText, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
+import {
+  BeaverError,
+  type DataOf,
+  questionLines,
+  takesFreeText,
+  type TaskResult,
+  type TerminalTaskEvent,
+  visible,
+} from '@beaver/core'
 import type { ChatQuestion } from './chat-questions.ts'
 import { answerIdOf } from './message-ids.ts'
 
-type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'> & Partial<Pick<InboundMessage, 'kind'>>
+type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'> &
+  Partial<Pick<InboundMessage, 'kind'>>
 interface Told {
   readonly kind: OutboundMessage['kind']
   readonly text: string
@@ -15,17 +25,40 @@ interface Told {
 }
 
 /** @param what tells the answers to one message apart; by default the kind */
-function answer(to: To, { kind, text, task_id = null, error = null }: Told, at: string, what: readonly (string | null)[] = [kind]): OutboundMessage {
+function answer(
+  to: To,
+  { kind, text, task_id = null, error = null }: Told,
+  at: string,
+  what: readonly (string | null)[] = [kind],
+): OutboundMessage {
   const { channel, chat_id, message_id, route } = to
-  const told = { id: answerIdOf(to, ...what), channel, chat_id, in_reply_to: message_id, kind, text: cut(text, messageCharsMax), task_id, error, at }
+  const told = {
+    id: answerIdOf(to, ...what),
+    channel,
+    chat_id,
+    in_reply_to: message_id,
+    kind,
+    text: cut(text, messageCharsMax),
+    task_id,
+    error,
+    at,
+  }
   return route === undefined ? told : { ...told, route }
 }
 
 /** The result of a task. */
-export function resultAnswer(to: To, task_id: string, end: { readonly type: TerminalTaskEvent; readonly data: TaskResult }, at: string): OutboundMessage {
+export function resultAnswer(
+  to: To,
+  task_id: string,
+  end: { readonly type: TerminalTaskEvent; readonly data: TaskResult },
+  at: string,
+): OutboundMessage {
   const { final_output: output, failure } = end.data
   if (end.type === 'task_completed' || (end.type === 'task_incomplete' && output !== '')) {
-    const whole = output.length > messageCharsMax ? `${output.slice(0, messageCharsMax - 200)}\n… The whole answer: beaver show ${task_id}` : output
+    const whole =
+      output.length > messageCharsMax
+        ? `${output.slice(0, messageCharsMax - 200)}\n… The whole answer: beaver show ${task_id}`
+        : output
     return answer(to, { kind: 'answer', text: whole, task_id }, at)
   }
   const status = end.type.slice('task_'.length)
@@ -33,7 +66,11 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
   const isWhole = forChat(message) === message
   return failed(
     to,
-    { code: failure?.class ?? status, message: isWhole ? message : `${message}\nThe operator of Beaver sees more: beaver show ${task_id}`, task_id },
+    {
+      code: failure?.class ?? status,
+      message: isWhole ? message : `${message}\nThe operator of Beaver sees more: beaver show ${task_id}`,
+      task_id,
+    },
     at,
   )
 }
@@ -41,8 +78,15 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
 /** A longer reason is cut before anything is looked for in it. */
 const errorCharsMax = 10_000
 
-/** There is no result. Everybody in the chat reads why, so the addresses of servers are left out, as far as they are recognised. */
-export function failed(to: To, { code, message, task_id = null }: { code: string; message: string; task_id?: string | null }, at: string): OutboundMessage {
+/**
+ * There is no result. Everybody in the chat reads why, so the addresses of servers are left out, as far as
+ * they are recognised.
+ */
+export function failed(
+  to: To,
+  { code, message, task_id = null }: { code: string; message: string; task_id?: string | null },
+  at: string,
+): OutboundMessage {
   const error = { code, message: forChat(cut(message, errorCharsMax)) }
   const text = to.kind === 'control' ? error.message : `There is no answer to this message: ${error.message}`
   return answer(to, { kind: 'error', text, task_id, error }, at)
@@ -59,14 +103,21 @@ export const refusalFor = ({ code, message, problems }: BeaverError): string =>
   code === 'not_allowed' && problems.some(({ path }) => path === 'session_id') ? ofAnotherText : message
 
 /**
- * What names a server: an endpoint, a URL (also one whose login was masked), a socket, what the network says of a host, a number, and a host with a
- * port. And what only its operator can use: the names of environment variables, and what to check there.
+ * What names a server: an endpoint, a URL (also one whose login was masked), a socket, what the network says
+ * of a host, a number, and a host with a port. And what only its operator can use: the names of environment
+ * variables, and what to check there.
  */
 const ofOperators = [
   [/\bThe endpoint \S*[.:]\w\S*/g, 'The endpoint'],
-  [/: check (?:[A-Z][A-Z\d_]{2,80}|the model's name and the base URL|the plan and billing of the account|its plan and billing)(?= \()/g, ''],
+  [
+    /: check (?:[A-Z][A-Z\d_]{2,80}|the model's name and the base URL|the plan and billing of the account|its plan and billing)(?= \()/g,
+    '',
+  ],
   [/ Check that it runs and that the base URL is right\./g, ''],
-  [/\b(?!(?:BAD|ERR|EXPIRED|INVALID|MISSING|NO|UNKNOWN)_)[A-Z][A-Z\d]*(?:_[A-Z\d]+)*_(?:CREDS|KEY|NKEY|PASSWORD|SECRET|TOKEN|URL|USER)\b/g, '(setting)'],
+  [
+    /\b(?!(?:BAD|ERR|EXPIRED|INVALID|MISSING|NO|UNKNOWN)_)[A-Z][A-Z\d]*(?:_[A-Z\d]+)*_(?:CREDS|KEY|NKEY|PASSWORD|SECRET|TOKEN|URL|USER)\b/g,
+    '(setting)',
+  ],
   [/\b[a-z][a-z\d+.-]{1,20}:\/\/(?:\[[^\]\s]{0,100}\]|[^\s"'<>()[\]])+(?<![.,;:!?])/gi, '(address)'],
   [/\bunix:[/.@][^\s"'<>)\]]*\w/gi, '(address)'],
   [/(?<![\w.~/-])\/[^\s"'<>():[\]]{1,200}\.sock\b/gi, '(address)'],
@@ -92,7 +143,8 @@ function forChat(text: string): string {
 }
 
 /** What was done with a decision. */
-export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage => answer(to, { kind: 'notice', text, task_id }, at)
+export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage =>
+  answer(to, { kind: 'notice', text, task_id }, at)
 
 interface Asked {
   readonly task_id: string
@@ -107,15 +159,24 @@ const shown = (text: string, most: number): string => cut(visible(text, '\n\t'),
 const argumentsCharsMax = 2_000
 
 /** A call waits for a person. */
-export function approval(to: To, { task_id, code, approvers, asked, args }: Asked, at: string): OutboundMessage {
+export function approval(
+  to: To,
+  { task_id, code, approvers, asked, args }: Asked,
+  at: string,
+): OutboundMessage {
   const { tool_name, subject, reason, preview } = asked
   const lines = [
     `An agent asks to call ${shown(tool_name, 100)}: ${shown(subject, 2_000)}`,
     ...(reason === undefined ? [] : [shown(reason, 1_000)]),
     ...(preview === undefined
       ? []
-      : [`It would ${shown(preview.effect, 200)} ${shown(preview.path, 500)} (${preview.bytes} bytes):`, shown(preview.diff, 4_000)]),
-    ...(args === null || args === subject || args.length > argumentsCharsMax ? [] : [`Its arguments: ${shown(args, argumentsCharsMax)}`]),
+      : [
+          `It would ${shown(preview.effect, 200)} ${shown(preview.path, 500)} (${preview.bytes} bytes):`,
+          shown(preview.diff, 4_000),
+        ]),
+    ...(args === null || args === subject || args.length > argumentsCharsMax
+      ? []
+      : [`Its arguments: ${shown(args, argumentsCharsMax)}`]),
     approvers.length === 0
       ? `Nobody in this channel may decide. Decide with: beaver approve ${task_id}`
       : `Answer "approve ${code}" or "deny ${code} <why>". To change its arguments: "approve ${code} {…}" with all of them. ${namesOf(approvers)} may decide.`,
@@ -123,10 +184,16 @@ export function approval(to: To, { task_id, code, approvers, asked, args }: Aske
   return answer(to, { kind: 'approval', text: lines.join('\n'), task_id }, at, ['approval', code])
 }
 
-/** A call asks a person. @param approvers who may answer besides the person who wrote the message; `null`: only they may */
+/**
+ * A call asks a person. @param approvers who may answer besides the person who wrote the message; `null`:
+ * only they may
+ */
 export function question(
   to: To,
-  { asked: { task_id, code, open }, approvers }: { readonly asked: ChatQuestion; readonly approvers: readonly string[] | null },
+  {
+    asked: { task_id, code, open },
+    approvers,
+  }: { readonly asked: ChatQuestion; readonly approvers: readonly string[] | null },
   at: string,
 ): OutboundMessage {
   const { question: asked, tool } = open
@@ -135,10 +202,17 @@ export function question(
     approvers?.length === 0
       ? `Nobody in this channel may answer. Answer with: beaver answer ${task_id}`
       : `Write the answer as your next message here, or "answer ${code} …". To give none: "decline ${code}".${who}`
-  const lines = [...(approvers === null ? [] : [`The tool ${shown(tool, 100)} asks:`]), cut(questionLines(asked).join('\n'), 20_000), how]
+  const lines = [
+    ...(approvers === null ? [] : [`The tool ${shown(tool, 100)} asks:`]),
+    cut(questionLines(asked).join('\n'), 20_000),
+    how,
+  ]
   const { options = [], several = false } = asked
   const buttons = { code, options, several, free_text: takesFreeText(asked) }
-  return { ...answer(to, { kind: 'question', text: lines.join('\n'), task_id }, at, ['question', code]), question: buttons }
+  return {
+    ...answer(to, { kind: 'question', text: lines.join('\n'), task_id }, at, ['question', code]),
+    question: buttons,
+  }
 }
 
 /** What waits in a chat for a person. */
@@ -159,8 +233,11 @@ export function waitLines(waiting: readonly Waiting[], approvers: readonly strin
   const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what, forAll }) => {
     const about = `(${shown(what.replaceAll(/\s+/g, ' '), 120)})`
     const [does, command] = kind === 'call' ? ['a decision', 'approve'] : ['an answer', 'answer']
-    if (!forAll && approvers.length === 0) return `${does} that nobody in this channel may give: beaver ${command} ${task_id} ${about}`
-    return kind === 'call' ? `approve ${code} or deny ${code} ${about}` : `answer ${code} … or decline ${code} ${about}`
+    if (!forAll && approvers.length === 0)
+      return `${does} that nobody in this channel may give: beaver ${command} ${task_id} ${about}`
+    return kind === 'call'
+      ? `approve ${code} or deny ${code} ${about}`
+      : `answer ${code} … or decline ${code} ${about}`
   })
   const more = waiting.length - ways.length
   if (more > 0) ways.push(`and ${more} more`)
@@ -177,22 +254,46 @@ interface WaitsFirst {
 }
 
 /** A person wrote something else while a chat waits for a decision or an answer. */
-export function waitsFirst(to: To, { waiting, approvers, who, isOfAnother }: WaitsFirst, at: string): OutboundMessage {
-  const others = approvers.length === 0 || approvers.includes(who) || waiting.every(({ forAll }) => forAll) ? '' : ` ${namesOf(approvers)} may decide.`
+export function waitsFirst(
+  to: To,
+  { waiting, approvers, who, isOfAnother }: WaitsFirst,
+  at: string,
+): OutboundMessage {
+  const others =
+    approvers.length === 0 || approvers.includes(who) || waiting.every(({ forAll }) => forAll)
+      ? ''
+      : ` ${namesOf(approvers)} may decide.`
   const again = isOfAnother ? ofAnotherText : `Write it again when this is decided.${others}`
   const text = `${waitLines(waiting, approvers)}\nYour message was not read. ${again}`
-  return answer(to, { kind: 'error', text, error: { code: 'waits_for_decision', message: cut(text, 10_000) } }, at)
+  return answer(
+    to,
+    { kind: 'error', text, error: { code: 'waits_for_decision', message: cut(text, 10_000) } },
+    at,
+  )
 }
 
 /** Beaver works on a message. It answers none. */
 export function worksOn(to: To, task_id: string, at: string): OutboundMessage {
-  return { ...answer(to, { kind: 'notice', text: 'Beaver is working on it. The answer comes here.', task_id }, at, ['working']), in_reply_to: null }
+  return {
+    ...answer(to, { kind: 'notice', text: 'Beaver is working on it. The answer comes here.', task_id }, at, [
+      'working',
+    ]),
+    in_reply_to: null,
+  }
 }
 
-/** A person changed a message that was there before. It may be told again of the same message at another time. */
+/**
+ * A person changed a message that was there before. It may be told again of the same message at another time.
+ */
 export const editedNotice = (to: To, at: string): OutboundMessage =>
-  answer(to, { kind: 'notice', text: 'Beaver does not read edited messages. Write the change as a new message.' }, at, ['edited', at])
+  answer(
+    to,
+    { kind: 'notice', text: 'Beaver does not read edited messages. Write the change as a new message.' },
+    at,
+    ['edited', at],
+  )
 
 const namesOf = (names: readonly string[]): string => names.map((name) => shown(name, 100)).join(', ')
 
-const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`)
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`

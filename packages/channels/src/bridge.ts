@@ -1,8 +1,12 @@
 // From a message to its task, and from the task to the answer.
-// B1. A message becomes one task, whose id follows from the message: if it is taken again, it meets the same task, and its result.
-// B2. A message is done when its answer is in the queue of answers. Every message gets one: a result or an error.
-// B3. What a person writes while a call of the chat waits is a decision, an answer, or refused with a text that says what the chat waits for.
-// B4. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question is in chat-questions.ts.
+// B1. A message becomes one task, whose id follows from the message: if it is taken again, it meets the same
+// task, and its result.
+// B2. A message is done when its answer is in the queue of answers. Every message gets one: a result or an
+// error.
+// B3. What a person writes while a call of the chat waits is a decision, an answer, or refused with a text
+// that says what the chat waits for.
+// B4. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question
+// is in chat-questions.ts.
 import type { BeaverClient } from '@beaver/client'
 import {
   type Handled,
@@ -24,7 +28,19 @@ import {
   type RecordedEvent,
   type TaskResult,
 } from '@beaver/core'
-import { approval, failed, noticed, question, ofAnother, refusalFor, resultAnswer, type Waiting, waitLines, waitsFirst, worksOn } from './answers.ts'
+import {
+  approval,
+  failed,
+  noticed,
+  question,
+  ofAnother,
+  refusalFor,
+  resultAnswer,
+  type Waiting,
+  waitLines,
+  waitsFirst,
+  worksOn,
+} from './answers.ts'
 import type { ChannelSettings, ShownWork } from './channel.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
@@ -86,14 +102,25 @@ export class Bridge {
    *
    * @throws {BeaverError} the codes of a query
    */
-  async overtakes(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): Promise<boolean> {
+  async overtakes(
+    message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>,
+    of: ChannelSettings,
+  ): Promise<boolean> {
     if (this.#questions.follows(message)) return false
     if (this.#questions.expects(message, of)) return true
-    return (await this.#waits.anywhere(sessionIdOf(message))).some(({ task_id }) => task_id !== taskIdOf(message))
+    return (await this.#waits.anywhere(sessionIdOf(message))).some(
+      ({ task_id }) => task_id !== taskIdOf(message),
+    )
   }
 
-  /** Whether a text of somebody who may decide has the code of a call that waits in the chat. @throws {BeaverError} the codes of a query */
-  async namesCall({ text, user, ...chat }: Pick<InboundMessage, 'channel' | 'chat_id' | 'text' | 'user'>, { approvers }: ChannelSettings): Promise<boolean> {
+  /**
+   * Whether a text of somebody who may decide has the code of a call that waits in the chat. @throws
+   * {BeaverError} the codes of a query
+   */
+  async namesCall(
+    { text, user, ...chat }: Pick<InboundMessage, 'channel' | 'chat_id' | 'text' | 'user'>,
+    { approvers }: ChannelSettings,
+  ): Promise<boolean> {
     if (!approvers.includes(user.name) || codesIn(text).length === 0) return false
     return namesOneOf(await this.#waits.anywhere(sessionIdOf(chat)), text)
   }
@@ -105,17 +132,27 @@ export class Bridge {
     const persistence = { triesMax: of.tries_max, clock, signal: this.#signal }
     const handled = await this.#unlessStopped(persist(persistence, () => this.#attempt(message, of)))
     if (handled.kind === 'dead')
-      await this.#tell(failed(message, { code: 'given_up', message: `Beaver could not handle it: ${handled.reason}` }, this.#now())).catch(() => {})
+      await this.#tell(
+        failed(
+          message,
+          { code: 'given_up', message: `Beaver could not handle it: ${handled.reason}` },
+          this.#now(),
+        ),
+      ).catch(() => {})
     return handled
   }
 
   async #attempt(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
     try {
       if (message.user.user_id === null)
-        throw new BeaverError('not_allowed', `${JSON.stringify(message.user.name)} is not among the users of the channel ${message.channel}.`)
+        throw new BeaverError(
+          'not_allowed',
+          `${JSON.stringify(message.user.name)} is not among the users of the channel ${message.channel}.`,
+        )
       return await (message.kind === 'control' ? this.#control(message, of) : this.#run(message, of))
     } catch (error) {
-      if (!(error instanceof BeaverError) || !lasting.has(error.code)) return { kind: 'later', reason: messageOf(error) }
+      if (!(error instanceof BeaverError) || !lasting.has(error.code))
+        return { kind: 'later', reason: messageOf(error) }
       await this.#tell(failed(message, { code: error.code, message: refusalFor(error) }, this.#now()))
       return { kind: 'done' }
     }
@@ -133,7 +170,8 @@ export class Bridge {
     let hasEnded = false
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
-        // The id is taken. It is the message's own task if an earlier try submitted it, although with other settings.
+        // The id is taken. It is the message's own task if an earlier try submitted it, although with other
+        // settings.
         if (refusal !== null && event.type === 'task_submitted' && !isOwn(event, task)) throw refusal
         follow(event)
         const asked = asks(event)
@@ -143,9 +181,15 @@ export class Bridge {
           this.#waits.follow(asked.code)
           await this.#tell(question(message, { asked, approvers }, this.#now()))
         }
-        if (event.type === 'assistant_message_added') for (const call of event.data.tool_calls) written.set(`${event.runId}/${call.id}`, call.arguments)
+        if (event.type === 'assistant_message_added')
+          for (const call of event.data.tool_calls) written.set(`${event.runId}/${call.id}`, call.arguments)
         if (event.type === 'approval_requested')
-          codes.push(await this.#ask(message, event, { approvers: of.approvers, args: written.get(`${event.runId}/${event.data.call_id}`) ?? null }))
+          codes.push(
+            await this.#ask(message, event, {
+              approvers: of.approvers,
+              args: written.get(`${event.runId}/${event.data.call_id}`) ?? null,
+            }),
+          )
         if (isTerminalTaskEvent(event.type)) {
           hasEnded = true
           const end = { type: event.type, data: event.data as TaskResult }
@@ -163,7 +207,9 @@ export class Bridge {
       this.#questions.forget(message)
       this.#calls.forget(message)
     }
-    return this.#signal.aborted ? { kind: 'back' } : { kind: 'later', reason: 'The task could not be followed to its end.' }
+    return this.#signal.aborted
+      ? { kind: 'back' }
+      : { kind: 'later', reason: 'The task could not be followed to its end.' }
   }
 
   async #ask(
@@ -172,7 +218,12 @@ export class Bridge {
     shown: { readonly approvers: readonly string[]; readonly args: string | null },
   ): Promise<string> {
     const task_id = taskIdOf(message)
-    const call = { task_id, run_id: event.runId ?? null, call_id: event.data.call_id, call_hash: event.data.call_hash ?? null }
+    const call = {
+      task_id,
+      run_id: event.runId ?? null,
+      call_id: event.data.call_id,
+      call_hash: event.data.call_hash ?? null,
+    }
     const code = codeOf(call)
     this.#asked.set(code, { ...call, session: sessionIdOf(message) })
     this.#waits.follow(code)
@@ -200,40 +251,58 @@ export class Bridge {
     const session = sessionIdOf(message)
     const waiting = await this.#waits.anywhere(session)
     const isExpected =
-      this.#questions.expects(message, of) || (this.#waits.here(session).length === 0 && (await this.#questions.waiting(message, of)).length > 0)
-    if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text))) return this.#answer(message, of, { code: null, text: message.text })
+      this.#questions.expects(message, of) ||
+      (this.#waits.here(session).length === 0 && (await this.#questions.waiting(message, of)).length > 0)
+    if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text)))
+      return this.#answer(message, of, { code: null, text: message.text })
     const { name, user_id } = message.user
     const owner = this.#questions.userIn(session)
     const isOfAnother = of.user_id === undefined && owner !== null && owner !== user_id
     if (isOfAnother && !of.approvers.includes(name)) throw ofAnother()
-    await this.#tell(waitsFirst(message, { waiting, approvers: of.approvers, who: name, isOfAnother }, this.#now()))
+    await this.#tell(
+      waitsFirst(message, { waiting, approvers: of.approvers, who: name, isOfAnother }, this.#now()),
+    )
     return { kind: 'done' }
   }
 
   async #answer(
     message: InboundMessage,
     of: ChannelSettings,
-    said: { readonly code: string; readonly reason: string } | { readonly code: string | null; readonly text: string },
+    said:
+      | { readonly code: string; readonly reason: string }
+      | { readonly code: string | null; readonly text: string },
   ): Promise<Tried> {
     const waiting = await this.#questions.waiting(message, of)
-    if (said.code !== null && !waiting.some(({ code }) => code === said.code)) throw await this.#nothingWith(message, said.code, { of, wanted: 'question' })
+    if (said.code !== null && !waiting.some(({ code }) => code === said.code))
+      throw await this.#nothingWith(message, said.code, { of, wanted: 'question' })
     const asked = questionMeant(waiting, said.code)
     const answer: QuestionAnswer = 'text' in said ? answerIn(asked, said.text) : { action: 'decline' }
     const reason = 'reason' in said && said.reason !== '' ? { reason: said.reason } : {}
     const given = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
-    await this.#parts.client.answer(asked.task_id, given).catch((error: unknown) => lastingIfGone(withCode(error, asked.open.callId, asked.code)))
+    await this.#parts.client
+      .answer(asked.task_id, given)
+      .catch((error: unknown) => lastingIfGone(withCode(error, asked.open.callId, asked.code)))
     this.#waits.follow(asked.code)
     const told =
-      answer.action === 'accept' ? `Answered: ${(answer.answers ?? Object.values(answer.content ?? {}).map(String)).join(', ')}` : 'Declined to answer.'
+      answer.action === 'accept'
+        ? `Answered: ${(answer.answers ?? Object.values(answer.content ?? {}).map(String)).join(', ')}`
+        : 'Declined to answer.'
     await this.#tell(noticed(message, told, asked.task_id, this.#now()))
     return { kind: 'done' }
   }
 
-  async #decide(message: InboundMessage, said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>, of: ChannelSettings): Promise<Tried> {
+  async #decide(
+    message: InboundMessage,
+    said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>,
+    of: ChannelSettings,
+  ): Promise<Tried> {
     const { name, user_id } = message.user
     const { code } = said
     if (!of.approvers.includes(name))
-      throw new BeaverError('not_allowed', `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`)
+      throw new BeaverError(
+        'not_allowed',
+        `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`,
+      )
     const changed = said.verb === 'approve' ? changedArguments(code, said.rest) : null
     const call = await this.#callOf(code, sessionIdOf(message))
     if (call === null) throw await this.#nothingWith(message, code, { of, wanted: 'call' })
@@ -247,7 +316,9 @@ export class Bridge {
       ...(said.verb === 'deny' ? { reason: said.reason } : {}),
       ...(changed === null ? {} : { arguments: changed }),
     }
-    await this.#parts.client.decide(task_id, decision).catch((error: unknown) => lastingIfGone(withCode(error, call_id, code)))
+    await this.#parts.client
+      .decide(task_id, decision)
+      .catch((error: unknown) => lastingIfGone(withCode(error, call_id, code)))
     this.#waits.follow(code)
     const told = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
     await this.#tell(noticed(message, `${told}: ${code}`, task_id, this.#now()))
@@ -265,9 +336,13 @@ export class Bridge {
     if (settled !== null) return settled
     const waiting = await this.#waits.anywhere(session)
     const same = waiting.filter((each) => each.code === code)
-    if (same.some(({ kind }) => kind !== wanted)) return new BeaverError('invalid_arguments', waitLines(same, approvers))
+    if (same.some(({ kind }) => kind !== wanted))
+      return new BeaverError('invalid_arguments', waitLines(same, approvers))
     const others = same.length > 0 || waiting.length === 0 ? '' : ` ${waitLines(waiting, approvers)}`
-    const what = wanted === 'call' ? `No call with the code ${code} waits` : `No question with the code ${code} waits for you`
+    const what =
+      wanted === 'call'
+        ? `No call with the code ${code} waits`
+        : `No question with the code ${code} waits for you`
     return new BeaverError('invalid_arguments', `${what} in this chat.${others}`)
   }
 
@@ -293,11 +368,15 @@ export class Bridge {
     await this.#parts.bus.publish('outbound', outboundMessage.parse(message))
   }
 
-  /** After a stop, what is under way has a moment to settle. It may even end later: its ids make that harmless. */
+  /**
+   * After a stop, what is under way has a moment to settle. It may even end later: its ids make that
+   * harmless.
+   */
   #unlessStopped(work: Promise<Handled>): Promise<Handled> {
     const { promise, resolve } = Promise.withResolvers<Handled>()
     let timer = { cancel: (): void => {} }
-    const stop = (): void => void (timer = this.#parts.clock.after(settleMsMax, () => resolve({ kind: 'back' })))
+    const stop = (): void =>
+      void (timer = this.#parts.clock.after(settleMsMax, () => resolve({ kind: 'back' })))
     this.#signal.addEventListener('abort', stop, { once: true })
     if (this.#signal.aborted) stop()
     return Promise.race([work, promise]).finally(() => {
@@ -320,12 +399,17 @@ function namesOneOf(waiting: readonly Waiting[], text: string): boolean {
 /** A person in a chat knows the code of a call, and not its id. */
 function withCode(error: unknown, callId: string, code: string): unknown {
   if (!(error instanceof BeaverError)) return error
-  return new BeaverError(error.code, error.message.replaceAll(`call ${callId} `, `call ${code} `), { cause: error, problems: error.problems })
+  return new BeaverError(error.code, error.message.replaceAll(`call ${callId} `, `call ${code} `), {
+    cause: error,
+    problems: error.problems,
+  })
 }
 
 /** What waited does not wait any more. No other try can succeed. */
 function lastingIfGone(error: unknown): never {
-  throw error instanceof BeaverError && error.code === 'not_found' ? new BeaverError('conflict', error.message) : error
+  throw error instanceof BeaverError && error.code === 'not_found'
+    ? new BeaverError('conflict', error.message)
+    : error
 }
 
 type NamedTask = SubmitTask & Pick<SubmittedTask, 'task_id' | 'session_id'>

@@ -1,9 +1,16 @@
-// The channels of one process: what they receive goes into the queue `inbound`, the bridge takes it from there, and what it answers goes through the
-// queue `outbound` to the channel.
+// The channels of one process: what they receive goes into the queue `inbound`, the bridge takes it from
+// there, and what it answers goes through the queue `outbound` to the channel.
 // H1. A message that cannot be sent holds up its chat until it is sent or dead, and no other chat.
 // H2. A message that a network repeats after hours changes nothing: the task that it became tells.
-// H3. A stop leaves what was not processed to the next process, or turns it into errors (GW-05). It ends within bounded time.
-import { type Handled, type InboundMessage, inboundMessage, type MessageBus, type OutboundMessage } from '@beaver/contracts'
+// H3. A stop leaves what was not processed to the next process, or turns it into errors (GW-05). It ends
+// within bounded time.
+import {
+  type Handled,
+  type InboundMessage,
+  inboundMessage,
+  type MessageBus,
+  type OutboundMessage,
+} from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, pause, silentLogger, systemClock } from '@beaver/core'
 import { editedNotice, failed } from './answers.ts'
 import { Bridge, type TaskClient } from './bridge.ts'
@@ -34,7 +41,9 @@ const sendMsMax = 1_000
 const lookMs = 50
 /** The bus surely knows the name of a message for this long, in milliseconds. */
 const knownMs = 600_000
-/** How long the read model may take to say whether a task exists, or what a chat waits for, in milliseconds. */
+/**
+ * How long the read model may take to say whether a task exists, or what a chat waits for, in milliseconds.
+ */
 const askMsMax = 2_000
 const editedChatsMax = 1_000
 
@@ -47,11 +56,21 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
   const shownWork = new Map(channels.map(({ channel }) => [channel.name, channel.shownWork]))
   const bridge = new Bridge({ client, bus, settings, shownWork, clock }, noMore.signal)
   const sender = new Map(channels.map((each) => [each.channel.name, each]))
-  const taking = bus.take('inbound', { channels: names, signal: noMore.signal, handle: (message) => bridge.handle(message).then(told(logger, message)) })
+  const taking = bus.take('inbound', {
+    channels: names,
+    signal: noMore.signal,
+    handle: (message) => bridge.handle(message).then(told(logger, message)),
+  })
   const sending = bus.take('outbound', {
     channels: names,
     signal: noneSent.signal,
-    handle: (message) => sent(message, sender.get(message.channel), { bus, clock, stop: noneSent.signal, giveUp: giveUp.signal }).then(told(logger, message)),
+    handle: (message) =>
+      sent(message, sender.get(message.channel), {
+        bus,
+        clock,
+        stop: noneSent.signal,
+        giveUp: giveUp.signal,
+      }).then(told(logger, message)),
   })
   async function stop(): Promise<void> {
     await Promise.allSettled(channels.map(({ channel }) => channel.stop()))
@@ -63,9 +82,17 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     await sending
     late.cancel()
   }
-  const intake = { bus, client, clock, bridge, edits: new Set<string>(), last: new Map<string, Promise<unknown>>() }
+  const intake = {
+    bus,
+    client,
+    clock,
+    bridge,
+    edits: new Set<string>(),
+    last: new Map<string, Promise<unknown>>(),
+  }
   try {
-    for (const { channel, settings: of } of channels) await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
+    for (const { channel, settings: of } of channels)
+      await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
   } catch (error) {
     await stop()
     throw error
@@ -78,19 +105,30 @@ interface Intake {
   readonly client: TaskClient
   readonly clock: Clock
   readonly bridge: Pick<Bridge, 'overtakes' | 'namesCall'>
-  /** The chats in which a person has been told that edited messages are not read, and has written nothing since. */
+  /**
+   * The chats in which a person has been told that edited messages are not read, and has written nothing
+   * since.
+   */
   readonly edits: Set<string>
   /** The last message of each chat that is on its way into the queue. */
   readonly last: Map<string, Promise<unknown>>
 }
 
-async function receive(intake: Intake, { channel, of }: { readonly channel: string; readonly of: ChannelSettings }, received: Received): Promise<Receipt> {
+async function receive(
+  intake: Intake,
+  { channel, of }: { readonly channel: string; readonly of: ChannelSettings },
+  received: Received,
+): Promise<Receipt> {
   const { bus, clock, bridge, edits } = intake
   const now = new Date(clock.now()).toISOString()
   const { chat_id, message_id, user: name, text, at = now, route } = received
   const user = { name, user_id: userOf(channel, name, of) }
   const chat = sessionIdOf({ channel, chat_id })
-  if (received.aside === true && (received.edited === true || !(await orFalse(clock, bridge.namesCall({ channel, chat_id, text, user }, of)))))
+  if (
+    received.aside === true &&
+    (received.edited === true ||
+      !(await orFalse(clock, bridge.namesCall({ channel, chat_id, text, user }, of))))
+  )
     return { message_id, task_id: null, duplicate: false }
   if (received.edited === true) {
     const isTold = user.user_id === null || edits.has(chat)
@@ -112,30 +150,52 @@ const nothing = (): void => {}
 /** @param before it is in the queue first, so that the order of the chat stays */
 async function take(
   intake: Intake,
-  { channel, of, before }: { readonly channel: string; readonly of: ChannelSettings; readonly before: Promise<unknown> | undefined },
-  { chat_id, message_id, user, text, at, route }: Omit<Received, 'user' | 'at'> & Pick<InboundMessage, 'user' | 'at'>,
+  {
+    channel,
+    of,
+    before,
+  }: {
+    readonly channel: string
+    readonly of: ChannelSettings
+    readonly before: Promise<unknown> | undefined
+  },
+  {
+    chat_id,
+    message_id,
+    user,
+    text,
+    at,
+    route,
+  }: Omit<Received, 'user' | 'at'> & Pick<InboundMessage, 'user' | 'at'>,
 ): Promise<Receipt> {
   const { bus, clock, bridge } = intake
   const isDecision = decisionIn(text) !== null
-  const isControl = isDecision || (await orFalse(clock, bridge.overtakes({ channel, chat_id, message_id, user }, of)))
+  const isControl =
+    isDecision || (await orFalse(clock, bridge.overtakes({ channel, chat_id, message_id, user }, of)))
   await before
   const kind = isControl ? 'control' : 'message'
   const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })
   if (!read.success) {
     const problems = read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
-    throw new BeaverError('invalid_arguments', `The message is not valid: ${problems[0]?.path ?? ''} ${problems[0]?.message ?? ''}.`, { problems })
+    throw new BeaverError(
+      'invalid_arguments',
+      `The message is not valid: ${problems[0]?.path ?? ''} ${problems[0]?.message ?? ''}.`,
+      { problems },
+    )
   }
   const task_id = kind === 'message' ? taskIdOf(read.data) : null
   const isOld = clock.now() - Date.parse(at) > knownMs
   const ofText = isDecision ? null : taskIdOf(read.data)
-  if (isOld && ofText !== null && (await isTask(intake, ofText))) return { message_id, task_id: ofText, duplicate: true }
+  if (isOld && ofText !== null && (await isTask(intake, ofText)))
+    return { message_id, task_id: ofText, duplicate: true }
   const { duplicate } = await bus.publish('inbound', read.data)
   return { message_id, task_id, duplicate }
 }
 
 /**
- * The bus forgets the names of messages after a while. Only a message that was received becomes its task. If the read model is away, the message
- * goes into the queue again: it meets its task there, and its answer has the same id.
+ * The bus forgets the names of messages after a while. Only a message that was received becomes its task. If
+ * the read model is away, the message goes into the queue again: it meets its task there, and its answer has
+ * the same id.
  */
 function isTask({ client, clock }: Intake, task_id: string): Promise<boolean> {
   return orFalse(
@@ -164,7 +224,8 @@ async function sent(
     const asks = channel.unkeyed === true && !isKnown
     const { again } = asks ? await bus.begin(message, new Date(clock.now()).toISOString()) : { again: false }
     const outcome = await channel.send(message, giveUp, again)
-    if (outcome.kind !== 'later') return outcome.kind === 'sent' ? { kind: 'done' } : { kind: 'dead', reason: outcome.reason }
+    if (outcome.kind !== 'later')
+      return outcome.kind === 'sent' ? { kind: 'done' } : { kind: 'dead', reason: outcome.reason }
     isKnown = channel.unkeyed === true && outcome.partly === true && outcome.unknown !== true
     if (channel.unkeyed === true && outcome.unknown !== true && !isKnown) await bus.withdraw(message)
     return outcome
@@ -175,7 +236,8 @@ async function sent(
 const told =
   (logger: Logger, { channel }: { readonly channel: string }) =>
   (handled: Handled): Handled => {
-    if (handled.kind === 'dead') logger.warn('message_given_up', `A message of a channel was given up: ${handled.reason}`, { channel })
+    if (handled.kind === 'dead')
+      logger.warn('message_given_up', `A message of a channel was given up: ${handled.reason}`, { channel })
     return handled
   }
 
@@ -186,11 +248,22 @@ async function flush(bus: MessageBus, channels: readonly string[], clock: Clock)
   const handle = async (message: InboundMessage): Promise<Handled> => {
     const why = 'The gateway was stopped before it had an answer. Write it again when the gateway is back.'
     const task_id = message.kind === 'message' ? taskIdOf(message) : null
-    await bus.publish('outbound', failed(message, { code: 'gateway_stopped', message: why, task_id }, new Date(clock.now()).toISOString()))
+    await bus.publish(
+      'outbound',
+      failed(
+        message,
+        { code: 'gateway_stopped', message: why, task_id },
+        new Date(clock.now()).toISOString(),
+      ),
+    )
     return { kind: 'done' }
   }
   const flushing = bus.take('inbound', { channels, signal: over.signal, handle })
-  while (!over.signal.aborted && (await bus.loads().catch(() => [])).some((load) => channels.includes(load.channel))) await pause(clock, lookMs, over.signal)
+  while (
+    !over.signal.aborted &&
+    (await bus.loads().catch(() => [])).some((load) => channels.includes(load.channel))
+  )
+    await pause(clock, lookMs, over.signal)
   late.cancel()
   over.abort()
   await flushing

@@ -1,6 +1,8 @@
-// What a channel is: one network of chats behind one small interface. It knows nothing of tasks, queues or approvals.
+// What a channel is: one network of chats behind one small interface. It knows nothing of tasks, queues or
+// approvals.
 // C1. What a channel receives is durable when `receive` resolves. It tells its network so only then.
-// C2. A channel sends a message again with the same id. A network with idempotency keys is given the id. For a network without them, a try whose end
+// C2. A channel sends a message again with the same id. A network with idempotency keys is given the id. For
+// a network without them, a try whose end
 //     nobody knows is counted, and the message is sent again: a message that comes twice does less harm than one that is lost.
 import type { OutboundMessage } from '@beaver/contracts'
 
@@ -14,7 +16,10 @@ export interface Received {
   readonly text: string
   /** The person has changed a message that was there before. It is not read. */
   readonly edited?: true
-  /** It was written in a group, and calls Beaver neither by its name nor with a decision. It is read only if an approver names a call that waits. */
+  /**
+   * It was written in a group, and calls Beaver neither by its name nor with a decision. It is read only if
+   * an approver names a call that waits.
+   */
   readonly aside?: true
   /** RFC 3339. Default: now. */
   readonly at?: string | undefined
@@ -22,7 +27,10 @@ export interface Received {
   readonly route?: string | undefined
 }
 
-/** A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes; `null`: it becomes none. */
+/**
+ * A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes;
+ * `null`: it becomes none.
+ */
 export interface Receipt {
   readonly message_id: string
   readonly task_id: string | null
@@ -33,12 +41,19 @@ export interface Receipt {
 export type Receive = (message: Received) => Promise<Receipt>
 
 /**
- * What became of one try. `later`: it may succeed, after `afterMs` if the network says when; `unknown`: the network may have the message all the
- * same; `partly`: it has a part of it, and the channel knows which. `never`: it will not.
+ * What became of one try. `later`: it may succeed, after `afterMs` if the network says when; `unknown`: the
+ * network may have the message all the same; `partly`: it has a part of it, and the channel knows which.
+ * `never`: it will not.
  */
 export type Sent =
   | { readonly kind: 'sent' }
-  | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined; readonly unknown?: boolean | undefined; readonly partly?: true }
+  | {
+      readonly kind: 'later'
+      readonly reason: string
+      readonly afterMs?: number | undefined
+      readonly unknown?: boolean | undefined
+      readonly partly?: true
+    }
   | { readonly kind: 'never'; readonly reason: string }
 
 /** How a chat shows that Beaver works on a message. */
@@ -58,7 +73,10 @@ export interface Channel {
   readonly shownWork?: ShownWork
   /** Begins to receive. */
   start(receive: Receive): Promise<void>
-  /** Tries once to send a message. It ends soon after `signal` aborts. @param again an earlier try may have arrived (only if `unkeyed`) */
+  /**
+   * Tries once to send a message. It ends soon after `signal` aborts. @param again an earlier try may have
+   * arrived (only if `unkeyed`)
+   */
   send(message: OutboundMessage, signal: AbortSignal, again: boolean): Promise<Sent>
   /** Ends receiving. */
   stop(): Promise<void>
@@ -81,7 +99,11 @@ export interface ChannelSettings {
 }
 
 /** The user of Beaver for whom a person in a channel asks. `null`: nobody is known by this name. */
-export function userOf(channel: string, name: string, { users, unknown_users }: Pick<ChannelSettings, 'users' | 'unknown_users'>): string | null {
+export function userOf(
+  channel: string,
+  name: string,
+  { users, unknown_users }: Pick<ChannelSettings, 'users' | 'unknown_users'>,
+): string | null {
   if (Object.hasOwn(users, name)) return users[name] ?? null
   return unknown_users === 'as_named' ? `${channel}:${name}` : null
 }

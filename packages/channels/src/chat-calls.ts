@@ -32,7 +32,9 @@ export class ChatCalls {
   }
 
   inChat(session: string): readonly ChatCall[] {
-    return [...this.#tasks].flatMap(([task_id, task]) => (task.session === session ? task.waiting.map((call) => chatCall(task_id, call)) : []))
+    return [...this.#tasks].flatMap(([task_id, task]) =>
+      task.session === session ? task.waiting.map((call) => chatCall(task_id, call)) : [],
+    )
   }
 }
 

@@ -3,14 +3,31 @@ import { answerIn } from './chat-questions.ts'
 
 const answered = (text: string, over: object = {}) => {
   const question = { message: 'Which branch?', options: ['main', 'next'], ...over }
-  return answerIn({ task_id: 't', code: 'k3f-09d', open: { runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question, taskseq: 1 } }, text).answers
+  return answerIn(
+    {
+      task_id: 't',
+      code: 'k3f-09d',
+      open: { runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question, taskseq: 1 },
+    },
+    text,
+  ).answers
 }
 
 describe('an answer to a question with options', () => {
-  it.each(['main', 'MAIN', '"main"', '“Main.”', 'main.', '1', '1.', '*main*', ' main! ', '\u200emain\u200b', '「main」。', 'main\n-- \nAda'])(
-    'is an option in %j',
-    (text) => expect(answered(text)).toEqual(['main']),
-  )
+  it.each([
+    'main',
+    'MAIN',
+    '"main"',
+    '“Main.”',
+    'main.',
+    '1',
+    '1.',
+    '*main*',
+    ' main! ',
+    '\u200emain\u200b',
+    '「main」。',
+    'main\n-- \nAda',
+  ])('is an option in %j', (text) => expect(answered(text)).toEqual(['main']))
 
   it('is several options in quotes, where several may be chosen', () => {
     expect(answered('"main", 2.', { several: true })).toEqual(['main', 'next'])

@@ -15,10 +15,16 @@ export class ChatWaits {
   readonly #client: Pick<BeaverClient, 'query'>
   readonly #calls: ChatCalls
   readonly #questions: ChatQuestions
-  /** The codes of the calls and questions that this process follows, has followed to their end, or has settled. */
+  /**
+   * The codes of the calls and questions that this process follows, has followed to their end, or has
+   * settled.
+   */
   readonly #followed = new Set<string>()
 
-  constructor(client: Pick<BeaverClient, 'query'>, { calls, questions }: { readonly calls: ChatCalls; readonly questions: ChatQuestions }) {
+  constructor(
+    client: Pick<BeaverClient, 'query'>,
+    { calls, questions }: { readonly calls: ChatCalls; readonly questions: ChatQuestions },
+  ) {
     this.#client = client
     this.#calls = calls
     this.#questions = questions
@@ -27,7 +33,8 @@ export class ChatWaits {
   /** From now on, the read model is not asked whether it waits. */
   follow(code: string): void {
     this.#followed.add(code)
-    if (this.#followed.size > followedMax) this.#followed.delete(this.#followed.values().next().value as string)
+    if (this.#followed.size > followedMax)
+      this.#followed.delete(this.#followed.values().next().value as string)
   }
 
   /** This process does not know any more what becomes of it. */
@@ -39,9 +46,13 @@ export class ChatWaits {
   here(session: string): readonly Waiting[] {
     return [
       ...this.#calls.inChat(session).map((call) => ofCall(call)),
-      ...this.#questions
-        .inChat(session)
-        .map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) })),
+      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({
+        kind: 'question',
+        task_id,
+        code,
+        what: open.question.message,
+        forAll: agentAsks(open),
+      })),
     ]
   }
 
@@ -49,12 +60,17 @@ export class ChatWaits {
   async anywhere(session: string): Promise<readonly Waiting[]> {
     const here = this.here(session)
     if (here.length > 0) return here
-    const [calls, { questions }] = await Promise.all([this.calls(session), this.#client.query('questions', { session_id: session, limit: waitingMax })])
+    const [calls, { questions }] = await Promise.all([
+      this.calls(session),
+      this.#client.query('questions', { session_id: session, limit: waitingMax }),
+    ])
     const asked = questions.map((each): Waiting => {
       const code = questionCodeOf({ ...each, index: each.question_index })
       return { kind: 'question', task_id: each.task_id, code, what: each.message, forAll: agentAsks(each) }
     })
-    return [...calls.map((call) => ofCall({ ...call, code: codeOf(call) })), ...asked].filter(({ code }) => !this.#followed.has(code))
+    return [...calls.map((call) => ofCall({ ...call, code: codeOf(call) })), ...asked].filter(
+      ({ code }) => !this.#followed.has(code),
+    )
   }
 
   /** The calls that wait, as the read model knows them. @throws {BeaverError} the codes of a query */
@@ -63,5 +79,10 @@ export class ChatWaits {
   }
 }
 
-const ofCall = ({ task_id, code, tool, subject }: Pick<AskedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
+const ofCall = ({
+  task_id,
+  code,
+  tool,
+  subject,
+}: Pick<AskedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
   ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false }) as const satisfies Waiting

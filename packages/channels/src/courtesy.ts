@@ -1,9 +1,14 @@
 // The courtesy that may follow a decision. The lists are closed: anything else may be a condition or a no.
 import { keyed, kindSigns } from './typed-text.ts'
 
-const words = new Set('a cheers go ahead lot many much ok okay please pls so thank thanks thx ty very yes you'.split(' '))
+const words = new Set(
+  'a cheers go ahead lot many much ok okay please pls so thank thanks thx ty very yes you'.split(' '),
+)
 
-/** Thanks and please as whole phrases, so that no part of one says anything by itself. An accent may be left out where people leave it out. */
+/**
+ * Thanks and please as whole phrases, so that no part of one says anything by itself. An accent may be left
+ * out where people leave it out.
+ */
 const phrases = [
   'danke|dankeschön|danke schön|danke sehr|vielen dank|besten dank|herzlichen dank|bitte|bitte schön|bitte sehr',
   "merci|merci beaucoup|merci bien|s'il vous pla[iî]t|s'il te pla[iî]t|svp|stp",

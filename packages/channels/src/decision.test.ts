@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { changedArguments, decisionIn } from './decision.ts'
 
-/** What becomes of a text: the decision, `unclear` if the call still waits and the person is told how to decide, `null` if it is no decision. */
+/**
+ * What becomes of a text: the decision, `unclear` if the call still waits and the person is told how to
+ * decide, `null` if it is no decision.
+ */
 function decided(text: string): unknown {
   const said = decisionIn(text)
   if (said?.verb !== 'approve') return said
@@ -142,18 +145,25 @@ describe('an approval', () => {
     ['`approve k3f-09d {"path": "a"}`', '{"path": "a"}'],
     ['Approve k3f-09d: {"path": "“a”"}, thanks', '{"path": "“a”"}'],
     ['approve k3f-09d\n{"path":\n"a"}\n-- \nAda', '{"path":\n"a"}'],
-  ])('has the arguments as they are written in %j', (text, args) => expect(decided(text)).toEqual({ approved: args }))
-
-  it.each(['approve k3f-09d {"path": "a"} but not now', 'approve k3f-09d {"path": "a"', 'approve k3f-09d ｛｝'])('has no arguments in %j', (text) =>
-    expect(decided(text)).toBe('unclear'),
+  ])('has the arguments as they are written in %j', (text, args) =>
+    expect(decided(text)).toEqual({ approved: args }),
   )
 
+  it.each([
+    'approve k3f-09d {"path": "a"} but not now',
+    'approve k3f-09d {"path": "a"',
+    'approve k3f-09d ｛｝',
+  ])('has no arguments in %j', (text) => expect(decided(text)).toBe('unclear'))
+
   it('of two calls in one message is refused by a text that says that each is a message of its own', () => {
-    for (const rest of [' 5k9-1wd', ' and 5k9-1wd', '\napprove 5k9-1wd']) expect(() => changedArguments('k3f-09d', rest)).toThrow('Each decision is a message')
+    for (const rest of [' 5k9-1wd', ' and 5k9-1wd', '\napprove 5k9-1wd'])
+      expect(() => changedArguments('k3f-09d', rest)).toThrow('Each decision is a message')
   })
 
   it('with a condition is refused by a text that says how to approve', () => {
-    expect(() => changedArguments('k3f-09d', ' but only reports/')).toThrow('To allow it as it is, write only "approve k3f-09d".')
+    expect(() => changedArguments('k3f-09d', ' but only reports/')).toThrow(
+      'To allow it as it is, write only "approve k3f-09d".',
+    )
   })
 })
 
@@ -162,10 +172,16 @@ describe('another decision', () => {
     [' DENY K3F-09D  too\nexpensive ', { verb: 'deny', code: 'k3f-09d', reason: 'too\nexpensive' }],
     ['deny k3f-09d.', { verb: 'deny', code: 'k3f-09d', reason: '' }],
     ['Deny k3f-09d, it is too expensive.', { verb: 'deny', code: 'k3f-09d', reason: 'it is too expensive.' }],
-    ['“deny k3f-09d because of “x” and y”', { verb: 'deny', code: 'k3f-09d', reason: 'because of “x” and y' }],
+    [
+      '“deny k3f-09d because of “x” and y”',
+      { verb: 'deny', code: 'k3f-09d', reason: 'because of “x” and y' },
+    ],
     ['deny k3f-09d? no', null],
     ['deny k3f-09d, thanks', { verb: 'deny', code: 'k3f-09d', reason: '' }],
-    ['deny k3f-09d use staging\n--\nAda Lovelace\n+49 30 1234', { verb: 'deny', code: 'k3f-09d', reason: 'use staging' }],
+    [
+      'deny k3f-09d use staging\n--\nAda Lovelace\n+49 30 1234',
+      { verb: 'deny', code: 'k3f-09d', reason: 'use staging' },
+    ],
     ['deny k3f-09d\n\nBest regards\nAda', { verb: 'deny', code: 'k3f-09d', reason: '' }],
     ['deny k3f-09d نمی\u200cخواهم', { verb: 'deny', code: 'k3f-09d', reason: 'نمی\u200cخواهم' }],
     ["don't deny k3f-09d", null],

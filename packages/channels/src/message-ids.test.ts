@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { decisionIn } from './decision.ts'
-import { answerIdOf, channelOfSession, codeOf, isTaskOfChat, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import {
+  answerIdOf,
+  channelOfSession,
+  codeOf,
+  isTaskOfChat,
+  questionCodeOf,
+  sessionIdOf,
+  taskIdOf,
+} from './message-ids.ts'
 
 const message = { channel: 'web', chat_id: 'a', message_id: 'm' }
 
@@ -15,10 +23,26 @@ describe('the ids of a message', () => {
     ]
     expect(taskIdOf({ ...message })).toBe(taskIdOf(message))
     expect(new Set([message, ...others].map(taskIdOf)).size).toBe(others.length + 1)
-    expect(new Set([answerIdOf(message, 'answer'), answerIdOf(message, 'error'), answerIdOf(message, 'approval', 'x')]).size).toBe(3)
+    expect(
+      new Set([
+        answerIdOf(message, 'answer'),
+        answerIdOf(message, 'error'),
+        answerIdOf(message, 'approval', 'x'),
+      ]).size,
+    ).toBe(3)
     expect(sessionIdOf(message)).toBe('web:a')
-    expect([taskIdOf(message), 'chat_1', `x${taskIdOf(message)}`].map(isTaskOfChat)).toEqual([true, false, false])
-    expect(['web:a', 'console-ada:ada', 'web', 'a b:c', ':a'].map(channelOfSession)).toEqual(['web', 'console-ada', null, null, null])
+    expect([taskIdOf(message), 'chat_1', `x${taskIdOf(message)}`].map(isTaskOfChat)).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(['web:a', 'console-ada:ada', 'web', 'a b:c', ':a'].map(channelOfSession)).toEqual([
+      'web',
+      'console-ada',
+      null,
+      null,
+      null,
+    ])
   })
 
   it('name a call by a code that changes with its arguments', () => {

@@ -1,12 +1,15 @@
-// The ids that follow from a message, so that the same message meets the same task and the same answer, however often it is taken.
+// The ids that follow from a message, so that the same message meets the same task and the same answer,
+// however often it is taken.
 import { createHash } from 'node:crypto'
 import type { InboundMessage } from '@beaver/contracts'
 
 type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
 
-const digest = (...parts: readonly (string | null)[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+const digest = (...parts: readonly (string | null)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_id'>): string => `${channel}:${chat_id}`
+export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_id'>): string =>
+  `${channel}:${chat_id}`
 
 /**
  * The channel whose chat a session would be, by its id. `null`: it is no id of a chat.
@@ -14,7 +17,8 @@ export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_
  * @example
  * channelOfSession('support:room-7') // => 'support'
  */
-export const channelOfSession = (session: string): string | null => /^([\w-]{1,32}):/.exec(session)?.[1] ?? null
+export const channelOfSession = (session: string): string | null =>
+  /^([\w-]{1,32}):/.exec(session)?.[1] ?? null
 
 /**
  * Whether a task has the id of a message of a chat.
@@ -24,11 +28,14 @@ export const channelOfSession = (session: string): string | null => /^([\w-]{1,3
  */
 export const isTaskOfChat = (task_id: string): boolean => /^chat_[0-9a-f]{32}$/.test(task_id)
 
-export const taskIdOf = ({ channel, chat_id, message_id }: Named): string => `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
+export const taskIdOf = ({ channel, chat_id, message_id }: Named): string =>
+  `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
 
 /** @param what tells the answers to one message apart */
-export const answerIdOf = ({ channel, chat_id, message_id }: Named, ...what: readonly (string | null)[]): string =>
-  `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
+export const answerIdOf = (
+  { channel, chat_id, message_id }: Named,
+  ...what: readonly (string | null)[]
+): string => `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
 
 /** A call that waits for a person. */
 export interface AskedCall {
@@ -40,7 +47,10 @@ export interface AskedCall {
 
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** The code by which a person in a chat names a call: `k3f-09d`. Another call, or the same with other arguments, has another one. */
+/**
+ * The code by which a person in a chat names a call: `k3f-09d`. Another call, or the same with other
+ * arguments, has another one.
+ */
 export function codeOf({ task_id, run_id, call_id, call_hash }: AskedCall): string {
   const bytes = createHash('sha256')
     .update(JSON.stringify([task_id, run_id, call_id, call_hash]))
@@ -50,5 +60,8 @@ export function codeOf({ task_id, run_id, call_id, call_hash }: AskedCall): stri
 }
 
 /** The code of a question of a call. */
-export const questionCodeOf = ({ index, ...call }: Omit<AskedCall, 'call_hash'> & { readonly index: number }): string =>
+export const questionCodeOf = ({
+  index,
+  ...call
+}: Omit<AskedCall, 'call_hash'> & { readonly index: number }): string =>
   codeOf({ ...call, call_hash: `question ${index}` })

@@ -33,7 +33,11 @@ describe('something that is tried', () => {
   })
 
   it('waits as long as it is asked to, within a bound', async () => {
-    const { clock, at, over } = persisting(9, [{ ...later, afterMs: 30_000 }, { ...later, afterMs: 1e12 }, { kind: 'done' }])
+    const { clock, at, over } = persisting(9, [
+      { ...later, afterMs: 30_000 },
+      { ...later, afterMs: 1e12 },
+      { kind: 'done' },
+    ])
     for (let i = 0; i < 700; i++) {
       await settled()
       clock.advance(1_000)

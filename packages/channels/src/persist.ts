@@ -3,7 +3,9 @@ import type { Handled } from '@beaver/contracts'
 import { type Clock, messageOf, pause } from '@beaver/core'
 
 /** What one try came to. `later`: another try may succeed, after `afterMs` at the earliest. */
-export type Tried = Handled | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined }
+export type Tried =
+  | Handled
+  | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined }
 
 export interface Persistence {
   readonly triesMax: number
@@ -17,12 +19,19 @@ const pauseMsMax = 60_000
 const askedPauseMsMax = 600_000
 
 /** The pause after this many tries. */
-export const pauseAfter = (tries: number): number => Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(tries - 1, 20))
+export const pauseAfter = (tries: number): number =>
+  Math.min(pauseMsMax, firstPauseMs * 2 ** Math.min(tries - 1, 20))
 
 /** @returns `dead` after the last try, `back` if `signal` aborts in a pause */
-export async function persist({ triesMax, clock, signal }: Persistence, attempt: () => Promise<Tried>): Promise<Handled> {
+export async function persist(
+  { triesMax, clock, signal }: Persistence,
+  attempt: () => Promise<Tried>,
+): Promise<Handled> {
   for (let tries = 1; ; tries++) {
-    const tried = await attempt().catch((error: unknown): Tried => ({ kind: 'later', reason: messageOf(error) }))
+    const tried = await attempt().catch((error: unknown): Tried => ({
+      kind: 'later',
+      reason: messageOf(error),
+    }))
     if (tried.kind !== 'later') return tried
     if (signal.aborted) return { kind: 'back' }
     if (tries >= triesMax) return { kind: 'dead', reason: `${tried.reason} (tried ${tries} times)` }

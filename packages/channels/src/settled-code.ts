@@ -13,14 +13,24 @@ const tasksMax = 10
  * @returns `null` if the newest tasks of the chat have no such code that was decided or answered
  * @throws {BeaverError} the codes of a query
  */
-export async function settledCode(client: Pick<BeaverClient, 'query'>, session: string, code: string): Promise<BeaverError | null> {
+export async function settledCode(
+  client: Pick<BeaverClient, 'query'>,
+  session: string,
+  code: string,
+): Promise<BeaverError | null> {
   const { tasks } = await client.query('tasks', { session_id: session, limit: tasksMax })
   for (const { task_id } of tasks) {
     const { approvals, questions = [] } = await client.query('task', { task_id })
     const call = approvals.find((each) => codeOf(each) === code)
-    if (call !== undefined) return isSettled(call.state) ? alreadySettled({ ...call, call_id: code, state: call.state, time: call.decided_at }) : null
+    if (call !== undefined)
+      return isSettled(call.state)
+        ? alreadySettled({ ...call, call_id: code, state: call.state, time: call.decided_at })
+        : null
     const asked = questions.find((each) => questionCodeOf({ ...each, index: each.question_index }) === code)
-    if (asked !== undefined) return isSettled(asked.state) ? alreadySettled({ ...asked, call_id: code, state: asked.state, time: asked.answered_at }) : null
+    if (asked !== undefined)
+      return isSettled(asked.state)
+        ? alreadySettled({ ...asked, call_id: code, state: asked.state, time: asked.answered_at })
+        : null
   }
   return null
 }

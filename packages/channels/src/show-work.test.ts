@@ -14,9 +14,19 @@ describe('what is due', () => {
     ['after the line', { ms: 10_000, isTold: true }, { show: true, line: false, over: false }],
     ['while it waits for a person', { ms: 10_000, waits: true }, { show: false, line: false, over: false }],
     ['after ten minutes', { ms: minutes(10), isTold: true }, { show: false, line: false, over: true }],
-    ['after ten minutes that waited for a person', { ms: minutes(10) }, { show: false, line: true, over: true }],
-    ['after ten minutes that still wait', { ms: minutes(10), waits: true }, { show: false, line: false, over: true }],
-  ])('%s', (_name, given, due) => expect(dueWork({ lineAfterMs, isTold: false, waits: false, ...given })).toEqual(due))
+    [
+      'after ten minutes that waited for a person',
+      { ms: minutes(10) },
+      { show: false, line: true, over: true },
+    ],
+    [
+      'after ten minutes that still wait',
+      { ms: minutes(10), waits: true },
+      { show: false, line: false, over: true },
+    ],
+  ])('%s', (_name, given, due) =>
+    expect(dueWork({ lineAfterMs, isTold: false, waits: false, ...given })).toEqual(due),
+  )
 })
 
 describe('work in a chat', () => {
@@ -26,14 +36,19 @@ describe('work in a chat', () => {
     const state = { waits: false }
     const show = over.show ?? (async () => void told.push('shows'))
     const line = over.line ?? (async () => void told.push('line'))
-    const begin = (shown: WorkShown) => shown.begin({ chat_id: 'c', shown: { show, lineAfterMs }, clock, waits: () => state.waits, line })
+    const begin = (shown: WorkShown) =>
+      shown.begin({ chat_id: 'c', shown: { show, lineAfterMs }, clock, waits: () => state.waits, line })
     return { clock, told, state, begin }
   }
 
   it('is shown again and again, has one line, pauses for a person, and ends with the work', async () => {
     const { clock, told, state, begin } = scene()
     const end = begin(new WorkShown())
-    const step = async (ms: number): Promise<string> => (clock.advance(ms), await turn(), told.splice(0).join(' '))
+    const step = async (ms: number): Promise<string> => (
+      clock.advance(ms),
+      await turn(),
+      told.splice(0).join(' ')
+    )
     expect(await step(0)).toBe('shows')
     expect(await step(4_000)).toBe('shows')
     state.waits = true
@@ -71,7 +86,10 @@ describe('work in a chat', () => {
   })
 
   it('costs nothing if the network refuses it, and nothing comes behind its end', async () => {
-    const broken = scene({ show: () => Promise.reject(new Error('no')), line: () => Promise.reject(new Error('no')) })
+    const broken = scene({
+      show: () => Promise.reject(new Error('no')),
+      line: () => Promise.reject(new Error('no')),
+    })
     const end = broken.begin(new WorkShown())
     broken.clock.advance(20_000)
     await end()

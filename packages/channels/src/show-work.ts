@@ -1,7 +1,9 @@
 // Shows a chat that Beaver works on a message, until the work ends.
 // S1. While the work waits for a person, nothing is shown, and that time does not count.
-// S2. What is shown is bounded: in time for a message, and in the number of chats at a time. Nothing waits for it, and its failures cost nothing.
-// S3. The line is one message, whose id follows from the message that is worked on: a process that goes on with the work says it again, and the queue
+// S2. What is shown is bounded: in time for a message, and in the number of chats at a time. Nothing waits
+// for it, and its failures cost nothing.
+// S3. The line is one message, whose id follows from the message that is worked on: a process that goes on
+// with the work says it again, and the queue
 //     knows it.
 import type { Clock } from '@beaver/core'
 import type { ShownWork } from './channel.ts'
@@ -20,7 +22,17 @@ export interface DueWork {
   readonly over: boolean
 }
 
-export function dueWork({ ms, lineAfterMs, isTold, waits }: { ms: number; lineAfterMs: number; isTold: boolean; waits: boolean }): DueWork {
+export function dueWork({
+  ms,
+  lineAfterMs,
+  isTold,
+  waits,
+}: {
+  ms: number
+  lineAfterMs: number
+  isTold: boolean
+  waits: boolean
+}): DueWork {
   const line = !waits && !isTold && ms >= lineAfterMs
   return { show: !waits && ms < showMsMax, line, over: ms >= showMsMax }
 }
@@ -39,7 +51,10 @@ export interface Work {
 export class WorkShown {
   #chats = 0
 
-  /** @returns ends it, and resolves when a line that is on its way has arrived, so that nothing comes behind the answer */
+  /**
+   * @returns ends it, and resolves when a line that is on its way has arrived, so that nothing comes behind
+   * the answer
+   */
   begin({ chat_id, shown, clock, waits, line }: Work): () => Promise<void> {
     if (shown === undefined || this.#chats >= chatsMax) return async () => {}
     this.#chats++

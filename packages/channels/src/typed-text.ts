@@ -1,13 +1,21 @@
 // The text that a person types, as decisions and answers read it: pure functions.
-// T1. People copy what the bot prints, and their keyboards, chats and mail programs change it: quotes, dashes, invisible marks, a signature.
+// T1. People copy what the bot prints, and their keyboards, chats and mail programs change it: quotes,
+// dashes, invisible marks, a signature.
 
-/** A joiner between two letters or signs that are not of a plain keyboard belongs to them: Persian and some emoji need it. */
-const invisible = /[\u200B\u200E\u200F\u2060\u2066-\u2069\uFEFF]|(?<![^\0-\x7F])[\u200C\u200D]|[\u200C\u200D](?![^\0-\x7F])/g
+/**
+ * A joiner between two letters or signs that are not of a plain keyboard belongs to them: Persian and some
+ * emoji need it.
+ */
+const invisible =
+  /[\u200B\u200E\u200F\u2060\u2066-\u2069\uFEFF]|(?<![^\0-\x7F])[\u200C\u200D]|[\u200C\u200D](?![^\0-\x7F])/g
 
 /** The text without marks that nobody sees. */
 export const withoutMarks = (text: string): string => text.replaceAll(invisible, '')
 
-/** The text with the characters of a plain keyboard in place of full-width and typographic ones. Each character keeps its place. */
+/**
+ * The text with the characters of a plain keyboard in place of full-width and typographic ones. Each
+ * character keeps its place.
+ */
 export const keyed = (text: string): string =>
   text
     .replaceAll(/[\uFF01-\uFF5E]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
@@ -17,7 +25,8 @@ export const keyed = (text: string): string =>
     .replaceAll('、', ',')
 
 /** @param start found in the text as a plain keyboard has it */
-export const behind = (text: string, start: RegExp): string => text.slice(start.exec(keyed(text))?.[0].length ?? 0).trim()
+export const behind = (text: string, start: RegExp): string =>
+  text.slice(start.exec(keyed(text))?.[0].length ?? 0).trim()
 
 /** The text without the quotes around it and the stops behind it. */
 export function bare(text: string): string {

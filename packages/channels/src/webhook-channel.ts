@@ -1,7 +1,10 @@
 // A channel for any program that can send and receive signed HTTP requests.
-// W1. A request counts only if its signature does. The same message again, also in a replayed request, changes nothing.
-// W2. An answer is sent until the program takes it with 2xx. A refusal (4xx, except 408, 425 and 429) is lasting; a redirect is not followed.
-// W3. The key of idempotency of an answer is in two headers, `webhook-id` and `idempotency-key`, and as `id` in the body.
+// W1. A request counts only if its signature does. The same message again, also in a replayed request,
+// changes nothing.
+// W2. An answer is sent until the program takes it with 2xx. A refusal (4xx, except 408, 425 and 429) is
+// lasting; a redirect is not followed.
+// W3. The key of idempotency of an answer is in two headers, `webhook-id` and `idempotency-key`, and as `id`
+// in the body.
 import { type OutboundMessage, webhookMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, messageOf } from '@beaver/core'
 import type { Channel, Receipt, Receive, Sent } from './channel.ts'
@@ -25,7 +28,9 @@ export interface WebhookRequest {
   readonly body: string
 }
 
-export type WebhookOutcome = { readonly kind: 'received'; readonly receipt: Receipt } | { readonly kind: 'refused'; readonly reason: string }
+export type WebhookOutcome =
+  | { readonly kind: 'received'; readonly receipt: Receipt }
+  | { readonly kind: 'refused'; readonly reason: string }
 
 /** The statuses of a refusal that may end by itself. */
 const passing = new Set([408, 425, 429])
@@ -52,7 +57,8 @@ export class WebhookChannel implements Channel {
   /**
    * Takes a request. The message is durable when this resolves.
    *
-   * @throws {BeaverError} `invalid_arguments`; `wrong_state` if the channel does not run; `unreachable`, `timeout`
+   * @throws {BeaverError} `invalid_arguments`; `wrong_state` if the channel does not run; `unreachable`,
+   * `timeout`
    */
   async take({ headers, body }: WebhookRequest): Promise<WebhookOutcome> {
     const reason = signatureFault(this.#secret, { headers, body, nowMs: this.#of.clock.now() })
@@ -66,7 +72,9 @@ export class WebhookChannel implements Channel {
     const { url, timeoutMs, clock } = this.#of
     const body = JSON.stringify(message)
     const late = new AbortController()
-    const timer = clock.after(timeoutMs, () => late.abort(new Error(`No answer came within ${timeoutMs} ms.`)))
+    const timer = clock.after(timeoutMs, () =>
+      late.abort(new Error(`No answer came within ${timeoutMs} ms.`)),
+    )
     try {
       const headers = {
         'content-type': 'application/json',
@@ -74,7 +82,13 @@ export class WebhookChannel implements Channel {
         'idempotency-key': message.id,
         ...signedHeaders(this.#secret, { id: message.id, body, nowMs: clock.now() }),
       }
-      const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.any([signal, late.signal]) })
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers,
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, late.signal]),
+      })
       await answer.body?.cancel().catch(() => {})
       return outcomeOf(answer, clock.now())
     } catch (error) {
@@ -89,10 +103,15 @@ export class WebhookChannel implements Channel {
   }
 }
 
-function outcomeOf({ status, headers, ok }: Pick<Response, 'status' | 'headers' | 'ok'>, nowMs: number): Sent {
+function outcomeOf(
+  { status, headers, ok }: Pick<Response, 'status' | 'headers' | 'ok'>,
+  nowMs: number,
+): Sent {
   if (ok) return { kind: 'sent' }
   const reason = `The receiver answered ${status}.`
-  return status < 500 && !passing.has(status) ? { kind: 'never', reason } : { kind: 'later', reason, afterMs: retryAfterMs(headers.get('retry-after'), nowMs) }
+  return status < 500 && !passing.has(status)
+    ? { kind: 'never', reason }
+    : { kind: 'later', reason, afterMs: retryAfterMs(headers.get('retry-after'), nowMs) }
 }
 
 /** In seconds, or as a date. */
@@ -102,17 +121,27 @@ function retryAfterMs(text: string | null, nowMs: number): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms)
 }
 
-const causeOf = (error: unknown): string => (error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error))
+const causeOf = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
 
 function readBody(body: string) {
   let value: unknown
   try {
     value = JSON.parse(body)
   } catch (error) {
-    throw new BeaverError('invalid_arguments', `The body is not JSON: ${messageOf(error)}.`, { problems: [{ path: 'body', message: 'is not JSON' }] })
+    throw new BeaverError('invalid_arguments', `The body is not JSON: ${messageOf(error)}.`, {
+      problems: [{ path: 'body', message: 'is not JSON' }],
+    })
   }
   const read = webhookMessage.safeParse(value)
   if (read.success) return read.data
-  const problems = read.error.issues.map(({ path, message }) => ({ path: ['body', ...path.map(String)].join('.'), message }))
-  throw new BeaverError('invalid_arguments', `The message is not valid: ${problems[0]?.path} ${problems[0]?.message}.`, { problems })
+  const problems = read.error.issues.map(({ path, message }) => ({
+    path: ['body', ...path.map(String)].join('.'),
+    message,
+  }))
+  throw new BeaverError(
+    'invalid_arguments',
+    `The message is not valid: ${problems[0]?.path} ${problems[0]?.message}.`,
+    { problems },
+  )
 }

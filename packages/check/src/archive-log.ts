@@ -1,6 +1,7 @@
-// The archives of a journal: which messages an operator moved to a file. It is read from the system log `redactions`, before everything else, by code of
-// this package.
-// V1. An event counts if an operator's key signed it that counts at its place. Without a signature it never counts.
+// The archives of a journal: which messages an operator moved to a file. It is read from the system log
+// `redactions`, before everything else, by code of this package.
+// V1. An event counts if an operator's key signed it that counts at its place. Without a signature it never
+// counts.
 // V2. A message may be missing only if an event names it. It is not judged, also if it is still there.
 // V3. If two events name one message, the first one counts.
 import { hash } from 'node:crypto'
@@ -53,7 +54,8 @@ export class ArchiveLog {
   static async read(source: JournalSource, keys: KeyLog): Promise<ArchiveLog> {
     const archives = new ArchiveLog(source.about.namespace)
     const trails = new SystemTrails()
-    for await (const page of source.redactions()) for (const message of page) archives.#take(message, keys, trails)
+    for await (const page of source.redactions())
+      for (const message of page) archives.#take(message, keys, trails)
     return archives
   }
 
@@ -62,17 +64,29 @@ export class ArchiveLog {
     return this.#messages.has(sequence)
   }
 
-  /** Whether this message is an archived one that is still there: `no`, `same`, or a message with `other` content at its place. */
+  /**
+   * Whether this message is an archived one that is still there: `no`, `same`, or a message with `other`
+   * content at its place.
+   */
   compare({ sequence, subject, payload }: StreamMessage): 'no' | 'same' | 'other' {
     const of = this.#messages.get(sequence)
     if (of === undefined) return 'no'
-    return eventsSubject(this.#namespace, of.log) === subject && hash('sha256', payload, 'base64url') === of.payload ? 'same' : 'other'
+    return eventsSubject(this.#namespace, of.log) === subject &&
+      hash('sha256', payload, 'base64url') === of.payload
+      ? 'same'
+      : 'other'
   }
 
   /** The leaf of an archived message; `null` if it was not archived. */
   leafOf(sequence: number): Buffer | null {
     const of = this.#messages.get(sequence)
-    return of === undefined ? null : leafOfHash(sequence, eventsSubject(this.#namespace, of.log), Buffer.from(of.payload, 'base64url').toString('hex'))
+    return of === undefined
+      ? null
+      : leafOfHash(
+          sequence,
+          eventsSubject(this.#namespace, of.log),
+          Buffer.from(of.payload, 'base64url').toString('hex'),
+        )
   }
 
   /** What is archived of a log, in the order of the log. */
@@ -80,8 +94,15 @@ export class ArchiveLog {
     return this.#parts.get(keyOf(log)) ?? []
   }
 
-  /** The head of a log from which a record continues, if everything between this head and the record is archived; `null` otherwise. */
-  across(log: LogPlace, head: Head, { taskseq, prevhash }: Pick<WireRecord, 'taskseq' | 'prevhash'>): Head | null {
+  /**
+   * The head of a log from which a record continues, if everything between this head and the record is
+   * archived; `null` otherwise.
+   */
+  across(
+    log: LogPlace,
+    head: Head,
+    { taskseq, prevhash }: Pick<WireRecord, 'taskseq' | 'prevhash'>,
+  ): Head | null {
     const parts = this.partsOf(log)
     let at: Pick<Head, 'taskseq' | 'hash'> = head
     // From the head on, part after part: each begins where the one before it ends.
@@ -103,21 +124,34 @@ export class ArchiveLog {
     if (place.kind !== 'system' || place.name !== 'redactions' || entry.kind === 'unreadable') return
     const lastHash = entry.records.at(-1)?.record.hash ?? ''
     const counts =
-      message.signature !== undefined && keys.faultOf('redactions', { sequence: message.sequence, signature: message.signature, lastHash }) === null
-    for (const each of entry.records) if (trails.judge('redactions', each, () => {}) && counts) this.#name(each, message, placeTenant(message))
+      message.signature !== undefined &&
+      keys.faultOf('redactions', { sequence: message.sequence, signature: message.signature, lastHash }) ===
+        null
+    for (const each of entry.records)
+      if (trails.judge('redactions', each, () => {}) && counts)
+        this.#name(each, message, placeTenant(message))
   }
 
-  #name({ record: { type, data } }: ReadRecord, { sequence }: StreamMessage, tenant: string | undefined): void {
+  #name(
+    { record: { type, data } }: ReadRecord,
+    { sequence }: StreamMessage,
+    tenant: string | undefined,
+  ): void {
     if (systemTypeOf(type) !== 'messages_archived') return
     const { data: of } = named.safeParse(data)
     for (const part of of?.logs ?? [])
-      if (part.tenant === tenant && isSound(part, sequence)) this.#add(part, { file: of?.file ?? '', sha256: of?.file_sha256 ?? '' })
+      if (part.tenant === tenant && isSound(part, sequence))
+        this.#add(part, { file: of?.file ?? '', sha256: of?.file_sha256 ?? '' })
   }
 
-  #add({ tenant, session_id, task_id, after, end, sequences, payloads }: Part, file: Pick<ArchivedPart, 'file' | 'sha256'>): void {
+  #add(
+    { tenant, session_id, task_id, after, end, sequences, payloads }: Part,
+    file: Pick<ArchivedPart, 'file' | 'sha256'>,
+  ): void {
     if (sequences.some((sequence) => this.#messages.has(sequence))) return // V3
     const log = { tenant, session: session_id, task: task_id }
-    for (const [i, sequence] of sequences.entries()) this.#messages.set(sequence, { log, payload: payloads[i] ?? '' })
+    for (const [i, sequence] of sequences.entries())
+      this.#messages.set(sequence, { log, payload: payloads[i] ?? '' })
     const parts = [...this.partsOf(log), { log, after, end, ...file }]
     this.#parts.set(
       keyOf(log),
@@ -134,5 +168,10 @@ const placeTenant = ({ subject }: StreamMessage): string | undefined => {
 
 function isSound({ after, end, sequences, payloads }: Part, place: number): boolean {
   const rises = sequences.every((sequence, i) => sequence > (sequences[i - 1] ?? 0))
-  return rises && sequences.length === payloads.length && (sequences.at(-1) ?? place) < place && after.taskseq < end.taskseq
+  return (
+    rises &&
+    sequences.length === payloads.length &&
+    (sequences.at(-1) ?? place) < place &&
+    after.taskseq < end.taskseq
+  )
 }

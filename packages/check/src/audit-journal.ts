@@ -1,4 +1,5 @@
-// The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it checked and what it did not.
+// The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it
+// checked and what it did not.
 // U1. It shares no code with what it checks, and needs no running system.
 import { ArchiveLog } from './archive-log.ts'
 import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
@@ -17,14 +18,22 @@ export interface AuditOptions extends Omit<CheckOptions, 'operator'> {
 export interface AuditResult extends CheckResult, TreeVerdict {}
 
 /** Of a part of a journal these rules say nothing, because they compare a task with others. */
-const rulesOfTheWhole: ReadonlySet<Rule> = new Set(['session_chain', 'session_order', 'id_claim', 'task_id_unique'])
+const rulesOfTheWhole: ReadonlySet<Rule> = new Set([
+  'session_chain',
+  'session_order',
+  'id_claim',
+  'task_id_unique',
+])
 
 /**
  * Audits a journal or a part of one.
  *
  * @throws {UnreadableJournal} if the source cannot be read at all
  */
-export async function auditJournal(source: JournalSource, { known, ...options }: AuditOptions): Promise<AuditResult> {
+export async function auditJournal(
+  source: JournalSource,
+  { known, ...options }: AuditOptions,
+): Promise<AuditResult> {
   const findings: Finding[] = []
   const report = (rule: Rule, message: string, sequence: number | null): void =>
     void findings.push({ rule, task_id: null, session_id: null, taskseq: null, sequence, message })
@@ -41,17 +50,29 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
       }
     },
   }
-  const checked = await checkWithKeys(observed, { keys, archives }, { ...options, ...(known.operator === undefined ? {} : { operator: known.operator }) })
+  const checked = await checkWithKeys(
+    observed,
+    { keys, archives },
+    { ...options, ...(known.operator === undefined ? {} : { operator: known.operator }) },
+  )
   const verdict = tree.finish()
-  const all = [...checked.findings, ...findings].filter(({ rule }) => source.about.whole || !rulesOfTheWhole.has(rule))
+  const all = [...checked.findings, ...findings].filter(
+    ({ rule }) => source.about.whole || !rulesOfTheWhole.has(rule),
+  )
   const broken: Partial<Record<Rule, number>> = { ...checked.broken }
   if (!source.about.whole) for (const rule of rulesOfTheWhole) delete broken[rule]
   for (const { rule } of findings) broken[rule] = (broken[rule] ?? 0) + 1
   const { events, messages, tasks, blobs_verified: blobs } = checked.summary
   const rules = `every rule of the journal (the chain of each log, its epochs and writers, what its events mean): ${counted(events, 'event')}, ${counted(tasks, 'task')}, ${counted(messages, 'message')}`
   const { operator, verified, unsigned } = checked.summary.signatures
-  const signed = operator === null ? [] : [`the signatures of ${counted(verified, 'message')}, by keys that the operator ${operator} trusts`]
-  const before = unsigned === 0 || operator === null ? [] : [`who wrote ${counted(unsigned, 'message')} from before the journal had an operator`]
+  const signed =
+    operator === null
+      ? []
+      : [`the signatures of ${counted(verified, 'message')}, by keys that the operator ${operator} trusts`]
+  const before =
+    unsigned === 0 || operator === null
+      ? []
+      : [`who wrote ${counted(unsigned, 'message')} from before the journal had an operator`]
   return {
     ...checked,
     ...verdict,

@@ -27,7 +27,8 @@ export function judgeCall(run: Run, event: CheckedEvent, runId: string, report: 
   const callId = event.data.call_id
   const name = `the call ${callId} of the run ${runId}`
   const call = run.calls.get(callId)
-  if (call === undefined) return report('call_unasked', `${event.type} belongs to ${name}, which nobody asked for`)
+  if (call === undefined)
+    return report('call_unasked', `${event.type} belongs to ${name}, which nobody asked for`)
   switch (event.type) {
     case 'approval_requested':
       if (call.approval !== null) report('approval_once', `an approval of ${name} is requested a second time`)
@@ -53,21 +54,28 @@ export function judgeCall(run: Run, event: CheckedEvent, runId: string, report: 
 }
 
 function decide(call: Call, decision: 'granted' | 'denied', name: string, report: Report): void {
-  if (call.approval === null) report('approval_unasked', `${name} was ${decision}, and no approval of it had been requested`)
-  else if (call.approval !== 'requested') return report('approval_once', `${name} was ${decision}, after it had been ${call.approval}`)
+  if (call.approval === null)
+    report('approval_unasked', `${name} was ${decision}, and no approval of it had been requested`)
+  else if (call.approval !== 'requested')
+    return report('approval_once', `${name} was ${decision}, after it had been ${call.approval}`)
   call.approval = decision
 }
 
 function asks(call: Call, index: number, name: string, report: Report): void {
-  if (!call.started || call.settled) report('question_order', `${name} asks question ${index} and is not under way`)
+  if (!call.started || call.settled)
+    report('question_order', `${name} asks question ${index} and is not under way`)
   if (index !== call.asked || !call.answered)
-    report('question_order', `${name} asks question ${index} after ${call.asked}, of which the last is ${call.answered ? '' : 'not '}answered`)
+    report(
+      'question_order',
+      `${name} asks question ${index} after ${call.asked}, of which the last is ${call.answered ? '' : 'not '}answered`,
+    )
   call.asked = index + 1
   call.answered = false
 }
 
 function answers(call: Call, index: number, name: string, report: Report): void {
-  if (call.answered || index !== call.asked - 1) report('question_order', `question ${index} of ${name} is answered, and it does not wait`)
+  if (call.answered || index !== call.asked - 1)
+    report('question_order', `question ${index} of ${name} is answered, and it does not wait`)
   if (index === call.asked - 1) call.answered = true
 }
 
@@ -84,12 +92,19 @@ function start(call: Call, idempotent: boolean, name: string, report: Report): v
   if (call.approval === 'denied') report('denied_started', `${name} started, after it had been denied`)
   if (call.approval === 'requested') report('denied_started', `${name} started before anybody granted it`)
   if (call.settled) report('call_start_once', `${name} started after it had its result`)
-  else if (call.started && !(call.idempotent && idempotent)) report('call_start_once', `${name} started a second time, and its tool is not idempotent`)
+  else if (call.started && !(call.idempotent && idempotent))
+    report('call_start_once', `${name} started a second time, and its tool is not idempotent`)
   call.started = true
   call.idempotent = idempotent
 }
 
-function settle(run: Run, call: Call, { success }: { readonly success: boolean }, name: string, report: Report): void {
+function settle(
+  run: Run,
+  call: Call,
+  { success }: { readonly success: boolean },
+  name: string,
+  report: Report,
+): void {
   if (call.settled) return report('result_once', `${name} has a second result`)
   if (success && !call.started) report('call_unstarted', `${name} succeeded, and it never started`)
   call.settled = true

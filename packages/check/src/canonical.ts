@@ -1,5 +1,7 @@
-// Canonical JSON (RFC 8785) and the hash of a record. It is written from the standard and from docs/decisions/0007, not from core.
-// C1. A value without a canonical form (a number out of range, a lone surrogate, too much nesting) is refused, never repaired.
+// Canonical JSON (RFC 8785) and the hash of a record. It is written from the standard and from
+// docs/decisions/0007, not from core.
+// C1. A value without a canonical form (a number out of range, a lone surrogate, too much nesting) is
+// refused, never repaired.
 import { hash } from 'node:crypto'
 
 const depthMax = 2_000
@@ -33,7 +35,9 @@ export function canonicalRecord(record: object): CanonicalRecord {
 /** Each member as text, ordered by the UTF-16 code units of its key. */
 function membersOf(object: object, depth: number): (readonly [key: string, text: string])[] {
   const entries = Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return entries.map(([key, value]) => [key, `${stringText(key)}:${canonicalText(value, depth + 1)}`] as const)
+  return entries.map(
+    ([key, value]) => [key, `${stringText(key)}:${canonicalText(value, depth + 1)}`] as const,
+  )
 }
 
 function stringText(text: string): string {

@@ -1,10 +1,13 @@
 // The check: reads a journal once, in stream order, and compares every event with the rules.
-// J1. It shares no code with the packages that write and fold the journal, so two independent readers must agree.
+// J1. It shares no code with the packages that write and fold the journal, so two independent readers must
+// agree.
 // J2. Memory is bounded by the open tasks, one page of messages, and a few fields for each ended task.
 // J3. It changes nothing.
-// J4. The keys are read before everything else, because an export of a part may have them anywhere. So are the archives, because a gap lies before the
+// J4. The keys are read before everything else, because an export of a part may have them anywhere. So are
+// the archives, because a gap lies before the
 //     event that explains it.
-// J5. Of a log with archived messages only its first and its last entries are judged. The rules about its runs need the file of the archive.
+// J5. Of a log with archived messages only its first and its last entries are judged. The rules about its
+// runs need the file of the archive.
 import { hash } from 'node:crypto'
 import { ArchiveLog } from './archive-log.ts'
 import { BlobAhead } from './blob-ahead.ts'
@@ -34,7 +37,9 @@ export interface CheckOptions {
   readonly openMsMax?: number
   /** The current time in milliseconds since 1970, for the age of open tasks. */
   readonly now: number
-  /** The id of the operator's key that the reader knows. Default: the first operator of the journal counts. */
+  /**
+   * The id of the operator's key that the reader knows. Default: the first operator of the journal counts.
+   */
   readonly operator?: string
   readonly onProgress?: (progress: { readonly sequence: number; readonly events: number }) => void
   readonly signal?: AbortSignal
@@ -101,7 +106,11 @@ interface ReadBefore {
 }
 
 /** The same, with keys and archives that were read before. */
-export async function checkWithKeys(source: JournalSource, before: ReadBefore, options: CheckOptions): Promise<CheckResult> {
+export async function checkWithKeys(
+  source: JournalSource,
+  before: ReadBefore,
+  options: CheckOptions,
+): Promise<CheckResult> {
   const check = new Check(source, before, options)
   for await (const page of source.pages()) {
     options.signal?.throwIfAborted()
@@ -122,7 +131,12 @@ class Check {
   readonly #findings: Finding[] = []
   readonly #broken: Partial<Record<Rule, number>> = {}
   /** Blobs that do not exist. Whether they were redacted is known when all is read. */
-  readonly #absent: { readonly name: string; readonly taskseq: number; readonly trail: Trail; tell(): void }[] = []
+  readonly #absent: {
+    readonly name: string
+    readonly taskseq: number
+    readonly trail: Trail
+    tell(): void
+  }[] = []
   readonly #images: ImageContents
   #messages = 0
   #events = 0
@@ -139,13 +153,23 @@ class Check {
     this.#keys = keys
     this.#archives = archives
     if (options.operator !== undefined && options.operator !== keys.operator)
-      this.#report(nowhere, 'operator', `the operator of the journal is ${keys.operator ?? 'nobody'}, and the one that is known here is ${options.operator}`)
+      this.#report(
+        nowhere,
+        'operator',
+        `the operator of the journal is ${keys.operator ?? 'nobody'}, and the one that is known here is ${options.operator}`,
+      )
   }
 
   async take(page: readonly StreamMessage[]): Promise<void> {
-    const read = page.map((message) => ({ message, place: placeOf(message.subject), entry: readEntry(message.payload) }))
+    const read = page.map((message) => ({
+      message,
+      place: placeOf(message.subject),
+      entry: readEntry(message.payload),
+    }))
     const judged = read.filter(({ message }) => this.#archives.compare(message) !== 'same')
-    const wanted = judged.flatMap(({ place, entry }) => ('log' in place && entry.kind === 'entry' ? entry.records.flatMap(blobNameOf) : []))
+    const wanted = judged.flatMap(({ place, entry }) =>
+      'log' in place && entry.kind === 'entry' ? entry.records.flatMap(blobNameOf) : [],
+    )
     const blobs = new BlobAhead(wanted, (sha256) => this.#source.readBlob(sha256))
     for (const { message, place, entry } of read) {
       this.#messages++
@@ -155,7 +179,11 @@ class Check {
       else if (place.kind === 'id') this.#takeIdClaim(message, place)
       else if (place.kind === 'system') this.#takeSystemEntry(message, place.name, entry)
       else if (place.kind === 'unknown')
-        this.#report({ ...nowhere, sequence: message.sequence }, 'subject', `the subject ${message.subject} is none of a journal`)
+        this.#report(
+          { ...nowhere, sequence: message.sequence },
+          'subject',
+          `the subject ${message.subject} is none of a journal`,
+        )
     }
     this.#options.onProgress?.({ sequence: this.#last ?? 0, events: this.#events })
   }
@@ -164,9 +192,16 @@ class Check {
     const { about } = this.#source
     if (about.whole && (this.#last ?? 0) < about.lastSequence) {
       const rule = about.exportedAt === null ? 'stream_gap' : 'export'
-      this.#report(nowhere, rule, `the messages after ${this.#last ?? 0} are missing, up to ${about.lastSequence}`)
+      this.#report(
+        nowhere,
+        rule,
+        `the messages after ${this.#last ?? 0} are missing, up to ${about.lastSequence}`,
+      )
     }
-    if (about.whole) this.#logs.judgeClaims(({ task, session }) => this.#reportAt({ ...nowhere, task_id: task, session_id: session }))
+    if (about.whole)
+      this.#logs.judgeClaims(({ task, session }) =>
+        this.#reportAt({ ...nowhere, task_id: task, session_id: session }),
+      )
     this.#judgeArchives()
     for (const { name, tell } of this.#absent) if (!this.#systemLogs.redacted.has(name)) tell()
     const open = [...this.#logs.trails()].filter((trail) => trail.ended === null)
@@ -184,7 +219,11 @@ class Check {
     return {
       findings: this.#findings,
       broken: this.#broken,
-      notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes(), ...this.#archiveNotes()],
+      notes: [
+        ...open.flatMap((trail) => this.#noteOf(trail)),
+        ...this.#redactionNotes(),
+        ...this.#archiveNotes(),
+      ],
       summary,
     }
   }
@@ -193,7 +232,11 @@ class Check {
     let expected = (this.#last ?? 0) + 1
     while (expected < sequence && this.#archives.has(expected)) expected++
     if (this.#source.about.whole && sequence !== expected)
-      this.#report({ ...nowhere, sequence }, 'stream_gap', `message ${sequence} follows message ${expected - 1}`)
+      this.#report(
+        { ...nowhere, sequence },
+        'stream_gap',
+        `message ${sequence} follows message ${expected - 1}`,
+      )
     this.#first ??= sequence
     this.#last = sequence
   }
@@ -203,11 +246,19 @@ class Check {
     const compared = this.#archives.compare(message)
     const log = 'log' in place ? { task_id: place.log.task, session_id: place.log.session } : {}
     if (compared === 'other')
-      this.#report({ ...nowhere, ...log, sequence: message.sequence }, 'archive', `message ${message.sequence} is not the one that was archived`)
+      this.#report(
+        { ...nowhere, ...log, sequence: message.sequence },
+        'archive',
+        `message ${message.sequence} is not the one that was archived`,
+      )
     return compared === 'same'
   }
 
-  async #takeEntry(message: StreamMessage, { log, kind, entry }: { log: LogPlace; kind: 'accepted' | 'events'; entry: ReadEntry }, blobs: BlobAhead) {
+  async #takeEntry(
+    message: StreamMessage,
+    { log, kind, entry }: { log: LogPlace; kind: 'accepted' | 'events'; entry: ReadEntry },
+    blobs: BlobAhead,
+  ) {
     const at = { task_id: log.task, session_id: log.session, taskseq: null, sequence: message.sequence }
     const report = this.#reportAt(at)
     const trail = this.#logs.trailOf(log, kind, report)
@@ -215,9 +266,11 @@ class Check {
       trail.blind = true
       return report('entry', `the entry is not a batch of records: ${entry.why}`)
     }
-    if (entry.canonicalFault !== null) report('canonical', `the entry is not canonical JSON: ${entry.canonicalFault}`)
+    if (entry.canonicalFault !== null)
+      report('canonical', `the entry is not canonical JSON: ${entry.canonicalFault}`)
     this.#judgeSignature(log, message, entry.records, report)
-    for (const each of entry.records) await this.#takeRecord(trail, each, blobs, this.#reportAt({ ...at, taskseq: each.record.taskseq }))
+    for (const each of entry.records)
+      await this.#takeRecord(trail, each, blobs, this.#reportAt({ ...at, taskseq: each.record.taskseq }))
   }
 
   async #takeRecord(trail: Trail, read: ReadRecord, blobs: BlobAhead, report: Report): Promise<void> {
@@ -230,14 +283,17 @@ class Check {
     const data = await this.#dataOf(trail, read, blobs, report)
     if (!judgeEnd(trail, type ?? record.type, record, report)) return
     judgeWriter(trail, record, type, epoch, report)
-    if (type === null) return report('event_type', `event ${record.taskseq} is of the type ${record.type}, which is not known`)
+    if (type === null)
+      return report('event_type', `event ${record.taskseq} is of the type ${record.type}, which is not known`)
     const event = eventOf(type, record, data === undefined ? {} : data.value)
     if (typeof event === 'string') {
       trail.blind = true
-      if (data !== undefined) report('event_data', `${type} (event ${record.taskseq}) lacks what its type needs: ${event}`)
+      if (data !== undefined)
+        report('event_data', `${type} (event ${record.taskseq}) lacks what its type needs: ${event}`)
       return
     }
-    for (const absent of await this.#images.judge(event, record.taskseq, report)) this.#absent.push({ ...absent, trail })
+    for (const absent of await this.#images.judge(event, record.taskseq, report))
+      this.#absent.push({ ...absent, trail })
     judgeTask(trail, event, record, placesTaken === 0, report)
     this.#logs.judgeOrder(trail, event, report)
     if (trail.blind) return
@@ -260,25 +316,47 @@ class Check {
     trail.overwritten = false
   }
 
-  /** A log whose archived messages are passed over must go on behind them: its last entry never goes to an archive. */
+  /**
+   * A log whose archived messages are passed over must go on behind them: its last entry never goes to an
+   * archive.
+   */
   #judgeArchives(): void {
     for (const parts of this.#archives.logs()) {
       const [{ log, end } = { log: null, end: null }] = parts.slice(-1)
       const trail = log === null ? null : this.#logs.known(log)
-      if (log === null || (trail === null && !this.#source.about.whole) || (trail !== null && trail.head.taskseq > end.taskseq)) continue
-      this.#report({ ...nowhere, task_id: log.task, session_id: log.session }, 'archive', 'the log has no entry behind its archived messages')
+      if (
+        log === null ||
+        (trail === null && !this.#source.about.whole) ||
+        (trail !== null && trail.head.taskseq > end.taskseq)
+      )
+        continue
+      this.#report(
+        { ...nowhere, task_id: log.task, session_id: log.session },
+        'archive',
+        'the log has no entry behind its archived messages',
+      )
     }
   }
 
   /** The data of a record; `undefined` if it is in a blob that cannot be read. */
-  async #dataOf(trail: Trail, read: ReadRecord, blobs: BlobAhead, report: Report): Promise<{ readonly value: unknown } | undefined> {
+  async #dataOf(
+    trail: Trail,
+    read: ReadRecord,
+    blobs: BlobAhead,
+    report: Report,
+  ): Promise<{ readonly value: unknown } | undefined> {
     const { data, dataref, taskseq } = read.record
     if (dataref === undefined) return { value: data }
     const blob = await readBlob(read, blobs)
     if ('rule' in blob) {
       const [name] = blobNameOf(read)
       if (blob.rule === 'blob_missing' && name !== undefined)
-        this.#absent.push({ name, taskseq, trail, tell: () => report(blob.rule, `event ${taskseq}: ${blob.message}`) })
+        this.#absent.push({
+          name,
+          taskseq,
+          trail,
+          tell: () => report(blob.rule, `event ${taskseq}: ${blob.message}`),
+        })
       else report(blob.rule, `event ${taskseq}: ${blob.message}`)
       return undefined
     }
@@ -286,7 +364,10 @@ class Check {
     return blob
   }
 
-  #takeIdClaim({ sequence, payload }: StreamMessage, { tenant, task }: { tenant: string; task: string }): void {
+  #takeIdClaim(
+    { sequence, payload }: StreamMessage,
+    { tenant, task }: { tenant: string; task: string },
+  ): void {
     const session = readIdClaim(payload)
     const report = this.#reportAt({ task_id: task, session_id: session, taskseq: null, sequence })
     if (session === null) report('entry', `the claim on the id ${task} names no session`)
@@ -296,18 +377,37 @@ class Check {
   #takeSystemEntry(message: StreamMessage, name: string, entry: ReadEntry): void {
     const { sequence } = message
     const report = this.#reportAt({ ...nowhere, sequence })
-    if (entry.kind === 'unreadable') return report('entry', `the entry of the system log ${name} is not a batch of records: ${entry.why}`)
-    if (entry.canonicalFault !== null) report('canonical', `the entry of the system log ${name} is not canonical JSON: ${entry.canonicalFault}`)
-    const isTrusted = name === 'keys' ? this.#judgeKeys(sequence, report) : this.#judgeSignature(name, message, entry.records, report)
+    if (entry.kind === 'unreadable')
+      return report('entry', `the entry of the system log ${name} is not a batch of records: ${entry.why}`)
+    if (entry.canonicalFault !== null)
+      report(
+        'canonical',
+        `the entry of the system log ${name} is not canonical JSON: ${entry.canonicalFault}`,
+      )
+    const isTrusted =
+      name === 'keys'
+        ? this.#judgeKeys(sequence, report)
+        : this.#judgeSignature(name, message, entry.records, report)
     for (const each of entry.records) {
       this.#events++
-      this.#systemLogs.judge(name, each, this.#reportAt({ ...nowhere, sequence, taskseq: each.record.taskseq }), isTrusted)
+      this.#systemLogs.judge(
+        name,
+        each,
+        this.#reportAt({ ...nowhere, sequence, taskseq: each.record.taskseq }),
+        isTrusted,
+      )
     }
-    if (name === 'checkpoints' && !this.#keys.isBefore(message)) this.#judgeNotes(sequence, notesOf(entry.records), report)
+    if (name === 'checkpoints' && !this.#keys.isBefore(message))
+      this.#judgeNotes(sequence, notesOf(entry.records), report)
   }
 
   /** Returns whether the signature of an entry counts, or the journal had no operator yet. */
-  #judgeSignature(log: SignedLog, { sequence, signature }: StreamMessage, records: readonly ReadRecord[], report: Report): boolean {
+  #judgeSignature(
+    log: SignedLog,
+    { sequence, signature }: StreamMessage,
+    records: readonly ReadRecord[],
+    report: Report,
+  ): boolean {
     const last = records.at(-1)?.record
     const message = { sequence, signature, lastHash: last?.hash ?? '' }
     if (this.#keys.isBefore(message)) {
@@ -316,7 +416,8 @@ class Check {
     }
     const fault = this.#keys.faultOf(log, message)
     if (fault === null) this.#verified++
-    else report('signature', `the entry with event ${records[0]?.record.taskseq ?? 0} is not trusted: ${fault}`)
+    else
+      report('signature', `the entry with event ${records[0]?.record.taskseq ?? 0} is not trusted: ${fault}`)
     return fault === null
   }
 
@@ -331,30 +432,55 @@ class Check {
     if (this.#keys.operator === null) return
     for (const text of notes) {
       const note = readNote(text)
-      const fault = typeof note === 'string' ? `cannot be read: ${note}` : this.#keys.noteFault(note, sequence)
-      if (fault !== null) report('checkpoint_signature', `the checkpoint of message ${sequence} of the journal ${fault}`)
+      const fault =
+        typeof note === 'string' ? `cannot be read: ${note}` : this.#keys.noteFault(note, sequence)
+      if (fault !== null)
+        report('checkpoint_signature', `the checkpoint of message ${sequence} of the journal ${fault}`)
     }
   }
 
   #noteOf(trail: Trail): Note[] {
     const { task, session } = trail.log
     const ageMs = this.#options.now - Date.parse(trail.lastTime)
-    if (trail.owner !== null || !(ageMs > (this.#options.openMsMax ?? openMsDefault)) || !this.#isWanted(task)) return []
-    return [{ task_id: task, session_id: session, message: `is open, nobody owns it, and its last event is ${Math.round(ageMs / 60_000)} minutes old` }]
+    if (
+      trail.owner !== null ||
+      !(ageMs > (this.#options.openMsMax ?? openMsDefault)) ||
+      !this.#isWanted(task)
+    )
+      return []
+    return [
+      {
+        task_id: task,
+        session_id: session,
+        message: `is open, nobody owns it, and its last event is ${Math.round(ageMs / 60_000)} minutes old`,
+      },
+    ]
   }
 
   #redactionNotes(): Note[] {
     return this.#absent.flatMap(({ name, taskseq, trail: { log } }) => {
       const reason = this.#systemLogs.redacted.get(name)
       if (reason === undefined || !this.#isWanted(log.task)) return []
-      return [{ task_id: log.task, session_id: log.session, message: `has no data for event ${taskseq}, because an operator removed it: ${reason}` }]
+      return [
+        {
+          task_id: log.task,
+          session_id: log.session,
+          message: `has no data for event ${taskseq}, because an operator removed it: ${reason}`,
+        },
+      ]
     })
   }
 
   #archiveNotes(): Note[] {
     return [...this.#archives.logs()].flatMap((parts) => {
       const [first, last] = [parts[0], parts.at(-1)]
-      if (first === undefined || last === undefined || !this.#isWanted(first.log.task) || this.#logs.known(first.log) === null) return []
+      if (
+        first === undefined ||
+        last === undefined ||
+        !this.#isWanted(first.log.task) ||
+        this.#logs.known(first.log) === null
+      )
+        return []
       const events = parts.reduce((sum, { after, end }) => sum + end.taskseq - after.taskseq, 0)
       const message = `has ${events} events in the archive ${last.file} (SHA-256 ${last.sha256}). They were not checked here: use "beaver check --export" with the file`
       return [{ task_id: first.log.task, session_id: first.log.session, message }]
@@ -378,12 +504,16 @@ class Check {
 
 const nowhere: Site = { task_id: null, session_id: null, taskseq: null, sequence: null }
 
-async function readBlob(read: ReadRecord, blobs: BlobAhead): Promise<{ readonly value: unknown } | { readonly rule: Rule; readonly message: string }> {
+async function readBlob(
+  read: ReadRecord,
+  blobs: BlobAhead,
+): Promise<{ readonly value: unknown } | { readonly rule: Rule; readonly message: string }> {
   const [name] = blobNameOf(read)
   if (name === undefined) return { rule: 'blob_missing', message: `${read.record.dataref} names no blob` }
   const bytes = await blobs.next(name)
   if (bytes === null) return { rule: 'blob_missing', message: `the blob ${name} does not exist` }
-  if (hash('sha256', bytes) !== name) return { rule: 'blob_changed', message: `the blob ${name} holds other content` }
+  if (hash('sha256', bytes) !== name)
+    return { rule: 'blob_changed', message: `the blob ${name} holds other content` }
   try {
     return { value: JSON.parse(new TextDecoder().decode(bytes)) as unknown }
   } catch {

@@ -1,4 +1,5 @@
-// The events of a journal, as the rules need them: the known types, and the members of their data that rules read.
+// The events of a journal, as the rules need them: the known types, and the members of their data that rules
+// read.
 // E1. Members that no rule reads are not checked.
 // E2. This package has a table of its own. A test compares it with the catalog of core.
 import { z } from 'zod'
@@ -9,7 +10,9 @@ const nothing = z.object({})
 const call = z.object({ call_id: z.string() })
 const team = z.object({ team_run_id: id })
 /** An image, whose content is a blob. */
-const images = z.array(z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().nonnegative() })).optional()
+const images = z
+  .array(z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().nonnegative() }))
+  .optional()
 const node = team.extend({ node_id: id })
 /** Requirements and verdicts. Only some kinds are judged (value-rules.ts). */
 const requirements = z.array(z.unknown()).optional()
@@ -58,7 +61,10 @@ const shapes = {
   context_summarized: nothing,
   summary_refused: nothing,
   output_rejected: nothing,
-  assistant_message_added: z.object({ content: z.string().nullable().optional(), tool_calls: z.array(z.object({ id: z.string() })) }),
+  assistant_message_added: z.object({
+    content: z.string().nullable().optional(),
+    tool_calls: z.array(z.object({ id: z.string() })),
+  }),
   tool_call_requested: z.object({ call: z.object({ id: z.string() }) }),
   approval_requested: call,
   approval_granted: call.extend({ arguments: z.string().optional() }),
@@ -69,7 +75,11 @@ const shapes = {
   tool_result_recorded: call.extend({ success: z.boolean(), error: z.string().nullable(), images }),
   workspace_files_checked: nothing,
 
-  task_team_run_started: team.extend({ run_id: id.nullable(), call_id: z.string().nullable(), graph: z.object({ nodes: z.array(graphNode).min(1) }) }),
+  task_team_run_started: team.extend({
+    run_id: id.nullable(),
+    call_id: z.string().nullable(),
+    graph: z.object({ nodes: z.array(graphNode).min(1) }),
+  }),
   task_team_run_completed: team,
   task_team_run_failed: team,
   graph_extended: node.extend({ nodes: z.array(graphNode), edges: z.array(z.tuple([id, id])) }),
@@ -92,7 +102,13 @@ export type EventType = keyof typeof shapes
 export const eventTypes = Object.keys(shapes) as readonly EventType[]
 
 /** An event with the data that rules read. */
-export type CheckedEvent = { [T in EventType]: { readonly type: T; readonly runId: string | null; readonly data: z.infer<(typeof shapes)[T]> } }[EventType]
+export type CheckedEvent = {
+  [T in EventType]: {
+    readonly type: T
+    readonly runId: string | null
+    readonly data: z.infer<(typeof shapes)[T]>
+  }
+}[EventType]
 
 /** The event type of a record; `null` if this package does not know it. */
 export function eventTypeOf({ type }: WireRecord): EventType | null {
@@ -108,12 +124,20 @@ export function eventOf(type: EventType, record: WireRecord, data: unknown): Che
 }
 
 /** The images of an event. */
-export function imagesOf({ type, data }: CheckedEvent): readonly { readonly sha256: string; readonly bytes: number }[] {
+export function imagesOf({
+  type,
+  data,
+}: CheckedEvent): readonly { readonly sha256: string; readonly bytes: number }[] {
   if (type === 'task_submitted') return data.request?.images ?? []
   return type === 'user_message_added' || type === 'tool_result_recorded' ? (data.images ?? []) : []
 }
 
-export const terminalTypes: ReadonlySet<string> = new Set(['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] satisfies EventType[])
+export const terminalTypes: ReadonlySet<string> = new Set([
+  'task_completed',
+  'task_incomplete',
+  'task_failed',
+  'task_cancelled',
+] satisfies EventType[])
 
 /** The commands that any daemon may write into a log, for the daemon that claims the task next. */
 export const commandTypes: ReadonlySet<string> = new Set([

@@ -1,10 +1,12 @@
-// An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each piece of evidence, and then one line for
-// each blob that it refers to, the content of images too.
+// An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each
+// piece of evidence, and then one line for each blob that it refers to, the content of images too.
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
-// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
+// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified;
+// and the log `redactions`, so that archived
 //     messages are not taken for lost ones, and what is read in place of a removed text is in the export, too.
-// X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
+// X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream
+// exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
@@ -38,14 +40,28 @@ const evidenceLine = z.union([
   z.strictObject({ key: z.string() }),
   z.strictObject({ checkpoint: z.string() }),
   z.strictObject({ heads: z.string() }),
-  z.strictObject({ consistency: z.strictObject({ size: z.int().nonnegative(), hashes: z.array(z.base64()) }) }),
+  z.strictObject({
+    consistency: z.strictObject({ size: z.int().nonnegative(), hashes: z.array(z.base64()) }),
+  }),
 ])
 const blobLine = z.object({ blob: z.string(), base64: z.base64() })
 
 /** The lines of an export, without line ends. `exportedAt` is in RFC 3339. */
-export async function* exportLines(source: JournalSource, exportedAt: string, onProgress?: (sequence: number) => void): AsyncGenerator<string> {
+export async function* exportLines(
+  source: JournalSource,
+  exportedAt: string,
+  onProgress?: (sequence: number) => void,
+): AsyncGenerator<string> {
   const { namespace, stream, created, lastSequence, whole } = source.about
-  yield JSON.stringify({ format, namespace, stream, created, last_sequence: lastSequence, exported_at: exportedAt, whole } satisfies z.input<typeof header>)
+  yield JSON.stringify({
+    format,
+    namespace,
+    stream,
+    created,
+    last_sequence: lastSequence,
+    exported_at: exportedAt,
+    whole,
+  } satisfies z.input<typeof header>)
   const blobs = new Set<string>()
   const systemRead = new Set<number>()
   for await (const page of source.pages()) {
@@ -68,7 +84,12 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
     const bytes = await source.readBlob(name)
     // The data of an event that is a blob itself may name images. They come behind it.
     for (const image of bytes === null ? [] : imagesIn(bytes)) blobs.add(image)
-    if (bytes !== null) yield JSON.stringify({ blob: name, sha256: hash('sha256', bytes), base64: Buffer.from(bytes).toString('base64') })
+    if (bytes !== null)
+      yield JSON.stringify({
+        blob: name,
+        sha256: hash('sha256', bytes),
+        base64: Buffer.from(bytes).toString('base64'),
+      })
   }
 }
 
@@ -84,7 +105,14 @@ function evidenceLines({ keys, checkpoint, heads, consistency }: Evidence): z.in
 const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 
-function lineOf({ sequence, time, subject, payload, signature, proof }: StreamMessage): z.input<typeof messageLine> {
+function lineOf({
+  sequence,
+  time,
+  subject,
+  payload,
+  signature,
+  proof,
+}: StreamMessage): z.input<typeof messageLine> {
   const bytes = Buffer.from(payload)
   const text = bytes.toString()
   const of = {
@@ -94,7 +122,9 @@ function lineOf({ sequence, time, subject, payload, signature, proof }: StreamMe
     ...(signature === undefined ? {} : { signature }),
     ...(proof === undefined ? {} : { leaf: proof.index, proof: proof.hashes.map(base64Of) }),
   }
-  return Buffer.from(text).equals(bytes) ? { ...of, payload: text } : { ...of, payload_base64: bytes.toString('base64') }
+  return Buffer.from(text).equals(bytes)
+    ? { ...of, payload: text }
+    : { ...of, payload_base64: bytes.toString('base64') }
 }
 
 type Early = 'keys' | 'redactions'
@@ -107,18 +137,24 @@ function isOf(name: Early, { subject }: StreamMessage): boolean {
 function blobsIn({ subject, payload }: StreamMessage): string[] {
   const place = placeOf(subject)
   const text = Buffer.from(payload).toString()
-  if (place.kind === 'system' && place.name === 'redactions') return [...text.matchAll(/"replacement":"([0-9a-f]{64})"/g)].map((match) => match[1] as string)
+  if (place.kind === 'system' && place.name === 'redactions')
+    return [...text.matchAll(/"replacement":"([0-9a-f]{64})"/g)].map((match) => match[1] as string)
   if (!('log' in place)) return []
-  return [...[...text.matchAll(/"dataref":"blob:sha256:([0-9a-f]{64})"/g)].map((match) => match[1] as string), ...imagesInText(text)]
+  return [
+    ...[...text.matchAll(/"dataref":"blob:sha256:([0-9a-f]{64})"/g)].map((match) => match[1] as string),
+    ...imagesInText(text),
+  ]
 }
 
 /** Images in canonical JSON. A text that contains this has a backslash before each quotation mark. */
 const imageNames = /"media_type":"image\/[a-z]+"(?:,"name":"(?:[^"\\]|\\.)*")?,"sha256":"([0-9a-f]{64})"/g
 
-const imagesInText = (text: string): string[] => [...text.matchAll(imageNames)].map((match) => match[1] as string)
+const imagesInText = (text: string): string[] =>
+  [...text.matchAll(imageNames)].map((match) => match[1] as string)
 
 /** An image itself is no JSON, and names none. */
-const imagesIn = (bytes: Uint8Array): string[] => (bytes[0] === 0x7b ? imagesInText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) : [])
+const imagesIn = (bytes: Uint8Array): string[] =>
+  bytes[0] === 0x7b ? imagesInText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) : []
 
 const pageMessagesMax = 500
 const pageBytesMax = 8 << 20
@@ -215,17 +251,25 @@ function takeEvidence(given: Mutable, line: Buffer): void {
   if ('key' in data) given.keys = [...given.keys, data.key]
   else if ('checkpoint' in data) given.checkpoint = data.checkpoint
   else if ('heads' in data) given.heads = data.heads
-  else given.consistency = [...given.consistency, { size: data.consistency.size, hashes: data.consistency.hashes.map(bytesOf) }]
+  else
+    given.consistency = [
+      ...given.consistency,
+      { size: data.consistency.size, hashes: data.consistency.hashes.map(bytesOf) },
+    ]
 }
 
 const isMessage = (line: Buffer): boolean => line.subarray(0, 7).toString('latin1') === '{"seq":'
 /** Its subject is at the beginning of the line, or nobody wrote the line with this program. */
-const mayBeEarly = (line: Buffer): boolean => /\.(?:keys|redactions)"/.test(line.subarray(0, 1_024).toString('latin1'))
+const mayBeEarly = (line: Buffer): boolean =>
+  /\.(?:keys|redactions)"/.test(line.subarray(0, 1_024).toString('latin1'))
 const isBlob = (line: Buffer): boolean => line.subarray(0, 8).toString('latin1') === '{"blob":'
 
 function aboutOf(line: Buffer, file: string): JournalAbout {
   const parsed = header.safeParse(jsonOf(line))
-  if (!parsed.success) throw new UnreadableJournal(`${file} is not an export of a journal: its first line is not the header of one.`)
+  if (!parsed.success)
+    throw new UnreadableJournal(
+      `${file} is not an export of a journal: its first line is not the header of one.`,
+    )
   const { namespace, stream, created, last_sequence, exported_at, whole } = parsed.data
   return { namespace, stream, created, lastSequence: last_sequence, exportedAt: exported_at, whole }
 }
@@ -239,8 +283,11 @@ function messageOf(line: Buffer, number: number): StreamMessage {
     time,
     subject,
     ...(signature === undefined ? {} : { signature }),
-    ...(leaf === undefined || proof === undefined ? {} : { proof: { index: leaf, hashes: proof.map(bytesOf) } }),
-    payload: payload_base64 === undefined ? Buffer.from(payload ?? '') : Buffer.from(payload_base64, 'base64'),
+    ...(leaf === undefined || proof === undefined
+      ? {}
+      : { proof: { index: leaf, hashes: proof.map(bytesOf) } }),
+    payload:
+      payload_base64 === undefined ? Buffer.from(payload ?? '') : Buffer.from(payload_base64, 'base64'),
   }
 }
 

@@ -31,9 +31,18 @@ export class ImageContents {
     for (const { sha256: name, bytes } of imagesOf(event)) {
       const length = this.#known.has(name) ? this.#known.get(name) : await this.#read(name)
       if (length === undefined)
-        absent.push({ name, taskseq, tell: () => report('blob_missing', `event ${taskseq}: the blob ${name} of an image does not exist`) })
-      else if (length === null) report('blob_changed', `event ${taskseq}: the blob ${name} of an image holds other content`)
-      else if (length !== bytes) report('event_data', `event ${taskseq}: the image ${name} has ${length} bytes, and the event says ${bytes}`)
+        absent.push({
+          name,
+          taskseq,
+          tell: () => report('blob_missing', `event ${taskseq}: the blob ${name} of an image does not exist`),
+        })
+      else if (length === null)
+        report('blob_changed', `event ${taskseq}: the blob ${name} of an image holds other content`)
+      else if (length !== bytes)
+        report(
+          'event_data',
+          `event ${taskseq}: the image ${name} has ${length} bytes, and the event says ${bytes}`,
+        )
     }
     return absent
   }

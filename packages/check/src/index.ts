@@ -1,7 +1,20 @@
 export { type AuditOptions, auditJournal, type AuditResult } from './audit-journal.ts'
-export { type CheckOptions, checkJournal, type CheckResult, type CheckSummary, findingsMax, type Note, type SignatureSummary } from './check-journal.ts'
+export {
+  type CheckOptions,
+  checkJournal,
+  type CheckResult,
+  type CheckSummary,
+  findingsMax,
+  type Note,
+  type SignatureSummary,
+} from './check-journal.ts'
 export { checkSettled } from './check-settled.ts'
-export { type Evidence, type GivenCheckpoint, type ProofOfConsistency, type ProofOfInclusion } from './evidence.ts'
+export {
+  type Evidence,
+  type GivenCheckpoint,
+  type ProofOfConsistency,
+  type ProofOfInclusion,
+} from './evidence.ts'
 export { eventTypes } from './event.ts'
 export { exportLines, openExport } from './export-file.ts'
 export { type LogPlace, placeOf } from './layout.ts'

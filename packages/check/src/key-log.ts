@@ -1,5 +1,7 @@
-// The keys of a journal: whose signatures count, and where. It is read from the system log `keys`, before everything else, by code of this package.
-// K1. The first valid announcement of an operator's key names the journal and is signed by this key. Every other event counts only if an operator's
+// The keys of a journal: whose signatures count, and where. It is read from the system log `keys`, before
+// everything else, by code of this package.
+// K1. The first valid announcement of an operator's key names the journal and is signed by this key. Every
+// other event counts only if an operator's
 //     key signed it that counts at this place, or, for an announcement, if the announced key itself signed it. An announcement trusts nothing.
 // K2. A key counts for its role, after the message that trusts it and before the message that revokes it.
 // K3. An event that does not count changes nothing, and is reported.
@@ -31,11 +33,16 @@ export interface SignedMessage {
   readonly lastHash: string
 }
 
-const announced = z.object({ key_id: z.string(), public_key: z.string(), role: z.enum(['operator', 'daemon', 'projector']) })
+const announced = z.object({
+  key_id: z.string(),
+  public_key: z.string(),
+  role: z.enum(['operator', 'daemon', 'projector']),
+})
 const trusted = announced.extend({ key_epoch: z.number() })
 const revoked = z.object({ key_id: z.string() })
 
-const roleOf = (log: SignedLog): Role => (typeof log !== 'string' ? 'daemon' : log === 'checkpoints' ? 'projector' : 'operator')
+const roleOf = (log: SignedLog): Role =>
+  typeof log !== 'string' ? 'daemon' : log === 'checkpoints' ? 'projector' : 'operator'
 
 export class KeyLog {
   readonly #stream: string
@@ -82,9 +89,12 @@ export class KeyLog {
     const read = readSignature(signature)
     if (read === null) return 'its signature cannot be read'
     const key = this.#keys.get(read.keyId)
-    if (key === undefined || !isTrusted(key, sequence)) return `it is signed by the key ${read.keyId}, which the operator did not trust`
-    if (isRevoked(key, sequence)) return `it is signed by the key ${key.id}, which the operator revoked before`
-    if (key.role !== roleOf(log)) return `it is signed by the key ${key.id}, which is a key of the role ${key.role}, not ${roleOf(log)}`
+    if (key === undefined || !isTrusted(key, sequence))
+      return `it is signed by the key ${read.keyId}, which the operator did not trust`
+    if (isRevoked(key, sequence))
+      return `it is signed by the key ${key.id}, which the operator revoked before`
+    if (key.role !== roleOf(log))
+      return `it is signed by the key ${key.id}, which is a key of the role ${key.role}, not ${roleOf(log)}`
     const journal = log === 'keys' ? this.#stream : this.#journal
     return this.#verifier.verifies(key.publicKey, journal, { log, recordHash: lastHash }, read)
       ? null
@@ -97,12 +107,16 @@ export class KeyLog {
    * @param at the place of the note in the journal
    */
   noteFault(note: ReadNote, at: number): string | null {
-    const named = [...this.#keys.values()].map((key) => ({ key, of: noteKey(this.#origin, key.bytes) })).filter(({ of }) => judgeNote(note, [of]) !== 'unknown')
+    const named = [...this.#keys.values()]
+      .map((key) => ({ key, of: noteKey(this.#origin, key.bytes) }))
+      .filter(({ of }) => judgeNote(note, [of]) !== 'unknown')
     const known = named.filter(({ key }) => isTrusted(key, at))
     if (known.length === 0) return 'is not signed by a key that the operator trusted'
-    if (known.some(({ of }) => judgeNote(note, [of]) === 'wrong')) return 'has a signature that is not one of its text'
+    if (known.some(({ of }) => judgeNote(note, [of]) === 'wrong'))
+      return 'has a signature that is not one of its text'
     const [first] = known
-    if (first !== undefined && known.every(({ key }) => isRevoked(key, at))) return `is signed by the key ${first.key.id}, which the operator revoked before`
+    if (first !== undefined && known.every(({ key }) => isRevoked(key, at)))
+      return `is signed by the key ${first.key.id}, which the operator revoked before`
     if (known.some(({ key }) => key.role === 'projector' && !isRevoked(key, at))) return null
     return `is signed by the key ${first?.key.id}, which is a key of the role ${first?.key.role}, not projector`
   }
@@ -140,7 +154,10 @@ export class KeyLog {
     if (of === undefined || publicKey === null) return 'the id is not that of the key'
     if (this.#keys.has(of.key_id)) return 'the key is known already'
     const read = readSignature(signature ?? '')
-    if (read?.keyId !== of.key_id || !this.#verifier.verifies(publicKey, this.#stream, { log: 'keys', recordHash: lastHash }, read))
+    if (
+      read?.keyId !== of.key_id ||
+      !this.#verifier.verifies(publicKey, this.#stream, { log: 'keys', recordHash: lastHash }, read)
+    )
       return 'the key itself did not sign it'
     const first = this.#operator === null && of.role === 'operator'
     this.#set(of, publicKey, first ? sequence : null)
@@ -156,8 +173,10 @@ export class KeyLog {
     const { data: of } = trusted.safeParse(data)
     const publicKey = of === undefined ? null : publicKeyOf(of.key_id, of.public_key)
     if (of === undefined || publicKey === null) return 'the id is not that of the key'
-    if (this.#keys.get(of.key_id)?.trustedAt !== (this.#keys.has(of.key_id) ? null : undefined)) return 'the key was trusted already'
-    if (of.key_epoch !== this.#epochs + 1) return `it is the key ${of.key_epoch} after the key ${this.#epochs}`
+    if (this.#keys.get(of.key_id)?.trustedAt !== (this.#keys.has(of.key_id) ? null : undefined))
+      return 'the key was trusted already'
+    if (of.key_epoch !== this.#epochs + 1)
+      return `it is the key ${of.key_epoch} after the key ${this.#epochs}`
     this.#epochs++
     this.#set(of, publicKey, sequence)
     return null
@@ -172,8 +191,19 @@ export class KeyLog {
     return null
   }
 
-  #set({ key_id: id, public_key: text, role }: z.infer<typeof announced>, publicKey: KeyObject, trustedAt: number | null): void {
-    this.#keys.set(id, { id, role, publicKey, bytes: Buffer.from(text, 'base64url'), trustedAt, revokedAt: null })
+  #set(
+    { key_id: id, public_key: text, role }: z.infer<typeof announced>,
+    publicKey: KeyObject,
+    trustedAt: number | null,
+  ): void {
+    this.#keys.set(id, {
+      id,
+      role,
+      publicKey,
+      bytes: Buffer.from(text, 'base64url'),
+      trustedAt,
+      revokedAt: null,
+    })
   }
 }
 

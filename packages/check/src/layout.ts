@@ -1,4 +1,5 @@
-// Reads the subjects of the journal stream: to which log a message belongs. No other file of this package reads subjects.
+// Reads the subjects of the journal stream: to which log a message belongs. No other file of this package
+// reads subjects.
 // L1. Tokens 0 and 1 are the root of the namespace. They are not checked.
 // L2. An id is one token. A byte outside of `A-Za-z0-9_-` is written as `=XX`.
 
@@ -22,7 +23,8 @@ export type Place =
 const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redactions'])
 
 /** The subject of a system log, of whichever tenant the stream has. */
-export const systemSubject = (namespace: string, name: 'keys' | 'redactions'): string => ['beaver', namespace, 'system', '*', name].join('.')
+export const systemSubject = (namespace: string, name: 'keys' | 'redactions'): string =>
+  ['beaver', namespace, 'system', '*', name].join('.')
 
 /** The subject of all entries of a log but the first one. */
 export const eventsSubject = (namespace: string, { tenant, session, task }: LogPlace): string =>
@@ -33,10 +35,16 @@ export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')
   const [tenant, session, task, part, end] = tokens.map(idOf)
   if (area === 'system' && session !== undefined && tokens.length === 2)
-    return systemLogs.has(session) && tenant !== undefined ? { kind: 'system', name: session, tenant } : { kind: 'unknown' }
-  if (area !== 'log' || tenant === undefined || session === undefined || task === undefined) return { kind: 'unknown' }
-  if (tokens.length === 5 && part === 'id' && end === 'claimed' && session === task) return { kind: 'id', tenant, task }
-  return tokens.length === 4 && (part === 'accepted' || part === 'events') ? { kind: part, log: { tenant, session, task } } : { kind: 'unknown' }
+    return systemLogs.has(session) && tenant !== undefined
+      ? { kind: 'system', name: session, tenant }
+      : { kind: 'unknown' }
+  if (area !== 'log' || tenant === undefined || session === undefined || task === undefined)
+    return { kind: 'unknown' }
+  if (tokens.length === 5 && part === 'id' && end === 'claimed' && session === task)
+    return { kind: 'id', tenant, task }
+  return tokens.length === 4 && (part === 'accepted' || part === 'events')
+    ? { kind: part, log: { tenant, session, task } }
+    : { kind: 'unknown' }
 }
 
 /** The token of an id (L2). */

@@ -1,4 +1,5 @@
-// Compares the logs of a journal with each other: the order of a session, unique ids of a tenant, claims on ids, and open tasks.
+// Compares the logs of a journal with each other: the order of a session, unique ids of a tenant, claims on
+// ids, and open tasks.
 // G1. Messages come in stream order. A message that was not read yet was not durable at that moment.
 import type { LogPlace } from './layout.ts'
 import type { CheckedEvent } from './event.ts'
@@ -24,8 +25,10 @@ export class LogSet {
   trailOf(log: LogPlace, part: 'accepted' | 'events', report: Report): Trail {
     const key = keyOf(log.tenant, log.session, log.task)
     const known = this.#logs.get(key)
-    if (part === 'accepted' && known !== undefined) report('subject', `a second entry lies under the acceptance of ${log.task}`)
-    if (part === 'events' && known === undefined) report('subject', `the first entry of ${log.task} does not lie under its acceptance`)
+    if (part === 'accepted' && known !== undefined)
+      report('subject', `a second entry lies under the acceptance of ${log.task}`)
+    if (part === 'events' && known === undefined)
+      report('subject', `the first entry of ${log.task} does not lie under its acceptance`)
     if (known !== undefined) return known
     const trail = newTrail(log)
     this.#logs.set(key, trail)
@@ -41,7 +44,8 @@ export class LogSet {
   claimId(tenant: string, task: string, session: string, report: Report): void {
     const key = keyOf(tenant, task)
     const known = this.#claims.get(key)
-    if (known !== undefined) report('id_claim', `the id ${task} is claimed a second time, for the session ${session} after ${known}`)
+    if (known !== undefined)
+      report('id_claim', `the id ${task} is claimed a second time, for the session ${session} after ${known}`)
     this.#claims.set(key, session)
   }
 
@@ -53,21 +57,31 @@ export class LogSet {
       const key = keyOf(tenant, session)
       const tail = this.#tails.get(key) ?? null
       if (trail.previousTask !== tail)
-        report('session_chain', `the task follows ${trail.previousTask ?? 'none'} in its session, and ${tail ?? 'none'} was accepted before it`)
+        report(
+          'session_chain',
+          `the task follows ${trail.previousTask ?? 'none'} in its session, and ${tail ?? 'none'} was accepted before it`,
+        )
       this.#tails.set(key, task)
     }
     if (trail.begun || (event.type !== 'run_started' && event.type !== 'task_team_run_started')) return
     trail.begun = true
-    const before = trail.previousTask === null ? undefined : this.#logs.get(keyOf(tenant, session, trail.previousTask))
+    const before =
+      trail.previousTask === null ? undefined : this.#logs.get(keyOf(tenant, session, trail.previousTask))
     if (before !== undefined && before.ended === null)
-      report('session_order', `the task began, and ${before.log.task}, the task before it in its session, has not ended`)
+      report(
+        'session_order',
+        `the task began, and ${before.log.task}, the task before it in its session, has not ended`,
+      )
   }
 
   trails(): Iterable<Trail> {
     return this.#logs.values()
   }
 
-  /** Checks the claims on ids. A claim may be stored shortly before or after its acceptance, so this runs after everything was read. */
+  /**
+   * Checks the claims on ids. A claim may be stored shortly before or after its acceptance, so this runs
+   * after everything was read.
+   */
   judgeClaims(reportFor: (log: LogPlace) => Report): void {
     for (const { log } of this.#logs.values()) {
       const key = keyOf(log.tenant, log.task)
@@ -75,7 +89,8 @@ export class LogSet {
       // If a task and its session have the same name, the acceptance claims the id.
       const needed = log.session !== log.task || claimed !== undefined
       if (!needed || claimed === log.session || this.#sessionOfId.get(key) !== log.session) continue
-      const message = claimed === undefined ? 'nobody claimed its id' : `its id is claimed for the session ${claimed}`
+      const message =
+        claimed === undefined ? 'nobody claimed its id' : `its id is claimed for the session ${claimed}`
       reportFor(log)('id_claim', `the task lies in the session ${log.session}, and ${message}`)
     }
   }

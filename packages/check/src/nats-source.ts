@@ -1,4 +1,5 @@
-// A running system as a JournalSource: the stream and the blobs, read by direct gets of many messages at a time.
+// A running system as a JournalSource: the stream and the blobs, read by direct gets of many messages at a
+// time.
 // D1. No consumer and no stream is created. The subscription of a request ends with its answer.
 // D2. The source contains what was stored when the reading began, and nothing later.
 // D3. A server that stops answering is an error, never an early end.
@@ -25,12 +26,20 @@ const pageBytesMax = 8 << 20
  *
  * @throws {UnreadableJournal} if the stream does not exist or does not allow direct gets
  */
-export async function natsSource(nc: NatsConnection, { namespace, stream, blobBucket, subjects }: NatsSourceOptions): Promise<JournalSource> {
+export async function natsSource(
+  nc: NatsConnection,
+  { namespace, stream, blobBucket, subjects }: NatsSourceOptions,
+): Promise<JournalSource> {
   const info = await streamInfo(nc, stream)
   const lastSequence = info.state.last_seq
   async function* pagesOf(filter: string | null): AsyncGenerator<readonly StreamMessage[]> {
     for (let from = 1; from <= lastSequence;) {
-      const batch = { seq: from, batch: pageMessagesMax, max_bytes: pageBytesMax, ...(filter === null ? {} : { next_by_subj: filter }) }
+      const batch = {
+        seq: from,
+        batch: pageMessagesMax,
+        max_bytes: pageBytesMax,
+        ...(filter === null ? {} : { next_by_subj: filter }),
+      }
       const page = (await directGet(nc, stream, batch)).filter(({ sequence }) => sequence <= lastSequence)
       if (page.length === 0) break
       yield page
@@ -38,7 +47,14 @@ export async function natsSource(nc: NatsConnection, { namespace, stream, blobBu
     }
   }
   return {
-    about: { namespace, stream, created: info.created, lastSequence, exportedAt: null, whole: subjects === undefined },
+    about: {
+      namespace,
+      stream,
+      created: info.created,
+      lastSequence,
+      exportedAt: null,
+      whole: subjects === undefined,
+    },
     async *pages() {
       for (const filter of subjects ?? [null]) yield* pagesOf(filter)
     },
@@ -51,25 +67,39 @@ export async function natsSource(nc: NatsConnection, { namespace, stream, blobBu
 const infoAnswer = z.object({
   created: z.string(),
   state: z.object({ last_seq: z.number() }),
-  config: z.object({ allow_direct: z.boolean().optional(), metadata: z.record(z.string(), z.string()).optional() }),
+  config: z.object({
+    allow_direct: z.boolean().optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+  }),
 })
 
 async function streamInfo(nc: NatsConnection, stream: string): Promise<z.infer<typeof infoAnswer>> {
   const answer = await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: answerMsMax })
   const parsed = infoAnswer.safeParse(answer.json())
-  if (!parsed.success) throw new UnreadableJournal(`There is no stream ${stream}: no task was ever submitted in this namespace.`)
-  if (parsed.data.config.allow_direct !== true) throw new UnreadableJournal(`The stream ${stream} does not allow direct gets, by which it is read.`)
+  if (!parsed.success)
+    throw new UnreadableJournal(`There is no stream ${stream}: no task was ever submitted in this namespace.`)
+  if (parsed.data.config.allow_direct !== true)
+    throw new UnreadableJournal(`The stream ${stream} does not allow direct gets, by which it is read.`)
   // A restored stream has in its metadata when it was made first. Its checkpoints name that time.
   return { ...parsed.data, created: parsed.data.config.metadata?.['beaver-created'] ?? parsed.data.created }
 }
 
-type Wanted = { readonly last_by_subj: string } | { readonly seq: number; readonly batch: number; readonly max_bytes: number; readonly next_by_subj?: string }
+type Wanted =
+  | { readonly last_by_subj: string }
+  | {
+      readonly seq: number
+      readonly batch: number
+      readonly max_bytes: number
+      readonly next_by_subj?: string
+    }
 
 /** The messages of one answer, in order. The list is empty if there are none. */
 function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<StreamMessage[]> {
   const { promise, resolve, reject } = Promise.withResolvers<StreamMessage[]>()
   // The client's class has this field, but its interface does not.
-  const inbox = createInbox((nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options?.inboxPrefix)
+  const inbox = createInbox(
+    (nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options?.inboxPrefix,
+  )
   const messages: StreamMessage[] = []
   const single = 'last_by_subj' in wanted
   const end = (error: Error | null): void => {
@@ -78,7 +108,8 @@ function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<
     if (error === null) resolve(messages)
     else reject(error)
   }
-  const late = (): void => end(new Error(`The server did not answer a read of the stream ${stream} within ${answerMsMax / 1000} s.`))
+  const late = (): void =>
+    end(new Error(`The server did not answer a read of the stream ${stream} within ${answerMsMax / 1000} s.`))
   let timer = setTimeout(late, answerMsMax)
   const subscription = nc.subscribe(inbox, {
     callback(error, message) {
@@ -86,7 +117,12 @@ function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<
       const code = message.headers?.code ?? 0
       // 204 is the end of a batch. 404 means that there is no such message.
       if (code === 204 || code === 404) return end(null)
-      if (code !== 0) return end(new Error(`The server refused a read of the stream ${stream}: ${code} ${message.headers?.description ?? ''}`))
+      if (code !== 0)
+        return end(
+          new Error(
+            `The server refused a read of the stream ${stream}: ${code} ${message.headers?.description ?? ''}`,
+          ),
+        )
       messages.push(storedMessage(message))
       clearTimeout(timer)
       if (single) return end(null)

@@ -21,15 +21,23 @@ export interface ReadNote {
   readonly lines: readonly string[]
   /** The text that is signed. */
   readonly text: string
-  readonly signatures: readonly { readonly name: string; readonly id: string; readonly signature: Uint8Array }[]
+  readonly signatures: readonly {
+    readonly name: string
+    readonly id: string
+    readonly signature: Uint8Array
+  }[]
 }
 
 const signaturesMax = 64
 const noteCharsMax = 1 << 20
 
-/** Reads `name+id+base64`, the usual text of such a key. Returns `null` for anything else, and for an id that is not that of the key. */
+/**
+ * Reads `name+id+base64`, the usual text of such a key. Returns `null` for anything else, and for an id that
+ * is not that of the key.
+ */
 export function readVerifierKey(text: string): VerifierKey | null {
-  const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []
+  const [, name = '', id = '', base64 = ''] =
+    /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []
   const bytes = Buffer.from(base64, 'base64')
   if (bytes.length !== 33 || bytes[0] !== 1) return null
   return noteKeyId(name, bytes) === id ? { name, id, publicKey: bytes.subarray(1) } : null
@@ -40,7 +48,8 @@ export function noteKey(name: string, publicKey: Uint8Array): VerifierKey {
   return { name, id: noteKeyId(name, Buffer.concat([Buffer.of(1), publicKey])), publicKey }
 }
 
-const noteKeyId = (name: string, typed: Uint8Array): string => hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8)
+const noteKeyId = (name: string, typed: Uint8Array): string =>
+  hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8)
 
 /** Reads a note that is a checkpoint. A text says what is wrong with it. */
 export function readNote(note: string): ReadNote | string {
@@ -50,7 +59,13 @@ export function readNote(note: string): ReadNote | string {
   const text = note.slice(0, end + 1)
   const [origin = '', size = '', root64 = '', ...lines] = text.slice(0, -1).split('\n')
   const root = Buffer.from(root64, 'base64')
-  if (origin === '' || !/^(?:0|[1-9]\d{0,14})$/.test(size) || root.length !== 32 || root.toString('base64') !== root64) return 'it is not a checkpoint'
+  if (
+    origin === '' ||
+    !/^(?:0|[1-9]\d{0,14})$/.test(size) ||
+    root.length !== 32 ||
+    root.toString('base64') !== root64
+  )
+    return 'it is not a checkpoint'
   const signatures = note
     .slice(end + 2)
     .split('\n')
@@ -58,7 +73,9 @@ export function readNote(note: string): ReadNote | string {
     .flatMap((line) => {
       const [, name, base64 = ''] = /^— ([^\s+]+) ([A-Za-z0-9+/=]+)$/.exec(line) ?? []
       const bytes = Buffer.from(base64, 'base64')
-      return name === undefined || bytes.length < 5 ? [] : [{ name, id: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) }]
+      return name === undefined || bytes.length < 5
+        ? []
+        : [{ name, id: bytes.subarray(0, 4).toString('hex'), signature: bytes.subarray(4) }]
     })
   return { origin, size: Number(size), root, lines, text, signatures }
 }
@@ -67,15 +84,24 @@ const checkpointMade = z.looseObject({ note: z.string() })
 
 /** The notes in records of the system log `checkpoints`. */
 export const notesOf = (records: readonly ReadRecord[]): string[] =>
-  records.flatMap(({ record: { type, data } }) => (systemTypeOf(type) === 'checkpoint_made' ? [checkpointMade.safeParse(data).data?.note ?? ''] : []))
+  records.flatMap(({ record: { type, data } }) =>
+    systemTypeOf(type) === 'checkpoint_made' ? [checkpointMade.safeParse(data).data?.note ?? ''] : [],
+  )
 
-/** `signed`: a given key signed the note. `unknown`: no given key did. `wrong`: a signature of a given key is not one over this text. */
+/**
+ * `signed`: a given key signed the note. `unknown`: no given key did. `wrong`: a signature of a given key is
+ * not one over this text.
+ */
 export type NoteVerdict = 'signed' | 'unknown' | 'wrong'
 
 export function judgeNote({ text, signatures }: ReadNote, keys: readonly VerifierKey[]): NoteVerdict {
-  const known = signatures.flatMap((each) => keys.filter(({ name, id }) => name === each.name && id === each.id).map((key) => ({ ...each, key })))
+  const known = signatures.flatMap((each) =>
+    keys.filter(({ name, id }) => name === each.name && id === each.id).map((key) => ({ ...each, key })),
+  )
   if (known.length === 0) return 'unknown'
-  return known.every(({ signature, key }) => verifies(Buffer.from(text), signature, key.publicKey)) ? 'signed' : 'wrong'
+  return known.every(({ signature, key }) => verifies(Buffer.from(text), signature, key.publicKey))
+    ? 'signed'
+    : 'wrong'
 }
 
 /** The first bytes of every Ed25519 public key in DER. */
@@ -83,7 +109,12 @@ const derBefore = Buffer.from('302a300506032b6570032100', 'hex')
 
 function verifies(bytes: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean {
   try {
-    return verify(null, bytes, createPublicKey({ key: Buffer.concat([derBefore, publicKey]), format: 'der', type: 'spki' }), signature)
+    return verify(
+      null,
+      bytes,
+      createPublicKey({ key: Buffer.concat([derBefore, publicKey]), format: 'der', type: 'spki' }),
+      signature,
+    )
   } catch {
     return false
   }

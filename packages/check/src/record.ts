@@ -29,11 +29,16 @@ export interface ReadRecord {
 }
 
 export type ReadEntry =
-  | { readonly kind: 'entry'; readonly records: readonly ReadRecord[]; readonly canonicalFault: string | null }
+  | {
+      readonly kind: 'entry'
+      readonly records: readonly ReadRecord[]
+      readonly canonicalFault: string | null
+    }
   | { readonly kind: 'unreadable'; readonly why: string }
 
 /** The short type of a record of a system log, such as `key_trusted`; `undefined` if it is none. */
-export const systemTypeOf = (wireType: string): string | undefined => /^beaver\.system\.(\w+)\.v1$/.exec(wireType)?.[1]
+export const systemTypeOf = (wireType: string): string | undefined =>
+  /^beaver\.system\.(\w+)\.v1$/.exec(wireType)?.[1]
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -42,10 +47,17 @@ export function readEntry(payload: Uint8Array): ReadEntry {
     const text = utf8.decode(payload)
     const raw = wireEntry.parse(JSON.parse(text))
     const forms = raw.map(canonicalOf)
-    const records = raw.map((each, i): ReadRecord => ({ record: wireRecord.parse(each), sha256: forms[i]?.sha256 ?? '' }))
+    const records = raw.map((each, i): ReadRecord => ({
+      record: wireRecord.parse(each),
+      sha256: forms[i]?.sha256 ?? '',
+    }))
     const fault = forms.find((form) => form.fault !== null)?.fault ?? null
     const differs = fault === null && `[${forms.map((form) => form.text).join(',')}]` !== text
-    return { kind: 'entry', records, canonicalFault: differs ? 'its text is not the canonical text of its content' : fault }
+    return {
+      kind: 'entry',
+      records,
+      canonicalFault: differs ? 'its text is not the canonical text of its content' : fault,
+    }
   } catch (error) {
     return { kind: 'unreadable', why: whyOf(error) }
   }

@@ -1,11 +1,13 @@
-// The rules of a journal, and the form of a finding. The table is the documentation, and docs/reference/journal-rules.md mirrors it.
+// The rules of a journal, and the form of a finding. The table is the documentation, and
+// docs/reference/journal-rules.md mirrors it.
 // R1. A rule has one name and one sentence.
 // R2. A finding names the rule, the log and, if there is one, the event.
 
 /** Every rule, with what it demands of a journal. */
 export const rules = {
   stream_gap: 'The messages of the stream are numbered without a gap, except those that an archive has',
-  subject: 'Every message lies under a subject of the journal, and nothing but the first entry of a log lies where acceptances lie',
+  subject:
+    'Every message lies under a subject of the journal, and nothing but the first entry of a log lies where acceptances lie',
   entry: 'Every entry is a CloudEvents batch of records, and every id claim names a session',
   canonical: 'Every entry is canonical JSON (RFC 8785)',
   taskseq: 'The records of a log are numbered 1, 2, 3 without a gap, except those that an archive has',
@@ -13,10 +15,12 @@ export const rules = {
   hash: 'Every hash is the SHA-256 of the record without its hash',
   key_event: 'Every event of the log keys counts: an operator signed it, or the key that announces itself',
   operator: 'The first operator of the journal is the one that the reader knows',
-  signature: 'Every entry is signed, for its place, by a key that the operator trusts for its log, from the announcement of the operator on',
+  signature:
+    'Every entry is signed, for its place, by a key that the operator trusts for its log, from the announcement of the operator on',
   epoch: 'The epoch never falls, and rises only with a claim',
   claim: 'Each claim has a higher epoch than every earlier one, and names the daemon that wrote it',
-  source: 'The records of one epoch come from one daemon; after a command of another daemon its owner writes no more',
+  source:
+    'The records of one epoch come from one daemon; after a command of another daemon its owner writes no more',
   unowned: 'While nobody owns a task, only commands are written into its log',
   identity: 'The first event and the ids of all records agree with where the log lies',
   first_event: 'A log begins with task_submitted, which occurs once',
@@ -32,7 +36,8 @@ export const rules = {
   run_end_once: 'A run ends once',
   run_after_end: 'A run has no event after its end',
   answer_once: 'The model answers each state of a conversation once',
-  steer_once: 'A task is steered once by each request, and a run is given the text of a request once, and only after the request',
+  steer_once:
+    'A task is steered once by each request, and a run is given the text of a request once, and only after the request',
   call_unasked: 'Starts, results and approvals belong to a call that was asked for',
   call_start_once: 'A call starts once, unless its tool is idempotent',
   call_unstarted: 'A call that succeeded has started',
@@ -42,7 +47,8 @@ export const rules = {
   approval_unasked: 'An approval is decided only after it was requested',
   denied_started: 'A call that needs an approval starts only after it was granted',
   edit_form: 'A person who allows a call changes its arguments only to a JSON object',
-  question_order: 'A call that has begun asks its questions one after the other, numbered from 0, and each is answered once',
+  question_order:
+    'A call that has begun asks its questions one after the other, numbered from 0, and each is answered once',
   team_once: 'A team starts once, and each call starts at most one team',
   team_unstarted: 'A team has no event before its start',
   team_end_once: 'A team ends once',
@@ -59,11 +65,14 @@ export const rules = {
   session_order: 'A task begins after the task before it in its session has ended',
   task_id_unique: 'The id of a task is unique in its tenant',
   id_claim: 'A task whose session has another name holds one claim on its id, which names that session',
-  checkpoint: 'Every signed checkpoint is of this journal and has the root of the tree over the messages that it counts',
-  checkpoint_signature: 'Every checkpoint is signed by the key of a projector that the operator trusts, and by a key that the reader knows',
+  checkpoint:
+    'Every signed checkpoint is of this journal and has the root of the tree over the messages that it counts',
+  checkpoint_signature:
+    'Every checkpoint is signed by the key of a projector that the operator trusts, and by a key that the reader knows',
   inclusion: 'Every message of a part of a journal is proved to be in the tree of its checkpoint',
   head: 'Every log in a part of a journal ends with the record that the projector signed as its end',
-  archive: 'A log continues behind its archived messages, and an archived message that is still there has the hash that its event says',
+  archive:
+    'A log continues behind its archived messages, and an archived message that is still there has the hash that its event says',
   export: 'An export holds what its header announces',
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>

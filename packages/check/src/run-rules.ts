@@ -21,7 +21,8 @@ export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): voi
   const end = endOf.get(type)
   if (run === undefined) return judgeUnstarted(trail, event, runId, report)
   if (run.status !== 'open') {
-    if (end === undefined) report('run_after_end', `${type} follows the end of the run ${runId}, which ${run.status}`)
+    if (end === undefined)
+      report('run_after_end', `${type} follows the end of the run ${runId}, which ${run.status}`)
     else report('run_end_once', `${type} ends the run ${runId}, which had ${run.status} before`)
     return
   }
@@ -31,24 +32,36 @@ export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): voi
   judgeCall(run, event, runId, report)
 }
 
-function startRun(trail: Trail, { runId, data }: Extract<CheckedEvent, { type: 'run_started' }>, report: Report): void {
-  if (runId !== data.run_id) report('run_once', `the run ${data.run_id} starts in an event of the run ${runId ?? 'none'}`)
+function startRun(
+  trail: Trail,
+  { runId, data }: Extract<CheckedEvent, { type: 'run_started' }>,
+  report: Report,
+): void {
+  if (runId !== data.run_id)
+    report('run_once', `the run ${data.run_id} starts in an event of the run ${runId ?? 'none'}`)
   if (trail.runs.has(data.run_id)) return report('run_once', `the run ${data.run_id} starts a second time`)
   trail.runs.set(data.run_id, newRun())
   const place = data.team_run_id === null ? undefined : `${data.team_run_id} ${data.node_id ?? ''}`
-  if (trail.nodeRuns.get(data.run_id) !== place) report('run_once', `the run ${data.run_id} starts, and no node was started with it`)
+  if (trail.nodeRuns.get(data.run_id) !== place)
+    report('run_once', `the run ${data.run_id} starts, and no node was started with it`)
 }
 
-/** A thread may be lost before the run wrote anything. Then the supervisor records the failure of a run that never started. */
+/**
+ * A thread may be lost before the run wrote anything. Then the supervisor records the failure of a run that
+ * never started.
+ */
 function judgeUnstarted(trail: Trail, { type }: CheckedEvent, runId: string, report: Report): void {
-  if (type !== 'run_failed') return report('run_unstarted', `${type} belongs to the run ${runId}, which has not started`)
+  if (type !== 'run_failed')
+    return report('run_unstarted', `${type} belongs to the run ${runId}, which has not started`)
   trail.runs.set(runId, { ...newRun(), status: 'failed' })
 }
 
 function endRun(run: Run, runId: string, end: Run['status'], report: Report): void {
   // A run that was stopped may leave open calls. A run that completed has the result of each call.
   if (end === 'completed') {
-    for (const [callId, call] of run.calls) if (!call.settled) report('call_unsettled', `the run ${runId} completed, and its call ${callId} has no result`)
+    for (const [callId, call] of run.calls)
+      if (!call.settled)
+        report('call_unsettled', `the run ${runId} completed, and its call ${callId} has no result`)
   }
   run.status = end
   run.calls.clear()
@@ -57,8 +70,10 @@ function endRun(run: Run, runId: string, end: Run['status'], report: Report): vo
 function judgeSteer(trail: Trail, requestId: string | undefined, runId: string, report: Report): void {
   if (requestId === undefined) return
   const steer = trail.steers.get(requestId)
-  if (steer === undefined) report('steer_once', `the run ${runId} was given the text of ${requestId}, which nobody requested`)
-  if (steer === 'given') report('steer_once', `the run ${runId} was given the text of ${requestId} a second time`)
+  if (steer === undefined)
+    report('steer_once', `the run ${runId} was given the text of ${requestId}, which nobody requested`)
+  if (steer === 'given')
+    report('steer_once', `the run ${runId} was given the text of ${requestId} a second time`)
   trail.steers.set(requestId, 'given')
 }
 
@@ -68,7 +83,11 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
       run.due = true
       return
     case 'output_rejected':
-      if (run.due || run.rejected) report('answer_once', `the answer of the run ${runId} is refused ${run.rejected ? 'a second time' : 'before it came'}`)
+      if (run.due || run.rejected)
+        report(
+          'answer_once',
+          `the answer of the run ${runId} is refused ${run.rejected ? 'a second time' : 'before it came'}`,
+        )
       run.rejected = true
       run.due = true
       return
@@ -88,10 +107,19 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
   }
 }
 
-/** Checks an answer that was not due: either the same state was answered twice, or the run continues without the results of its calls. */
+/**
+ * Checks an answer that was not due: either the same state was answered twice, or the run continues without
+ * the results of its calls.
+ */
 function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Report): void {
   const open = [...run.calls].filter(([, call]) => callIsOpen(call))
-  const goesOn = open.some(([, call]) => call.started || call.approval !== null) && !ids.some((id) => run.calls.has(id))
-  if (!goesOn) return report('answer_once', `the model answered a second time in the run ${runId}, and nothing had been said to it since`)
-  for (const [callId] of open) report('call_unsettled', `the run ${runId} goes on, and its call ${callId} has no result`)
+  const goesOn =
+    open.some(([, call]) => call.started || call.approval !== null) && !ids.some((id) => run.calls.has(id))
+  if (!goesOn)
+    return report(
+      'answer_once',
+      `the model answered a second time in the run ${runId}, and nothing had been said to it since`,
+    )
+  for (const [callId] of open)
+    report('call_unsettled', `the run ${runId} goes on, and its call ${callId} has no result`)
 }

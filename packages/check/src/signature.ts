@@ -1,5 +1,6 @@
 // Reads and verifies the signatures of messages, written from docs/decisions/0036, not from core.
-// G1. One signature covers a commit: it signs the root of a tree whose leaves are the messages. Each message has the path of its leaf.
+// G1. One signature covers a commit: it signs the root of a tree whose leaves are the messages. Each message
+// has the path of its leaf.
 // G2. A leaf names the log and the hash of the last record of a message. The signed text names the journal.
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import type { LogPlace } from './layout.ts'
@@ -20,8 +21,19 @@ export interface ReadSignature {
 /** Reads a header; `null` if it is none. */
 export function readSignature(text: string): ReadSignature | null {
   const [version, keyId = '', index = '', size = '', signed = '', hashes = '', ...rest] = text.split(' ')
-  if (version !== 'v1' || rest.length > 0 || !/^[0-9a-f]{32}$/.test(keyId) || !/^[A-Za-z0-9_-]{86}$/.test(signed)) return null
-  if (!/^(?:0|[1-9]\d{0,5})$/.test(index) || !/^[1-9]\d{0,5}$/.test(size) || !/^(?:-|[A-Za-z0-9_-]{43,1400})$/.test(hashes)) return null
+  if (
+    version !== 'v1' ||
+    rest.length > 0 ||
+    !/^[0-9a-f]{32}$/.test(keyId) ||
+    !/^[A-Za-z0-9_-]{86}$/.test(signed)
+  )
+    return null
+  if (
+    !/^(?:0|[1-9]\d{0,5})$/.test(index) ||
+    !/^[1-9]\d{0,5}$/.test(size) ||
+    !/^(?:-|[A-Za-z0-9_-]{43,1400})$/.test(hashes)
+  )
+    return null
   const bytes = hashes === '-' ? Buffer.alloc(0) : Buffer.from(hashes, 'base64url')
   if (bytes.length % 32 !== 0) return null
   const path = Array.from({ length: bytes.length / 32 }, (_, i) => bytes.subarray(32 * i, 32 * i + 32))
@@ -30,7 +42,11 @@ export function readSignature(text: string): ReadSignature | null {
 
 /** The Ed25519 key in base64url whose SHA-256 begins with the id; `null` if it is another one. */
 export function publicKeyOf(id: string, base64url: string): KeyObject | null {
-  if (!/^[A-Za-z0-9_-]{43}$/.test(base64url) || hash('sha256', Buffer.from(base64url, 'base64url')).slice(0, 32) !== id) return null
+  if (
+    !/^[A-Za-z0-9_-]{43}$/.test(base64url) ||
+    hash('sha256', Buffer.from(base64url, 'base64url')).slice(0, 32) !== id
+  )
+    return null
   try {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url }, format: 'jwk' })
   } catch {
@@ -40,17 +56,29 @@ export function publicKeyOf(id: string, base64url: string): KeyObject | null {
 
 function leafOfMessage(log: SignedLog, recordHash: string): Buffer {
   const parts = typeof log === 'string' ? ['system', log] : ['task', log.tenant, log.session, log.task]
-  return hash('sha256', Buffer.concat([Buffer.of(0), Buffer.from([...parts, recordHash].join('\u0000'))]), 'buffer')
+  return hash(
+    'sha256',
+    Buffer.concat([Buffer.of(0), Buffer.from([...parts, recordHash].join('\u0000'))]),
+    'buffer',
+  )
 }
 
 const verdictsMax = 1_000
 
-/** Verifies signatures. It remembers the newest verdicts, because the messages of a commit share one signature. */
+/**
+ * Verifies signatures. It remembers the newest verdicts, because the messages of a commit share one
+ * signature.
+ */
 export class Verifier {
   readonly #verdicts = new Map<string, boolean>()
 
   /** @param journal the name of the journal in the signed text */
-  verifies(key: KeyObject, journal: string, { log, recordHash }: { readonly log: SignedLog; readonly recordHash: string }, read: ReadSignature): boolean {
+  verifies(
+    key: KeyObject,
+    journal: string,
+    { log, recordHash }: { readonly log: SignedLog; readonly recordHash: string },
+    read: ReadSignature,
+  ): boolean {
     const root = rootBy(leafOfMessage(log, recordHash), read.index, read.size, read.path)
     if (root === null) return false
     const text = `beaver-signature/v1\n${journal}\n${read.size}\n${root.toString('hex')}\n`

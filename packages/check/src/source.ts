@@ -1,4 +1,5 @@
-// JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport (a file).
+// JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport
+// (a file).
 // S1. Messages come in stream order, in pages of bounded size.
 // S2. Reading changes nothing and leaves nothing behind.
 import type { Evidence, ProofOfInclusion } from './evidence.ts'
@@ -20,7 +21,9 @@ export interface StreamMessage {
 export interface JournalAbout {
   readonly namespace: string
   readonly stream: string
-  /** When the stream was created, in RFC 3339. It distinguishes a stream from a later one with the same name. */
+  /**
+   * When the stream was created, in RFC 3339. It distinguishes a stream from a later one with the same name.
+   */
   readonly created: string
   /** The sequence of the last message that is read. Later messages are left out. */
   readonly lastSequence: number

@@ -101,6 +101,24 @@ export function newTrail(log: LogPlace): Trail {
   }
 }
 
-export const newRun = (): Run => ({ status: 'open', due: false, rejected: false, skillsChosen: false, calls: new Map() })
-export const newCall = (): Call => ({ started: false, idempotent: false, approval: null, settled: false, asked: 0, answered: true })
-export const newNode = ({ depends_on, quorum }: GraphNode): Node => ({ status: 'waiting', dependsOn: new Set(depends_on), quorum, runId: null })
+export const newRun = (): Run => ({
+  status: 'open',
+  due: false,
+  rejected: false,
+  skillsChosen: false,
+  calls: new Map(),
+})
+export const newCall = (): Call => ({
+  started: false,
+  idempotent: false,
+  approval: null,
+  settled: false,
+  asked: 0,
+  answered: true,
+})
+export const newNode = ({ depends_on, quorum }: GraphNode): Node => ({
+  status: 'waiting',
+  dependsOn: new Set(depends_on),
+  quorum,
+  runId: null,
+})

@@ -1,7 +1,11 @@
-// TreeAudit: compares the messages of a journal with signed checkpoints, and the messages of a part of a journal with their proofs.
-// B1. Of a whole journal, the tree is computed from the messages alone: no proof of anybody is needed or believed.
-// B2. Of a part of a journal, each message needs a proof of inclusion in one signed checkpoint, and each log a signed end.
-// B3. If the journal has an operator, a checkpoint counts only with the key of a projector that the operator trusts. A checkpoint from outside of the
+// TreeAudit: compares the messages of a journal with signed checkpoints, and the messages of a part of a
+// journal with their proofs.
+// B1. Of a whole journal, the tree is computed from the messages alone: no proof of anybody is needed or
+// believed.
+// B2. Of a part of a journal, each message needs a proof of inclusion in one signed checkpoint, and each log
+// a signed end.
+// B3. If the journal has an operator, a checkpoint counts only with the key of a projector that the operator
+// trusts. A checkpoint from outside of the
 //     journal is judged as if it had been written behind the messages that it counts.
 // B4. What could not be checked is said. It is never counted as checked.
 import { z } from 'zod'
@@ -83,7 +87,12 @@ export class TreeAudit {
     this.#archives = archives
     const texts = known.keys.length > 0 ? known.keys : ring.operator === null ? evidence.keys : []
     this.#keys = texts.flatMap((text) => readVerifierKey(text) ?? [])
-    if (this.#keys.length < texts.length) report('checkpoint_signature', 'a key is not of the form name+id+base64, or its id is not its own', null)
+    if (this.#keys.length < texts.length)
+      report(
+        'checkpoint_signature',
+        'a key is not of the form name+id+base64, or its id is not its own',
+        null,
+      )
     const base = evidence.checkpoint === null ? null : readNote(evidence.checkpoint)
     this.#base = typeof base === 'string' ? null : base
   }
@@ -104,12 +113,16 @@ export class TreeAudit {
     const place = placeOf(message.subject)
     if (place.kind === 'system' && place.name === 'checkpoints') {
       const from = `message ${message.sequence} of the journal`
-      for (const note of notesIn(message.payload)) this.#found.push({ note, from, most: this.#tree.size, sequence: message.sequence })
+      for (const note of notesIn(message.payload))
+        this.#found.push({ note, from, most: this.#tree.size, sequence: message.sequence })
     }
     this.#tree.append(leafOf(message))
   }
 
-  /** The leaves of archived messages before a message. They are from the signed events, because the messages are gone. */
+  /**
+   * The leaves of archived messages before a message. They are from the signed events, because the messages
+   * are gone.
+   */
   #takeArchived(before: number): void {
     for (let sequence = this.#last + 1; sequence < before && this.#archives.has(sequence); sequence++) {
       this.#tree.append(this.#archives.leafOf(sequence) ?? Buffer.alloc(0))
@@ -121,23 +134,36 @@ export class TreeAudit {
   #finishWhole(): TreeVerdict {
     const { size } = this.#tree
     const own = this.#evidence.checkpoint
-    const given: Found[] = [...this.#known.checkpoints, ...(own === null ? [] : [{ note: own, from: ownName(this.#about) }])].map((each) => ({
+    const given: Found[] = [
+      ...this.#known.checkpoints,
+      ...(own === null ? [] : [{ note: own, from: ownName(this.#about) }]),
+    ].map((each) => ({
       ...each,
       most: size,
       sequence: null,
     }))
-    const fitting = [...this.#found, ...given].flatMap((found) => this.#judge(found, (note) => this.#wholeFault(note, found.most)) ?? [])
+    const fitting = [...this.#found, ...given].flatMap(
+      (found) => this.#judge(found, (note) => this.#wholeFault(note, found.most)) ?? [],
+    )
     const upTo = fitting.length === 0 ? null : Math.max(...fitting.map((note) => note.size))
     return {
       checked: [
         `the tree over ${counted(size, 'message')}, from the messages themselves${this.#archived === 0 ? '' : `, and for ${counted(this.#archived, 'archived message')} from what the operator signed`}`,
         ...(fitting.length === 0
           ? []
-          : [`${fitting.length} of ${this.#found.length + given.length} checkpoints fit; the largest counts ${counted(upTo ?? 0, 'message')}`]),
+          : [
+              `${fitting.length} of ${this.#found.length + given.length} checkpoints fit; the largest counts ${counted(upTo ?? 0, 'message')}`,
+            ]),
       ],
       not_checked: [
-        ...(fitting.length === 0 && this.#found.length + given.length === 0 ? ['whether the journal was written anew: there is no checkpoint'] : []),
-        ...(upTo !== null && upTo < size ? [`${counted(size - upTo, 'message')} after the largest checkpoint that fits, against a checkpoint`] : []),
+        ...(fitting.length === 0 && this.#found.length + given.length === 0
+          ? ['whether the journal was written anew: there is no checkpoint']
+          : []),
+        ...(upTo !== null && upTo < size
+          ? [
+              `${counted(size - upTo, 'message')} after the largest checkpoint that fits, against a checkpoint`,
+            ]
+          : []),
         ...this.#common(),
       ],
       fits_up_to: upTo,
@@ -147,7 +173,8 @@ export class TreeAudit {
   }
 
   #wholeFault({ size, root }: ReadNote, most: number): string | null {
-    if (size > most) return `counts ${size} messages, and the journal has ${most}: its end was cut off or replaced`
+    if (size > most)
+      return `counts ${size} messages, and the journal has ${most}: its end was cut off or replaced`
     return this.#tree.root(size).equals(root)
       ? null
       : `counts ${size} messages, and these are not the first ${size} messages of the journal: somebody changed the journal`
@@ -161,7 +188,8 @@ export class TreeAudit {
     if (key !== null && last !== undefined) this.#ends.set(key, last.record)
     if (this.#base === null) return
     const { proof } = message
-    if (proof !== undefined && provesInclusion(leafOf(message), proof.index, this.#base, proof.hashes)) this.#included++
+    if (proof !== undefined && provesInclusion(leafOf(message), proof.index, this.#base, proof.hashes))
+      this.#included++
     else
       this.#report(
         'inclusion',
@@ -173,14 +201,21 @@ export class TreeAudit {
   #finishPart(): TreeVerdict {
     const own = this.#evidence.checkpoint
     if (own === null) this.#report('inclusion', 'there is no checkpoint to which the messages belong', null)
-    const base = own === null ? null : this.#judge({ note: own, from: ownName(this.#about), most: Infinity, sequence: null }, () => null)
+    const base =
+      own === null
+        ? null
+        : this.#judge({ note: own, from: ownName(this.#about), most: Infinity, sequence: null }, () => null)
     const older = base === null ? [] : this.#known.checkpoints.map((each) => this.#compareOlder(each, base))
     const ends = base === null ? 0 : this.#judgeEnds(base)
     return {
       checked: [
         `${counted(this.#included, 'message')}, each proved to be in the tree of a checkpoint over ${counted(base?.size ?? 0, 'message')}`,
         `the signed ${ends === 1 ? 'end' : 'ends'} of ${counted(ends, 'log')}`,
-        ...(older.includes(true) ? [`${counted(older.filter(Boolean).length, 'older checkpoint')}, proved to be the beginning of that tree`] : []),
+        ...(older.includes(true)
+          ? [
+              `${counted(older.filter(Boolean).length, 'older checkpoint')}, proved to be the beginning of that tree`,
+            ]
+          : []),
       ],
       not_checked: ['other tasks, and the order of tasks in their sessions', ...this.#common()],
       fits_up_to: base?.size ?? null,
@@ -191,7 +226,8 @@ export class TreeAudit {
 
   #compareOlder(given: GivenCheckpoint, base: ReadNote): boolean {
     const fault = (note: ReadNote): string | null => {
-      if (note.size > base.size) return `counts ${note.size} messages, and ${ownName(this.#about)} is older: it counts ${base.size}`
+      if (note.size > base.size)
+        return `counts ${note.size} messages, and ${ownName(this.#about)} is older: it counts ${base.size}`
       const proof = this.#evidence.consistency.find(({ size }) => size === note.size)
       if (proof === undefined && note.size !== base.size)
         return `counts ${note.size} messages, and there is no proof that it is the beginning of ${ownName(this.#about)}`
@@ -221,7 +257,8 @@ export class TreeAudit {
           `the log ${shown(name)} ends with event ${end.taskseq}, and its signed end is ${due.taskseq === end.taskseq ? 'another record' : `event ${due.taskseq}`}`,
         )
     }
-    for (const [name, { taskseq }] of signed) if (!this.#ends.has(name)) say(`the log ${shown(name)} is missing; its signed end is event ${taskseq}`)
+    for (const [name, { taskseq }] of signed)
+      if (!this.#ends.has(name)) say(`the log ${shown(name)} is missing; its signed end is event ${taskseq}`)
     return this.#ends.size
   }
 
@@ -234,7 +271,8 @@ export class TreeAudit {
       return null
     }
     const due = `${this.#about.stream}@${this.#about.created}`
-    const fault = read.origin === due ? faultOf(read) : `belongs to another journal, ${read.origin} instead of ${due}`
+    const fault =
+      read.origin === due ? faultOf(read) : `belongs to another journal, ${read.origin} instead of ${due}`
     if (fault !== null) say('checkpoint', `the checkpoint of ${from} ${fault}`)
     const signed = this.#judgeSignature(read, `the checkpoint of ${from}`, sequence)
     return fault === null && signed ? read : null
@@ -249,13 +287,19 @@ export class TreeAudit {
     }
     if (this.#keys.length === 0) return true
     const verdict = judgeNote(note, this.#keys)
-    if (verdict === 'wrong') this.#report('checkpoint_signature', `${name} has a signature that is not one of its text`, sequence)
-    if (verdict === 'unknown') this.#report('checkpoint_signature', `${name} is not signed by a key that counts`, sequence)
+    if (verdict === 'wrong')
+      this.#report('checkpoint_signature', `${name} has a signature that is not one of its text`, sequence)
+    if (verdict === 'unknown')
+      this.#report('checkpoint_signature', `${name} is not signed by a key that counts`, sequence)
     return verdict === 'signed'
   }
 
   #keysFrom(): TreeVerdict['keys'] {
-    if (this.#known.keys.length > 0 || (this.#known.operator !== undefined && this.#known.operator === this.#ring.operator)) return 'given'
+    if (
+      this.#known.keys.length > 0 ||
+      (this.#known.operator !== undefined && this.#known.operator === this.#ring.operator)
+    )
+      return 'given'
     return this.#keys.length > 0 || this.#ring.operator !== null ? 'evidence' : 'none'
   }
 
@@ -263,7 +307,9 @@ export class TreeAudit {
     const { operator } = this.#ring
     if (operator === null) return ['who wrote the messages: the journal has no operator']
     if (this.#known.operator === operator) return []
-    return [`whether the operator's key ${operator} is the right one: it came with what it verifies (give the id that you know with --operator)`]
+    return [
+      `whether the operator's key ${operator} is the right one: it came with what it verifies (give the id that you know with --operator)`,
+    ]
   }
 
   #common(): string[] {
@@ -279,10 +325,18 @@ export class TreeAudit {
   }
 }
 
-const ownName = ({ exportedAt }: JournalAbout): string => (exportedAt === null ? 'the projector' : 'the export')
+const ownName = ({ exportedAt }: JournalAbout): string =>
+  exportedAt === null ? 'the projector' : 'the export'
 
-const logKey = ({ tenant, session, task }: { readonly tenant: string; readonly session: string; readonly task: string }): string =>
-  [tenant, session, task].join('\u0000')
+const logKey = ({
+  tenant,
+  session,
+  task,
+}: {
+  readonly tenant: string
+  readonly session: string
+  readonly task: string
+}): string => [tenant, session, task].join('\u0000')
 export const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
 const shown = (key: string): string => key.replaceAll('\u0000', '/')
 
@@ -292,7 +346,13 @@ function notesIn(payload: Uint8Array): string[] {
 }
 
 const endLine = z.union([
-  z.looseObject({ tenant: z.string(), session: z.string(), task: z.string(), taskseq: z.number(), hash: z.string() }),
+  z.looseObject({
+    tenant: z.string(),
+    session: z.string(),
+    task: z.string(),
+    taskseq: z.number(),
+    hash: z.string(),
+  }),
   z.looseObject({ log: z.string(), taskseq: z.number(), hash: z.string() }),
 ])
 
@@ -301,7 +361,9 @@ function endOf(line: string): (readonly [string, End])[] {
     const end = endLine.parse(JSON.parse(line))
     return [
       [
-        'task' in end ? logKey(end as { tenant: string; session: string; task: string }) : (end as { log: string }).log,
+        'task' in end
+          ? logKey(end as { tenant: string; session: string; task: string })
+          : (end as { log: string }).log,
         { taskseq: end.taskseq, hash: end.hash },
       ],
     ]

@@ -1,4 +1,5 @@
-// The tree over the messages of a journal, and the proofs from it, written from RFC 9162 (section 2.1) and from docs/decisions/0038, not from core.
+// The tree over the messages of a journal, and the proofs from it, written from RFC 9162 (section 2.1) and
+// from docs/decisions/0038, not from core.
 // H1. It keeps every hash, 64 bytes for each message, so that the root at every earlier size can be compared.
 import { hash } from 'node:crypto'
 import type { StreamMessage } from './source.ts'
@@ -9,7 +10,11 @@ const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffe
 const childrenHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right)
 
 /** The hash of the leaf of a message. */
-export function leafOf({ sequence, subject, payload }: Pick<StreamMessage, 'sequence' | 'subject' | 'payload'>): Buffer {
+export function leafOf({
+  sequence,
+  subject,
+  payload,
+}: Pick<StreamMessage, 'sequence' | 'subject' | 'payload'>): Buffer {
   return leafOfHash(sequence, subject, hash('sha256', payload))
 }
 
@@ -29,7 +34,8 @@ export class LeafTree {
     let node = leaf
     for (let height = 0; ; height++) {
       const row = (this.#rows[height] ??= { bytes: Buffer.alloc(width * 256), count: 0 })
-      if (row.bytes.length === row.count * width) row.bytes = Buffer.concat([row.bytes, Buffer.alloc(row.bytes.length)])
+      if (row.bytes.length === row.count * width)
+        row.bytes = Buffer.concat([row.bytes, Buffer.alloc(row.bytes.length)])
       row.bytes.set(node, row.count++ * width)
       if (row.count % 2 === 1) return
       node = childrenHash(this.#node(height, row.count - 2), this.#node(height, row.count - 1))
@@ -38,7 +44,8 @@ export class LeafTree {
 
   /** The root over the first `size` leaves. */
   root(size: number): Buffer {
-    // From right to left: the full nodes that `size` in binary names, each to the left of what was joined before.
+    // From right to left: the full nodes that `size` in binary names, each to the left of what was joined
+    // before.
     let joined: Buffer | null = null
     for (let height = 0, rest = size; rest > 0; height++, rest = Math.floor(rest / 2)) {
       if (rest % 2 === 0) continue
@@ -55,12 +62,25 @@ export class LeafTree {
 }
 
 /** Whether `path` proves that the leaf `index` is in the tree of this size and root. */
-export function provesInclusion(leaf: Uint8Array, index: number, { size, root }: Sized, path: readonly Uint8Array[]): boolean {
+export function provesInclusion(
+  leaf: Uint8Array,
+  index: number,
+  { size, root }: Sized,
+  path: readonly Uint8Array[],
+): boolean {
   return rootBy(leaf, index, size, path)?.equals(root) ?? false
 }
 
-/** The root of a tree of this size to which a leaf leads with its path (RFC 9162, section 2.1.3.2); `null` if the path does not fit the place. */
-export function rootBy(leaf: Uint8Array, index: number, size: number, path: readonly Uint8Array[]): Buffer | null {
+/**
+ * The root of a tree of this size to which a leaf leads with its path (RFC 9162, section 2.1.3.2); `null` if
+ * the path does not fit the place.
+ */
+export function rootBy(
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+): Buffer | null {
   if (index < 0 || index >= size) return null
   let [place, last] = [index, size - 1]
   let node: Uint8Array = leaf
@@ -84,7 +104,9 @@ export interface Sized {
 
 const half = (n: number): number => Math.floor(n / 2)
 
-/** Whether `path` proves that the older tree is the beginning of the newer one (RFC 9162, section 2.1.4.2). */
+/**
+ * Whether `path` proves that the older tree is the beginning of the newer one (RFC 9162, section 2.1.4.2).
+ */
 export function provesConsistency(older: Sized, newer: Sized, path: readonly Uint8Array[]): boolean {
   if (older.size > newer.size) return false
   if (older.size === newer.size) return path.length === 0 && Buffer.from(older.root).equals(newer.root)

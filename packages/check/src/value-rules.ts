@@ -1,6 +1,9 @@
-// The rule about values in outputs: a check that looks at a place of an output has the verdict that the recorded output gives.
-// V1. The output of a node is the last answer of its run. That of a task is the final output that its end has.
-// V2. Of a check of other kinds than a value, only that its place exists is judged. The rest needs what the run was given.
+// The rule about values in outputs: a check that looks at a place of an output has the verdict that the
+// recorded output gives.
+// V1. The output of a node is the last answer of its run. That of a task is the final output that its end
+// has.
+// V2. Of a check of other kinds than a value, only that its place exists is judged. The rest needs what the
+// run was given.
 // V3. Answers are kept only in a log whose task or graph has such a check, and only until they are judged.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
@@ -19,7 +22,8 @@ export function judgeValues(trail: Trail, event: CheckedEvent, report: Report): 
       trail.looksInside ||= event.data.nodes.some(demandsValue)
       return
     case 'assistant_message_added':
-      if (trail.looksInside && event.runId !== null && typeof event.data.content === 'string') trail.answers.set(event.runId, event.data.content)
+      if (trail.looksInside && event.runId !== null && typeof event.data.content === 'string')
+        trail.answers.set(event.runId, event.data.content)
       return
     case 'node_evidence_evaluated': {
       const { run_id: runId, checks = [], node_id: nodeId } = event.data
@@ -39,16 +43,20 @@ export function judgeValues(trail: Trail, event: CheckedEvent, report: Report): 
 }
 
 type Demands = Extract<CheckedEvent, { type: 'graph_extended' }>['data']['nodes'][number]
-const demandsValue = ({ required_evidence: required = [], validation_rules: rules = [] }: Demands): boolean => [...required, ...rules].some(looksInside)
+const demandsValue = ({ required_evidence: required = [], validation_rules: rules = [] }: Demands): boolean =>
+  [...required, ...rules].some(looksInside)
 
 type Loose = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Loose =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A requirement with a place in the output. */
-const looksInside = (requirement: unknown): requirement is Loose & { readonly path: string } => isObject(requirement) && typeof requirement['path'] === 'string'
+const looksInside = (requirement: unknown): requirement is Loose & { readonly path: string } =>
+  isObject(requirement) && typeof requirement['path'] === 'string'
 
 /**
- * Whether an output passes a requirement with a place in it. Of a requirement of another kind than `output_value`: whether the place exists.
+ * Whether an output passes a requirement with a place in it. Of a requirement of another kind than
+ * `output_value`: whether the place exists.
  *
  * @example
  * passesAt({ kind: 'output_value', path: '/total', equals: 3 }, '{"total": 3}') // => true
@@ -60,13 +68,21 @@ export function passesAt(requirement: Loose & { readonly path: string }, output:
   return found !== undefined && (requirement['kind'] !== 'output_value' || fits(found.json, requirement))
 }
 
-function judgeChecks(checks: readonly { readonly requirement?: unknown; readonly status?: unknown }[], output: string, of: string, report: Report): void {
+function judgeChecks(
+  checks: readonly { readonly requirement?: unknown; readonly status?: unknown }[],
+  output: string,
+  of: string,
+  report: Report,
+): void {
   for (const { requirement, status } of checks) {
     if (!looksInside(requirement) || (status !== 'passed' && status !== 'failed')) continue
     const holds = passesAt(requirement, output)
     const judged = requirement['kind'] === 'output_value' || !holds
     if (judged && holds !== (status === 'passed'))
-      report('evidence_value', `the check of ${JSON.stringify(requirement.path)} of ${of} ${status}, and its output says otherwise`)
+      report(
+        'evidence_value',
+        `the check of ${JSON.stringify(requirement.path)} of ${of} ${status}, and its output says otherwise`,
+      )
   }
 }
 
@@ -81,7 +97,8 @@ function jsonIn(output: string): Found | undefined {
   const [first = '', ...rest] = text.split('\n')
   const fence = /^(`{3,}|~{3,})/.exec(first)?.[0]
   const end = rest.findIndex((line) => fence !== undefined && isClosing(line.trim(), fence))
-  const inner = fence !== undefined && end >= 0 && end === rest.length - 1 ? rest.slice(0, -1).join('\n') : text
+  const inner =
+    fence !== undefined && end >= 0 && end === rest.length - 1 ? rest.slice(0, -1).join('\n') : text
   try {
     return { json: JSON.parse(inner.trim()) as unknown }
   } catch {
@@ -89,7 +106,8 @@ function jsonIn(output: string): Found | undefined {
   }
 }
 
-const isClosing = (line: string, fence: string): boolean => line.length >= fence.length && [...line].every((character) => character === fence[0])
+const isClosing = (line: string, fence: string): boolean =>
+  line.length >= fence.length && [...line].every((character) => character === fence[0])
 
 /** The value at a JSON Pointer (RFC 6901). */
 function at(json: unknown, pointer: string): Found | undefined {
@@ -109,18 +127,28 @@ const itemOf = (list: readonly unknown[], name: string): Found | undefined =>
   /^(0|[1-9][0-9]*)$/.test(name) && Number(name) < list.length ? { json: list[Number(name)] } : undefined
 
 const memberOf = (value: unknown, name: string): Found | undefined =>
-  isObject(value) && Object.prototype.propertyIsEnumerable.call(value, name) ? { json: value[name] } : undefined
+  isObject(value) && Object.prototype.propertyIsEnumerable.call(value, name)
+    ? { json: value[name] }
+    : undefined
 
 function fits(value: unknown, { equals, min, max }: Loose): boolean {
   if (equals !== undefined) return same(value, equals)
   if (typeof min !== 'number' && typeof max !== 'number') return true
-  return typeof value === 'number' && !(typeof min === 'number' && value < min) && !(typeof max === 'number' && value > max)
+  return (
+    typeof value === 'number' &&
+    !(typeof min === 'number' && value < min) &&
+    !(typeof max === 'number' && value > max)
+  )
 }
 
 function same(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one)) return Array.isArray(other) && one.length === other.length && one.every((each, i) => same(each, other[i]))
+  if (Array.isArray(one))
+    return Array.isArray(other) && one.length === other.length && one.every((each, i) => same(each, other[i]))
   if (!isObject(one)) return one === other
   if (!isObject(other)) return false
   const [names, others] = [Object.keys(one).toSorted(), Object.keys(other).toSorted()]
-  return names.length === others.length && names.every((name, i) => name === others[i] && same(one[name], other[name]))
+  return (
+    names.length === others.length &&
+    names.every((name, i) => name === others[i] && same(one[name], other[name]))
+  )
 }

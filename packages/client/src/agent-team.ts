@@ -1,8 +1,16 @@
-// AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal and runtime as everything else.
+// AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal
+// and runtime as everything else.
 // A1. A run is a task of its own, so it continues if this program ends.
 // A2. `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
 import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
-import { readTeamConfiguration, type TeamConfiguration, type TeamReport, teamReport, type TeamStreamEvent, teamStream } from '@beaver/workflows'
+import {
+  readTeamConfiguration,
+  type TeamConfiguration,
+  type TeamReport,
+  teamReport,
+  type TeamStreamEvent,
+  teamStream,
+} from '@beaver/workflows'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
@@ -12,8 +20,8 @@ export interface TeamRunOptions {
   /** The absolute path of the folder in which the members may work. Default: the daemon's workspace. */
   readonly workspaceDir?: string
   /**
-   * The session of the run. Runs of one session follow one another, and round_robin without tasks keeps its turn in the session (D-48).
-   * Default: a new session.
+   * The session of the run. Runs of one session follow one another, and round_robin without tasks keeps its
+   * turn in the session (D-48). Default: a new session.
    */
   readonly sessionId?: string
   /** The id of the task. The same id with the same run names the same task. Default: a new id. */
@@ -33,11 +41,10 @@ export type TeamRun = TeamReport & SubmittedTask
  * A configured team. Each run is a task of the workflow `AgentTeam`.
  *
  * @example
- * const team = new AgentTeam(beaver, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator: 'editor' })
- * const { success, member_outputs } = await team.run('Should we ship on Friday?')
- * success // => true
- * Object.keys(member_outputs) // => ['optimist', 'sceptic']
- * new AgentTeam(beaver, { members: [] }) // throws invalid_arguments
+ * const team = new AgentTeam(beaver, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator:
+ * 'editor' }) const { success, member_outputs } = await team.run('Should we ship on Friday?') success // =>
+ * true Object.keys(member_outputs) // => ['optimist', 'sceptic'] new AgentTeam(beaver, { members: [] }) //
+ * throws invalid_arguments
  */
 export class AgentTeam {
   readonly #client: BeaverClient
@@ -48,7 +55,9 @@ export class AgentTeam {
     const read = readTeamConfiguration(configuration)
     if (!read.ok) {
       const { path, message } = read.error
-      throw new BeaverError('invalid_arguments', `The team is not valid: ${message}`, { problems: [{ path, message }] })
+      throw new BeaverError('invalid_arguments', `The team is not valid: ${message}`, {
+        problems: [{ path, message }],
+      })
     }
     this.#client = client
     this.configuration = read.configuration
@@ -57,7 +66,8 @@ export class AgentTeam {
   /**
    * Runs the team to its end.
    *
-   * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted before the end; `unreachable` if the client was closed before
+   * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted before the end;
+   * `unreachable` if the client was closed before
    *   the end
    */
   async run(message?: string, options: TeamRunOptions = {}): Promise<TeamRun> {
@@ -69,8 +79,8 @@ export class AgentTeam {
   }
 
   /**
-   * Runs the team and yields its events and the pieces of its answers as they come (D-50). It ends after its terminal event, or when `signal`
-   * aborts; the run then continues.
+   * Runs the team and yields its events and the pieces of its answers as they come (D-50). It ends after its
+   * terminal event, or when `signal` aborts; the run then continues.
    *
    * @throws {BeaverError} the codes of `BeaverClient.submit`
    */
@@ -84,9 +94,15 @@ export class AgentTeam {
   }
 
   /** The task that a run submits. */
-  task(message?: string, { workspaceDir, sessionId, taskId, title, userId }: Omit<TeamRunOptions, 'signal'> = {}): SubmitTask {
+  task(
+    message?: string,
+    { workspaceDir, sessionId, taskId, title, userId }: Omit<TeamRunOptions, 'signal'> = {},
+  ): SubmitTask {
     return {
-      workflow: { name: 'AgentTeam', arguments: { ...this.configuration, ...(message === undefined ? {} : { message }) } },
+      workflow: {
+        name: 'AgentTeam',
+        arguments: { ...this.configuration, ...(message === undefined ? {} : { message }) },
+      },
       workspace: workspaceDir,
       session_id: sessionId,
       task_id: taskId,
@@ -98,6 +114,12 @@ export class AgentTeam {
 
 /** A watch also ends without the end of the task: if its signal aborts, or its client is closed. */
 function notFollowed(taskId: string, signal: AbortSignal | undefined): BeaverError {
-  const [code, why] = signal?.aborted === true ? (['timeout', 'did not end in time'] as const) : (['unreachable', 'can no longer be followed'] as const)
-  return new BeaverError(code, `The team run ${why}. It continues as task ${taskId}. Watch this task, or run the team again with this taskId.`)
+  const [code, why] =
+    signal?.aborted === true
+      ? (['timeout', 'did not end in time'] as const)
+      : (['unreachable', 'can no longer be followed'] as const)
+  return new BeaverError(
+    code,
+    `The team run ${why}. It continues as task ${taskId}. Watch this task, or run the team again with this taskId.`,
+  )
 }

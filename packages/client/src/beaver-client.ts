@@ -1,7 +1,10 @@
-// A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the inside of a daemon.
-// C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back (present-nats.ts).
+// A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the
+// inside of a daemon.
+// C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back
+// (present-nats.ts).
 // C2. A watch that stops does not cancel the task.
-// C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
+// C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a
+// repeated task is the same task.
 import { join } from 'node:path'
 import {
   BeaverError,
@@ -27,7 +30,17 @@ import {
   readOutput,
   wireTask,
 } from '@beaver/contracts'
-import { callerName, closeGently, connectNats, embeddedLogin, followLog, type NatsLogin, recordReading, type Subjects, subjectsOf } from '@beaver/nats'
+import {
+  callerName,
+  closeGently,
+  connectNats,
+  embeddedLogin,
+  followLog,
+  type NatsLogin,
+  recordReading,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
@@ -39,26 +52,41 @@ import { type Sessions, sessionsOn } from './sessions.ts'
 
 /** The decision of a person about a call that waits for an approval. */
 export interface CallDecision {
-  /** The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call with this id. */
+  /**
+   * The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call
+   * with this id.
+   */
   readonly callId: string
-  /** The `call_hash` of what the person was shown. A decision about a call with another hash is refused. Default: whatever waits. */
+  /**
+   * The `call_hash` of what the person was shown. A decision about a call with another hash is refused.
+   * Default: whatever waits.
+   */
   readonly callHash?: string | undefined
   readonly approved: boolean
   /** The user on whose behalf the client decides. Default: the client decides for itself. */
   readonly userId?: string | undefined
   /** The reason of a refusal, which the model reads. */
   readonly reason?: string | undefined
-  /** The arguments with which the call is made instead: the text of a JSON object that fits the tool. Default: those of the model. */
+  /**
+   * The arguments with which the call is made instead: the text of a JSON object that fits the tool. Default:
+   * those of the model.
+   */
   readonly arguments?: string | undefined
 }
 
 /** The answer of a person to a question that a running call asks. */
 export interface CallAnswer {
-  /** The id in the event `question_asked`. Write `<run>/<call>` if several runs of the task have a call with this id. */
+  /**
+   * The id in the event `question_asked`. Write `<run>/<call>` if several runs of the task have a call with
+   * this id.
+   */
   readonly callId: string
   /** The `question_index` of the question that the person saw. Default: the one that waits. */
   readonly questionIndex?: number | undefined
-  /** `accept` with `answers` (options or a text) or with `content` (the fields of a form); `decline`; `cancel`. */
+  /**
+   * `accept` with `answers` (options or a text) or with `content` (the fields of a form); `decline`;
+   * `cancel`.
+   */
   readonly answer: QuestionAnswer
   /** Why there is no answer, for the model. */
   readonly reason?: string | undefined
@@ -72,9 +100,11 @@ export type SteeredTask = RequestOutput<'task.steer'>
 /** A client of one tenant. It closes its connection when it is disposed of. */
 export interface BeaverClient extends AsyncDisposable {
   /**
-   * Submits a task. The task is durable when this resolves. The request is repeated for up to 30 s if no answer comes.
+   * Submits a task. The task is durable when this resolves. The request is repeated for up to 30 s if no
+   * answer comes.
    *
-   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `no_daemon`;
+   * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`,
+   * `unknown_workflow`, `conflict`, `no_daemon`;
    *   `unreachable` if NATS was away for longer than `daemonMs`; `timeout`; `stream_missing` if the journal was deleted
    * @example
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
@@ -82,48 +112,69 @@ export interface BeaverClient extends AsyncDisposable {
    */
   submit<Output = JsonValue>(task: TypedTask<Output>): Promise<SubmittedTask>
   /**
-   * Submits a task and waits for its end, whichever daemon drives it. The request is repeated after 15 s without an answer, then after 30 s, and so
-   * on. Another call with the same `task_id` waits for the same task.
+   * Submits a task and waits for its end, whichever daemon drives it. The request is repeated after 15 s
+   * without an answer, then after 30 s, and so on. Another call with the same `task_id` waits for the same
+   * task.
    *
-   * `task.output` may be a zod type. Then the model must answer with JSON of it, and `output` of the outcome is a value of this type.
+   * `task.output` may be a zod type. Then the model must answer with JSON of it, and `output` of the outcome
+   * is a value of this type.
    *
    * @param options `timeoutMs`: how long to wait. Default: 600,000
    * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
-   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `task.output` that JSON Schema cannot express: it has the answer
+   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `task.output` that
+   * JSON Schema cannot express: it has the answer
    */
-  run<Output = JsonValue>(task: TypedTask<Output>, options?: { timeoutMs?: number }): Promise<TypedOutcome<Output>>
+  run<Output = JsonValue>(
+    task: TypedTask<Output>,
+    options?: { timeoutMs?: number },
+  ): Promise<TypedOutcome<Output>>
   /**
-   * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is journaled.
+   * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is
+   * journaled.
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
-   * @param options `userId`: the user on whose behalf the client cancels. Default: the client cancels for itself
-   * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`; `timeout`, `unreachable`: the request may be journaled
+   * @param options `userId`: the user on whose behalf the client cancels. Default: the client cancels for
+   * itself
+   * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`; `timeout`, `unreachable`: the
+   * request may be journaled
    */
-  cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined; userId?: string | undefined }): Promise<void>
+  cancel(
+    taskId: string,
+    reason: string,
+    options?: { nodeId?: string | undefined; userId?: string | undefined },
+  ): Promise<void>
   /**
-   * Steers a task that has not ended: its root agent reads the text, as a message of the user, before its next request to the model. Resolves when
-   * the text is journaled. A task that waits goes on waiting, and its agent reads the text afterwards.
+   * Steers a task that has not ended: its root agent reads the text, as a message of the user, before its
+   * next request to the model. Resolves when the text is journaled. A task that waits goes on waiting, and
+   * its agent reads the text afterwards.
    *
    * The request is repeated for up to 30 s if no answer comes. The agent reads the text once.
    *
    * @param text at most 10,000 characters
-   * @param options `requestId`: a call with the same id and the same text changes nothing. Default: a new id. `userId`: the user on whose behalf the
+   * @param options `requestId`: a call with the same id and the same text changes nothing. Default: a new id.
+   * `userId`: the user on whose behalf the
    *   client steers. Default: the client steers for itself
-   * @throws {BeaverError} `not_found`; `conflict` if the task has ended, is being cancelled, has no root agent, or took 100 texts;
+   * @throws {BeaverError} `not_found`; `conflict` if the task has ended, is being cancelled, has no root
+   * agent, or took 100 texts;
    *   `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the text may be journaled
    * @example
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
    * const steered = await beaver.steer(task_id, 'Leave out the drafts.', { requestId: 'no-drafts' })
    * steered.request_id // => 'no-drafts'
    */
-  steer(taskId: string, text: string, options?: { requestId?: string | undefined; userId?: string | undefined }): Promise<SteeredTask>
+  steer(
+    taskId: string,
+    text: string,
+    options?: { requestId?: string | undefined; userId?: string | undefined },
+  ): Promise<SteeredTask>
   /**
-   * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the same session, and it keeps what completed.
-   * A repeated request names the same retry.
+   * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the
+   * same session, and it keeps what completed. A repeated request names the same retry.
    *
    * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task
-   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `not_allowed` if the session belongs to another user;
+   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `not_allowed` if the session
+   * belongs to another user;
    *   `workspace_missing`; `no_daemon`
    */
   retry(taskId: string, options?: { userId?: string | undefined }): Promise<RetriedTask>
@@ -132,7 +183,8 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `invalid_arguments` if changed arguments do not fit the tool;
+   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `invalid_arguments` if
+   * changed arguments do not fit the tool;
    *   `no_daemon`; `timeout`, `unreachable`: the decision may be journaled
    */
   decide(taskId: string, decision: CallDecision): Promise<void>
@@ -141,25 +193,30 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if the question was answered already; `invalid_arguments` if the answer does not fit the question,
+   * @throws {BeaverError} `not_found`; `conflict` if the question was answered already; `invalid_arguments`
+   * if the answer does not fit the question,
    *   which then still waits; `no_daemon`; `timeout`, `unreachable`: the answer may be journaled
    */
   answer(taskId: string, answer: CallAnswer): Promise<void>
   /**
-   * The pieces of answers while models give them, from now on, for a task that was submitted with `stream`. They are hints and may be lost; the
-   * journaled answers are the facts. It ends when `signal` aborts or the connection closes.
+   * The pieces of answers while models give them, from now on, for a task that was submitted with `stream`.
+   * They are hints and may be lost; the journaled answers are the facts. It ends when `signal` aborts or the
+   * connection closes.
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
-   * The pieces of answers, and how far calls are while their tools run, from now on. A task need not be submitted with `stream` for the latter. Both are
-   * hints and may be lost. It ends when `signal` aborts or the connection closes.
+   * The pieces of answers, and how far calls are while their tools run, from now on. A task need not be
+   * submitted with `stream` for the latter. Both are hints and may be lost. It ends when `signal` aborts or
+   * the connection closes.
    */
   live(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveUpdate>
   /**
-   * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal` aborts, or when this client is closed. It
-   * also waits for a task that does not exist yet, so bound it with `signal`. Of a task in an archive, it gives the first and the last entry only.
+   * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal`
+   * aborts, or when this client is closed. It also waits for a task that does not exist yet, so bound it with
+   * `signal`. Of a task in an archive, it gives the first and the last entry only.
    *
-   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
+   * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an
+   * entry that no key which the operator trusts
    *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;
    *   `unreachable` if NATS was away for longer than `watchMs`
    * @example
@@ -169,7 +226,8 @@ export interface BeaverClient extends AsyncDisposable {
    */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
   /**
-   * The events of a task so far. It ends behind the newest one, also if the task goes on, and at once if there is no such task.
+   * The events of a task so far. It ends behind the newest one, also if the task goes on, and at once if
+   * there is no such task.
    *
    * @throws {BeaverError} the codes of `watch`, except `stream_recreated`
    * @example
@@ -181,8 +239,9 @@ export interface BeaverClient extends AsyncDisposable {
   /**
    * The status of one of the daemons.
    *
-   * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` gives the endpoints of the daemon with it, `asked` has the daemon
-   * ask each of them first whether it answers, which takes up to 3 s. Default: neither
+   * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` gives the endpoints
+   * of the daemon with it, `asked` has the daemon ask each of them first whether it answers, which takes up
+   * to 3 s. Default: neither
    * @throws {BeaverError} `no_daemon`; `invalid_arguments` if an older daemon does not know `endpoints`
    */
   status(options?: { timeoutMs?: number; endpoints?: 'known' | 'asked' }): Promise<DaemonStatus>
@@ -190,7 +249,8 @@ export interface BeaverClient extends AsyncDisposable {
    * What agents keep for later runs, as a run that began now would see it.
    *
    * @param options `userId`: whose list `user` is meant. Default: that of tasks without a user
-   * @throws {BeaverError} `memory_corrupt`; `not_allowed` if this identity may not ask for that user; `no_daemon`
+   * @throws {BeaverError} `memory_corrupt`; `not_allowed` if this identity may not ask for that user;
+   * `no_daemon`
    * @example
    * const { user } = await beaver.memory()
    * user.chars_max // => 2000
@@ -203,7 +263,8 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * The request is repeated for up to 20 s if no answer comes.
    *
-   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`; `not_found`; `invalid_arguments`; `internal` if the answer has another shape
+   * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`; `not_found`; `invalid_arguments`;
+   * `internal` if the answer has another shape
    * @example
    * const { tasks } = await beaver.query('tasks', { status: 'failed' })
    * tasks // => []
@@ -215,7 +276,9 @@ export interface BeaverClient extends AsyncDisposable {
 }
 
 /** The queries whose input has no required field. The input may be left out. */
-type QueryWithoutInput = { [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never }[QueryName]
+type QueryWithoutInput = {
+  [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never
+}[QueryName]
 
 /** A server that does not answer is noticed within three of these intervals. */
 const pingMs = 2_000
@@ -232,23 +295,35 @@ export type BeaverPlace =
       readonly login?: NatsLogin
       readonly namespace: string
       readonly tenant: string
-      /** The id of the operator's key, as `beaver keys list` shows it. A journal of another operator is refused. Default: the first one that is seen. */
+      /**
+       * The id of the operator's key, as `beaver keys list` shows it. A journal of another operator is
+       * refused. Default: the first one that is seen.
+       */
       readonly operator?: string
     }
 
 /**
  * Connects to a running Beaver.
  *
- * @param options the place, and `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name of the connection, by default `beaver-client`
+ * @param options the place, and `timeoutMs`: how long the connection may take, by default 3,000; `name`: the
+ * name of the connection, by default `beaver-client`
  * @throws {BeaverError} `unreachable`, `server_too_old`
  * @example
  * await using beaver = await connectBeaver({ home: '.beaver' })
  * const { status } = await beaver.run({ task: 'Say what you are.' })
  * status // => 'completed'
  */
-export async function connectBeaver(options: BeaverPlace & { readonly name?: string; readonly timeoutMs?: number } & Patience): Promise<BeaverClient> {
+export async function connectBeaver(
+  options: BeaverPlace & { readonly name?: string; readonly timeoutMs?: number } & Patience,
+): Promise<BeaverClient> {
   const { name = 'beaver-client', timeoutMs = 3_000 } = options
-  const { url, login = {}, namespace, tenant, operator } = 'home' in options ? runningIn(options.home) : { operator: undefined, ...options }
+  const {
+    url,
+    login = {},
+    namespace,
+    tenant,
+    operator,
+  } = 'home' in options ? runningIn(options.home) : { operator: undefined, ...options }
   const nc = await connectNats({ url, login, name, timeoutMs, pingMs })
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
   const pinned = 'home' in options ? pinnedIn(options.home, subjects) : () => operator ?? null
@@ -257,7 +332,11 @@ export async function connectBeaver(options: BeaverPlace & { readonly name?: str
 
 function runningIn(home: string): Exclude<BeaverPlace, { readonly home: string }> {
   const running = readSystemFile(home)
-  if (running === null) throw new BeaverError('unreachable', `No Beaver runs with its data in ${home}. Start one with "beaver up", or name the right home.`)
+  if (running === null)
+    throw new BeaverError(
+      'unreachable',
+      `No Beaver runs with its data in ${home}. Start one with "beaver up", or name the right home.`,
+    )
   const { nats_url: url, namespace, tenant, embedded } = running
   return { url, namespace, tenant, login: embedded ? embeddedLogin(join(home, 'nats'), 'client') : {} }
 }
@@ -270,7 +349,8 @@ const pinnedIn =
 /**
  * A client on an existing connection. Its `close` drains the connection.
  *
- * @param options `operator`: gives the key of the operator that this client knows, or `null`. Default: the first one that it sees
+ * @param options `operator`: gives the key of the operator that this client knows, or `null`. Default: the
+ * first one that it sees
  * @example
  * import { subjectsOf } from '@beaver/nats'
  *
@@ -278,7 +358,11 @@ const pinnedIn =
  * const { model } = await client.status()
  * model // => 'beaver-simulated-1'
  */
-export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patience & { readonly operator?: () => string | null } = {}): BeaverClient {
+export function clientOn(
+  nc: NatsConnection,
+  subjects: Subjects,
+  options: Patience & { readonly operator?: () => string | null } = {},
+): BeaverClient {
   const { tenant } = subjects
   const asks = new PatientRequests(nc, subjects, options)
   const { watchMs = watchMsMax } = options
@@ -287,27 +371,51 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
   const close = (): Promise<void> => closeGently(nc)
   return {
     submit: (task) => asks.submit(wireTask(task)),
-    run: async <Output = JsonValue>(task: TypedTask<Output>, { timeoutMs = runMsMax } = {}): Promise<TypedOutcome<Output>> => {
+    run: async <Output = JsonValue>(
+      task: TypedTask<Output>,
+      { timeoutMs = runMsMax } = {},
+    ): Promise<TypedOutcome<Output>> => {
       const { output, ...ended } = await asks.run(wireTask(task), timeoutMs)
-      const value = await readOutput(task.output, { task_id: ended.task_id, output_text: ended.final_output, output })
+      const value = await readOutput(task.output, {
+        task_id: ended.task_id,
+        output_text: ended.final_output,
+        output,
+      })
       return value === undefined ? ended : { ...ended, output: value }
     },
     cancel: (taskId, reason, { nodeId, userId } = {}) =>
-      asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
-    steer: (taskId, text, { requestId = steerId(), userId } = {}) => asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
+      asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () =>
+        journal.has(taskId, cancelled({ reason, nodeId })),
+      ),
+    steer: (taskId, text, { requestId = steerId(), userId } = {}) =>
+      asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
     retry: (taskId, { userId } = {}) => asks.retry(taskId, userId),
     decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
-      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, arguments: args, reason, user_id: userId }, () =>
-        journal.has(taskId, decided({ callId, approved, arguments: args })),
+      asks.command(
+        'task.decide',
+        {
+          task_id: taskId,
+          call_id: callId,
+          call_hash: callHash,
+          approved,
+          arguments: args,
+          reason,
+          user_id: userId,
+        },
+        () => journal.has(taskId, decided({ callId, approved, arguments: args })),
       ),
     answer: (taskId, { callId, questionIndex, answer, reason, userId }) =>
-      asks.command('task.answer', { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId }, () =>
-        journal.has(taskId, answered({ callId, questionIndex, answer })),
+      asks.command(
+        'task.answer',
+        { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId },
+        () => journal.has(taskId, answered({ callId, questionIndex, answer })),
       ),
     deltas: (taskId, { signal }) => deltasOf(followLive(nc, subjects.liveAnySession(tenant, taskId), signal)),
     live: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) =>
-      whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
+      whilePresent(nc, watchMs, signal, (within) =>
+        watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged),
+      ),
     events: (taskId) => journal.events(taskId),
     status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
     memory: ({ userId } = {}) => asks.memory(userId),
@@ -319,7 +427,10 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
 }
 
 /** The events in the messages of one task, up to its terminal event. */
-async function* watch(batches: ReturnType<typeof followLog>, { blobs, judge }: Omit<JudgedReading, 'watchMs'>): AsyncGenerator<RecordedEvent> {
+async function* watch(
+  batches: ReturnType<typeof followLog>,
+  { blobs, judge }: Omit<JudgedReading, 'watchMs'>,
+): AsyncGenerator<RecordedEvent> {
   let reader: LogReader | null = null
   for await (const { messages } of batches) {
     for (const message of messages) {

@@ -1,6 +1,8 @@
-// Says whether a command is in the journal. A client asks this if it repeated a command that had no answer, and the repeated one is refused.
+// Says whether a command is in the journal. A client asks this if it repeated a command that had no answer,
+// and the repeated one is refused.
 // R1. Only what the journal has counts. A command that was lost is not taken for one that was carried out.
-// R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier one may have been decided otherwise.
+// R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier
+// one may have been decided otherwise.
 import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
 import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'
@@ -22,7 +24,11 @@ export interface CarriedOut {
   has(taskId: string, saidBy: SaidBy): Promise<boolean>
 }
 
-export function carriedOutIn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading): CarriedOut {
+export function carriedOutIn(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { blobs, judge, watchMs }: JudgedReading,
+): CarriedOut {
   async function* read(taskId: string): AsyncGenerator<RecordedEvent> {
     const reader = await journalReader(nc, subjects)
     const log = await reader.find(subjects.tenant, taskId)
@@ -30,7 +36,8 @@ export function carriedOutIn(nc: NatsConnection, subjects: Subjects, { blobs, ju
     const records = new LogReader(log, blobs, { judge })
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
-  const events = (taskId: string): AsyncGenerator<RecordedEvent> => whilePresent(nc, watchMs, new AbortController().signal, () => read(taskId))
+  const events = (taskId: string): AsyncGenerator<RecordedEvent> =>
+    whilePresent(nc, watchMs, new AbortController().signal, () => read(taskId))
   return {
     events,
     async has(taskId, saidBy) {
@@ -48,18 +55,36 @@ export const cancelled =
     const isIt =
       nodeId === undefined
         ? event.type === 'task_cancel_requested' && event.data.reason === reason
-        : event.type === 'node_cancel_requested' && event.data.reason === reason && event.data.node_id === nodeId
+        : event.type === 'node_cancel_requested' &&
+          event.data.reason === reason &&
+          event.data.node_id === nodeId
     return isIt ? true : null
   }
 
 /** The event of an answer. `callId` may begin with the run of the call. */
 export const answered =
-  ({ callId, questionIndex: index, answer }: { callId: string; questionIndex: number | undefined; answer: QuestionAnswer }): SaidBy =>
+  ({
+    callId,
+    questionIndex: index,
+    answer,
+  }: {
+    callId: string
+    questionIndex: number | undefined
+    answer: QuestionAnswer
+  }): SaidBy =>
   (event) =>
     isAnswer(event, { callId, index }) ? saysTheSame(event, { answer }) : null
 
 /** The event of a decision. `callId` may begin with the run of the call. */
 export const decided =
-  ({ callId, approved, arguments: args }: { callId: string; approved: boolean; arguments?: string | undefined }): SaidBy =>
+  ({
+    callId,
+    approved,
+    arguments: args,
+  }: {
+    callId: string
+    approved: boolean
+    arguments?: string | undefined
+  }): SaidBy =>
   (event) =>
     isDecision(event, callId) ? saysTheSame(event, { approved, arguments: args }) : null

@@ -1,13 +1,23 @@
 // The events of a task and what is live of it as one stream. Each of the two keeps its own order.
 // F1. The stream ends with the events, even if an update could still come.
-// F2. A task that is submitted to be followed is heard before it is submitted: a model may answer within a millisecond.
+// F2. A task that is submitted to be followed is heard before it is submitted: a model may answer within a
+// millisecond.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { isProgress, type LiveDelta, type LiveProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
+import {
+  isProgress,
+  type LiveDelta,
+  type LiveProgress,
+  type LiveUpdate,
+  type RecordedEvent,
+} from '@beaver/core'
 import type { BeaverClient } from './beaver-client.ts'
 import { withIds } from './made-ids.ts'
 
 /** An event of the task, a piece of an answer, or how far a call is. */
-export type Followed = { readonly event: RecordedEvent } | { readonly delta: LiveDelta } | { readonly progress: LiveProgress }
+export type Followed =
+  | { readonly event: RecordedEvent }
+  | { readonly delta: LiveDelta }
+  | { readonly progress: LiveProgress }
 
 /**
  * Follows a task. It ends after the terminal event, or when `signal` aborts.
@@ -34,19 +44,22 @@ export async function* followTask(
 }
 
 /**
- * Submits a task and follows it: no piece of an answer is missed. It ends after the terminal event, or when `signal` aborts.
+ * Submits a task and follows it: no piece of an answer is missed. It ends after the terminal event, or when
+ * `signal` aborts.
  *
  * @param options.onSubmitted is called when the task is in the journal
  * @throws {BeaverError} the codes of `BeaverClient.submit` and `BeaverClient.watch`
  * @example
- * let text = ''
- * for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' })) if ('delta' in each) text += each.delta.text
- * text.length > 0 // => true
+ * let text = '' for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' })) if ('delta'
+ * in each) text += each.delta.text text.length > 0 // => true
  */
 export async function* submitAndFollow(
   client: Pick<BeaverClient, 'submit' | 'watch' | 'live'>,
   task: SubmitTask,
-  { signal, onSubmitted = () => {} }: { readonly signal?: AbortSignal; readonly onSubmitted?: (submitted: SubmittedTask) => void } = {},
+  {
+    signal,
+    onSubmitted = () => {},
+  }: { readonly signal?: AbortSignal; readonly onSubmitted?: (submitted: SubmittedTask) => void } = {},
 ): AsyncGenerator<Followed> {
   const named = withIds({ ...task, stream: true })
   const stop = new AbortController()
@@ -71,9 +84,15 @@ interface Heard<Item> {
 /** To ask for the next item begins to listen. */
 const heard = <Item>(items: AsyncGenerator<Item>): Heard<Item> => ({ items, next: items.next() })
 
-async function* together(watched: AsyncGenerator<RecordedEvent>, updates: Heard<LiveUpdate>, stop: AbortController): AsyncGenerator<Followed> {
-  const asEvent = (next: Promise<IteratorResult<RecordedEvent>>) => next.then((result) => ({ of: 'events', result }) as const)
-  const asUpdate = (next: Promise<IteratorResult<LiveUpdate>>) => next.then((result) => ({ of: 'live', result }) as const)
+async function* together(
+  watched: AsyncGenerator<RecordedEvent>,
+  updates: Heard<LiveUpdate>,
+  stop: AbortController,
+): AsyncGenerator<Followed> {
+  const asEvent = (next: Promise<IteratorResult<RecordedEvent>>) =>
+    next.then((result) => ({ of: 'events', result }) as const)
+  const asUpdate = (next: Promise<IteratorResult<LiveUpdate>>) =>
+    next.then((result) => ({ of: 'live', result }) as const)
   let event = asEvent(watched.next())
   let update: ReturnType<typeof asUpdate> | null = asUpdate(updates.next)
   try {
@@ -92,6 +111,11 @@ async function* together(watched: AsyncGenerator<RecordedEvent>, updates: Heard<
     }
   } finally {
     stop.abort()
-    await Promise.allSettled([event, ...(update === null ? [] : [update]), watched.return(undefined), updates.items.return(undefined)])
+    await Promise.allSettled([
+      event,
+      ...(update === null ? [] : [update]),
+      watched.return(undefined),
+      updates.items.return(undefined),
+    ])
   }
 }

@@ -28,12 +28,17 @@ it.each([200_001, 512 * 1024, 512 * 1024 + 1, imageLimits.bytesMax])(
   async (bytes) => {
     const { parts, store } = stored()
     const content = Buffer.from(Array.from({ length: bytes }, (_, i) => (i * 31 + (i >> 8)) & 255))
-    const { images } = await withImageParts({ task: 'x', images: ['a.png', { data: content.toString('base64'), name: 'b' }] }, store)
+    const { images } = await withImageParts(
+      { task: 'x', images: ['a.png', { data: content.toString('base64'), name: 'b' }] },
+      store,
+    )
     const [path, sent] = images ?? []
     expect(path).toBe('a.png')
     const named = typeof sent === 'object' && 'parts' in sent ? sent.parts : []
     expect(sent).toEqual({ parts: named, name: 'b' })
-    expect(Buffer.concat(named.map((sha256) => parts.get(sha256) ?? Buffer.alloc(0))).equals(content)).toBe(true)
+    expect(Buffer.concat(named.map((sha256) => parts.get(sha256) ?? Buffer.alloc(0))).equals(content)).toBe(
+      true,
+    )
     expect(Math.max(...[...parts.values()].map(({ length }) => length))).toBeLessThanOrEqual(512 * 1024)
     expect(named.length).toBeLessThanOrEqual(10)
   },

@@ -1,5 +1,11 @@
 export { AgentTeam, type TeamRun, type TeamRunOptions } from './agent-team.ts'
-export { type BeaverClient, type CallAnswer, type CallDecision, clientOn, connectBeaver } from './beaver-client.ts'
+export {
+  type BeaverClient,
+  type CallAnswer,
+  type CallDecision,
+  clientOn,
+  connectBeaver,
+} from './beaver-client.ts'
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed, submitAndFollow } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'

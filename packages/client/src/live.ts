@@ -6,7 +6,11 @@ import type { NatsConnection } from '@nats-io/nats-core'
 
 const waitingMax = 10_000
 
-export async function* followLive(nc: NatsConnection, subject: string, signal: AbortSignal): AsyncGenerator<LiveUpdate> {
+export async function* followLive(
+  nc: NatsConnection,
+  subject: string,
+  signal: AbortSignal,
+): AsyncGenerator<LiveUpdate> {
   const waiting: LiveUpdate[] = []
   let wake = (): void => {}
   let over = signal.aborted

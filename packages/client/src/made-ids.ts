@@ -1,4 +1,5 @@
-// Makes an id for a task or for a request to steer one, if the caller gave none. With its id, it can be requested again and stays one.
+// Makes an id for a task or for a request to steer one, if the caller gave none. With its id, it can be
+// requested again and stays one.
 import { type Ids, ulidIds } from '@beaver/core'
 
 interface Named {

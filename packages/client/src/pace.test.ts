@@ -25,7 +25,9 @@ it('a request whose turn would come too late ends when its time is over, and tak
   const late = Promise.allSettled(Array.from({ length: 3_000 }, () => pace.turn(500)))
   const after = pace.turn(60_000)
   clock.advance(500)
-  expect((await late).map((each) => (each.status === 'rejected' ? (each.reason as BeaverError).code : each.value))).toEqual(Array(3_000).fill('timeout'))
+  expect(
+    (await late).map((each) => (each.status === 'rejected' ? (each.reason as BeaverError).code : each.value)),
+  ).toEqual(Array(3_000).fill('timeout'))
   clock.advance(501)
   await Promise.all(patient)
   expect(await after).toBeLessThan(1_002)

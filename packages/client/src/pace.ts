@@ -1,5 +1,5 @@
-// Spreads the requests of a client in time, so that a program may make thousands of calls at once: a daemon drops what one caller sends too often
-// (docs/decisions/0072).
+// Spreads the requests of a client in time, so that a program may make thousands of calls at once: a daemon
+// drops what one caller sends too often (docs/decisions/0072).
 import { BeaverError, type Clock, pause, steadyClock } from '@beaver/core'
 
 /** Fewer than an endpoint handles of one caller in a second. */
@@ -30,7 +30,11 @@ export class Pace {
     const isLate = waitMs > leftMs
     if (!isLate) this.#nextMs = nextMs
     if (waitMs > 0) await pause(this.#clock, Math.min(waitMs, leftMs), new AbortController().signal)
-    if (isLate) throw new BeaverError('timeout', `This program sends more than ${perSecond} requests a second, so this one had no turn within ${leftMs} ms.`)
+    if (isLate)
+      throw new BeaverError(
+        'timeout',
+        `This program sends more than ${perSecond} requests a second, so this one had no turn within ${leftMs} ms.`,
+      )
     return Math.max(0, waitMs)
   }
 }

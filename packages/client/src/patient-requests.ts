@@ -1,6 +1,7 @@
-// The requests of a client to daemons and to the projector, with the time that each may take and what is repeated.
-// ask-again.ts repeats; here is decided which requests may be repeated, and for how long.
-// P1. Every request is harmless to repeat: the same submission, run or retry names the same task, and a query changes nothing. A command that was
+// The requests of a client to daemons and to the projector, with the time that each may take and what is
+// repeated. ask-again.ts repeats; here is decided which requests may be repeated, and for how long.
+// P1. Every request is harmless to repeat: the same submission, run or retry names the same task, and a query
+// changes nothing. A command that was
 //     carried out without an answer is refused the second time, and the journal then says that it was carried out (carried-out.ts).
 // P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
 import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
@@ -19,7 +20,17 @@ import {
   type SubmittedTask,
   type TaskOutcome,
 } from '@beaver/contracts'
-import { type AskAt, askDaemon, askProjector, leaveServer, lineOf, NotSent, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import {
+  type AskAt,
+  askDaemon,
+  askProjector,
+  leaveServer,
+  lineOf,
+  NotSent,
+  presentDaemons,
+  streamPulse,
+  type Subjects,
+} from '@beaver/nats'
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
 import { withImageParts } from './image-parts.ts'
@@ -29,11 +40,17 @@ import { notFresh, withIds } from './made-ids.ts'
 
 /** How long a client waits for parts that are away. */
 export interface Patience {
-  /** How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It may be restarting. Default: 5,000. */
+  /**
+   * How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It
+   * may be restarting. Default: 5,000.
+   */
   readonly daemonMs?: number
   /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
   readonly askAgainMs?: number
-  /** How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown. `Infinity`: it is waited for. Default: 30,000. */
+  /**
+   * How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown.
+   * `Infinity`: it is waited for. Default: 30,000.
+   */
   readonly watchMs?: number
 }
 
@@ -47,7 +64,8 @@ const listenAfterMs = 2_000
 /** How long the answer of `run` may take after the end of its task. */
 const answerAfterEndMs = 1_000
 /**
- * The answer, if it comes now that the task has ended. A daemon that has another connection since it was asked cannot answer on a server with users.
+ * The answer, if it comes now that the task has ended. A daemon that has another connection since it was
+ * asked cannot answer on a server with users.
  *
  * @throws {BeaverError} `timeout`
  */
@@ -93,7 +111,13 @@ export class PatientRequests {
     this.#nc = nc
     this.#subjects = subjects
     this.#askAgainMs = askAgainMs
-    this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed, elsewhere: () => void this.#elsewhere() }
+    this.#repeated = {
+      repeatable: true,
+      daemonMs,
+      withinMs: submitMsMax,
+      closed,
+      elsewhere: () => void this.#elsewhere(),
+    }
   }
 
   async submit(request: SubmitTask): Promise<SubmittedTask> {
@@ -112,10 +136,20 @@ export class PatientRequests {
     try {
       return await askAgain(ask, { ...this.#repeated, why: this.#why })
     } catch (cause) {
-      if (!reached || !(cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable' || cause.code === 'no_daemon'))) throw cause
+      if (
+        !reached ||
+        !(
+          cause instanceof BeaverError &&
+          (cause.code === 'timeout' || cause.code === 'unreachable' || cause.code === 'no_daemon')
+        )
+      )
+        throw cause
       // The last of several attempts was short.
       const seconds = Math.round((systemClock.now() - begun) / 1000)
-      const says = cause.cause instanceof TimeoutError ? `No supervisor daemon answered within ${seconds} s.` : cause.message
+      const says =
+        cause.cause instanceof TimeoutError
+          ? `No supervisor daemon answered within ${seconds} s.`
+          : cause.message
       const advice = mayBeAccepted(task.task_id)
       throw new BeaverError(cause.code, says.includes(advice) ? says : `${says} ${advice}`, { cause })
     }
@@ -124,10 +158,18 @@ export class PatientRequests {
   /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */
   async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
     const task = withIds(await this.#withParts(request))
-    const log = { tenant: this.#subjects.tenant, session: task.session_id ?? task.task_id, task: task.task_id } as LogId
+    const log = {
+      tenant: this.#subjects.tenant,
+      session: task.session_id ?? task.task_id,
+      task: task.task_id,
+    } as LogId
     const end = endHeard(this.#nc, this.#subjects, log, listenAfterMs)
     const ask = (unanswered: number, leftMs: number): Promise<TaskOutcome> => {
-      const asked = this.#askDaemon({ leftMs, mostMs: this.#askAgainMs * 2 ** unanswered }, 'task.run', unanswered === 0 ? task : notFresh(task))
+      const asked = this.#askDaemon(
+        { leftMs, mostMs: this.#askAgainMs * 2 ** unanswered },
+        'task.run',
+        unanswered === 0 ? task : notFresh(task),
+      )
       return Promise.race([asked, end.heard.then(() => answeredSoon(asked))])
     }
     try {
@@ -151,29 +193,43 @@ export class PatientRequests {
       try {
         await this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, name, asked)
       } catch (error) {
-        const refused = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
+        const refused =
+          error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
         if (!(unanswered > 0 && refused && (await carriedOut()))) throw error
       }
     }
     await askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
-  steer(asked: RequestInput<'task.steer'> & { readonly request_id: string }): Promise<RequestOutput<'task.steer'>> {
-    return askAgain((unanswered, leftMs) => this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, 'task.steer', asked), {
-      ...this.#repeated,
-      why: this.#why,
-    })
+  steer(
+    asked: RequestInput<'task.steer'> & { readonly request_id: string },
+  ): Promise<RequestOutput<'task.steer'>> {
+    return askAgain(
+      (unanswered, leftMs) =>
+        this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, 'task.steer', asked),
+      {
+        ...this.#repeated,
+        why: this.#why,
+      },
+    )
   }
 
   retry(taskId: string, userId: string | undefined): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }), {
-      ...this.#repeated,
-      why: this.#why,
-    })
+    return askAgain(
+      (_, leftMs) =>
+        this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }),
+      {
+        ...this.#repeated,
+        why: this.#why,
+      },
+    )
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }), { ...this.#repeated, why: this.#why })
+    return askAgain(
+      (_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }),
+      { ...this.#repeated, why: this.#why },
+    )
   }
 
   /** Asks one time: the caller wants to know how things are now. */
@@ -182,49 +238,82 @@ export class PatientRequests {
   }
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
-    return askAgain((_, leftMs) => this.#askProjector({ leftMs, mostMs: answerMsMax }, name, input), { ...this.#repeated, withinMs: queryMsMax })
+    return askAgain((_, leftMs) => this.#askProjector({ leftMs, mostMs: answerMsMax }, name, input), {
+      ...this.#repeated,
+      withinMs: queryMsMax,
+    })
   }
 
   /** Images that are too large for a message are stored in parts first. */
   #withParts(task: SubmitTask): Promise<SubmitTask> {
     return withImageParts(task, async (data) => {
-      const ask = (_: number, leftMs: number) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'image.store', { data })
+      const ask = (_: number, leftMs: number) =>
+        this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'image.store', { data })
       return (await askAgain(ask, { ...this.#repeated, why: this.#why })).sha256
     })
   }
 
-  async #askDaemon<Name extends RequestName>(time: AskTime, name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {
+  async #askDaemon<Name extends RequestName>(
+    time: AskTime,
+    name: Name,
+    input: RequestInput<Name>,
+  ): Promise<RequestOutput<Name>> {
     return askDaemon(await this.#turn(time), name, input)
   }
 
-  async #askProjector<Name extends QueryName>(time: AskTime, name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
+  async #askProjector<Name extends QueryName>(
+    time: AskTime,
+    name: Name,
+    input: QueryInput<Name> | undefined,
+  ): Promise<QueryOutput<Name>> {
     return askProjector(await this.#turn(time), name, input)
   }
 
-  /** Resolves when a request may be sent. Its wait counts for the time of all attempts, not for that of this one. */
+  /**
+   * Resolves when a request may be sent. Its wait counts for the time of all attempts, not for that of this
+   * one.
+   */
   async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
     const waitedMs = await this.#pace.turn(leftMs)
-    return { nc: this.#nc, subjects: this.#subjects, timeoutMs: Math.min(mostMs, Math.max(1, leftMs - waitedMs)) }
+    return {
+      nc: this.#nc,
+      subjects: this.#subjects,
+      timeoutMs: Math.min(mostMs, Math.max(1, leftMs - waitedMs)),
+    }
   }
 
   /** Leaves a server at which the journal does not answer, for one at which it does. */
   async #elsewhere(): Promise<void> {
     const { stream } = this.#subjects
-    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({ kind: 'unknown' as const }))
+    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({
+      kind: 'unknown' as const,
+    }))
     const { kind } = await Promise.race([streamPulse(this.#nc, stream).look(), late])
     if (kind === 'unknown') await leaveServer(this.#nc, stream)
   }
 
-  /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */
+  /**
+   * If daemons are there but the journal stream is missing, waiting is useless: they accept no requests
+   * without a journal.
+   */
   readonly #why = async (): Promise<BeaverError | 'waits' | null> => {
     const { stream } = this.#subjects
     if (lineOf(this.#nc).downMs > 0) return null
     const look = streamPulse(this.#nc, stream).look()
     // A stream without a leader says nothing for seconds, and the daemons know it.
-    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({ kind: 'unknown' as const }))
-    const [{ kind }, there] = await Promise.all([Promise.race([look, late]), presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })])
+    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({
+      kind: 'unknown' as const,
+    }))
+    const [{ kind }, there] = await Promise.all([
+      Promise.race([look, late]),
+      presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs }),
+    ])
     if (there.length === 0) return null
-    if (kind === 'missing') return new BeaverError('stream_missing', `The journal stream ${stream} does not exist, because somebody deleted it.`)
+    if (kind === 'missing')
+      return new BeaverError(
+        'stream_missing',
+        `The journal stream ${stream} does not exist, because somebody deleted it.`,
+      )
     return there.some(({ journal_silent_ms: silentMs = 0 }) => silentMs > silentMsMin) ? 'waits' : null
   }
 }

@@ -1,5 +1,6 @@
 // Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session.
-// N1. If NATS is away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs time only.
+// N1. If NATS is away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs
+// time only.
 // N2. What NATS says about its own failures reaches the caller as a BeaverError.
 import { BeaverError, systemClock } from '@beaver/core'
 import { lineOf, natsFault } from '@beaver/nats'
@@ -62,4 +63,7 @@ export async function* whilePresent<Item>(
 }
 
 const awayFor = (ms: number): BeaverError =>
-  new BeaverError('unreachable', `NATS has been away for more than ${ms / 1000} s. Open tasks go on when it is back. Check the server, and ask again.`)
+  new BeaverError(
+    'unreachable',
+    `NATS has been away for more than ${ms / 1000} s. Open tasks go on when it is back. Check the server, and ask again.`,
+  )

@@ -1,6 +1,9 @@
-// Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked. `search` asks the projector.
-// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record and its signature are verified, as in `watch`.
-// S2. A session is read while its reader asks for more: one page of the journal is in memory, never the session.
+// Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked.
+// `search` asks the projector.
+// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record
+// and its signature are verified, as in `watch`.
+// S2. A session is read while its reader asks for more: one page of the journal is in memory, never the
+// session.
 // S3. A session without tasks is empty; it is not an error.
 import {
   exchangeOf,
@@ -23,7 +26,10 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import type { JudgedReading } from './carried-out.ts'
 import { whilePresent } from './present-nats.ts'
 
-/** An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them (SE-07). */
+/**
+ * An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them
+ * (SE-07).
+ */
 export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
 
 /** A message of the visible history. */
@@ -41,7 +47,9 @@ export interface SearchOptions {
   readonly limit?: number
   /** A session that is left out. Default: none. */
   readonly exceptSession?: string
-  /** Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant. */
+  /**
+   * Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant.
+   */
   readonly userId?: string | null
 }
 
@@ -55,10 +63,12 @@ export interface SearchOptions {
  */
 export interface Sessions {
   /**
-   * All events of the session so far. Stop the iteration when you have enough. Of a task in an archive, the journal has the first and the last entry
-   * only: the others are left out, and `taskseq` shows the gap. The query `task` says in `archive` where they are.
+   * All events of the session so far. Stop the iteration when you have enough. Of a task in an archive, the
+   * journal has the first and the last entry only: the others are left out, and `taskseq` shows the gap. The
+   * query `task` says in `archive` where they are.
    *
-   * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `untrusted_record`, `operator_changed`, `blob_missing`, `blob_corrupt`
+   * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `untrusted_record`, `operator_changed`,
+   * `blob_missing`, `blob_corrupt`
    */
   getEventRecords(sessionId: string): AsyncGenerator<SessionEvent>
   /**
@@ -74,12 +84,16 @@ export interface Sessions {
    */
   listRunIds(sessionId: string): Promise<readonly string[]>
   /**
-   * The visible history, oldest first, as the next task gets it: each question, and its final answer or the reason why there is none.
-   * It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have at most `charsMax` characters together (default 100,000).
+   * The visible history, oldest first, as the next task gets it: each question, and its final answer or the
+   * reason why there is none. It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have
+   * at most `charsMax` characters together (default 100,000).
    *
    * @throws {BeaverError} the codes of `getEventRecords`
    */
-  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
+  getVisibleHistory(
+    sessionId: string,
+    options?: { tasksMax?: number; charsMax?: number },
+  ): Promise<readonly SessionMessage[]>
   /**
    * Searches all sessions of the tenant. The newest hit is first.
    *
@@ -95,9 +109,15 @@ const historyTasksMax = 1_000
 /** Asks the projector, and asks again if no answer comes. */
 type AskSearch = (input: QueryInput<'session_search'>) => Promise<QueryOutput<'session_search'>>
 
-export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading, ask: AskSearch): Sessions {
+export function sessionsOn(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { blobs, judge, watchMs }: JudgedReading,
+  ask: AskSearch,
+): Sessions {
   const { tenant } = subjects
-  const present = <Item>(read: () => AsyncGenerator<Item>): AsyncGenerator<Item> => whilePresent(nc, watchMs, new AbortController().signal, read)
+  const present = <Item>(read: () => AsyncGenerator<Item>): AsyncGenerator<Item> =>
+    whilePresent(nc, watchMs, new AbortController().signal, read)
   const parsed = (id: string): SessionId => parseRequest(sessionId, id, 'session id')
 
   const eventsOfSession = (id: string): AsyncGenerator<SessionEvent> => present(() => readSession(id))
@@ -106,7 +126,8 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     const session = parsed(id)
     const reader = await journalReader(nc, subjects)
     for await (const task of reader.tasks(tenant, session)) {
-      for await (const event of eventsOf({ tenant, session, task }, reader)) yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
+      for await (const event of eventsOf({ tenant, session, task }, reader))
+        yield { ...event, task_id: task, hidden: !visibleEventTypes.has(event.type) }
     }
   }
 
@@ -115,9 +136,17 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
 
-  async function* readHistory(session: SessionId, { tasksMax, charsMax }: HistoryBound): AsyncGenerator<readonly SessionMessage[]> {
+  async function* readHistory(
+    session: SessionId,
+    { tasksMax, charsMax }: HistoryBound,
+  ): AsyncGenerator<readonly SessionMessage[]> {
     const reader = await journalReader(nc, subjects)
-    const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
+    const source: LogSource = {
+      ...judge,
+      first: (log) => reader.first(log),
+      last: (log) => reader.last(log),
+      read: (log) => reader.entries(log),
+    }
     const exchanges = await visibleHistory(
       await reader.newest(tenant, session),
       async (task) => {
@@ -141,16 +170,27 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     },
     async listRunIds(id) {
       const runs: string[] = []
-      for await (const event of originals(eventsOfSession(id))) if (event.type === 'run_started') runs.push(event.data.run_id)
+      for await (const event of originals(eventsOfSession(id)))
+        if (event.type === 'run_started') runs.push(event.data.run_id)
       return runs
     },
     async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
-      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
+      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax })))
+        return messages
       return []
     },
     search: async (query, { limit = 10, exceptSession, userId } = {}) =>
-      (await ask({ tenant, user_id: userId, query, limit, session_id: exceptSession, include_current: exceptSession === undefined })).hits,
+      (
+        await ask({
+          tenant,
+          user_id: userId,
+          query,
+          limit,
+          session_id: exceptSession,
+          include_current: exceptSession === undefined,
+        })
+      ).hits,
   }
 }
 
@@ -158,7 +198,8 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
 async function* originals(events: AsyncIterable<SessionEvent>): AsyncGenerator<SessionEvent> {
   let copiedTo = { task: '', taskseq: 0 }
   for await (const event of events) {
-    if (event.type === 'task_log_copied') copiedTo = { task: event.task_id, taskseq: event.taskseq + event.data.events }
+    if (event.type === 'task_log_copied')
+      copiedTo = { task: event.task_id, taskseq: event.taskseq + event.data.events }
     else if (event.task_id !== copiedTo.task || event.taskseq > copiedTo.taskseq) yield event
   }
 }

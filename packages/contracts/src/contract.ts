@@ -1,10 +1,15 @@
-// What a contract is: the schema of an input and the schema of an answer, and the types that follow from them.
-// W1. An input is strict: a field that nobody knows is refused. W2. An answer is tolerant: a reader ignores a field that it does not
+// What a contract is: the schema of an input and the schema of an answer, and the types that follow from
+// them.
+// W1. An input is strict: a field that nobody knows is refused. W2. An answer is tolerant: a reader ignores a
+// field that it does not
 //     know, because a newer daemon may add one. Tests hold every real answer to its schema in both directions.
 // W3. No schema transforms what it reads, so that each one has a JSON Schema. Defaults are allowed.
 import type { z } from 'zod'
 
-/** @typeParam Asked as the one who asks writes it @typeParam Read as the one who answers reads it: defaults are filled in */
+/**
+ * @typeParam Asked as the one who asks writes it @typeParam Read as the one who answers reads it: defaults
+ * are filled in
+ */
 export interface Contract<Asked = unknown, Read = unknown, Answer = unknown> {
   /** What it is for, in one sentence. */
   readonly says: string

@@ -1,4 +1,5 @@
-// What each event says, in one sentence, and what its fields mean. The shapes are in the catalogue of @beaver/core.
+// What each event says, in one sentence, and what its fields mean. The shapes are in the catalogue of
+// @beaver/core.
 import type { DataOf, EventType } from '@beaver/core'
 import type { TextsOf } from './field-texts.ts'
 import { ofAsker, ofReason, ofUser, teamEventTexts } from './team-event-texts.ts'
@@ -7,20 +8,27 @@ import { ofAnswer, ofFailedResult, ofQuestion, ofTaskResult } from './shape-text
 
 const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'
-const ofHash = 'The SHA-256 of the canonical call: its tool, its arguments, and what it would change. The decision is about the call with this hash.'
+const ofHash =
+  'The SHA-256 of the canonical call: its tool, its arguments, and what it would change. The decision is about the call with this hash.'
 const ofCall = 'The id of the call.'
 const ofTool = 'The name of the tool.'
 const ofIterations = 'How many turns of the run called tools.'
 const ofRunUsage = 'What all calls of models in the run used.'
 const ofRunFailure = 'Why the run failed.'
-const previousTask = 'The task that was accepted before this one in its session, and that must end first. null: this is the first task.'
+const previousTask =
+  'The task that was accepted before this one in its session, and that must end first. null: this is the first task.'
 const copied = [
   'The event of which this event is a copy. The copy has a usage of 0, because the first task paid for the call. Absent: it is no copy.',
-  { task_id: 'The task that has the first event.', taskseq: 'The place of the first event in the log of that task.' },
+  {
+    task_id: 'The task that has the first event.',
+    taskseq: 'The place of the first event in the log of that task.',
+  },
 ] as const
 
 /** One sentence and the meaning of the fields, by event type. */
-export const eventTexts: { readonly [Type in EventType]: { readonly says: string; readonly fields: TextsOf<DataOf<Type>> } } = {
+export const eventTexts: {
+  readonly [Type in EventType]: { readonly says: string; readonly fields: TextsOf<DataOf<Type>> }
+} = {
   // Events of a task.
   task_submitted: {
     says: 'A task was accepted. It is the first event of each log.',
@@ -34,7 +42,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     },
   },
   task_claimed: { says: 'A daemon claimed the task.', fields: { daemon: ofDaemon } },
-  task_released: { says: 'The daemon released the task, so that another daemon can claim it.', fields: { daemon: ofDaemon, reason: ofReason } },
+  task_released: {
+    says: 'The daemon released the task, so that another daemon can claim it.',
+    fields: { daemon: ofDaemon, reason: ofReason },
+  },
   task_suspended: {
     says: 'The daemon suspended a task that only waits: for a person, a provider or its turn under a limit.',
     fields: {
@@ -51,21 +62,35 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       task_id: 'The task that is retried.',
       taskseq: 'The place of the last event in the log of that task.',
       hash: 'The hash of the last record in the log of that task.',
-      previous_task_id: 'The task that came before that task in its session. The runs continue its history. null: that task was the first.',
+      previous_task_id:
+        'The task that came before that task in its session. The runs continue its history. null: that task was the first.',
       events: 'How many of the next events are copies.',
     },
   },
-  task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason, by: ofAsker, user_id: ofUser } },
+  task_cancel_requested: {
+    says: 'Somebody asked to cancel the task.',
+    fields: { reason: ofReason, by: ofAsker, user_id: ofUser },
+  },
   task_steer_requested: {
     says: 'Somebody steers the task: the root agent receives the text before its next request to the model.',
-    fields: { request_id: 'The id of the request. A repeated request has the same one.', text: 'The text for the agent.', by: ofAsker, user_id: ofUser },
+    fields: {
+      request_id: 'The id of the request. A repeated request has the same one.',
+      text: 'The text for the agent.',
+      by: ofAsker,
+      user_id: ofUser,
+    },
   },
   task_dead_lettered: {
     says: 'Beaver gave up on the task, because it lost too many owners, or because its log can no longer be read or written.',
-    fields: { claims: 'How many owners the task lost. If its log was the reason: the number of the latest claim.' },
+    fields: {
+      claims: 'How many owners the task lost. If its log was the reason: the number of the latest claim.',
+    },
   },
   task_completed: { says: 'The task completed. It is the last event of its log.', fields: ofTaskResult },
-  task_incomplete: { says: 'The task ended without all of its work. It is the last event of its log.', fields: ofTaskResult },
+  task_incomplete: {
+    says: 'The task ended without all of its work. It is the last event of its log.',
+    fields: ofTaskResult,
+  },
   task_failed: { says: 'The task failed. It is the last event of its log.', fields: ofFailedResult },
   task_cancelled: { says: 'The task was cancelled. It is the last event of its log.', fields: ofTaskResult },
 
@@ -83,7 +108,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       max_tool_iterations: 'How many turns of the run may call tools.',
       tools: 'The names of the tools that the run has.',
       model: 'The name of the model of the run in the configuration. Absent: the main model.',
-      model_settings: ['How the run asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
+      model_settings: [
+        'How the run asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.',
+        ofModelSettings,
+      ],
       output_schema: "The JSON Schema of the run's final answer. Absent: any text.",
       taint: "The labels of what the run is given. Absent: it is given a person's words alone.",
     },
@@ -98,14 +126,20 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   tools_left_out: {
     says: 'A provider refused the schemas of tools. The requests of the run to this provider do not have them from now on.',
-    fields: { provider_name: 'The name of the provider.', tools: ['The tools.', { name: ofTool, reason: 'What the provider said about its schema.' }] },
+    fields: {
+      provider_name: 'The name of the provider.',
+      tools: ['The tools.', { name: ofTool, reason: 'What the provider said about its schema.' }],
+    },
   },
   skill_selection_recorded: {
     says: 'Beaver searched for a skill: what the search found, and what the model chose.',
     fields: {
       query: 'What Beaver searched for.',
       recall: 'How Beaver searched: by embeddings or by words.',
-      candidates: ['The skills that the search found, best first.', { name: 'The name of the skill.', score: 'How well it fits. A higher number is better.' }],
+      candidates: [
+        'The skills that the search found, best first.',
+        { name: 'The name of the skill.', score: 'How well it fits. A higher number is better.' },
+      ],
       chosen: 'The names of the skills that the model chose.',
       usage: 'What the choice used.',
       provider_name: 'The provider that answered. null: none answered.',
@@ -113,7 +147,11 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       failure: 'Why the model could not be asked. null: it answered, or nothing had to be asked.',
       failed_calls: [
         'Calls before that which were paid and gave no choice. Absent: there were none.',
-        { usage: 'What the call used.', provider_name: 'The provider that answered.', model: 'The model that answered.' },
+        {
+          usage: 'What the call used.',
+          provider_name: 'The provider that answered.',
+          model: 'The model that answered.',
+        },
       ],
       copied_from: copied,
     },
@@ -127,7 +165,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
           name: 'The name of the skill.',
           sha256: 'The SHA-256 of its text, in hexadecimal digits.',
           content: 'Its text.',
-          from_workspace: 'Whether it was found in the workspace of the task, and nobody configured it. Absent: no.',
+          from_workspace:
+            'Whether it was found in the workspace of the task, and nobody configured it. Absent: no.',
         },
       ],
     },
@@ -146,7 +185,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     says: 'The run received its message, or a text with which somebody steers the task.',
     fields: {
       content: 'The message.',
-      steer_request_id: 'The request_id of the task_steer_requested whose text it is. Absent: the message with which the run began.',
+      steer_request_id:
+        'The request_id of the task_steer_requested whose text it is. Absent: the message with which the run began.',
       images: 'What the message shows. Absent: no image.',
     },
   },
@@ -168,11 +208,13 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     fields: {
       failure: 'What failed.',
       tries: 'The number of this try since the last answer, from 1.',
-      retry_in_ms: 'The pause before the next try, in milliseconds. 0: the next model of the route is asked at once. null: there is no further try.',
+      retry_in_ms:
+        'The pause before the next try, in milliseconds. 0: the next model of the route is asked at once. null: there is no further try.',
       status: 'The HTTP status of the answer. null: there was no answer.',
       provider_name: 'The provider that was asked.',
       duration_ms: 'How long the try took, in milliseconds.',
-      usage: 'The tokens of an answer that could not be used, such as one that was broken off. Absent: nothing.',
+      usage:
+        'The tokens of an answer that could not be used, such as one that was broken off. Absent: nothing.',
       model: 'The model that gave this answer.',
     },
   },
@@ -191,14 +233,22 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       ],
       arguments: [
         'The calls whose arguments the model no longer receives. Absent: none.',
-        { call_id: ofCall, tool_name: ofTool, chars: 'The number of characters (UTF-16 units) of the arguments.' },
+        {
+          call_id: ofCall,
+          tool_name: ofTool,
+          chars: 'The number of characters (UTF-16 units) of the arguments.',
+        },
       ],
-      history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
+      history_messages_dropped:
+        "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
       messages_dropped:
         "No summary could be had, so a note takes the place of so many messages that follow the run's own first message. Absent: none are left out.",
       images: [
         'The images that the model is no longer shown. Absent: none.',
-        { call_id: 'The call whose result had the image. null: the message with which the run began.', sha256: 'The SHA-256 of the content.' },
+        {
+          call_id: 'The call whose result had the image. null: the message with which the run began.',
+          sha256: 'The SHA-256 of the content.',
+        },
       ],
       outputs: [
         "The outputs of other nodes in the run's own message that were cut. Absent: none.",
@@ -235,7 +285,13 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   output_rejected: {
     says: 'The last answer does not fit the JSON Schema of the run. The model is asked once to write it again.',
     fields: {
-      faults: ['What does not fit.', { path: 'The place in the answer, a JSON Pointer. Empty: the whole answer.', message: 'What is wrong there.' }],
+      faults: [
+        'What does not fit.',
+        {
+          path: 'The place in the answer, a JSON Pointer. Empty: the whole answer.',
+          message: 'What is wrong there.',
+        },
+      ],
     },
   },
   assistant_message_added: {
@@ -254,10 +310,14 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
         { provider: 'The provider.', fields: 'The fields of the message, as they came.' },
       ],
       copied_from: copied,
-      delivered_from: 'The team whose final output this answer is, word for word. No model wrote it. Absent: a model answered.',
+      delivered_from:
+        'The team whose final output this answer is, word for word. No model wrote it. Absent: a model answered.',
     },
   },
-  tool_call_requested: { says: 'The graph asks for a tool call, without a model.', fields: { call: 'The call.' } },
+  tool_call_requested: {
+    says: 'The graph asks for a tool call, without a model.',
+    fields: { call: 'The call.' },
+  },
   approval_requested: {
     says: 'A tool call waits for a person.',
     fields: {
@@ -274,7 +334,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
           path: 'The path of the file after all links, relative to the workspace.',
           bytes: 'The size of the content that the call writes.',
           sha256: 'The SHA-256 of this content.',
-          before: ['The file that is there. null: there is none.', { bytes: 'Its size.', sha256: 'Its SHA-256.' }],
+          before: [
+            'The file that is there. null: there is none.',
+            { bytes: 'Its size.', sha256: 'Its SHA-256.' },
+          ],
           diff: 'A unified diff against the file that is there, of bounded length.',
           diff_lines_left_out: 'How many lines of the diff are left out.',
         },
@@ -287,17 +350,29 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       call_id: ofCall,
       by: 'Who decided.',
       call_hash: ofHash,
-      arguments: 'The arguments as the person changed them, the text of a JSON object. The call is made with them. Absent: they were not changed.',
+      arguments:
+        'The arguments as the person changed them, the text of a JSON object. The call is made with them. Absent: they were not changed.',
       user_id: ofUser,
     },
   },
   approval_denied: {
     says: 'A person or a rule refused a tool call.',
-    fields: { call_id: ofCall, by: 'Who decided.', call_hash: ofHash, reason: 'Why. The model receives this text.', user_id: ofUser },
+    fields: {
+      call_id: ofCall,
+      by: 'Who decided.',
+      call_hash: ofHash,
+      reason: 'Why. The model receives this text.',
+      user_id: ofUser,
+    },
   },
   question_asked: {
     says: 'A running tool call asks a person.',
-    fields: { call_id: ofCall, tool_name: ofTool, question_index: 'The number of the question in the call, from 0.', question: ['The question.', ofQuestion] },
+    fields: {
+      call_id: ofCall,
+      tool_name: ofTool,
+      question_index: 'The number of the question in the call, from 0.',
+      question: ['The question.', ofQuestion],
+    },
   },
   question_answered: {
     says: 'A question has an answer, or nobody can answer it.',
@@ -312,7 +387,11 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   tool_call_started: {
     says: 'A tool call began.',
-    fields: { call_id: ofCall, tool_name: ofTool, idempotent: 'Whether Beaver may repeat the call after a crash.' },
+    fields: {
+      call_id: ofCall,
+      tool_name: ofTool,
+      idempotent: 'Whether Beaver may repeat the call after a crash.',
+    },
   },
   tool_result_recorded: {
     says: 'A tool call ended.',
@@ -321,7 +400,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       tool_name: ofTool,
       success: 'Whether the call succeeded.',
       content: 'The result that the model receives.',
-      error: 'The code of the error, such as tool_crash, invalid_arguments or in_doubt. null: the call succeeded.',
+      error:
+        'The code of the error, such as tool_crash, invalid_arguments or in_doubt. null: the call succeeded.',
       duration_ms: 'How long the call took, in milliseconds.',
       taint: "The labels of the result. Absent: the result is the user's own text.",
       images: 'What the call shows to the model. Absent: no image.',
@@ -342,10 +422,20 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   run_completed: {
     says: 'A run completed.',
-    fields: { finish_reason: 'Why the model stopped, as the provider says it.', tool_iterations: ofIterations, usage: ofRunUsage },
+    fields: {
+      finish_reason: 'Why the model stopped, as the provider says it.',
+      tool_iterations: ofIterations,
+      usage: ofRunUsage,
+    },
   },
-  run_failed: { says: 'A run failed.', fields: { failure: ofRunFailure, tool_iterations: ofIterations, usage: ofRunUsage } },
-  run_cancelled: { says: 'A run was cancelled.', fields: { reason: ofReason, tool_iterations: ofIterations, usage: ofRunUsage } },
+  run_failed: {
+    says: 'A run failed.',
+    fields: { failure: ofRunFailure, tool_iterations: ofIterations, usage: ofRunUsage },
+  },
+  run_cancelled: {
+    says: 'A run was cancelled.',
+    fields: { reason: ofReason, tool_iterations: ofIterations, usage: ofRunUsage },
+  },
   run_restarted: {
     says: 'A run starts again, because its worker thread was lost.',
     fields: {

@@ -1,5 +1,5 @@
-// The fields that several contracts share. An id has one name everywhere on the wire: `task_id`, `session_id`, `run_id`, `node_id`,
-// `call_id` (D-70).
+// The fields that several contracts share. An id has one name everywhere on the wire: `task_id`,
+// `session_id`, `run_id`, `node_id`, `call_id` (D-70).
 import { failure, foreignId } from '@beaver/core'
 import { z } from 'zod'
 
@@ -23,8 +23,19 @@ export const onBehalfOf = foreignId
 
 /** The inputs that name a task; `session_id` and `tenant` narrow the choice. */
 export const taskName = {
-  task_id: z.string().min(1).max(128).describe('The id of the task, a beginning of the id that no other task has, or `latest` for the newest task.'),
-  session_id: z.string().min(1).max(128).optional().describe('Only a task of this session. Absent: any session.'),
+  task_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe(
+      'The id of the task, a beginning of the id that no other task has, or `latest` for the newest task.',
+    ),
+  session_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe('Only a task of this session. Absent: any session.'),
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }
 
@@ -34,17 +45,33 @@ export const onlyOfTenant = (what: string): z.ZodOptional<z.ZodString> =>
 
 /** The input that narrows an answer to what belongs to one user. */
 export const onlyOfUser = (what: string): z.ZodOptional<z.ZodNullable<z.ZodString>> =>
-  z.string().min(1).max(128).nullable().optional().describe(`Only ${what} of this user. null: only ${what} without a user. Absent: all of them.`)
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .nullable()
+    .optional()
+    .describe(`Only ${what} of this user. null: only ${what} without a user. Absent: all of them.`)
 
 /** As `taskName`, in the queries that may be asked for one user. */
 export const taskNameOfUser = { ...taskName, user_id: onlyOfUser('tasks') }
 
 /** The input that narrows an answer to one node. */
-export const ofNode = z.string().min(1).max(128).optional().describe('Only what belongs to the node with this id, in any team of the task. Absent: everything.')
+export const ofNode = z
+  .string()
+  .min(1)
+  .max(128)
+  .optional()
+  .describe('Only what belongs to the node with this id, in any team of the task. Absent: everything.')
 
 /** How many rows; a page may hold fewer and still have `more`. */
 export const limitOf = (what: string, limits: { usual: number; max: number }): z.ZodDefault<z.ZodInt> =>
-  z.int().min(1).max(limits.max).default(limits.usual).describe(`At most this many ${what}. A page may have fewer although more pages follow.`)
+  z
+    .int()
+    .min(1)
+    .max(limits.max)
+    .default(limits.usual)
+    .describe(`At most this many ${what}. A page may have fewer although more pages follow.`)
 
 /** A place in a list: the `next` of the page before. */
 export const cursor = z.int().nonnegative()
@@ -65,6 +92,8 @@ export const archiveOfLog = z
     sha256: z.string().describe('The SHA-256 of the file.'),
   })
   .optional()
-  .describe('Where the events between the first and the last entry of the log are. Absent: the journal has them.')
+  .describe(
+    'Where the events between the first and the last entry of the log are. Absent: the journal has them.',
+  )
 
 export const failureOrNull = failure.nullable().describe('What failed. null: nothing failed.')

@@ -1,4 +1,13 @@
-export type { BusLoad, BusMessages, BusQueue, DeadLetter, Handled, MessageBus, Taking, UncertainSends } from './channels/message-bus.ts'
+export type {
+  BusLoad,
+  BusMessages,
+  BusQueue,
+  DeadLetter,
+  Handled,
+  MessageBus,
+  Taking,
+  UncertainSends,
+} from './channels/message-bus.ts'
 export {
   type InboundMessage,
   inboundMessage,
@@ -13,7 +22,14 @@ export type { AskedCallAnswer } from './queries/approvals.ts'
 export { type AskedQuestionAnswer, questionIn } from './queries/questions.ts'
 export type { EventItem } from './queries/events.ts'
 export type { NodeDetail } from './queries/node.ts'
-export { isQueryName, queryContracts, type QueryInput, type QueryName, type QueryOutput, type QueryRead } from './queries/queries.ts'
+export {
+  isQueryName,
+  queryContracts,
+  type QueryInput,
+  type QueryName,
+  type QueryOutput,
+  type QueryRead,
+} from './queries/queries.ts'
 export type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from './queries/run-tree.ts'
 export type { SearchAnswer } from './queries/search.ts'
 export type { SessionAnswer, SessionsAnswer, SessionSummary, SessionTurn } from './queries/sessions.ts'
@@ -27,9 +43,29 @@ export { daemonCommand, daemonContracts, type TaskCommand } from './requests/dae
 export type { AnswerRequest } from './requests/answer.ts'
 export type { DecisionRequest } from './requests/decide.ts'
 export type { MemoryReport } from './requests/memory.ts'
-export { requestContracts, type RequestInput, type RequestName, type RequestOutput, type RequestRead } from './requests/requests.ts'
+export {
+  requestContracts,
+  type RequestInput,
+  type RequestName,
+  type RequestOutput,
+  type RequestRead,
+} from './requests/requests.ts'
 export type { RetriedTask } from './requests/retry.ts'
 export type { DaemonStatus, EndpointState } from './requests/status.ts'
-export { type EndedTask, readOutput, type TypedOutcome, type TypedTask, UnfitOutputError, wireTask } from './typed-output.ts'
+export {
+  type EndedTask,
+  readOutput,
+  type TypedOutcome,
+  type TypedTask,
+  UnfitOutputError,
+  wireTask,
+} from './typed-output.ts'
 export { imagePartBytesMax } from './requests/store-image.ts'
-export { mayBeAccepted, type SubmitRequest, submitRequest, type SubmittedTask, type SubmitTask, type TaskOutcome } from './requests/submit.ts'
+export {
+  mayBeAccepted,
+  type SubmitRequest,
+  submitRequest,
+  type SubmittedTask,
+  type SubmitTask,
+  type TaskOutcome,
+} from './requests/submit.ts'

@@ -11,10 +11,22 @@ export const presenceMessage = z.object({
 export const presenceAnswer = z.object({
   daemon: z.string().describe('The id of the daemon.'),
   tasks: z.number().optional().describe('How many tasks the daemon drives. Absent: the daemon does not say.'),
-  refused: z.number().optional().describe('How many messages the daemon could do nothing with since it started. Absent: the daemon does not say.'),
-  journal_silent_ms: z.number().optional().describe('For how long the journal has not answered the daemon, in milliseconds. Absent: the daemon does not say.'),
+  refused: z
+    .number()
+    .optional()
+    .describe(
+      'How many messages the daemon could do nothing with since it started. Absent: the daemon does not say.',
+    ),
+  journal_silent_ms: z
+    .number()
+    .optional()
+    .describe(
+      'For how long the journal has not answered the daemon, in milliseconds. Absent: the daemon does not say.',
+    ),
   journal_changed: z
     .string()
     .optional()
-    .describe('What is wrong with the journal, so that the daemon writes nothing to it. Absent: the journal is as the daemon saw it before.'),
+    .describe(
+      'What is wrong with the journal, so that the daemon writes nothing to it. Absent: the journal is as the daemon saw it before.',
+    ),
 })

@@ -1,8 +1,12 @@
-// Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and for the published package.
-// S1. Each schema says what a sender may write: a field with a default may be left out, and an answer may have fields that this
+// Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and
+// for the published package.
+// S1. Each schema says what a sender may write: a field with a default may be left out, and an answer may
+// have fields that this
 //     version does not know.
-// S2. The schemas come from the tables of contracts and from the catalogue of events, their texts also from event-texts.ts and shape-texts.ts.
-// S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the texts.
+// S2. The schemas come from the tables of contracts and from the catalogue of events, their texts also from
+// event-texts.ts and shape-texts.ts.
+// S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not
+// load the texts.
 import { eventData, type EventType, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'
@@ -19,8 +23,9 @@ import { shapeTexts } from './shape-texts.ts'
 export type WireSchema = Readonly<Record<string, unknown>>
 
 /**
- * `request`: any daemon answers. `query`: the projector answers. `live`: published while a task runs, not journaled. `event`: journaled.
- * `channel`: between people in chats and tasks. `daemon`: between daemons alone.
+ * `request`: any daemon answers. `query`: the projector answers. `live`: published while a task runs, not
+ * journaled. `event`: journaled. `channel`: between people in chats and tasks. `daemon`: between daemons
+ * alone.
  */
 export type WireKind = 'request' | 'query' | 'live' | 'channel' | 'event' | 'daemon'
 
@@ -34,7 +39,9 @@ export interface WireEntry {
   readonly schemas: Readonly<Record<string, WireSchema>>
 }
 
-/** Every request, query, live message, message of channels, event and message between daemons, in that order. */
+/**
+ * Every request, query, live message, message of channels, event and message between daemons, in that order.
+ */
 export function wireEntries(): readonly WireEntry[] {
   const asked = (kind: WireKind, table: Readonly<Record<string, Contract>>): WireEntry[] =>
     Object.entries(table).map(([name, { says, input, output }]) => ({
@@ -107,9 +114,12 @@ export const wireSections: Readonly<Record<WireKind, string>> = {
 }
 
 /** All schemas as one document: a section for each kind, and in it each name. */
-export function wireDocument(entries: readonly WireEntry[] = wireEntries()): Record<string, Record<string, object>> {
+export function wireDocument(
+  entries: readonly WireEntry[] = wireEntries(),
+): Record<string, Record<string, object>> {
   const document: Record<string, Record<string, object>> = {}
-  for (const { kind, name, says, schemas } of entries) (document[wireSections[kind]] ??= {})[name] = { says, ...schemas }
+  for (const { kind, name, says, schemas } of entries)
+    (document[wireSections[kind]] ??= {})[name] = { says, ...schemas }
   return document
 }
 
@@ -134,7 +144,10 @@ function jsonSchemaOf(schema: z.ZodType, fields?: Texts): WireSchema {
   return made
 }
 
-/** Describes the fields of shared shapes. It runs when the schema is complete, because zod shares parts of a schema that is not. */
+/**
+ * Describes the fields of shared shapes. It runs when the schema is complete, because zod shares parts of a
+ * schema that is not.
+ */
 function describeShapes(part: unknown): void {
   if (typeof part !== 'object' || part === null) return
   const schema = part as Record<string, unknown>

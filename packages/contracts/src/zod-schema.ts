@@ -1,7 +1,16 @@
 // The JSON Schema that asks a model for a value of a zod type.
-// Z1. What the schema allows, the type reads, except for what only a program can judge: refinements, and the protocol and the host of z.url().
-// Z2. What JSON Schema or Beaver's check of it cannot say is refused here, before the task is submitted, with what to write instead.
-import { BeaverError, checkedFormats, checkedKeywords, type JsonObject, messageOf, schemaFault } from '@beaver/core'
+// Z1. What the schema allows, the type reads, except for what only a program can judge: refinements, and the
+// protocol and the host of z.url().
+// Z2. What JSON Schema or Beaver's check of it cannot say is refused here, before the task is submitted, with
+// what to write instead.
+import {
+  BeaverError,
+  checkedFormats,
+  checkedKeywords,
+  type JsonObject,
+  messageOf,
+  schemaFault,
+} from '@beaver/core'
 import { z } from 'zod'
 
 /**
@@ -17,16 +26,23 @@ export function outputSchemaOf(type: z.ZodType): JsonObject {
   throw refused(fault.path, `${fault.message}${instead}`)
 }
 
-const judgedLater = 'Write it in another way, or check it with .refine(), which judges the answer when it is paid for'
+const judgedLater =
+  'Write it in another way, or check it with .refine(), which judges the answer when it is paid for'
 
 function described(type: z.ZodType): JsonObject {
   try {
     return z.toJSONSchema(type, {
       io: 'input',
       unrepresentable: ({ zodSchema, path, message }) => {
-        const { type: kind, coerce } = zodSchema._zod.def as { readonly type: string; readonly coerce?: boolean }
+        const { type: kind, coerce } = zodSchema._zod.def as {
+          readonly type: string
+          readonly coerce?: boolean
+        }
         if (coerce === true && Object.hasOwn(coerced, kind)) return coerced[kind]
-        throw refused(path.map(String), `cannot be described by a JSON Schema: ${message}. Use ${instead[kind] ?? inGeneral}`)
+        throw refused(
+          path.map(String),
+          `cannot be described by a JSON Schema: ${message}. Use ${instead[kind] ?? inGeneral}`,
+        )
       },
       override: ({ zodSchema, jsonSchema, path }) => {
         withoutMetadata(zodSchema, jsonSchema)
@@ -43,7 +59,11 @@ function described(type: z.ZodType): JsonObject {
 
 function refused(path: readonly string[], message: string): BeaverError {
   const at = ['output', ...path].join('.')
-  return new BeaverError('invalid_arguments', `The type of the output cannot be asked of a model. ${at}: ${message}.`, { problems: [{ path: at, message }] })
+  return new BeaverError(
+    'invalid_arguments',
+    `The type of the output cannot be asked of a model. ${at}: ${message}.`,
+    { problems: [{ path: at, message }] },
+  )
 }
 
 /** How a model writes what the type then makes. */
@@ -73,7 +93,9 @@ function withoutMetadata(type: ZodType, schema: JsonSchema): void {
 
 /** JSON Schema has no flags of a regular expression: the flags i, m and s go into the pattern. */
 function withFlags(type: ZodType, schema: JsonSchema): void {
-  const flags = new Map(patternsOf(type).map(({ source, flags: all }) => [source, all.replaceAll(/[^ims]/g, '')]))
+  const flags = new Map(
+    patternsOf(type).map(({ source, flags: all }) => [source, all.replaceAll(/[^ims]/g, '')]),
+  )
   for (const each of [schema, ...(schema.allOf ?? [])]) {
     const set = each.pattern === undefined ? undefined : flags.get(each.pattern)
     if (set) each.pattern = `(?${set}:${each.pattern})`
@@ -81,12 +103,15 @@ function withFlags(type: ZodType, schema: JsonSchema): void {
 }
 
 /**
- * Only some formats are checked, and a type may be narrower or wider than its format. Its pattern decides then. A pattern that says the same as the
- * format is left out: not every model server reads it.
+ * Only some formats are checked, and a type may be narrower or wider than its format. Its pattern decides
+ * then. A pattern that says the same as the format is left out: not every model server reads it.
  */
 function mendText(type: ZodType, schema: JsonSchema, path: readonly string[]): void {
   const formats = checksOf(type).filter(({ check }) => check === 'string_format')
-  const unsaid = type._zod.def.type === 'file' ? 'file' : formats.find(({ pattern, format }) => pattern === undefined && format !== 'url')?.['format']
+  const unsaid =
+    type._zod.def.type === 'file'
+      ? 'file'
+      : formats.find(({ pattern, format }) => pattern === undefined && format !== 'url')?.['format']
   if (unsaid !== undefined)
     throw refused(
       path,
@@ -105,17 +130,27 @@ function mendText(type: ZodType, schema: JsonSchema, path: readonly string[]): v
 function mendRest(schema: JsonSchema): void {
   const { type, required, properties, additionalProperties } = schema
   if (typeof type === 'string' && schema.allOf !== undefined)
-    schema.allOf = schema.allOf.map((each) => ('pattern' in each || 'multipleOf' in each ? { type, ...each } : each))
+    schema.allOf = schema.allOf.map((each) =>
+      'pattern' in each || 'multipleOf' in each ? { type, ...each } : each,
+    )
   for (const [key, each] of Object.entries(properties ?? {}))
-    if (typeof each === 'object' && each.not !== undefined) schema.properties = { ...schema.properties, [key]: false }
-  if (type !== 'object' || required === undefined || properties !== undefined || additionalProperties === undefined) return
+    if (typeof each === 'object' && each.not !== undefined)
+      schema.properties = { ...schema.properties, [key]: false }
+  if (
+    type !== 'object' ||
+    required === undefined ||
+    properties !== undefined ||
+    additionalProperties === undefined
+  )
+    return
   // A record with known keys is an object.
   schema.properties = Object.fromEntries(required.map((key) => [key, additionalProperties]))
   schema.additionalProperties = false
   delete schema.propertyNames
 }
 
-const patternsOf = (type: ZodType): readonly RegExp[] => checksOf(type).flatMap(({ pattern }) => (pattern instanceof RegExp ? [pattern] : []))
+const patternsOf = (type: ZodType): readonly RegExp[] =>
+  checksOf(type).flatMap(({ pattern }) => (pattern instanceof RegExp ? [pattern] : []))
 
 /** A format is a type with its check in it, or one of the checks of a text. */
 function checksOf(type: ZodType): readonly Readonly<Record<string, unknown>>[] {
@@ -130,7 +165,8 @@ const patterns = new Map<string, string | undefined>()
 
 /** The pattern of what Beaver's check takes for a format. */
 function patternOf(format: string): string | undefined {
-  if (!patterns.has(format)) patterns.set(format, z.toJSONSchema(z.fromJSONSchema({ type: 'string', format })).pattern)
+  if (!patterns.has(format))
+    patterns.set(format, z.toJSONSchema(z.fromJSONSchema({ type: 'string', format })).pattern)
   return patterns.get(format)
 }
 

@@ -6,7 +6,13 @@ const count = fc.nat(1e6)
 const part = fc.option(count, { nil: undefined })
 const anyUsage: fc.Arbitrary<Usage> = fc.record({
   ...{ input_tokens: count, output_tokens: count, calls: count },
-  ...{ cached_input_tokens: part, cache_write_tokens: part, reasoning_tokens: part, audio_input_tokens: part, audio_output_tokens: part },
+  ...{
+    cached_input_tokens: part,
+    cache_write_tokens: part,
+    reasoning_tokens: part,
+    audio_input_tokens: part,
+    audio_output_tokens: part,
+  },
 })
 
 it('adds each part to the same part', () => {
@@ -22,5 +28,7 @@ it('adds each part to the same part', () => {
 
 it('writes the sum of usages without parts as it always was', () => {
   const plain = { input_tokens: 1, output_tokens: 2, calls: 1 }
-  expect(JSON.stringify(addUsage(addUsage(noUsage, plain), { ...plain, reasoning_tokens: 0 }))).toBe('{"input_tokens":2,"output_tokens":4,"calls":2}')
+  expect(JSON.stringify(addUsage(addUsage(noUsage, plain), { ...plain, reasoning_tokens: 0 }))).toBe(
+    '{"input_tokens":2,"output_tokens":4,"calls":2}',
+  )
 })

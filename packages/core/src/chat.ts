@@ -1,24 +1,31 @@
-// The messages of a conversation, in the form in which the journal stores them and the provider port takes them.
+// The messages of a conversation, in the form in which the journal stores them and the provider port takes
+// them.
 import { z } from 'zod'
 import type { ImagePart } from './images/image-part.ts'
 import { jsonObject } from './json.ts'
 
 /**
- * A tool call of a model. `arguments` is the text that the model sent; it may not be JSON. `extra_content`: what its provider wants to have back
- * with the call, unchanged, such as the signature of a thought.
+ * A tool call of a model. `arguments` is the text that the model sent; it may not be JSON. `extra_content`:
+ * what its provider wants to have back with the call, unchanged, such as the signature of a thought.
  */
-export const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string(), extra_content: jsonObject.optional() })
+export const toolCall = z.object({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  extra_content: jsonObject.optional(),
+})
 export type ToolCall = z.infer<typeof toolCall>
 
 /**
- * What a provider wants to have back with a message of its model: the fields as they came. Other providers do not get them.
+ * What a provider wants to have back with a message of its model: the fields as they came. Other providers do
+ * not get them.
  */
 export const providerState = z.object({ provider: z.string(), fields: jsonObject })
 export type ProviderState = z.infer<typeof providerState>
 
 /**
- * One message of a conversation. The content of an assistant message is `null` if the model sent only tool calls. `images`: what the message shows; the
- * blob store has their content.
+ * One message of a conversation. The content of an assistant message is `null` if the model sent only tool
+ * calls. `images`: what the message shows; the blob store has their content.
  */
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
@@ -29,13 +36,19 @@ export type ChatMessage =
       readonly tool_calls?: readonly ToolCall[]
       readonly provider_state?: ProviderState
     }
-  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string; readonly images?: readonly ImagePart[] }
+  | {
+      readonly role: 'tool'
+      readonly tool_call_id: string
+      readonly content: string
+      readonly images?: readonly ImagePart[]
+    }
 
 const tokenCount = z.number().int().nonnegative()
 
 /**
- * What provider calls used: the tokens that the provider reported, and the number of calls. Values of several calls are summed. The optional
- * counts are parts of `input_tokens` or `output_tokens`, never additions to them. Absent: zero, or the provider did not say it.
+ * What provider calls used: the tokens that the provider reported, and the number of calls. Values of several
+ * calls are summed. The optional counts are parts of `input_tokens` or `output_tokens`, never additions to
+ * them. Absent: zero, or the provider did not say it.
  */
 export const usage = z.object({
   input_tokens: tokenCount,
@@ -75,11 +88,16 @@ export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
  * The sum of two usages. A part that neither has is not in the sum.
  *
  * @example
- * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1 }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
+ * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1
+ * }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
  */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
-    ...{ input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, calls: a.calls + b.calls },
+    ...{
+      input_tokens: a.input_tokens + b.input_tokens,
+      output_tokens: a.output_tokens + b.output_tokens,
+      calls: a.calls + b.calls,
+    },
     ...partsOfUsage((part) => (a[part] ?? 0) + (b[part] ?? 0)),
   }
 }

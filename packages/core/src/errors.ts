@@ -1,13 +1,20 @@
-// The one error class of Beaver and the table of its codes. docs/reference/errors.md mirrors the table, and a test compares the two.
-// An expected outcome is a returned value. A BeaverError is a failure that a person or a supervisor must handle.
+// The one error class of Beaver and the table of its codes. docs/reference/errors.md mirrors the table, and a
+// test compares the two. An expected outcome is a returned value. A BeaverError is a failure that a person or
+// a supervisor must handle.
 
 /** Every code with its meaning. `exit` is the exit code of the command line. */
 export const errorCodes = {
   invalid_arguments: { exit: 2, meaning: 'The input does not have the required shape' },
   invalid_configuration: { exit: 2, meaning: 'The configuration does not have the required shape' },
-  untrusted_folder: { exit: 2, meaning: 'The configuration of the folder asks for things that nobody agreed to' },
+  untrusted_folder: {
+    exit: 2,
+    meaning: 'The configuration of the folder asks for things that nobody agreed to',
+  },
   workspace_missing: { exit: 2, meaning: 'The workspace folder does not exist or is not a folder' },
-  workspace_refused: { exit: 2, meaning: 'The workspace folder is outside the roots of the configuration, or a folder of the system' },
+  workspace_refused: {
+    exit: 2,
+    meaning: 'The workspace folder is outside the roots of the configuration, or a folder of the system',
+  },
   unknown_skill: { exit: 2, meaning: 'No skill with this name is loaded' },
   unknown_workflow: { exit: 2, meaning: 'No workflow with this name exists' },
   unknown_profile: { exit: 2, meaning: 'No profile with this name is loaded' },
@@ -26,14 +33,26 @@ export const errorCodes = {
   fenced: { exit: 1, meaning: 'Another daemon owns the task now' },
   corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
   untrusted_record: { exit: 1, meaning: 'A journal entry is not signed by a key that the operator trusts' },
-  key_untrusted: { exit: 3, meaning: 'The operator of the journal does not trust the key of this process or home' },
-  operator_changed: { exit: 3, meaning: 'The journal has another operator than the one that this home knows' },
+  key_untrusted: {
+    exit: 3,
+    meaning: 'The operator of the journal does not trust the key of this process or home',
+  },
+  operator_changed: {
+    exit: 3,
+    meaning: 'The journal has another operator than the one that this home knows',
+  },
   blob_missing: { exit: 1, meaning: 'A blob to which the journal refers is not in the blob store' },
   blob_corrupt: { exit: 1, meaning: 'A blob in the blob store does not have the content that its name says' },
   stream_missing: { exit: 3, meaning: 'The journal stream does not exist' },
   stream_recreated: { exit: 1, meaning: 'The read model was built from another journal stream' },
-  journal_changed: { exit: 1, meaning: 'The journal is not as this process saw it before. Beaver writes nothing to it' },
-  memory_corrupt: { exit: 1, meaning: 'A value in the memory store cannot be read. Beaver did not change it' },
+  journal_changed: {
+    exit: 1,
+    meaning: 'The journal is not as this process saw it before. Beaver writes nothing to it',
+  },
+  memory_corrupt: {
+    exit: 1,
+    meaning: 'A value in the memory store cannot be read. Beaver did not change it',
+  },
   login_failed: { exit: 1, meaning: 'The login at an MCP server failed' },
   wrong_state: { exit: 1, meaning: 'The operation is not possible in the present state' },
   internal: { exit: 1, meaning: 'An invariant is broken. This is a defect in Beaver' },
@@ -51,7 +70,8 @@ export interface Problem {
 }
 
 /**
- * A failure with a code. `message` is for people; `problems` lists the faults of an input and is empty for other failures.
+ * A failure with a code. `message` is for people; `problems` lists the faults of an input and is empty for
+ * other failures.
  *
  * @example
  * const error = new BeaverError('not_found', 'There is no task task_1.')
@@ -62,7 +82,11 @@ export class BeaverError extends Error {
   readonly code: ErrorCode
   readonly problems: readonly Problem[]
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; problems?: readonly Problem[] } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; problems?: readonly Problem[] } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'BeaverError'
     this.code = code
@@ -82,7 +106,8 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Asserts an invariant. A broken invariant crashes the actor that found it, and the supervisor of the actor decides what happens next.
+ * Asserts an invariant. A broken invariant crashes the actor that found it, and the supervisor of the actor
+ * decides what happens next.
  *
  * @throws {BeaverError} `internal` if the condition is false
  * @example
@@ -107,8 +132,8 @@ const unreadable: Readonly<Record<string, string>> = {
  *
  * @param cause what Node threw
  * @example
- * whyUnreadable(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) // => 'there is no such file'
- * whyUnreadable(new Error('the disk is broken')) // => 'the disk is broken'
+ * whyUnreadable(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) // => 'there is no such
+ * file' whyUnreadable(new Error('the disk is broken')) // => 'the disk is broken'
  */
 export function whyUnreadable(cause: unknown): string {
   return unreadable[(cause as { code?: string } | null)?.code ?? ''] ?? messageOf(cause)

@@ -1,7 +1,9 @@
-// Hidden characters: what a terminal obeys or does not show. They are control characters, formatting characters (bidirectional overrides,
-// zero-width marks, tags) and the line separators of Unicode.
-// H1. A text for a person who decides shows each of them as an escape, so that two texts that look the same are the same.
-// H2. JSON for a pipe has each of them as an escape of JSON: a parser reads the same value, and a terminal has nothing to obey.
+// Hidden characters: what a terminal obeys or does not show. They are control characters, formatting
+// characters (bidirectional overrides, zero-width marks, tags) and the line separators of Unicode.
+// H1. A text for a person who decides shows each of them as an escape, so that two texts that look the same
+// are the same.
+// H2. JSON for a pipe has each of them as an escape of JSON: a parser reads the same value, and a terminal
+// has nothing to obey.
 
 const hidden = /[\p{Cc}\p{Cf}\u2028\u2029\p{Cs}]/gu
 
@@ -16,7 +18,9 @@ const unsafeInJson = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069
  * visible('two\nlines', '\n') // => 'two\nlines'
  */
 export function visible(text: string, kept = ''): string {
-  return text.replace(hidden, (character) => (kept.includes(character) ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`))
+  return text.replace(hidden, (character) =>
+    kept.includes(character) ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  )
 }
 
 /**
@@ -26,5 +30,8 @@ export function visible(text: string, kept = ''): string {
  * safeJson('"\u009b2J"') // => '"\\u009b2J"'
  */
 export function safeJson(json: string): string {
-  return json.replace(unsafeInJson, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return json.replace(
+    unsafeInJson,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

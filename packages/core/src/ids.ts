@@ -1,4 +1,5 @@
-// Ids. Their types are branded, so that an id of one kind cannot be passed for another. An id is parsed once, at the boundary.
+// Ids. Their types are branded, so that an id of one kind cannot be passed for another. An id is parsed once,
+// at the boundary.
 import { z } from 'zod'
 
 declare const brand: unique symbol
@@ -14,8 +15,8 @@ export type RunId = Brand<string, 'RunId'>
 export type TeamRunId = Brand<string, 'TeamRunId'>
 
 /**
- * An id that a client may choose: 1 to 128 characters, without control characters and without spaces at its ends. All other characters are allowed
- * (`web:test`, 会话).
+ * An id that a client may choose: 1 to 128 characters, without control characters and without spaces at its
+ * ends. All other characters are allowed (`web:test`, 会话).
  */
 export const foreignId = z
   .string()

@@ -12,12 +12,27 @@ export {
   usage,
   usageParts,
 } from './chat.ts'
-export { imageLimits, type ImagePart, imagePart, imageText, imageTokens, imageTypes } from './images/image-part.ts'
+export {
+  imageLimits,
+  type ImagePart,
+  imagePart,
+  imageText,
+  imageTokens,
+  imageTypes,
+} from './images/image-part.ts'
 export { type ImageHeader, readImageHeader } from './images/image-header.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
 export { costOf, exactCostAt, exactCostOf, type PriceBook, priceOf, usdOf } from './cost/cost.ts'
 export { type DatedPrice, modelPrices, type Price } from './cost/model-prices.ts'
-export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem, whyUnreadable } from './errors.ts'
+export {
+  BeaverError,
+  type ErrorCode,
+  errorCodes,
+  invariant,
+  messageOf,
+  type Problem,
+  whyUnreadable,
+} from './errors.ts'
 export { problemsOf, problemsText } from './problems.ts'
 export {
   type ContextPart,
@@ -56,7 +71,14 @@ export { evaluateEvidence } from './evidence/evaluate.ts'
 export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { type SchemaClash, schemaClash } from './evidence/schema-clash.ts'
-export { faultsText, judgeOutput, type JudgedOutput, type OutputFault, outputSchema, repairMessage } from './evidence/structured-output.ts'
+export {
+  faultsText,
+  judgeOutput,
+  type JudgedOutput,
+  type OutputFault,
+  outputSchema,
+  repairMessage,
+} from './evidence/structured-output.ts'
 export { valueAt } from './evidence/output-part.ts'
 export { compilePattern } from './evidence/pattern.ts'
 export {
@@ -71,7 +93,13 @@ export {
 } from './evidence/requirement.ts'
 export { plannedRequirement } from './evidence/requirement-fault.ts'
 export { factsOf, filesToFind, type GivenFact, type RunFacts } from './evidence/run-facts.ts'
-export { type Failure, type FailureClass, failure, failureClass, fallbackClasses } from './failure/failure-class.ts'
+export {
+  type Failure,
+  type FailureClass,
+  failure,
+  failureClass,
+  fallbackClasses,
+} from './failure/failure-class.ts'
 export {
   type FailedTries,
   type FailurePolicies,
@@ -115,7 +143,17 @@ export {
   takesFreeText,
 } from './question/question.ts'
 export { answerInText, readAnswer } from './question/read-answer.ts'
-export { alreadySettled, type Answered, type Decided, isAnswer, isDecision, isSettled, type Said, saysTheSame, type Settled } from './question/settled.ts'
+export {
+  alreadySettled,
+  type Answered,
+  type Decided,
+  isAnswer,
+  isDecision,
+  isSettled,
+  type Said,
+  saysTheSame,
+  type Settled,
+} from './question/settled.ts'
 export {
   type AskedQuestion,
   evolveRun,
@@ -132,11 +170,25 @@ export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './
 export { retryCopy } from './fold/retry-copy.ts'
 export { attemptOf, retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
-export { callAsks, callNeedsApproval, callWaits, type CallProgress, heldBy, shownStatusOfCalls, statusOfCalls } from './fold/call-status.ts'
+export {
+  callAsks,
+  callNeedsApproval,
+  callWaits,
+  type CallProgress,
+  heldBy,
+  shownStatusOfCalls,
+  statusOfCalls,
+} from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
-export { evolveTeam, startTeam, type TeamDiagnostic, type TeamNodeState, type TeamState } from './fold/team-state.ts'
+export {
+  evolveTeam,
+  startTeam,
+  type TeamDiagnostic,
+  type TeamNodeState,
+  type TeamState,
+} from './fold/team-state.ts'
 export {
   type AgentDescriptor,
   type AgentNode,
@@ -151,12 +203,40 @@ export {
   type ToolNode,
 } from './graph/execution-graph.ts'
 export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
-export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
-export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
+export {
+  type Edge,
+  findCycle,
+  graphFault,
+  reachable,
+  sinksOf,
+  type Topology,
+  topologyOf,
+  weakComponents,
+} from './graph/topology.ts'
+export {
+  type Diagnostic,
+  type Growth,
+  type NodeEntry,
+  type NodeSequel,
+  type TeamProgram,
+  type TeamView,
+} from './graph/team-program.ts'
 export { authorsOf, materialOf } from './graph/given-facts.ts'
 export { joinedOutputs, teamOutput } from './graph/team-output.ts'
 export { type NodeEnd, type StepOptions, stepTeam } from './graph/team-step.ts'
-export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
+export {
+  foreignId,
+  type LogId,
+  logKey,
+  type RunId,
+  runId,
+  type SessionId,
+  sessionId,
+  type TaskId,
+  type TeamRunId,
+  taskId,
+  teamRunId,
+} from './ids.ts'
 export {
   type Acceptance,
   type AcceptOutcome,
@@ -243,8 +323,23 @@ export {
   headAcross,
 } from './journal/archived.ts'
 export { RemovalLog, type Removals } from './journal/removals.ts'
-export { redactedData, type Redaction, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
-export { checkOperator, joinJournal, type KeyPorts, operatorSigner, readKeyRing, revokeKey, systemSign, trustKey } from './journal/join-keys.ts'
+export {
+  redactedData,
+  type Redaction,
+  ReplacementBytes,
+  type Replacements,
+  replacementsOf,
+} from './journal/redactions.ts'
+export {
+  checkOperator,
+  joinJournal,
+  type KeyPorts,
+  operatorSigner,
+  readKeyRing,
+  revokeKey,
+  systemSign,
+  trustKey,
+} from './journal/join-keys.ts'
 export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
 export {
   lastHashOf,
@@ -265,11 +360,27 @@ export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './lo
 export { safeJson, visible } from './hidden-characters.ts'
 export { hideSecrets } from './secrets/hide-secrets.ts'
 export { type MaskedStream, maskedStream } from './secrets/masked-stream.ts'
-export { hasSecret, maskedData, maskSecrets, onSecretsChange, protectedSecrets, protectSecrets } from './secrets/process-secrets.ts'
+export {
+  hasSecret,
+  maskedData,
+  maskSecrets,
+  onSecretsChange,
+  protectedSecrets,
+  protectSecrets,
+} from './secrets/process-secrets.ts'
 export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
-export { isProgress, type LiveDelta, liveDelta, type LiveProgress, liveProgress, type LiveUpdate, liveUpdate, progressText } from './ports/live-output.ts'
+export {
+  isProgress,
+  type LiveDelta,
+  liveDelta,
+  type LiveProgress,
+  liveProgress,
+  type LiveUpdate,
+  liveUpdate,
+  progressText,
+} from './ports/live-output.ts'
 export {
   emptyMemory,
   type MemoryAnswer,
@@ -280,16 +391,43 @@ export {
   type MemoryTarget,
   memoryTarget,
 } from './ports/memory-store.ts'
-export { type LogFields, type Logger, loggerOver, type LogLevel, type LogLine, logLevels, silentLogger } from './ports/logger.ts'
-export { type KnowledgeAnswer, type KnowledgeBase, knowledgeLimitMax, type KnowledgePassage, type KnowledgeRequest } from './ports/knowledge-base.ts'
+export {
+  type LogFields,
+  type Logger,
+  loggerOver,
+  type LogLevel,
+  type LogLine,
+  logLevels,
+  silentLogger,
+} from './ports/logger.ts'
+export {
+  type KnowledgeAnswer,
+  type KnowledgeBase,
+  knowledgeLimitMax,
+  type KnowledgePassage,
+  type KnowledgeRequest,
+} from './ports/knowledge-base.ts'
 export { type DocumentPassage, documentPassages, passageCharsMax } from './knowledge/passages.ts'
 export { mixRanks } from './knowledge/mix-ranks.ts'
 export { comparedWords } from './words/compared-words.ts'
 export { foldedText, unfoldedPlace } from './words/folded-text.ts'
-export type { SessionScope, SessionSearch, SessionSearchHit, SessionSearchRequest } from './ports/session-search.ts'
+export type {
+  SessionScope,
+  SessionSearch,
+  SessionSearchHit,
+  SessionSearchRequest,
+} from './ports/session-search.ts'
 export { type Clock, pause, steadyClock, systemClock } from './ports/clock.ts'
 export { type Ids, ulidIds } from './ports/ids.ts'
-export { afterDeath, type AfterDeath, type Backoff, type Intensity, isExceeded, pauseBefore, recentDeaths } from './supervision/restart-intensity.ts'
+export {
+  afterDeath,
+  type AfterDeath,
+  type Backoff,
+  type Intensity,
+  isExceeded,
+  pauseBefore,
+  recentDeaths,
+} from './supervision/restart-intensity.ts'
 export {
   type ChildEnd,
   type RunningChild,
@@ -299,9 +437,25 @@ export {
   type SupervisionOptions,
   type SupervisionStatus,
 } from './supervision/start-supervision.ts'
-export type { ChildSpec, Escalation, Restart, RestartPolicy, Strategy, SupervisorSpec } from './supervision/supervisor-spec.ts'
+export type {
+  ChildSpec,
+  Escalation,
+  Restart,
+  RestartPolicy,
+  Strategy,
+  SupervisorSpec,
+} from './supervision/supervisor-spec.ts'
 export { supervisors, timesWithoutProgress } from './supervision/supervisors.ts'
-export { defaultEgressPolicy, egressGuard, type EgressPolicy, type Guard, guards, type Sink, sinks, stricter } from './taint/egress-policy.ts'
+export {
+  defaultEgressPolicy,
+  egressGuard,
+  type EgressPolicy,
+  type Guard,
+  guards,
+  type Sink,
+  sinks,
+  stricter,
+} from './taint/egress-policy.ts'
 export { cleanTaint, isUnlabelled, joinTaints, type Taint, type TaintLabel, taint } from './taint/taint.ts'
 export {
   changeSharedState,
@@ -320,6 +474,13 @@ export { TransientMap } from './transient-map.ts'
 export { appendCheckpoint } from './tree/append-checkpoint.ts'
 export { type ArchivedLeaf, type JournalLeaf, journalLeaf, journalLeaves } from './tree/journal-leaf.ts'
 export { appendLeaves, MerkleTree, type TileStore } from './tree/merkle-tree.ts'
-export { checkpointText, type NoteKey, noteKeyText, readCheckpoint, signNote, type TreeHead } from './tree/signed-note.ts'
+export {
+  checkpointText,
+  type NoteKey,
+  noteKeyText,
+  readCheckpoint,
+  signNote,
+  type TreeHead,
+} from './tree/signed-note.ts'
 export type { OpenTask, OpenTasks } from './ports/open-tasks.ts'
 export type { Peers, PeerState } from './ports/peers.ts'

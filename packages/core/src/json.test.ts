@@ -5,7 +5,19 @@ import { canonicalJson } from './json.ts'
 const runs = { numRuns: 500 }
 const key = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc.constantFrom('__proto__', 'constructor', 'toString', '10', '9', '-1', '1e3', '', '\u00e9', '\uffff', '😀'),
+  fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'toString',
+    '10',
+    '9',
+    '-1',
+    '1e3',
+    '',
+    '\u00e9',
+    '\uffff',
+    '😀',
+  ),
 )
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -21,7 +33,13 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 /** An object as JSON.parse makes it: `__proto__` is a member like any other. */
 function ownMembers(members: readonly (readonly [string, unknown])[]): object {
   const object = {}
-  for (const [name, member] of members) Object.defineProperty(object, name, { value: member, enumerable: true, configurable: true, writable: true })
+  for (const [name, member] of members)
+    Object.defineProperty(object, name, {
+      value: member,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
   return object
 }
 
@@ -40,11 +58,16 @@ const turned = (each: unknown): unknown =>
 function slowly(each: unknown): string {
   if (typeof each === 'string') return JSON.stringify(each.toWellFormed())
   if (typeof each !== 'object' || each === null)
-    return each === undefined || (typeof each === 'number' && !Number.isFinite(each)) ? 'null' : JSON.stringify(each)
+    return each === undefined || (typeof each === 'number' && !Number.isFinite(each))
+      ? 'null'
+      : JSON.stringify(each)
   if (Array.isArray(each)) return `[${each.map(slowly).join(',')}]`
   const members = new Map<string, unknown>()
-  for (const name of Object.keys(each).toSorted((a, b) => (a < b ? -1 : 1))) members.set(name.toWellFormed(), (each as Record<string, unknown>)[name])
-  const text = [...members].filter(([, member]) => member !== undefined).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  for (const name of Object.keys(each).toSorted((a, b) => (a < b ? -1 : 1)))
+    members.set(name.toWellFormed(), (each as Record<string, unknown>)[name])
+  const text = [...members]
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${text.map(([name, member]) => `${JSON.stringify(name)}:${slowly(member)}`).join(',')}}`
 }
 
@@ -69,7 +92,9 @@ describe('canonicalJson', () => {
       }),
       runs,
     )
-    expect(canonicalJson({ a: undefined, b: [undefined, Number.NaN], c: { toJSON: () => 'no' }, d: 'a\ud800' })).toBe('{"b":[null,null],"c":{},"d":"a\ufffd"}')
+    expect(
+      canonicalJson({ a: undefined, b: [undefined, Number.NaN], c: { toJSON: () => 'no' }, d: 'a\ud800' }),
+    ).toBe('{"b":[null,null],"c":{},"d":"a\ufffd"}')
   })
 
   it('gives equal values equal text, whatever the order of their keys (J1)', () => {
@@ -137,12 +162,22 @@ describe('canonicalJson', () => {
   it('writes a lone surrogate as U+FFFD', () => expect(canonicalJson('a\ud800b')).toBe('"a\ufffdb"'))
 
   it('treats values that JSON does not have as JSON.stringify does', () => {
-    const odd = { u: undefined, f: () => 1, s: Symbol('s'), n: Number.NaN, i: -Infinity, a: [undefined, Infinity, () => 1], z: -0 }
+    const odd = {
+      u: undefined,
+      f: () => 1,
+      s: Symbol('s'),
+      n: Number.NaN,
+      i: -Infinity,
+      a: [undefined, Infinity, () => 1],
+      z: -0,
+    }
     expect(JSON.parse(canonicalJson(odd))).toEqual(JSON.parse(JSON.stringify(odd)))
   })
 
   it('writes numbers as ECMAScript does (RFC 8785)', () => {
-    expect(canonicalJson([333333333.3333333, 1e30, 4.5, 2e-3, 1e-27, -0])).toBe('[333333333.3333333,1e+30,4.5,0.002,1e-27,0]')
+    expect(canonicalJson([333333333.3333333, 1e30, 4.5, 2e-3, 1e-27, -0])).toBe(
+      '[333333333.3333333,1e+30,4.5,0.002,1e-27,0]',
+    )
   })
 })
 

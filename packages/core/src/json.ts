@@ -6,7 +6,13 @@ import { z } from 'zod'
 import { BeaverError } from './errors.ts'
 
 /** A value that JSON can express. */
-export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue }
 /** An object that JSON can express. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
@@ -16,15 +22,17 @@ export const jsonValue = z.json() as unknown as z.ZodType<JsonValue>
 export const jsonObject = z.record(z.string(), z.json()) as unknown as z.ZodType<JsonObject>
 
 /**
- * The canonical JSON text of a value. Values that JSON does not have are treated as in `JSON.stringify`: `undefined` members are left out, and
- * non-finite numbers become `null`. Lone surrogates become U+FFFD, so that every language can read the text.
+ * The canonical JSON text of a value. Values that JSON does not have are treated as in `JSON.stringify`:
+ * `undefined` members are left out, and non-finite numbers become `null`. Lone surrogates become U+FFFD, so
+ * that every language can read the text.
  *
  * @throws {BeaverError} `invalid_arguments` for data nested deeper than 1,000 levels
  * @example
  * canonicalJson({ b: 1, a: [true, null] }) // => '{"a":[true,null],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
-  // Most values were parsed from canonical text. `JSON.stringify` writes such a value canonically, and several times faster.
+  // Most values were parsed from canonical text. `JSON.stringify` writes such a value canonically, and
+  // several times faster.
   return isCanonical(value, 0) ? JSON.stringify(value) : textOf(value, 0)
 }
 
@@ -32,7 +40,10 @@ const depthMax = 1_000
 /** Deeper values are rare, so they are not checked further. */
 const plainDepthMax = 100
 
-/** Whether `JSON.stringify` writes the canonical text: the value is plain data, its keys are in order, and each text is well-formed. */
+/**
+ * Whether `JSON.stringify` writes the canonical text: the value is plain data, its keys are in order, and
+ * each text is well-formed.
+ */
 function isCanonical(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
@@ -72,7 +83,9 @@ function textOf(value: unknown, depth: number): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value as Record<string, unknown>, depth)
+      return Array.isArray(value)
+        ? canonicalArray(value, depth)
+        : canonicalObject(value as Record<string, unknown>, depth)
     default:
       return 'null'
   }
@@ -97,7 +110,10 @@ function canonicalObject(object: Record<string, unknown>, depth: number): string
   return `${text}}`
 }
 
-/** Sorts by UTF-16 code unit. Most objects have few keys, and V8's own sort would allocate more memory than such keys need. */
+/**
+ * Sorts by UTF-16 code unit. Most objects have few keys, and V8's own sort would allocate more memory than
+ * such keys need.
+ */
 function sortedKeys(object: Record<string, unknown>): string[] {
   const keys = Object.keys(object)
   if (keys.length > 16) return keys.sort()
@@ -116,5 +132,6 @@ function wellFormedKeys(object: Record<string, unknown>): Record<string, unknown
 }
 
 function bounded(depth: number): void {
-  if (depth > depthMax) throw new BeaverError('invalid_arguments', `The data is nested deeper than ${depthMax} levels.`)
+  if (depth > depthMax)
+    throw new BeaverError('invalid_arguments', `The data is nested deeper than ${depthMax} levels.`)
 }

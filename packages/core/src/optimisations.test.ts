@@ -12,6 +12,8 @@ it('has all optimisations on, unless some are switched off by name', () => {
 })
 
 it('refuses an unknown name, and switches nothing off', () => {
-  expect(() => switchOff('transient_map,turbo')).toThrow(expect.objectContaining({ code: 'invalid_configuration' }) as Error)
+  expect(() => switchOff('transient_map,turbo')).toThrow(
+    expect.objectContaining({ code: 'invalid_configuration' }) as Error,
+  )
   expect(isOn('transient_map')).toBe(true)
 })

@@ -8,7 +8,8 @@ export interface ToolScope {
 }
 
 /**
- * Applies the ceiling: `assembled ∩ allowed`, in the order of `assembled`. `null` allows all tools; `[]` allows none.
+ * Applies the ceiling: `assembled ∩ allowed`, in the order of `assembled`. `null` allows all tools; `[]`
+ * allows none.
  *
  * @example
  * applyToolScope(['read', 'write'], ['read', 'fetch']) // => { effective: ['read'], dropped: ['fetch'] }
@@ -18,5 +19,8 @@ export function applyToolScope(assembled: readonly string[], allowed: readonly s
   if (allowed === null) return { effective: assembled, dropped: [] }
   const ceiling = new Set(allowed)
   const known = new Set(assembled)
-  return { effective: assembled.filter((name) => ceiling.has(name)), dropped: [...ceiling].filter((name) => !known.has(name)) }
+  return {
+    effective: assembled.filter((name) => ceiling.has(name)),
+    dropped: [...ceiling].filter((name) => !known.has(name)),
+  }
 }

@@ -26,7 +26,8 @@ it('behaves like a Map, whatever the operations (T2)', () => {
         expect([...transient.values()]).toEqual([...map.values()])
         expect(transient.size).toBe(map.size)
         expect(transient.oldest()).toBe(map.keys().next().value)
-        for (let k = 0; k <= 5; k++) expect([transient.get(k), transient.has(k)]).toEqual([map.get(k), map.has(k)])
+        for (let k = 0; k <= 5; k++)
+          expect([transient.get(k), transient.has(k)]).toEqual([map.get(k), map.has(k)])
       }
     }),
   )

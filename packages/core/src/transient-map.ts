@@ -1,8 +1,8 @@
-// A Map for entries that come and go: tasks, loops, and calls that are under way.
-// V8's Map moves to a new table again and again while entries come and go, and an old table still refers to the next one. As soon as one of these
-// tables is in the old generation, each entry that was ever moved stays in memory until the next full collection, with everything that it refers to.
-// In a daemon, that is everything of every task (docs/decisions/0022).
-// If the switch `transient_map` is off, it keeps as much in memory as a Map.
+// A Map for entries that come and go: tasks, loops, and calls that are under way. V8's Map moves to a new
+// table again and again while entries come and go, and an old table still refers to the next one. As soon as
+// one of these tables is in the old generation, each entry that was ever moved stays in memory until the next
+// full collection, with everything that it refers to. In a daemon, that is everything of every task
+// (docs/decisions/0022). If the switch `transient_map` is off, it keeps as much in memory as a Map.
 // T1. A deleted value is released at once: an old table refers only to an empty cell.
 // T2. Otherwise it behaves like a Map.
 import { isOn } from './optimisations.ts'

@@ -1,10 +1,21 @@
 // Shared by the tests of the gate: short forms of facts and calls, and a verdict as one object.
 import { evaluateEvidence, type MachineRequirement, type RunFacts } from '../src/index.ts'
 
-export const factsWith = (outputText: string, over: Partial<RunFacts> = {}): RunFacts => ({ outputText, outputSeq: 20, tools: [], ...over })
+export const factsWith = (outputText: string, over: Partial<RunFacts> = {}): RunFacts => ({
+  outputText,
+  outputSeq: 20,
+  tools: [],
+  ...over,
+})
 
 /** A call with its result at `taskseq`. The answer that asked for it is one position before. */
-export const call = (taskseq: number, tool: string, result: string, args: unknown = {}, success = true): RunFacts['tools'][number] => ({
+export const call = (
+  taskseq: number,
+  tool: string,
+  result: string,
+  args: unknown = {},
+  success = true,
+): RunFacts['tools'][number] => ({
   taskseq,
   tool,
   success,
@@ -13,9 +24,13 @@ export const call = (taskseq: number, tool: string, result: string, args: unknow
   result,
 })
 
-export function verdict(requirement: MachineRequirement, of: RunFacts): { passed: boolean; detail: string; rests_on: readonly number[] | undefined } {
+export function verdict(
+  requirement: MachineRequirement,
+  of: RunFacts,
+): { passed: boolean; detail: string; rests_on: readonly number[] | undefined } {
   const [check] = evaluateEvidence([requirement], of).checks
   return { passed: check?.status === 'passed', detail: check?.detail ?? '', rests_on: check?.rests_on }
 }
 
-export const passes = (requirement: MachineRequirement, of: RunFacts): boolean => verdict(requirement, of).passed
+export const passes = (requirement: MachineRequirement, of: RunFacts): boolean =>
+  verdict(requirement, of).passed

@@ -1,4 +1,5 @@
-// Shared by the tests of core: short forms of events, and a log of them that was sealed and opened again like a real one.
+// Shared by the tests of core: short forms of events, and a log of them that was sealed and opened again like
+// a real one.
 import {
   type AgentNode,
   type CodeNode,
@@ -17,7 +18,12 @@ import {
   splitBatch,
 } from '../src/index.ts'
 
-export const written = { epoch: 1, source: '/beaver/daemons/d1', subject: 't1', time: '2026-01-01T00:00:00.000Z' }
+export const written = {
+  epoch: 1,
+  source: '/beaver/daemons/d1',
+  subject: 't1',
+  time: '2026-01-01T00:00:00.000Z',
+}
 
 /** The records of a log written by one daemon. */
 export function sealed(events: readonly DomainEvent[], options = written): SealedRecord[] {
@@ -32,13 +38,19 @@ export function sealed(events: readonly DomainEvent[], options = written): Seale
 /** The log, as a reader gets it. */
 export function recorded(...events: DomainEvent[]): RecordedEvent[] {
   return sealed(events).map(({ text, blob }) =>
-    openRecord(splitBatch(Buffer.from(`[${text}]`))[0] as never, blob === null ? undefined : Buffer.from(blob.bytes).toString()),
+    openRecord(
+      splitBatch(Buffer.from(`[${text}]`))[0] as never,
+      blob === null ? undefined : Buffer.from(blob.bytes).toString(),
+    ),
   )
 }
 
 /** An event whose ids are plain text. */
-export const plain = <T extends EventType>(type: T, data: Plain<DataOf<T>>, ofRun?: string): DomainEvent => event(type, data as DataOf<T>, ofRun)
-type Plain<T> = { [K in keyof T]: T[K] extends string | null ? (null extends T[K] ? string | null : string) : T[K] }
+export const plain = <T extends EventType>(type: T, data: Plain<DataOf<T>>, ofRun?: string): DomainEvent =>
+  event(type, data as DataOf<T>, ofRun)
+type Plain<T> = {
+  [K in keyof T]: T[K] extends string | null ? (null extends T[K] ? string | null : string) : T[K]
+}
 
 export const node = (node_id: string, ...depends_on: string[]): AgentNode => ({
   kind: 'agent',
@@ -56,15 +68,29 @@ export const node = (node_id: string, ...depends_on: string[]): AgentNode => ({
 })
 
 /** A node whose output the program of its graph computes. */
-export const code = (node_id: string, ...depends_on: string[]): CodeNode => ({ kind: 'code', node_id, depends_on, operation: node_id })
+export const code = (node_id: string, ...depends_on: string[]): CodeNode => ({
+  kind: 'code',
+  node_id,
+  depends_on,
+  operation: node_id,
+})
 
 /** A node that starts when all its dependencies have ended and `quorum` of them have completed. */
-export const quorum = (of: number, node_id: string, ...depends_on: string[]): AgentNode => ({ ...node(node_id, ...depends_on), quorum: of })
+export const quorum = (of: number, node_id: string, ...depends_on: string[]): AgentNode => ({
+  ...node(node_id, ...depends_on),
+  quorum: of,
+})
 
 export function graph(...nodes: ExecutionNode[]): ExecutionGraph {
   const needed = new Set(nodes.flatMap((each) => each.depends_on))
   const outputs = nodes.map((each) => each.node_id).filter((id) => !needed.has(id))
-  return { workflow: 'Test', task: 'x', nodes, outputs, output: outputs.length === 1 ? (outputs[0] ?? null) : null }
+  return {
+    workflow: 'Test',
+    task: 'x',
+    nodes,
+    outputs,
+    output: outputs.length === 1 ? (outputs[0] ?? null) : null,
+  }
 }
 
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens, calls: 1 })
@@ -94,7 +120,11 @@ export const runStarted = (run_id: string, more: { parent?: string; node?: strin
     run_id,
   )
 
-export const answer = (run_id: string, content: string | null, calls: { id: string; name: string }[] = []): DomainEvent =>
+export const answer = (
+  run_id: string,
+  content: string | null,
+  calls: { id: string; name: string }[] = [],
+): DomainEvent =>
   plain(
     'assistant_message_added',
     {
@@ -110,7 +140,25 @@ export const answer = (run_id: string, content: string | null, calls: { id: stri
     run_id,
   )
 
-export const result = (run_id: string, call_id: string, tool_name: string, content = 'ok', success = true): DomainEvent =>
-  plain('tool_result_recorded', { call_id, tool_name, success, content, error: success ? null : 'tool_crash', duration_ms: 1 }, run_id)
+export const result = (
+  run_id: string,
+  call_id: string,
+  tool_name: string,
+  content = 'ok',
+  success = true,
+): DomainEvent =>
+  plain(
+    'tool_result_recorded',
+    { call_id, tool_name, success, content, error: success ? null : 'tool_crash', duration_ms: 1 },
+    run_id,
+  )
 
-export const taskEnd = { final_output: 'fin', outputs: [], usage: usage(1, 1), provider: null, model: null, simulated: true, failure: null }
+export const taskEnd = {
+  final_output: 'fin',
+  outputs: [],
+  usage: usage(1, 1),
+  provider: null,
+  model: null,
+  simulated: true,
+  failure: null,
+}

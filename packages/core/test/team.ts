@@ -1,16 +1,48 @@
 // A team in tests. It is stepped and folded as its supervisor does it, and each event is shown as one line.
-import { type DomainEvent, evolveTeam, type ExecutionGraph, type NodeEnd, startTeam, stepTeam, type TeamProgram, type TeamState } from '../src/index.ts'
+import {
+  type DomainEvent,
+  evolveTeam,
+  type ExecutionGraph,
+  type NodeEnd,
+  startTeam,
+  stepTeam,
+  type TeamProgram,
+  type TeamState,
+} from '../src/index.ts'
 
 export const team = (of: ExecutionGraph, concurrentNodesMax = 16): TeamState =>
-  startTeam({ team_run_id: 'team1' as never, run_id: 'root' as never, call_id: 'c1', graph: of, concurrent_nodes_max: concurrentNodesMax }, 0)
+  startTeam(
+    {
+      team_run_id: 'team1' as never,
+      run_id: 'root' as never,
+      call_id: 'c1',
+      graph: of,
+      concurrent_nodes_max: concurrentNodesMax,
+    },
+    0,
+  )
 
-export const facts = (outputText = 'done', tools: NodeEnd['facts']['tools'] = []): NodeEnd['facts'] => ({ outputText, outputSeq: 7, tools })
+export const facts = (outputText = 'done', tools: NodeEnd['facts']['tools'] = []): NodeEnd['facts'] => ({
+  outputText,
+  outputSeq: 7,
+  tools,
+})
 
-const ended = (nodeId: string, end: Pick<NodeEnd, 'status' | 'facts' | 'failure'>): NodeEnd => ({ nodeId, runId: `run-${nodeId}`, ...end })
-export const completed = (nodeId: string, of = facts()): NodeEnd => ended(nodeId, { status: 'completed', facts: of, failure: null })
+const ended = (nodeId: string, end: Pick<NodeEnd, 'status' | 'facts' | 'failure'>): NodeEnd => ({
+  nodeId,
+  runId: `run-${nodeId}`,
+  ...end,
+})
+export const completed = (nodeId: string, of = facts()): NodeEnd =>
+  ended(nodeId, { status: 'completed', facts: of, failure: null })
 export const failed = (nodeId: string): NodeEnd =>
-  ended(nodeId, { status: 'failed', facts: facts(''), failure: { class: 'tool_crash', message: `${nodeId} broke` } })
-export const cancelled = (nodeId: string): NodeEnd => ended(nodeId, { status: 'cancelled', facts: facts(''), failure: { class: 'cancelled', message: 'stop' } })
+  ended(nodeId, {
+    status: 'failed',
+    facts: facts(''),
+    failure: { class: 'tool_crash', message: `${nodeId} broke` },
+  })
+export const cancelled = (nodeId: string): NodeEnd =>
+  ended(nodeId, { status: 'cancelled', facts: facts(''), failure: { class: 'cancelled', message: 'stop' } })
 
 export interface Stepping {
   readonly cancelReason?: string | null
@@ -37,7 +69,15 @@ export function step(of: TeamState, ended: readonly NodeEnd[], options: Stepping
 }
 
 function told(event: DomainEvent): string {
-  const data = event.data as { node_id?: string; outcome?: string; cause_node_id?: string; passed?: boolean; output?: string; code?: string; nodes?: unknown[] }
+  const data = event.data as {
+    node_id?: string
+    outcome?: string
+    cause_node_id?: string
+    passed?: boolean
+    output?: string
+    code?: string
+    nodes?: unknown[]
+  }
   const name = `${event.type} ${data.node_id ?? data.outcome}`
   if (data.cause_node_id !== undefined) return `${name} by ${data.cause_node_id}`
   if (data.passed !== undefined) return `${name} ${data.passed ? 'passed' : 'refused'}`

@@ -12,7 +12,9 @@ async function linesAbout(rules: NonNullable<Rules>['rules']): Promise<string[]>
     null,
     loggerOver((line) => logged.push(line)),
   )
-  return logged.flatMap(({ level, event, message }) => (message.includes('rule') ? [`${level} ${event}: ${message}`] : []))
+  return logged.flatMap(({ level, event, message }) =>
+    message.includes('rule') ? [`${level} ${event}: ${message}`] : [],
+  )
 }
 
 it('a daemon tells the permission rules that never hold in one line of its log, and starts', async () => {
@@ -28,7 +30,9 @@ it('a daemon tells the permission rules that never hold in one line of its log, 
 })
 
 it('a thousand of them are still one line, and none is none', async () => {
-  const [line = '', ...others] = await linesAbout(Array.from({ length: 1_000 }, (_, i) => ({ tool: `gone${i}`, decision: 'deny' as const })))
+  const [line = '', ...others] = await linesAbout(
+    Array.from({ length: 1_000 }, (_, i) => ({ tool: `gone${i}`, decision: 'deny' as const })),
+  )
   expect([others, line.length < 4_000, line.endsWith(' 990 more.')]).toEqual([[], true, true])
   expect(await linesAbout([{ tool: 'read_file', pattern: '*.env', decision: 'deny' }])).toEqual([])
 })

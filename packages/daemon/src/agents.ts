@@ -1,7 +1,10 @@
 // The agents of a daemon as its configuration has them: tools, profiles, workflows and skills.
-// A1. Skills, definitions and profiles are read again when their files change. Tools are code, and are loaded once.
-// A2. What is read again replaces the old whole, or not at all (watched-files.ts). All threads get it before a run that starts later.
-// A3. The configuration itself is read once: which folders and files count does not change while the daemon runs.
+// A1. Skills, definitions and profiles are read again when their files change. Tools are code, and are loaded
+// once.
+// A2. What is read again replaces the old whole, or not at all (watched-files.ts). All threads get it before
+// a run that starts later.
+// A3. The configuration itself is read once: which folders and files count does not change while the daemon
+// runs.
 import {
   type AgentTexts,
   brokenFile,
@@ -19,7 +22,16 @@ import {
 } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
 import type { Config } from '@beaver/platform'
-import { builtinToolOptions, configuredRuleFaults, loadToolset, readAgain, ruleFaultText, taskWorkflows, type Toolset, type ToolsetPlaces } from '@beaver/tools'
+import {
+  builtinToolOptions,
+  configuredRuleFaults,
+  loadToolset,
+  readAgain,
+  ruleFaultText,
+  taskWorkflows,
+  type Toolset,
+  type ToolsetPlaces,
+} from '@beaver/tools'
 import { type KnownTools, knownTools, type Workflow } from '@beaver/workflows'
 import { type FileReader, LookPace, WatchedFiles } from './watched-files.ts'
 
@@ -46,7 +58,10 @@ export interface Agents {
   toolNamed(name: string): Tool | null
   /** The skills of the workspace of a task. `null`: they are switched off. */
   readonly skillsIn: ReturnType<typeof workspaceSkills> | null
-  /** Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if it has looked a moment ago */
+  /**
+   * Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if
+   * it has looked a moment ago
+   */
   refresh(how?: { readonly now: boolean }): Promise<void>
   /** @returns a function that ends it */
   onChange(listener: () => void): () => void
@@ -56,7 +71,10 @@ export interface Agents {
 
 /** How often a daemon looks by itself, at most. A task that is accepted makes it look, too. */
 const lookMs = 2_000
-/** How long a task waits for a look. With thousands of files, it has what the look before found. The second bound is for unknown names. */
+/**
+ * How long a task waits for a look. With thousands of files, it has what the look before found. The second
+ * bound is for unknown names.
+ */
 const waitMsMax = 250
 const urgentMsMax = 2_000
 /** How long an editor may take between two steps of writing a file. */
@@ -67,7 +85,11 @@ const doubtMs = 250
  * @param embedded tools of the program that embeds the daemon
  * @throws {BeaverError} `invalid_configuration`, and the errors of the loaders
  */
-export async function loadAgents(config: Config, embedded: ExternalTools | null, logger: Logger): Promise<Agents> {
+export async function loadAgents(
+  config: Config,
+  embedded: ExternalTools | null,
+  logger: Logger,
+): Promise<Agents> {
   const places: ToolsetPlaces = {
     tools: config.tools,
     accepted: Object.fromEntries(config.trust.files),
@@ -100,7 +122,9 @@ interface Parts {
   readonly logger: Logger
 }
 
-type Now = Pick<Agents, 'texts' | 'skillNames' | 'profileNames'> & { readonly workflows: ReturnType<typeof taskWorkflows> }
+type Now = Pick<Agents, 'texts' | 'skillNames' | 'profileNames'> & {
+  readonly workflows: ReturnType<typeof taskWorkflows>
+}
 
 class DaemonAgents implements Agents {
   readonly places: ToolsetPlaces
@@ -124,7 +148,8 @@ class DaemonAgents implements Agents {
     const known = knownTools(this.toolNames, Object.keys(config.mcp))
     this.tools = { known, ofProfile: (profile) => this.#toolsOf(profile ?? config.profile ?? null) }
     this.#now = this.#read()
-    const reserved = (name: string): boolean => this.skills.some((skill) => skill.name === name && !isBuiltin(skill))
+    const reserved = (name: string): boolean =>
+      this.skills.some((skill) => skill.name === name && !isBuiltin(skill))
     const ofTasks = workspaceSkills({ reserved, tell: (diagnostic) => tellDiagnostic(logger, diagnostic) })
     this.skillsIn = config.agent.workspace_skills ? ofTasks : null
     this.#timer = setInterval(() => void this.refresh(), lookMs).unref()
@@ -157,7 +182,9 @@ class DaemonAgents implements Agents {
   findWorkflow(name: string): Workflow | null {
     const workflow = this.#now.workflows.find(name)
     const [limits, tools] = [this.workflowLimits, this.tools.known]
-    return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
+    return workflow === null
+      ? null
+      : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
   }
 
   toolNamed(name: string): Tool | null {
@@ -195,7 +222,10 @@ class DaemonAgents implements Agents {
     try {
       await this.#lookAtFiles()
     } catch (error) {
-      systemFacts.callbackFailed(this.#parts.logger, { where: 'files of skills, definitions and profiles', error })
+      systemFacts.callbackFailed(this.#parts.logger, {
+        where: 'files of skills, definitions and profiles',
+        error,
+      })
     }
   }
 
@@ -206,16 +236,22 @@ class DaemonAgents implements Agents {
       const before = files.diagnostics
       const look = await files.look()
       if (look === 'doubtful') this.#lookSoon()
-      if (look === 'broken') for (const fault of files.faults.slice(0, toldMax)) systemFacts.changeNotUsed(logger, fault)
+      if (look === 'broken')
+        for (const fault of files.faults.slice(0, toldMax)) systemFacts.changeNotUsed(logger, fault)
       if (look !== 'used') continue
       changed = true
       const known = new Set(before.map(lineOf))
-      for (const diagnostic of files.diagnostics) if (!known.has(lineOf(diagnostic))) tellDiagnostic(logger, diagnostic)
+      for (const diagnostic of files.diagnostics)
+        if (!known.has(lineOf(diagnostic))) tellDiagnostic(logger, diagnostic)
     }
     if (!changed) return
     this.#now = this.#read()
     const { texts } = this.#now
-    systemFacts.filesReadAgain(logger, { skills: texts.skills.length, definitions: texts.definitions.length, profiles: texts.profiles.length })
+    systemFacts.filesReadAgain(logger, {
+      skills: texts.skills.length,
+      definitions: texts.definitions.length,
+      profiles: texts.profiles.length,
+    })
     for (const listener of this.#listeners) listener()
   }
 
@@ -256,7 +292,11 @@ function skillReader(config: Config): FileReader<readonly Skill[]> {
 }
 
 function tellDiagnostic(logger: Logger, { file, severity, message }: LoadDiagnostic): void {
-  systemFacts.configurationDiagnostic(logger, { file, severity: severity === 'error' ? 'error' : 'warning', message })
+  systemFacts.configurationDiagnostic(logger, {
+    file,
+    severity: severity === 'error' ? 'error' : 'warning',
+    message,
+  })
 }
 
 const ruleFaultsMax = 10

@@ -1,5 +1,13 @@
 import { cancelRequest } from '@beaver/contracts'
-import { type DomainEvent, event, evolveTeam, type ExecutionGraph, newTask, startTeam, type TaskState } from '@beaver/core'
+import {
+  type DomainEvent,
+  event,
+  evolveTeam,
+  type ExecutionGraph,
+  newTask,
+  startTeam,
+  type TaskState,
+} from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import { cancelEvent } from './cancel-request.ts'
 
@@ -14,7 +22,10 @@ const graph = {
 
 function task(...events: DomainEvent[]): TaskState {
   const state = newTask()
-  const team = startTeam({ team_run_id: 'team1' as never, run_id: null, call_id: null, graph, concurrent_nodes_max: 1 }, 0)
+  const team = startTeam(
+    { team_run_id: 'team1' as never, run_id: null, call_id: null, graph, concurrent_nodes_max: 1 },
+    0,
+  )
   for (const each of events) evolveTeam(team, each, { clockMs: 0 })
   state.teams.set('team1', team)
   return state
@@ -23,22 +34,36 @@ const of = (node_id: string) => ({ team_run_id: 'team1' as never, node_id })
 
 describe('a cancel of a task nobody drives', () => {
   it('is asked of the task, or of a node of a running team', () => {
-    expect(cancelEvent(log, task(), { reason: 'enough' })).toEqual(event('task_cancel_requested', { reason: 'enough' }))
-    expect(cancelEvent(log, task(), { reason: 'enough', node_id: 'a' })).toEqual(event('node_cancel_requested', { ...of('a'), reason: 'enough' }))
+    expect(cancelEvent(log, task(), { reason: 'enough' })).toEqual(
+      event('task_cancel_requested', { reason: 'enough' }),
+    )
+    expect(cancelEvent(log, task(), { reason: 'enough', node_id: 'a' })).toEqual(
+      event('node_cancel_requested', { ...of('a'), reason: 'enough' }),
+    )
   })
 
   it('of a node that has ended, or of a task that has, is a conflict', () => {
     const computed = task(event('node_computed', { ...of('a'), output: '' }))
-    expect(() => cancelEvent(log, computed, { reason: 'x', node_id: 'a' })).toThrow('The node "a" has ended already: completed.')
+    expect(() => cancelEvent(log, computed, { reason: 'x', node_id: 'a' })).toThrow(
+      'The node "a" has ended already: completed.',
+    )
     const ended = { ...task(), ended: {} as never, status: 'failed' as const }
-    expect(() => cancelEvent(log, ended, { reason: 'x' })).toThrow('The task task1 has ended already: failed.')
+    expect(() => cancelEvent(log, ended, { reason: 'x' })).toThrow(
+      'The task task1 has ended already: failed.',
+    )
   })
 
   it('of a node no running team has is not found', () => {
-    const over = task(event('task_team_run_completed', { team_run_id: 'team1' as never, outcome: 'complete' }))
+    const over = task(
+      event('task_team_run_completed', { team_run_id: 'team1' as never, outcome: 'complete' }),
+    )
     for (const state of [over, newTask()])
-      expect(() => cancelEvent(log, state, { reason: 'x', node_id: 'a' })).toThrow('No running team of the task task1 has a node "a".')
-    expect(() => cancelEvent(log, task(), { reason: 'x', node_id: 'c' })).toThrow(expect.objectContaining({ code: 'not_found' }))
+      expect(() => cancelEvent(log, state, { reason: 'x', node_id: 'a' })).toThrow(
+        'No running team of the task task1 has a node "a".',
+      )
+    expect(() => cancelEvent(log, task(), { reason: 'x', node_id: 'c' })).toThrow(
+      expect.objectContaining({ code: 'not_found' }),
+    )
   })
 })
 

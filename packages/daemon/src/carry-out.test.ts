@@ -1,6 +1,16 @@
-// Who carries out a command about a task, on the in-memory journal: the driver here, the owner elsewhere, or the next owner through the log.
+// Who carries out a command about a task, on the in-memory journal: the driver here, the owner elsewhere, or
+// the next owner through the log.
 import type { TaskCommand } from '@beaver/contracts'
-import { BeaverError, draft, emptyHead, event, joinBatch, type LogId, sealer, type TaskId } from '@beaver/core'
+import {
+  BeaverError,
+  draft,
+  emptyHead,
+  event,
+  joinBatch,
+  type LogId,
+  sealer,
+  type TaskId,
+} from '@beaver/core'
 import { loadTask, type SupervisedTask, TaskLog } from '@beaver/runtime'
 import { memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
@@ -20,11 +30,23 @@ const submitted = event('task_submitted', {
 async function scene({ owner, ...how }: { owner: string | null } & Partial<CarryingOut>) {
   const [journal, blobs, clock] = [memoryJournal(), memoryBlobStore(), virtualClock()]
   const ports = { journal, blobs, clock, source: '/beaver/daemons/here', judgeArguments: async () => null }
-  const seal = sealer({ epoch: 0, source: '/beaver/daemons/intake', subject: log.task, time: new Date(clock.now()).toISOString() })
+  const seal = sealer({
+    epoch: 0,
+    source: '/beaver/daemons/intake',
+    subject: log.task,
+    time: new Date(clock.now()).toISOString(),
+  })
   const { record, head } = seal(emptyHead, draft(submitted))
-  const accepted = await journal.accept({ log, payloads: [joinBatch([record])], tail: { task: null, revision: 0 } })
+  const accepted = await journal.accept({
+    log,
+    payloads: [joinBatch([record])],
+    tail: { task: null, revision: 0 },
+  })
   if (accepted.kind !== 'accepted') throw new Error(accepted.kind)
-  if (owner !== null) await new TaskLog(log, { head, revision: accepted.revision, epoch: 1 }, ports).append([draft(event('task_claimed', { daemon: owner }))])
+  if (owner !== null)
+    await new TaskLog(log, { head, revision: accepted.revision, epoch: 1 }, ports).append([
+      draft(event('task_claimed', { daemon: owner })),
+    ])
   const told: string[] = []
   const by: CarryingOut = {
     daemonId: 'here',
@@ -38,14 +60,19 @@ async function scene({ owner, ...how }: { owner: string | null } & Partial<Carry
   return { told, types, clock, carryOut: () => carryOut(log, asked, by) }
 }
 
-const driverOf = (told: string[]): SupervisedTask => ({ cancel: async (reason: string) => void told.push(`cancelled: ${reason}`) }) as unknown as SupervisedTask
+const driverOf = (told: string[]): SupervisedTask =>
+  ({ cancel: async (reason: string) => void told.push(`cancelled: ${reason}`) }) as unknown as SupervisedTask
 
 describe('a command', () => {
   it('about a task that is driven here goes to its driver', async () => {
     const told: string[] = []
     const here = await scene({ owner: 'here', driver: async () => driverOf(told) })
     await here.carryOut()
-    expect([told, here.told, await here.types()]).toEqual([['cancelled: enough'], [], ['task_submitted', 'task_claimed']])
+    expect([told, here.told, await here.types()]).toEqual([
+      ['cancelled: enough'],
+      [],
+      ['task_submitted', 'task_claimed'],
+    ])
   })
 
   it('about a task that is claimed here while its log is read goes to its driver, and not into the log behind its back', async () => {
@@ -53,7 +80,11 @@ describe('a command', () => {
     let looks = 0
     const here = await scene({ owner: 'here', driver: async () => (looks++ === 0 ? null : driverOf(told)) })
     await here.carryOut()
-    expect([told, here.told, await here.types()]).toEqual([['cancelled: enough'], [], ['task_submitted', 'task_claimed']])
+    expect([told, here.told, await here.types()]).toEqual([
+      ['cancelled: enough'],
+      [],
+      ['task_submitted', 'task_claimed'],
+    ])
   })
 
   it('about a task of another daemon goes to that daemon', async () => {
@@ -75,7 +106,10 @@ describe('a command', () => {
   it('is tried again if the task changes hands, and given up after twenty tries', async () => {
     let looks = 0
     const gone = new BeaverError('fenced', 'This daemon released the task t.')
-    const here = await scene({ owner: 'here', driver: async () => (looks++, { cancel: () => Promise.reject(gone) } as unknown as SupervisedTask) })
+    const here = await scene({
+      owner: 'here',
+      driver: async () => (looks++, { cancel: () => Promise.reject(gone) } as unknown as SupervisedTask),
+    })
     let ended: unknown = null
     const carried = here.carryOut().catch((error: unknown) => (ended = error))
     while (ended === null) {

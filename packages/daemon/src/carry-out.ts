@@ -1,19 +1,37 @@
-// Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns it, or by a write to its log.
-// C1. The owner journals a command. If the task has no living owner, the command is written to the log, and the next owner obeys it.
-// C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most `triesMax` times.
-// C3. Nobody writes into the log of a task that this daemon drives, or claims at the moment, but the task's supervisor.
+// Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns
+// it, or by a write to its log.
+// C1. The owner journals a command. If the task has no living owner, the command is written to the log, and
+// the next owner obeys it.
+// C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most
+// `triesMax` times.
+// C3. Nobody writes into the log of a task that this daemon drives, or claims at the moment, but the task's
+// supervisor.
 import type { TaskCommand } from '@beaver/contracts'
 import { BeaverError, type Clock, type DomainEvent, draft, type LogId, pause } from '@beaver/core'
-import { type ArgumentsJudge, loadTask, steerEvent, type SteerRequest, type SupervisedTask, TaskLog, type TaskLogPorts, type TaskSoFar } from '@beaver/runtime'
+import {
+  type ArgumentsJudge,
+  loadTask,
+  steerEvent,
+  type SteerRequest,
+  type SupervisedTask,
+  TaskLog,
+  type TaskLogPorts,
+  type TaskSoFar,
+} from '@beaver/runtime'
 import { askerOf, cancelEvent } from './cancel-request.ts'
 import { answeredEvent, answerOf, decidedEvent, decisionOf } from './decision-request.ts'
 
 export interface CarryingOut {
   readonly daemonId: string
   readonly ports: TaskLogPorts & { readonly clock: Clock; readonly judgeArguments: ArgumentsJudge }
-  /** Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null` for every other task. */
+  /**
+   * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
+   * for every other task.
+   */
   driver(log: LogId): Promise<SupervisedTask | null>
-  /** Asks another daemon, which owns the task. @returns `false` if that daemon is gone, or let go of the task */
+  /**
+   * Asks another daemon, which owns the task. @returns `false` if that daemon is gone, or let go of the task
+   */
   askOwner(owner: string, asked: TaskCommand): Promise<boolean>
   /** Makes a daemon look at a task whose log was changed while no daemon drove it. */
   wake(log: LogId): Promise<void>
@@ -22,7 +40,10 @@ export interface CarryingOut {
 const triesMax = 20
 const pauseMs = 50
 
-/** @throws {BeaverError} what the command is refused with; `fenced` if the task changes its owner all the time; `unreachable` */
+/**
+ * @throws {BeaverError} what the command is refused with; `fenced` if the task changes its owner all the
+ * time; `unreachable`
+ */
 export async function carryOut(log: LogId, asked: TaskCommand, by: CarryingOut): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -34,7 +55,11 @@ export async function carryOut(log: LogId, asked: TaskCommand, by: CarryingOut):
   }
 }
 
-async function tryOnce(log: LogId, asked: TaskCommand, { daemonId, ports, driver, askOwner, wake }: CarryingOut): Promise<void> {
+async function tryOnce(
+  log: LogId,
+  asked: TaskCommand,
+  { daemonId, ports, driver, askOwner, wake }: CarryingOut,
+): Promise<void> {
   const here = await driver(log)
   if (here !== null) return carryOutOwn(here, asked)
   const { state, events, head, revision } = await loadTask(log, ports)
@@ -54,7 +79,9 @@ async function tryOnce(log: LogId, asked: TaskCommand, { daemonId, ports, driver
 export function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
   switch (asked.command) {
     case 'cancel':
-      return asked.node_id === undefined ? own.cancel(asked.reason, askerOf(asked)) : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
+      return asked.node_id === undefined
+        ? own.cancel(asked.reason, askerOf(asked))
+        : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
     case 'steer':
       return own.steer(steerOf(asked))
     case 'decide':
@@ -66,7 +93,11 @@ export function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<vo
   }
 }
 
-async function eventOf({ log, ...task }: { log: LogId } & TaskSoFar, asked: TaskCommand, judge: ArgumentsJudge): Promise<DomainEvent | null> {
+async function eventOf(
+  { log, ...task }: { log: LogId } & TaskSoFar,
+  asked: TaskCommand,
+  judge: ArgumentsJudge,
+): Promise<DomainEvent | null> {
   switch (asked.command) {
     case 'cancel':
       return cancelEvent(log, task.state, asked)

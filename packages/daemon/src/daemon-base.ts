@@ -1,6 +1,8 @@
-// What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the sweep.
+// What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the
+// sweep.
 // B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
-// B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are opened, and wakes the tasks
+// B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores
+// are opened, and wakes the tasks
 //     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
@@ -37,7 +39,10 @@ export interface DaemonBase {
   readonly stores: Stores
   readonly peers: NatsPeers
   readonly sweep: ReturnType<typeof startSweep>
-  /** Whether this daemon drives a task, by the key of its log. The sweep asks; until the daemon takes tasks, it drives none. */
+  /**
+   * Whether this daemon drives a task, by the key of its log. The sweep asks; until the daemon takes tasks,
+   * it drives none.
+   */
   readonly driven: { has(key: string): boolean }
   /** Call when this daemon writes nothing more. */
   forgetSecrets(): void
@@ -47,7 +52,11 @@ export interface DaemonBase {
 export async function openBase(
   config: Config,
   natsUrl: string,
-  { embedded, models, logger }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly logger: Logger },
+  {
+    embedded,
+    models,
+    logger,
+  }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly logger: Logger },
   undo: AsyncDisposableStack,
 ): Promise<DaemonBase> {
   const forgetSecrets = protectSecrets(config.secrets)
@@ -64,20 +73,53 @@ export async function openBase(
   const driven = { has: (_key: string): boolean => false }
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
-  const opening = openInCluster(nc, () => opened(undo, (own) => openStores(nc, subjects, config, { clock, logger, undo: own })), { logger, clock })
-  const queue: Pick<Stores['queue'], 'wake'> = { wake: async (log, wake) => (await opening).queue.wake(log, wake) }
-  const sweep = startSweep({ openTasks, peers, queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
+  const opening = openInCluster(
+    nc,
+    () => opened(undo, (own) => openStores(nc, subjects, config, { clock, logger, undo: own })),
+    { logger, clock },
+  )
+  const queue: Pick<Stores['queue'], 'wake'> = {
+    wake: async (log, wake) => (await opening).queue.wake(log, wake),
+  }
+  const sweep = startSweep({
+    openTasks,
+    peers,
+    queue,
+    clock,
+    logger,
+    tenant,
+    daemonId,
+    drives: (key) => driven.has(key),
+  })
   undo.defer(() => sweep.stop())
   const stores = await opening
   const agents = await loadAgents(config, embedded, logger)
   undo.defer(async () => agents.close())
   const model = await chooseModel(config, { logger, own: models })
   undo.defer(() => model.close())
-  return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }
+  return {
+    config,
+    logger,
+    clock,
+    ids,
+    daemonId,
+    nc,
+    subjects,
+    agents,
+    model,
+    stores,
+    peers,
+    sweep,
+    driven,
+    forgetSecrets,
+  }
 }
 
 /** Opens something that leaves nothing behind if it fails, and that `undo` closes. */
-async function opened<Opened>(undo: AsyncDisposableStack, open: (own: AsyncDisposableStack) => Promise<Opened>): Promise<Opened> {
+async function opened<Opened>(
+  undo: AsyncDisposableStack,
+  open: (own: AsyncDisposableStack) => Promise<Opened>,
+): Promise<Opened> {
   await using own = new AsyncDisposableStack()
   const it = await open(own)
   undo.use(own.move())

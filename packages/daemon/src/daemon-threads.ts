@@ -1,5 +1,6 @@
-// Starts the daemon's worker threads as the configuration wants them. The worker pool tells them later what to serve.
-// It imports little, so that the threads begin to load their modules before the main thread has loaded its own.
+// Starts the daemon's worker threads as the configuration wants them. The worker pool tells them later what
+// to serve. It imports little, so that the threads begin to load their modules before the main thread has
+// loaded its own.
 import type { Config } from '@beaver/platform'
 import { type WorkerThreads, workerThreads } from '@beaver/runtime/threads'
 
@@ -9,4 +10,5 @@ export const threadOptions = ({ daemon }: Pick<Config, 'daemon'>): WorkerThreads
   heapMbMax: daemon.worker_heap_mb_max,
 })
 
-export const daemonThreads = (config: Pick<Config, 'daemon'>): ReturnType<typeof workerThreads> => workerThreads(threadOptions(config))
+export const daemonThreads = (config: Pick<Config, 'daemon'>): ReturnType<typeof workerThreads> =>
+  workerThreads(threadOptions(config))

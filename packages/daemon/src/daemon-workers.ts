@@ -26,7 +26,11 @@ export async function startWorkers(
     embedded,
     models,
     made,
-  }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly made: ReturnType<typeof daemonThreads> | undefined },
+  }: {
+    readonly embedded: ExternalTools | null
+    readonly models: OwnModels
+    readonly made: ReturnType<typeof daemonThreads> | undefined
+  },
   undo: AsyncDisposableStack,
 ): Promise<DaemonWorkers> {
   const data: WorkerData = {
@@ -44,7 +48,13 @@ export async function startWorkers(
   }
   const tools: { external: OwnedExternalTools | null } = { external: null }
   const hearing = hearingRefusals(logger, (...of) => tools.external?.refused?.(...of))
-  const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger: hearing, serveModels: servedModels(models, logger) })
+  const pool = await startWorkerPool({
+    ...threadOptions(config),
+    data,
+    made,
+    logger: hearing,
+    serveModels: servedModels(models, logger),
+  })
   undo.defer(() => pool.close())
   const unshielded = onSecretsChange(() => pool.protect(protectedSecrets()))
   undo.defer(async () => unshielded())

@@ -1,4 +1,5 @@
-// Turns a person's decision about a call, or an answer to a question of a call, into an event, for a task that no daemon drives at the moment.
+// Turns a person's decision about a call, or an answer to a question of a call, into an event, for a task
+// that no daemon drives at the moment.
 import type { AnswerRequest, DecisionRequest } from '@beaver/contracts'
 import type { DomainEvent, LogId } from '@beaver/core'
 import {
@@ -16,7 +17,15 @@ import {
 /** A decision, and who made it. */
 export type AskedDecision = DecisionRequest & { readonly by: string }
 
-export const decisionOf = ({ call_id, call_hash, approved, by, reason, user_id, arguments: args }: AskedDecision): Decision => ({
+export const decisionOf = ({
+  call_id,
+  call_hash,
+  approved,
+  by,
+  reason,
+  user_id,
+  arguments: args,
+}: AskedDecision): Decision => ({
   callId: call_id,
   callHash: call_hash,
   approved,
@@ -30,7 +39,11 @@ export const decisionOf = ({ call_id, call_hash, approved, by, reason, user_id, 
  * The event that keeps the decision for the next owner of the task.
  * @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments`
  */
-export async function decidedEvent({ log, ...task }: Known, asked: AskedDecision, judge: ArgumentsJudge): Promise<DomainEvent> {
+export async function decidedEvent(
+  { log, ...task }: Known,
+  asked: AskedDecision,
+  judge: ArgumentsJudge,
+): Promise<DomainEvent> {
   const { runId, call } = callWaiting(log, task, asked.call_id, asked.call_hash)
   const decision = { ...decisionOf(asked), callId: call.id, callHash: call.callHash ?? undefined }
   await mustFit(call, decision, judge)

@@ -1,10 +1,21 @@
 // Waits for the ends of tasks, for the requests of `task.run`.
 // E1. A wait ends with the task's terminal event, whichever daemon drove the task.
-// E2. The news comes from this daemon, from another daemon's announcement (a hint), or from a look at the journal. If a hint is lost, the
+// E2. The news comes from this daemon, from another daemon's announcement (a hint), or from a look at the
+// journal. If a hint is lost, the
 //     answer comes later, but it comes.
-// E3. If this daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can ask for it again.
+// E3. If this daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can
+// ask for it again.
 // E4. The longer a task is waited for, the longer the pauses between looks, up to `lookMsMax`.
-import { BeaverError, type DomainEvent, guarded, type Logger, type LogId, logKey, type TaskState, TransientMap } from '@beaver/core'
+import {
+  BeaverError,
+  type DomainEvent,
+  guarded,
+  type Logger,
+  type LogId,
+  logKey,
+  type TaskState,
+  TransientMap,
+} from '@beaver/core'
 import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
 
@@ -25,7 +36,10 @@ export function endOf(event: DomainEvent | null): TaskEnd | null {
 }
 
 export interface Endings {
-  /** @throws {BeaverError} `no_daemon` if this daemon goes away first; the code of `read` if the task's log does not verify */
+  /**
+   * @throws {BeaverError} `no_daemon` if this daemon goes away first; the code of `read` if the task's log
+   * does not verify
+   */
   wait(log: LogId): Promise<TaskEnd>
   /** Tells that this daemon ended a task. `end` is `null` if the caller does not know how it ended. */
   ended(log: LogId, end: TaskEnd | null): void
@@ -43,7 +57,10 @@ interface Wait {
   readonly told: PromiseWithResolvers<TaskEnd>
   lookAt: number
   lookMs: number
-  /** Whether its log is being read. Announcements that come meanwhile lead to one more reading: the end may be behind what is being read. */
+  /**
+   * Whether its log is being read. Announcements that come meanwhile lead to one more reading: the end may be
+   * behind what is being read.
+   */
   reading: 'no' | 'yes' | 'again'
 }
 
@@ -88,13 +105,22 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
       waiting.delete(key)
     }
     if (end !== null) tell(end)
-    else readFor(wait, () => of.read(log).then(tell, (error: unknown) => (of.isFinal(error) ? gaveUp(log, error) : undefined))) // Otherwise the next look tries again.
+    else
+      readFor(wait, () =>
+        of.read(log).then(tell, (error: unknown) => (of.isFinal(error) ? gaveUp(log, error) : undefined)),
+      ) // Otherwise the next look tries again.
   }
 
-  /** For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an announcement was lost. */
+  /**
+   * For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an
+   * announcement was lost.
+   */
   const timer = setInterval(() => {
     const elsewhere = [...waiting.values()].filter(({ log }) => !of.held(log))
-    if (elsewhere.length > 0) hints ??= nc.subscribe(subjects.anyEnded, { callback: guarded(of.logger, 'announcements of ended tasks', heard) })
+    if (elsewhere.length > 0)
+      hints ??= nc.subscribe(subjects.anyEnded, {
+        callback: guarded(of.logger, 'announcements of ended tasks', heard),
+      })
     else if (hints !== null) {
       hints.unsubscribe()
       hints = null
@@ -109,7 +135,8 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
   }, hintMs)
 
   /** The subject names the task. The content of the message is not needed. */
-  const heard = (_: Error | null, message: { readonly subject: string }): void => settle(logOf(message.subject), null)
+  const heard = (_: Error | null, message: { readonly subject: string }): void =>
+    settle(logOf(message.subject), null)
 
   return {
     wait(log) {
@@ -129,7 +156,12 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
       clearInterval(timer)
       hints?.unsubscribe()
       for (const { log, told } of waiting.values())
-        told.reject(new BeaverError('no_daemon', `The daemon is going away. The task ${log.task} continues. Ask again with its id for its result.`))
+        told.reject(
+          new BeaverError(
+            'no_daemon',
+            `The daemon is going away. The task ${log.task} continues. Ask again with its id for its result.`,
+          ),
+        )
       waiting.clear()
     },
   }

@@ -1,15 +1,28 @@
-// Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells no key.
-// L1. A list of models is enough. A server without one is asked for an answer, without a prompt: one that works refuses the request, and no model
+// Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells
+// no key.
+// L1. A list of models is enough. A server without one is asked for an answer, without a prompt: one that
+// works refuses the request, and no model
 //     works on it. Anything else than that says that a call would fail, too, except one error of a server that may only dislike such a request.
 import type { EndpointState } from '@beaver/contracts'
-import { type ChatChoice, askWithoutPrompt, circuitOpenMs, type EndpointChoice, openAiBaseUrl } from '@beaver/providers'
+import {
+  type ChatChoice,
+  askWithoutPrompt,
+  circuitOpenMs,
+  type EndpointChoice,
+  openAiBaseUrl,
+} from '@beaver/providers'
 import { type ModelChoice, noKey } from './model.ts'
 
 const answerMsMax = 3_000
 
 /** @param ask whether the endpoints are asked. Default: no */
-export function endpointStates(choice: ModelChoice, { ask = false }: { readonly ask?: boolean } = {}): Promise<EndpointState[]> {
-  const named = Object.entries(choice.models ?? {}).map(([name, { endpoint }]) => [`model ${name}`, endpoint] as const)
+export function endpointStates(
+  choice: ModelChoice,
+  { ask = false }: { readonly ask?: boolean } = {},
+): Promise<EndpointState[]> {
+  const named = Object.entries(choice.models ?? {}).map(
+    ([name, { endpoint }]) => [`model ${name}`, endpoint] as const,
+  )
   const all: readonly (readonly [string, ChatChoice | null])[] = [
     ['model', choice],
     ['fallback', choice.fallback],
@@ -20,7 +33,11 @@ export function endpointStates(choice: ModelChoice, { ask = false }: { readonly 
   return Promise.all(all.flatMap(([name, of]) => (of === null ? [] : [stateOf(name, of, { choice, ask })])))
 }
 
-async function stateOf(name: string, of: ChatChoice, { choice, ask }: { readonly choice: ModelChoice; readonly ask: boolean }): Promise<EndpointState> {
+async function stateOf(
+  name: string,
+  of: ChatChoice,
+  { choice, ask }: { readonly choice: ModelChoice; readonly ask: boolean },
+): Promise<EndpointState> {
   const { provider, model } = of
   const nowhere = 'own' in of || provider === 'simulated'
   return {
@@ -39,10 +56,17 @@ type Answer = NonNullable<EndpointState['answer']>
 async function answerOf(choice: EndpointChoice, name: string): Promise<Answer> {
   const signal = AbortSignal.timeout(answerMsMax)
   try {
-    if (choice.protocol === 'responses' && choice.variant === undefined) return told(await emptyRequest(choice, signal))
+    if (choice.protocol === 'responses' && choice.variant === undefined)
+      return told(await emptyRequest(choice, signal))
     const listed = choice.variant === undefined ? await askForModels(choice, signal) : null
-    if (listed !== null && (listed.usable === true || listed.status === 401 || listed.status === 403)) return listed
-    const path = name === 'embeddings' ? '/embeddings' : choice.protocol === 'responses' ? '/responses' : '/chat/completions'
+    if (listed !== null && (listed.usable === true || listed.status === 401 || listed.status === 403))
+      return listed
+    const path =
+      name === 'embeddings'
+        ? '/embeddings'
+        : choice.protocol === 'responses'
+          ? '/responses'
+          : '/chat/completions'
     const { status, text } = await askWithoutPrompt(choice, path, signal)
     const failsAlways = status >= 500 && (listed?.status ?? 0) >= 500
     return told(status, failsAlways ? false : text === null ? undefined : jsonIn(text) !== undefined)
@@ -55,23 +79,37 @@ function told(status: number, usable = usableBy(status)): Answer {
   return { status, reason: null, usable }
 }
 
-/** What the status of a refusal says. An error of a server may only mean that it does not expect a request without a prompt. */
+/**
+ * What the status of a refusal says. An error of a server may only mean that it does not expect a request
+ * without a prompt.
+ */
 function usableBy(status: number): boolean | null {
   if (status >= 500) return null
   return ![401, 403, 404, 405].includes(status) && (status < 300 || status >= 400)
 }
 
 async function askForModels(choice: EndpointChoice, signal: AbortSignal): Promise<Answer> {
-  const response = await fetch(`${urlOf(choice)}/models`, { headers: headersOf(choice), signal, redirect: 'manual' })
+  const response = await fetch(`${urlOf(choice)}/models`, {
+    headers: headersOf(choice),
+    signal,
+    redirect: 'manual',
+  })
   const list = jsonIn(await response.text())
-  const hasList = typeof list === 'object' && list !== null && Object.values({ list, ...list }).some(Array.isArray)
+  const hasList =
+    typeof list === 'object' && list !== null && Object.values({ list, ...list }).some(Array.isArray)
   return told(response.status, response.ok && hasList)
 }
 
 /** A server of the Responses API refuses a request with nothing in it. */
 async function emptyRequest(choice: EndpointChoice, signal: AbortSignal): Promise<number> {
   const headers = { 'content-type': 'application/json', ...headersOf(choice) }
-  const response = await fetch(`${urlOf(choice)}/responses`, { method: 'POST', body: '{}', headers, signal, redirect: 'manual' })
+  const response = await fetch(`${urlOf(choice)}/responses`, {
+    method: 'POST',
+    body: '{}',
+    headers,
+    signal,
+    redirect: 'manual',
+  })
   await response.body?.cancel()
   return response.status
 }
@@ -80,7 +118,11 @@ const urlOf = ({ baseURL }: EndpointChoice): string => (baseURL ?? openAiBaseUrl
 
 const headersOf = ({ apiKey, headers, keyHeader }: EndpointChoice): Record<string, string> => ({
   ...headers,
-  ...(apiKey === noKey ? {} : keyHeader === undefined ? { authorization: `Bearer ${apiKey}` } : { [keyHeader]: apiKey }),
+  ...(apiKey === noKey
+    ? {}
+    : keyHeader === undefined
+      ? { authorization: `Bearer ${apiKey}` }
+      : { [keyHeader]: apiKey }),
 })
 
 function jsonIn(text: string): unknown {
@@ -91,11 +133,14 @@ function jsonIn(text: string): unknown {
   }
 }
 
-const isIdentified = ({ variant }: EndpointChoice): boolean => variant !== undefined && 'workloadIdentity' in variant
+const isIdentified = ({ variant }: EndpointChoice): boolean =>
+  variant !== undefined && 'workloadIdentity' in variant
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${answerMsMax / 1000} s`
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return `no answer within ${answerMsMax / 1000} s`
   if (error instanceof Error && error.name === 'ProviderError') return error.message
-  const cause = error instanceof Error && error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : null
+  const cause =
+    error instanceof Error && error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException) : null
   return cause?.code ?? cause?.message ?? 'no answer'
 }

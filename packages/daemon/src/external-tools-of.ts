@@ -1,4 +1,5 @@
-// The external tools of the daemon's process: those of the configured MCP servers, and those of a program that embeds the daemon.
+// The external tools of the daemon's process: those of the configured MCP servers, and those of a program
+// that embeds the daemon.
 // E1. If no MCP server is configured, the MCP client is not loaded: it is a large part of a daemon's start.
 import type { ExternalTools } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
@@ -17,7 +18,8 @@ export async function externalToolsOf(
   logger: Logger = silentLogger,
 ): Promise<OwnedExternalTools> {
   if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
-  const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } = await import('@beaver/mcp')
+  const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } =
+    await import('@beaver/mcp')
   const mcp = await startMcpServers(config.mcp, {
     environment: process.env,
     pinsFile: mcpPinsFile(config.home),
@@ -35,7 +37,11 @@ export async function externalToolsOf(
 const none: ExternalTools = {
   tools: [],
   onChange: () => () => {},
-  call: async ({ name }) => ({ success: false, error: 'tool_not_available', content: `There is no tool ${name} any more.` }),
+  call: async ({ name }) => ({
+    success: false,
+    error: 'tool_not_available',
+    content: `There is no tool ${name} any more.`,
+  }),
 }
 
 /** `tools` changes, so it is read again for each access. */

@@ -1,4 +1,5 @@
-// Worker threads learn which tools a model provider refuses, and log it. The process that has the tools hears of it here, so that the doctor can say it.
+// Worker threads learn which tools a model provider refuses, and log it. The process that has the tools hears
+// of it here, so that the doctor can say it.
 import type { ExternalTools } from '@beaver/agent'
 import type { Logger } from '@beaver/core'
 
@@ -12,7 +13,12 @@ export function hearingRefusals(logger: Logger, refused: Refused): Logger {
     warn(event, message, fields = {}) {
       logger.warn(event, message, fields)
       const { tool, provider, reason } = fields
-      if (event === 'tool_left_out' && typeof tool === 'string' && typeof provider === 'string' && typeof reason === 'string')
+      if (
+        event === 'tool_left_out' &&
+        typeof tool === 'string' &&
+        typeof provider === 'string' &&
+        typeof reason === 'string'
+      )
         refused(tool, { provider, says: reason })
     },
     error: (...line) => logger.error(...line),

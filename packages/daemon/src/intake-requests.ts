@@ -1,4 +1,5 @@
-// Serves the requests by which tasks and parts of their images come in, and the requests for the daemon's status and for the memory of agents.
+// Serves the requests by which tasks and parts of their images come in, and the requests for the daemon's
+// status and for the memory of agents.
 import { imagePartOf } from '@beaver/agent'
 import type { RequestOutput, RequestRead } from '@beaver/contracts'
 import type { BlobStore, LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
@@ -7,7 +8,12 @@ import type { Endings } from './endings.ts'
 import type { ServeRequest } from './serve-requests.ts'
 
 /** The status that `task.run` gives for each end of a task. */
-const endedAs = { task_completed: 'completed', task_incomplete: 'incomplete', task_failed: 'failed', task_cancelled: 'cancelled' } as const
+const endedAs = {
+  task_completed: 'completed',
+  task_incomplete: 'incomplete',
+  task_failed: 'failed',
+  task_cancelled: 'cancelled',
+} as const
 const runsMax = 10_000
 
 export interface IntakeRequestsOf {
@@ -19,7 +25,9 @@ export interface IntakeRequestsOf {
 }
 
 /** Serves the requests until `stop`. */
-export function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRequestsOf): { stop(): Promise<unknown> } {
+export function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRequestsOf): {
+  stop(): Promise<unknown>
+} {
   const served = [
     serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
     serveRequest(
@@ -34,13 +42,18 @@ export function serveIntake({ serveRequest, intake, endings, status, memory }: I
     ),
     serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
     serveRequest('image.store', ({ data }) => storedPart(data, intake.blobs)),
-    serveRequest('memory', async ({ user_id: user = null }) => memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits)),
+    serveRequest('memory', async ({ user_id: user = null }) =>
+      memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits),
+    ),
     serveRequest('status', status),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
 }
 
-async function storedPart(data: string, blobs: Pick<BlobStore, 'put'>): Promise<RequestOutput<'image.store'>> {
+async function storedPart(
+  data: string,
+  blobs: Pick<BlobStore, 'put'>,
+): Promise<RequestOutput<'image.store'>> {
   const { sha256, content } = imagePartOf(data)
   await blobs.put(sha256, content)
   return { sha256 }

@@ -1,7 +1,15 @@
 // Joins a daemon to the keys of its journal: it signs what it writes, and it judges what it reads.
 // K1. A daemon writes nothing before the operator trusts its key.
 // K2. A daemon whose key is revoked stops. After that, nothing that it writes counts.
-import { BeaverError, joinJournal, keyStatus, type KeyRing, checkOperator, type SigningKey, signTree } from '@beaver/core'
+import {
+  BeaverError,
+  joinJournal,
+  keyStatus,
+  type KeyRing,
+  checkOperator,
+  type SigningKey,
+  signTree,
+} from '@beaver/core'
 import { type JournalSignatures, journalTrust, natsSystemLog, type Subjects } from '@beaver/nats'
 import { type Config, homeKeys, machineName } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -26,15 +34,28 @@ export async function journalKeys(
   const keys = homeKeys(keysFolder)
   const log = await natsSystemLog(nc, subjects, nats)
   const { ring, key } = await joinJournal('daemon', { log, keys, namespace, now, name: machineName() })
-  const trust = journalTrust({ nc, subjects, log, check: (next) => checkOperator(next, { keys, namespace }) }, ring)
+  const trust = journalTrust(
+    { nc, subjects, log, check: (next) => checkOperator(next, { keys, namespace }) },
+    ring,
+  )
   const { promise: failed, reject } = Promise.withResolvers<never>()
   failed.catch(() => {}) // The daemon waits for it later.
   trust.onChange((next) => {
     if (isRevoked(next, key))
-      reject(new BeaverError('key_untrusted', `The operator revoked the key ${key.id} of this daemon. Start it again to get a new key.`))
+      reject(
+        new BeaverError(
+          'key_untrusted',
+          `The operator revoked the key ${key.id} of this daemon. Start it again to get a new key.`,
+        ),
+      )
   })
   const { journal } = ring
-  return { signatures: { trust, sign: (leaves) => signTree(key, journal, leaves) }, ring: () => trust.ring(), failed, close: () => trust.close() }
+  return {
+    signatures: { trust, sign: (leaves) => signTree(key, journal, leaves) },
+    ring: () => trust.ring(),
+    failed,
+    close: () => trust.close(),
+  }
 }
 
 function isRevoked(ring: KeyRing, { id }: SigningKey): boolean {

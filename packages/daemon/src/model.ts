@@ -1,15 +1,42 @@
-// Chooses the models of this daemon: those that the program brings and the configured endpoints, or the simulated model if there is neither a
-// main model of the program nor a key nor a main endpoint.
-// How often the simulated model is started again is defined in core's table `supervisors`.
-// M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets OPENAI_API_KEY only if it has the URL of
+// Chooses the models of this daemon: those that the program brings and the configured endpoints, or the
+// simulated model if there is neither a main model of the program nor a key nor a main endpoint. How often
+// the simulated model is started again is defined in core's table `supervisors`.
+// M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets
+// OPENAI_API_KEY only if it has the URL of
 //     the main endpoint.
-// M2. Names of one endpoint and model share its limits. If several have limits of their own, the strictest hold.
-// M3. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and it stands for each model that the
+// M2. Names of one endpoint and model share its limits. If several have limits of their own, the strictest
+// hold.
+// M3. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and
+// it stands for each model that the
 //     configuration names. Models of the program are asked all the same.
 import type { ChatProvider } from '@beaver/agent'
-import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
-import { type Config, type EndpointConfig, inlineFallback, isSimulated, namesOfRoute, routeOf } from '@beaver/platform'
-import { type ChatChoice, type ClientVariant, type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
+import {
+  type Clock,
+  type Logger,
+  type RunningChild,
+  silentLogger,
+  startSupervision,
+  supervisors,
+  systemClock,
+  systemFacts,
+} from '@beaver/core'
+import {
+  type Config,
+  type EndpointConfig,
+  inlineFallback,
+  isSimulated,
+  namesOfRoute,
+  routeOf,
+} from '@beaver/platform'
+import {
+  type ChatChoice,
+  type ClientVariant,
+  type EndpointChoice,
+  gateBuffer,
+  type GateLimits,
+  openAiBaseUrl,
+  type ProviderChoices,
+} from '@beaver/providers'
 import type { SimulatedModelProcess } from '@beaver/simulated-model'
 import { ownChoice, type OwnModel, type OwnModels, ownRoute } from './own-models.ts'
 
@@ -19,12 +46,16 @@ export type ModelChoice = ProviderChoices
 export interface ChosenModel {
   /** The main endpoint and the other endpoints. */
   readonly choice: ModelChoice
-  /** Rejects if the simulated model cannot be kept alive. It stays pending if the model is not the simulated one. */
+  /**
+   * Rejects if the simulated model cannot be kept alive. It stays pending if the model is not the simulated
+   * one.
+   */
   readonly failed: Promise<never>
   close(): Promise<void>
 }
 
-type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> & Partial<Pick<Config, 'models' | 'modelKeys'>>
+type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> &
+  Partial<Pick<Config, 'models' | 'modelKeys'>>
 
 interface ModelPorts {
   readonly logger?: Logger
@@ -33,13 +64,21 @@ interface ModelPorts {
   readonly own?: OwnModels
 }
 
-export async function chooseModel(config: ModelConfig, { logger = silentLogger, clock = systemClock, own = {} }: ModelPorts = {}): Promise<ChosenModel> {
-  if (isSimulated(config) && own['main'] === undefined) return keepSimulatedModel(config, { logger, clock, own })
+export async function chooseModel(
+  config: ModelConfig,
+  { logger = silentLogger, clock = systemClock, own = {} }: ModelPorts = {},
+): Promise<ChosenModel> {
+  if (isSimulated(config) && own['main'] === undefined)
+    return keepSimulatedModel(config, { logger, clock, own })
   return { choice: configuredChoice(config, own), failed: new Promise(() => {}), close: async () => {} }
 }
 
-/** The endpoints as a daemon here would choose them, without starting one. `null`: the model would be simulated. */
-export const endpointsOf = (config: ModelConfig): ModelChoice | null => (isSimulated(config) ? null : configuredChoice(config))
+/**
+ * The endpoints as a daemon here would choose them, without starting one. `null`: the model would be
+ * simulated.
+ */
+export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
+  isSimulated(config) ? null : configuredChoice(config)
 
 /** Local servers need some key, but ignore its value. */
 export const noKey = 'none'
@@ -49,18 +88,29 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
   const mainUrl = normalized(model.base_url ?? openAiBaseUrl)
   const places = new GatePlaces(limitsOf(config))
 
-  function endpoint(of: EndpointConfig & OwnLimits & Times, own: { key: string | null; name: string; role?: string }): EndpointChoice {
+  function endpoint(
+    of: EndpointConfig & OwnLimits & Times,
+    own: { key: string | null; name: string; role?: string },
+  ): EndpointChoice {
     const baseURL = of.base_url ?? model.base_url ?? null
     const url = normalized(baseURL ?? openAiBaseUrl)
     const key = own.key ?? (url === mainUrl ? apiKey : null)
-    const variant = variantOf(of) ?? (url === mainUrl && of.key_header === undefined ? inherited(model, own.key !== null && own.key !== apiKey) : null)
+    const variant =
+      variantOf(of) ??
+      (url === mainUrl && of.key_header === undefined
+        ? inherited(model, own.key !== null && own.key !== apiKey)
+        : null)
     const identified = variant !== null && 'workloadIdentity' in variant
     return {
       // Events name the endpoint that answered. The role makes the names of two endpoints of one kind differ.
       provider: `${baseURL === null ? 'openai' : 'openai-compatible'}${own.role === undefined ? '' : `:${own.role}`}`,
       baseURL,
       apiKey: identified ? noKey : (key ?? noKey),
-      keyName: identified ? 'workload_identity' : own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
+      keyName: identified
+        ? 'workload_identity'
+        : own.key === null && url === mainUrl
+          ? 'OPENAI_API_KEY'
+          : own.name,
       model: of.name,
       settings: of.settings,
       headers: of.headers,
@@ -84,7 +134,10 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
     return of === undefined ? null : endpoint(of, { key: apiKeys[role], name, role })
   }
   const { main: ownMain, ...ownNamed } = own
-  const main = ownMain === undefined ? endpoint(model, { key: apiKey, name: 'OPENAI_API_KEY' }) : places.ownChoice('main', ownMain, model)
+  const main =
+    ownMain === undefined
+      ? endpoint(model, { key: apiKey, name: 'OPENAI_API_KEY' })
+      : places.ownChoice('main', ownMain, model)
   /** The program's own route replaces the configured one. */
   const ownsRoute = ownMain?.fallback !== undefined
   const others = {
@@ -95,14 +148,19 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
   const named = {
     ...Object.fromEntries(
       Object.entries(models).map(([name, of]): [string, NamedChoice] => {
-        const key = { key: of.key === undefined ? null : (modelKeys[of.key] ?? null), name: of.key ?? 'OPENAI_API_KEY', role: name }
+        const key = {
+          key: of.key === undefined ? null : (modelKeys[of.key] ?? null),
+          name: of.key ?? 'OPENAI_API_KEY',
+          role: name,
+        }
         return [name, { endpoint: endpoint(of, key), route: namesOfRoute(of.fallback) }]
       }),
     ),
     ...places.ownNamed(ownNamed, model),
   }
   // Only now all names of an endpoint are known.
-  const limitedOrNone = (choice: EndpointChoice | null): EndpointChoice | null => (choice === null ? null : places.limited(choice))
+  const limitedOrNone = (choice: EndpointChoice | null): EndpointChoice | null =>
+    choice === null ? null : places.limited(choice)
   return {
     ...places.limited(main),
     fallback: limitedOrNone(others.fallback),
@@ -120,11 +178,32 @@ function inherited(main: EndpointConfig, hasOwnKey: boolean): ClientVariant | nu
   return hasOwnKey && variant !== null && 'workloadIdentity' in variant ? null : variant
 }
 
-function variantOf({ azure, workload_identity: identity }: Pick<EndpointConfig, 'azure' | 'workload_identity'>): ClientVariant | null {
-  if (azure !== undefined) return { azure: { apiVersion: azure.api_version, ...(azure.deployment === undefined ? {} : { deployment: azure.deployment }) } }
+function variantOf({
+  azure,
+  workload_identity: identity,
+}: Pick<EndpointConfig, 'azure' | 'workload_identity'>): ClientVariant | null {
+  if (azure !== undefined)
+    return {
+      azure: {
+        apiVersion: azure.api_version,
+        ...(azure.deployment === undefined ? {} : { deployment: azure.deployment }),
+      },
+    }
   if (identity === undefined) return null
-  const { identity_provider_id: identityProviderId, service_account_id: serviceAccountId, client_id: clientId, token } = identity
-  return { workloadIdentity: { identityProviderId, serviceAccountId, token, ...(clientId === undefined ? {} : { clientId }) } }
+  const {
+    identity_provider_id: identityProviderId,
+    service_account_id: serviceAccountId,
+    client_id: clientId,
+    token,
+  } = identity
+  return {
+    workloadIdentity: {
+      identityProviderId,
+      serviceAccountId,
+      token,
+      ...(clientId === undefined ? {} : { clientId }),
+    },
+  }
 }
 
 interface NamedChoice {
@@ -132,7 +211,10 @@ interface NamedChoice {
   readonly route: readonly string[]
 }
 
-/** The places of models in the gate. An endpoint and model has one, and so has a model of the program, whatever their names. */
+/**
+ * The places of models in the gate. An endpoint and model has one, and so has a model of the program,
+ * whatever their names.
+ */
 class GatePlaces {
   readonly #general: GateLimits
   readonly #places: (string | ChatProvider)[] = []
@@ -150,13 +232,25 @@ class GatePlaces {
     return index
   }
 
-  ownChoice(name: string, of: OwnModel, { timeout_ms: timeoutMs, idle_ms: idleMs }: Config['model']): ChatChoice {
-    const limits = { requests_per_minute_max: of.requestsPerMinuteMax, tokens_per_minute_max: of.tokensPerMinuteMax }
+  ownChoice(
+    name: string,
+    of: OwnModel,
+    { timeout_ms: timeoutMs, idle_ms: idleMs }: Config['model'],
+  ): ChatChoice {
+    const limits = {
+      requests_per_minute_max: of.requestsPerMinuteMax,
+      tokens_per_minute_max: of.tokensPerMinuteMax,
+    }
     return ownChoice(name, of, { timeoutMs, idleMs, gateIndex: this.indexOf(of.provider, limits) })
   }
 
   ownNamed(own: OwnModels, model: Config['model']): Record<string, NamedChoice> {
-    return Object.fromEntries(Object.entries(own).map(([name, of]) => [name, { endpoint: this.ownChoice(name, of, model), route: ownRoute(of) }]))
+    return Object.fromEntries(
+      Object.entries(own).map(([name, of]) => [
+        name,
+        { endpoint: this.ownChoice(name, of, model), route: ownRoute(of) },
+      ]),
+    )
   }
 
   /** With the limits of its place. Call it when all names are known. */
@@ -165,7 +259,12 @@ class GatePlaces {
   }
 
   limitedNamed(named: Readonly<Record<string, NamedChoice>>): Record<string, NamedChoice> {
-    return Object.fromEntries(Object.entries(named).map(([name, { endpoint, route }]) => [name, { endpoint: this.limited(endpoint), route }]))
+    return Object.fromEntries(
+      Object.entries(named).map(([name, { endpoint, route }]) => [
+        name,
+        { endpoint: this.limited(endpoint), route },
+      ]),
+    )
   }
 
   buffer(): SharedArrayBuffer {
@@ -175,22 +274,35 @@ class GatePlaces {
 
 const normalized = (url: string): string => (URL.parse(url)?.href ?? url).replace(/\/+$/, '')
 
-type OwnLimits = Partial<Pick<Config['models'][string], 'requests_per_minute_max' | 'tokens_per_minute_max' | 'circuit_failures_max' | 'circuit_open_ms'>>
+type OwnLimits = Partial<
+  Pick<
+    Config['models'][string],
+    'requests_per_minute_max' | 'tokens_per_minute_max' | 'circuit_failures_max' | 'circuit_open_ms'
+  >
+>
 type Times = Partial<Pick<Config['models'][string], 'timeout_ms' | 'idle_ms'>>
 
 function strictest(general: GateLimits, sharing: readonly OwnLimits[]): GateLimits {
-  const least = (values: readonly (number | null)[]): number | null => values.reduce((a, b) => (a === null ? b : b === null ? a : Math.min(a, b)), null)
-  const all = <Key extends keyof OwnLimits>(key: Key, otherwise: number | null) => sharing.map((of) => of[key] ?? otherwise)
+  const least = (values: readonly (number | null)[]): number | null =>
+    values.reduce((a, b) => (a === null ? b : b === null ? a : Math.min(a, b)), null)
+  const all = <Key extends keyof OwnLimits>(key: Key, otherwise: number | null) =>
+    sharing.map((of) => of[key] ?? otherwise)
   return {
     ...general,
     requestsPerMinuteMax: least(all('requests_per_minute_max', general.requestsPerMinuteMax)),
     tokensPerMinuteMax: least(all('tokens_per_minute_max', general.tokensPerMinuteMax)),
-    circuitFailuresMax: least(all('circuit_failures_max', general.circuitFailuresMax)) ?? general.circuitFailuresMax,
-    circuitOpenMs: Math.max(...all('circuit_open_ms', general.circuitOpenMs).map((each) => each ?? general.circuitOpenMs)),
+    circuitFailuresMax:
+      least(all('circuit_failures_max', general.circuitFailuresMax)) ?? general.circuitFailuresMax,
+    circuitOpenMs: Math.max(
+      ...all('circuit_open_ms', general.circuitOpenMs).map((each) => each ?? general.circuitOpenMs),
+    ),
   }
 }
 
-const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'model' | 'provider_limit_ms_max'>): GateLimits => ({
+const limitsOf = ({
+  model,
+  provider_limit_ms_max: limitMsMax,
+}: Pick<Config, 'model' | 'provider_limit_ms_max'>): GateLimits => ({
   requestsPerMinuteMax: model.requests_per_minute_max ?? null,
   tokensPerMinuteMax: model.tokens_per_minute_max ?? null,
   circuitFailuresMax: model.circuit_failures_max,
@@ -198,8 +310,14 @@ const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'mo
   turnMsMax: limitMsMax,
 })
 
-/** Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port; until then, calls fail and are retried. */
-async function keepSimulatedModel(config: ModelConfig, { logger, clock, own }: Required<ModelPorts>): Promise<ChosenModel> {
+/**
+ * Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port;
+ * until then, calls fail and are retried.
+ */
+async function keepSimulatedModel(
+  config: ModelConfig,
+  { logger, clock, own }: Required<ModelPorts>,
+): Promise<ChosenModel> {
   const { model } = config
   // Only a daemon without an endpoint loads it (docs/decisions/0029).
   const { simulatedModelName, startSimulatedModelProcess } = await import('@beaver/simulated-model')
@@ -227,7 +345,10 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock, own }: R
   const { url } = await supervision.add({ id: 'simulated model', restart: 'permanent' }, async () => {
     const simulated = await startSimulatedModelProcess({ port })
     port = Number(new URL(simulated.url).port)
-    const gone = simulated.exited.then(({ code, signal }) => ({ reason: signal === null ? `exit code ${code}` : `killed by ${signal}`, normal: code === 0 }))
+    const gone = simulated.exited.then(({ code, signal }) => ({
+      reason: signal === null ? `exit code ${code}` : `killed by ${signal}`,
+      normal: code === 0,
+    }))
     return { ...simulated, gone, stop: () => simulated.close() }
   })
   const places = new GatePlaces(limitsOf(config))
@@ -241,7 +362,9 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock, own }: R
     idleMs: model.idle_ms,
     gateIndex: places.indexOf('simulated', {}),
   }
-  const simulated = Object.fromEntries(named.map((name): [string, NamedChoice] => [name, { endpoint, route: [] }]))
+  const simulated = Object.fromEntries(
+    named.map((name): [string, NamedChoice] => [name, { endpoint, route: [] }]),
+  )
   const models = places.limitedNamed({ ...simulated, ...places.ownNamed(own, model) })
   return {
     choice: {

@@ -1,7 +1,10 @@
 // Serves the requests that any daemon answers, each by its contract.
-// R1. A handler gets a request that fits its contract, with the contract's defaults. Any other request is refused before.
-// R2. The compiler checks that an answer fits the contract, so it is not checked again at run time. The client reads it by the same contract.
-// R3. Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks for itself, unless it may publish
+// R1. A handler gets a request that fits its contract, with the contract's defaults. Any other request is
+// refused before.
+// R2. The compiler checks that an answer fits the contract, so it is not checked again at run time. The
+// client reads it by the same contract.
+// R3. Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks
+// for itself, unless it may publish
 //     on the subject for others.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
@@ -22,13 +25,24 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   status: 'status request',
 }
 
-type Handle<Name extends RequestName> = (asked: RequestRead<Name>, caller: { readonly by: string }) => Promise<RequestOutput<Name>>
+type Handle<Name extends RequestName> = (
+  asked: RequestRead<Name>,
+  caller: { readonly by: string },
+) => Promise<RequestOutput<Name>>
 
 /** Serves the request of a name until `stop`. */
-export type ServeRequest = <Name extends RequestName>(name: Name, handle: Handle<Name>, options?: { openMax?: number }) => { stop(): Promise<void> }
+export type ServeRequest = <Name extends RequestName>(
+  name: Name,
+  handle: Handle<Name>,
+  options?: { openMax?: number },
+) => { stop(): Promise<void> }
 
 /** @param gate what a request waits for that leads to a write; it may refuse the request */
-export function serveRequests(serving: GatedService, subjects: Subjects, gate: () => Promise<void> | null): ServeRequest {
+export function serveRequests(
+  serving: GatedService,
+  subjects: Subjects,
+  gate: () => Promise<void> | null,
+): ServeRequest {
   return (name, handle, options) => {
     const serveAt = (subject: string, forOthers: boolean): { stop(): Promise<void> } =>
       serving(

@@ -1,8 +1,19 @@
-// Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and the search of sessions.
-// The watch compares the journal with what a daemon of this home saw last, before anything is written.
-// S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before it.
+// Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and
+// the search of sessions. The watch compares the journal with what a daemon of this home saw last, before
+// anything is written.
+// S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before
+// it.
 import { type BlobStore, type Clock, type Logger, type Replacements, replacementsOf } from '@beaver/core'
-import { markStore, natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, type Subjects, watchJournal } from '@beaver/nats'
+import {
+  markStore,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  natsSessionSearch,
+  natsTaskQueue,
+  type Subjects,
+  watchJournal,
+} from '@beaver/nats'
 import { type Config, homeKeys, journalFiles, knownOperator } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { journalKeys } from './journal-keys.ts'
@@ -13,8 +24,18 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 export async function openStores(
   nc: NatsConnection,
   subjects: Subjects,
-  { memory: limits, daemon, home, keysFolder, nats }: Pick<Config, 'memory' | 'daemon' | 'home' | 'keysFolder' | 'nats'>,
-  { clock, logger, undo }: { readonly clock: Clock; readonly logger: Logger; readonly undo: AsyncDisposableStack },
+  {
+    memory: limits,
+    daemon,
+    home,
+    keysFolder,
+    nats,
+  }: Pick<Config, 'memory' | 'daemon' | 'home' | 'keysFolder' | 'nats'>,
+  {
+    clock,
+    logger,
+    undo,
+  }: { readonly clock: Clock; readonly logger: Logger; readonly undo: AsyncDisposableStack },
 ) {
   const keys = await journalKeys(nc, subjects, { keysFolder, nats }, () => clock.now())
   undo.defer(async () => keys.close())
@@ -24,7 +45,10 @@ export async function openStores(
   const { mark, acceptances } = journalFiles(home, subjects.stream, 'daemon')
   const watch = await watchJournal(nc, {
     subjects,
-    store: markStore(mark, acceptances, { stream: subjects.stream, operator: () => knownOperator(homeKeys(keysFolder), subjects.stream) }),
+    store: markStore(mark, acceptances, {
+      stream: subjects.stream,
+      operator: () => knownOperator(homeKeys(keysFolder), subjects.stream),
+    }),
     logger,
     archived: async () => (await trust.removals()).archived,
   })
@@ -32,8 +56,14 @@ export async function openStores(
   const journal = watchedJournal(own, watch, subjects)
   const stored = await natsBlobStore(nc, subjects)
   const replacements = replacementsOf(stored, () => trust.removals())
-  const blobs: BlobStore & Replacements = { put: (sha256, bytes) => stored.put(sha256, bytes), ...replacements }
-  const memory = await natsMemoryStore(nc, subjects, { memory: limits.memory_chars_max, user: limits.user_chars_max })
+  const blobs: BlobStore & Replacements = {
+    put: (sha256, bytes) => stored.put(sha256, bytes),
+    ...replacements,
+  }
+  const memory = await natsMemoryStore(nc, subjects, {
+    memory: limits.memory_chars_max,
+    user: limits.user_chars_max,
+  })
   undo.defer(() => memory.close())
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
   return { keys, journal, watch, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }

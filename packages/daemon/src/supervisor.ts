@@ -1,5 +1,7 @@
-// The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service requests.
-// S1. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends with the start.
+// The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service
+// requests.
+// S1. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends with the
+// start.
 // S2. A daemon that is ready answers requests.
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
@@ -18,7 +20,15 @@ import {
 } from '@beaver/core'
 import { closeGently, placedStreams, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
-import { acceptanceLines, type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
+import {
+  acceptanceLines,
+  type Daemon,
+  type IntakePorts,
+  isUnverified,
+  loadTask,
+  startDaemon,
+  workspaceFolders,
+} from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type DaemonBase, openBase } from './daemon-base.ts'
@@ -37,7 +47,12 @@ import { whileHealthy, type WhileHealthy } from './while-healthy.ts'
 import { workflowTexts } from './workflow-texts.ts'
 
 export interface Supervisor {
-  readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
+  readonly info: {
+    readonly daemon: string
+    readonly model: string
+    readonly provider: string
+    readonly skills: readonly string[]
+  }
   /** Rejects if the daemon cannot go on. */
   readonly failed: Promise<unknown>
   stop(): Promise<void>
@@ -78,7 +93,9 @@ export async function startSupervisor(
 async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
   const [journal] = await placedStreams(nc, subjects, ['journal']).catch(() => [])
   if (journal === undefined || journal.cluster === null) return
-  const servers = [journal.leader, ...journal.followers.map(({ server }) => server)].filter((server) => server !== null)
+  const servers = [journal.leader, ...journal.followers.map(({ server }) => server)].filter(
+    (server) => server !== null,
+  )
   systemFacts.journalPlaced(logger, { stream: journal.name, servers })
 }
 
@@ -117,8 +134,18 @@ class RunningSupervisor implements Supervisor {
       }),
     )
     const { provider, model: modelName } = model.choice
-    this.info = { daemon: daemonId, provider, model: modelName, skills: agents.skills.map(({ name }) => name) }
-    this.failed = Promise.race([workers.pool.failed, model.failed, stores.keys.failed, closedWithError(nc.closed())])
+    this.info = {
+      daemon: daemonId,
+      provider,
+      model: modelName,
+      skills: agents.skills.map(({ name }) => name),
+    }
+    this.failed = Promise.race([
+      workers.pool.failed,
+      model.failed,
+      stores.keys.failed,
+      closedWithError(nc.closed()),
+    ])
     this.failed.catch(() => {}) // The caller of a start that fails does not get it.
   }
 
@@ -166,7 +193,12 @@ class RunningSupervisor implements Supervisor {
   #watchEndings(): Endings {
     const { nc, subjects, logger } = this.#base
     const held = (log: LogId): boolean => this.#daemon.tasks.has(logKey(log))
-    return watchEndings(nc, subjects, { held, logger, isFinal: isUnverified, read: (log) => endInJournal(log, this.#ports) })
+    return watchEndings(nc, subjects, {
+      held,
+      logger,
+      isFinal: isUnverified,
+      read: (log) => endInJournal(log, this.#ports),
+    })
   }
 
   #serveIntake(): ReturnType<typeof serveIntake> {
@@ -200,13 +232,18 @@ class RunningSupervisor implements Supervisor {
       serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       intake,
       endings: this.#endings,
-      memory: { store: stores.memory, limits: { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max } },
+      memory: {
+        store: stores.memory,
+        limits: { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max },
+      },
       status: async ({ endpoints }) => ({
         daemon: daemonId,
         provider: model.choice.provider,
         model: model.choice.model,
         tasks: this.#daemon.tasks.size,
-        ...(endpoints === undefined ? {} : { endpoints: await endpointStates(model.choice, { ask: endpoints === 'asked' }) }),
+        ...(endpoints === undefined
+          ? {}
+          : { endpoints: await endpointStates(model.choice, { ask: endpoints === 'asked' }) }),
         skills: agents.skills.map(({ name, description }) => ({ name, description })),
         profiles: [...agents.profileNames],
         workflows: [...agents.workflows.names],
@@ -234,15 +271,29 @@ class RunningSupervisor implements Supervisor {
 }
 
 /** A root also calls workflows, whose calls a check may name. */
-function evidenceTools({ tools, toolNames, workflows }: DaemonBase['agents']): NonNullable<IntakePorts['tools']> {
+function evidenceTools({
+  tools,
+  toolNames,
+  workflows,
+}: DaemonBase['agents']): NonNullable<IntakePorts['tools']> {
   const { known, ofProfile } = tools
-  return { known: { names: [...toolNames, ...workflows.names], has: (name) => known.has(name) || workflows.names.includes(name) }, ofProfile }
+  return {
+    known: {
+      names: [...toolNames, ...workflows.names],
+      has: (name) => known.has(name) || workflows.names.includes(name),
+    },
+    ofProfile,
+  }
 }
 
 const changesMax = 20
 
-function changesNotUsed({ changesNotUsed: all }: DaemonBase['agents']): Pick<RequestOutput<'status'>, 'changes_not_used'> {
-  return all.length === 0 ? {} : { changes_not_used: all.slice(0, changesMax).map(({ file, message }) => ({ file, message })) }
+function changesNotUsed({
+  changesNotUsed: all,
+}: DaemonBase['agents']): Pick<RequestOutput<'status'>, 'changes_not_used'> {
+  return all.length === 0
+    ? {}
+    : { changes_not_used: all.slice(0, changesMax).map(({ file, message }) => ({ file, message })) }
 }
 
 type DaemonPorts = ReturnType<typeof portsOf>
@@ -268,18 +319,27 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
   }
 }
 
-/** How a task ended, read from its log, or `null` if it has not ended. @throws {BeaverError} if the log does not verify */
+/**
+ * How a task ended, read from its log, or `null` if it has not ended. @throws {BeaverError} if the log does
+ * not verify
+ */
 async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>) {
   const last = await ports.journal.last(log)
   if (last === null) return null
   if (newestRecord(last) !== null) {
-    const events = await new LogReader(log, ports.blobs, { from: headBefore(last), judge: ports.journal }).read(last)
+    const events = await new LogReader(log, ports.blobs, {
+      from: headBefore(last),
+      judge: ports.journal,
+    }).read(last)
     if (!isTerminalTaskEvent(events.at(-1)?.type ?? '')) return null
   }
   return (await loadTask(log, ports)).state.ended
 }
 
-/** Publishes what is live of a task. It is only a hint: if it cannot be sent, it is left out, and no work fails. */
+/**
+ * Publishes what is live of a task. It is only a hint: if it cannot be sent, it is left out, and no work
+ * fails.
+ */
 function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, update: LiveUpdate) => void {
   return (log, update) => {
     try {
@@ -290,11 +350,18 @@ function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, upd
   }
 }
 
-/** If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease. */
+/**
+ * If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease.
+ */
 const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
 
 function healthOf({ config, logger, nc, stores, subjects: { stream } }: DaemonBase): WhileHealthy {
-  return whileHealthy(nc, { stream, silentMs: () => (nc.isClosed() ? Infinity : stores.journal.silentMs), silentMsMax: silentMsMax(config), logger })
+  return whileHealthy(nc, {
+    stream,
+    silentMs: () => (nc.isClosed() ? Infinity : stores.journal.silentMs),
+    silentMsMax: silentMsMax(config),
+    logger,
+  })
 }
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {

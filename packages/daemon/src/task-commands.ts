@@ -1,6 +1,7 @@
-// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide about a call that waits for an
-// approval. Who carries a command out is decided in carry-out.ts.
-// C1. The delivery of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that daemon
+// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide
+// about a call that waits for an approval. Who carries a command out is decided in carry-out.ts.
+// C1. The delivery of a task is its lease. It may come to another daemon than the one that accepted and
+// claimed the task; that daemon
 //     hands it on to the owner.
 import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
 import { BeaverError, type Clock, type Delivery, type Ids, type LogId } from '@beaver/core'
@@ -28,17 +29,36 @@ const leaseMsMax = 1_000
 export interface TaskCommands {
   /** Gives a delivery to the daemon that claimed its task. */
   handOn(owner: string, delivery: Delivery): Promise<HandedOn>
-  /** Stops taking commands, except those about tasks that this daemon owns, which other daemons still hand on. */
+  /**
+   * Stops taking commands, except those about tasks that this daemon owns, which other daemons still hand on.
+   */
   stop(): Promise<unknown>
-  /** Call only after the last owned task is released: a peer that gets no reply assumes that the task is unowned, and writes to its log. */
+  /**
+   * Call only after the last owned task is released: a peer that gets no reply assumes that the task is
+   * unowned, and writes to its log.
+   */
   close(): Promise<unknown>
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, driver, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
+export function serveTaskCommands({
+  nc,
+  subjects,
+  tenant,
+  daemonId,
+  ports,
+  driver,
+  takeOver,
+  wake,
+  serveRequest,
+}: TaskCommandsOf): TaskCommands {
   const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
   const by: CarryingOut = { daemonId, ports, driver, wake, askOwner: asksOwners(nc, subjects) }
-  const requests = serveCommandRequests({ ids: ports.ids, serveRequest, carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by) })
+  const requests = serveCommandRequests({
+    ids: ports.ids,
+    serveRequest,
+    carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by),
+  })
   /** Commands and leases that other daemons hand on, because this daemon owns the task. */
   const own = serve(
     nc,
@@ -48,10 +68,13 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, drive
       if (asked.command === 'ping') return { daemon: daemonId }
       if (asked.command === 'lease') {
         const { tenant, session_id, task_id, deliveries, lease, cause } = asked
-        return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
+        return {
+          how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }),
+        }
       }
       const task = await driver(await findLog(asked.task_id))
-      if (task === null) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+      if (task === null)
+        throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
       await carryOutOwn(task, asked)
       return { task_id: asked.task_id }
     },
@@ -96,7 +119,8 @@ function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) 
 /** @throws {BeaverError} `not_found` */
 async function existing(taskId: string, found: Promise<LogId | null>): Promise<LogId> {
   const log = await found
-  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
+  if (log === null)
+    throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
   return log
 }
 
@@ -106,7 +130,8 @@ function asksOwners(nc: NatsConnection, subjects: Subjects): CarryingOut['askOwn
       await call(nc, subjects.daemon(owner), asked, { timeoutMs: ownerMsMax, whom: 'owner of the task' })
       return true
     } catch (error) {
-      if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return false
+      if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced'))
+        return false
       throw error
     }
   }
@@ -121,7 +146,9 @@ function handsOn(nc: NatsConnection, subjects: Subjects, clock: Clock): TaskComm
     if (gone.has(owner)) return 'gone'
     const asked = { command: 'lease', tenant, session_id, task_id, deliveries, lease, cause }
     try {
-      const answer = daemonContracts.lease.output.parse(await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }))
+      const answer = daemonContracts.lease.output.parse(
+        await call(nc, subjects.daemon(owner), asked, { timeoutMs: leaseMsMax, whom: 'owner of the task' }),
+      )
       return answer.how
     } catch (error) {
       if (error instanceof BeaverError && error.code === 'no_daemon') gone.add(owner)

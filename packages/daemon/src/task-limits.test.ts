@@ -19,7 +19,14 @@ function configured(content: object): Config {
 it('the bounds of tasks', () => {
   const config = configured({
     agent: { tool_iterations_max: 11, node_tool_iterations_max: 12 },
-    team: { concurrent_nodes_max: 13, runs_max: 14, agents_max: 15, edges_max: 16, deadline_ms: 17_000, node_deadline_ms: 18_000 },
+    team: {
+      concurrent_nodes_max: 13,
+      runs_max: 14,
+      agents_max: 15,
+      edges_max: 16,
+      deadline_ms: 17_000,
+      node_deadline_ms: 18_000,
+    },
     daemon: { owners_lost_max: 19 },
     permissions: { unattended: 'refuse', wait_ms_max: 20_000 },
   })
@@ -38,12 +45,27 @@ it('the bounds of tasks', () => {
 })
 
 it('a deadline of 0 is none', () => {
-  expect(taskLimits(configured({ team: { deadline_ms: 0, node_deadline_ms: 0 } }))).toMatchObject({ teamDeadlineMs: null, nodeDeadlineMs: null })
+  expect(taskLimits(configured({ team: { deadline_ms: 0, node_deadline_ms: 0 } }))).toMatchObject({
+    teamDeadlineMs: null,
+    nodeDeadlineMs: null,
+  })
 })
 
 it('where runs may send something', () => {
-  const egress = { policy: { send: { untrusted: 'deny' } }, hosts_allowed: ['docs.example'], secret_paths: ['*.key'], untrusted_paths: ['mail/*'] }
+  const egress = {
+    policy: { send: { untrusted: 'deny' } },
+    hosts_allowed: ['docs.example'],
+    secret_paths: ['*.key'],
+    untrusted_paths: ['mail/*'],
+  }
   const { policy, ...rules } = egressRules(configured({ egress }))
-  expect(rules).toEqual({ hostsAllowed: ['docs.example'], secretPaths: ['*.key'], untrustedPaths: ['mail/*'] })
-  expect(policy).toEqual({ ...egressRules(configured({})).policy, send: { ...egressRules(configured({})).policy.send, untrusted: 'deny' } })
+  expect(rules).toEqual({
+    hostsAllowed: ['docs.example'],
+    secretPaths: ['*.key'],
+    untrustedPaths: ['mail/*'],
+  })
+  expect(policy).toEqual({
+    ...egressRules(configured({})).policy,
+    send: { ...egressRules(configured({})).policy.send, untrusted: 'deny' },
+  })
 })

@@ -17,6 +17,11 @@ export const taskLimits = ({ agent, team, daemon, permissions }: Config): Daemon
 })
 
 export function egressRules({ egress }: Config): EgressRules {
-  const { policy, hosts_allowed: hostsAllowed, secret_paths: secretPaths, untrusted_paths: untrustedPaths } = egress
+  const {
+    policy,
+    hosts_allowed: hostsAllowed,
+    secret_paths: secretPaths,
+    untrusted_paths: untrustedPaths,
+  } = egress
   return { policy, hostsAllowed, secretPaths, untrustedPaths }
 }

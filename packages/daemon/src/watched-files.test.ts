@@ -37,7 +37,11 @@ describe('watched files', () => {
     const { watched, write } = await files()
     write('b', [broken('b.json')])
     expect([await watched.look(), watched.content, watched.faults]).toEqual(['doubtful', 'a', []])
-    expect([await watched.look(), watched.content, watched.faults]).toEqual(['broken', 'a', [broken('b.json')]])
+    expect([await watched.look(), watched.content, watched.faults]).toEqual([
+      'broken',
+      'a',
+      [broken('b.json')],
+    ])
     expect(await watched.look()).toBe('same')
     write('c')
     expect([await watched.look(), watched.content, watched.faults]).toEqual(['used', 'c', []])
@@ -54,7 +58,12 @@ describe('watched files', () => {
   it('that change while they are read are read again', async () => {
     const { watched, write } = await files()
     write('b', [], 1)
-    expect([await watched.look(), watched.content, await watched.look(), watched.content]).toEqual(['doubtful', 'a', 'used', 'b'])
+    expect([await watched.look(), watched.content, await watched.look(), watched.content]).toEqual([
+      'doubtful',
+      'a',
+      'used',
+      'b',
+    ])
   })
 
   it('are used although a file is broken that was broken before', async () => {

@@ -1,8 +1,8 @@
-// Files of a daemon that are read again when they change. What they contain is defined by the reader; this file decides when they are read,
-// and whether what was read is used.
+// Files of a daemon that are read again when they change. What they contain is defined by the reader; this
+// file decides when they are read, and whether what was read is used.
 // W1. A look compares stamps. The files are read only if the stamp has changed.
-// W2. A change with a new fault is not used: the old content stays, for as long as the fault does. A fault that the used content had already
-// is none.
+// W2. A change with a new fault is not used: the old content stays, for as long as the fault does. A fault
+// that the used content had already is none.
 // W3. A fault is told when a second look finds the same files: an editor may write a file in two steps.
 // W4. There is one look at a time, and a look takes at most a small part of the time.
 import type { LoadDiagnostic } from '@beaver/agent'
@@ -20,7 +20,10 @@ interface Read<Content> {
   readonly diagnostics: readonly LoadDiagnostic[]
 }
 
-/** What a look has found. `used`: there is new content. `doubtful`: a change seems to be broken. `broken`: the change is broken. */
+/**
+ * What a look has found. `used`: there is new content. `doubtful`: a change seems to be broken. `broken`: the
+ * change is broken.
+ */
 export type Look = 'same' | 'used' | 'doubtful' | 'broken'
 
 /** One set of files. Call `look` again and again; `LookPace` says how often. */
@@ -81,19 +84,32 @@ export class WatchedFiles<Content> {
     try {
       return await this.#reader.read()
     } catch (error) {
-      return { faults: [{ file: this.#reader.name, severity: 'error', message: error instanceof Error ? error.message : String(error) }] }
+      return {
+        faults: [
+          {
+            file: this.#reader.name,
+            severity: 'error',
+            message: error instanceof Error ? error.message : String(error),
+          },
+        ],
+      }
     }
   }
 }
 
 function newFaults<Content>(used: Read<Content>, read: Read<Content>): readonly LoadDiagnostic[] {
-  const broken = new Set(used.diagnostics.flatMap(({ file, severity }) => (severity === 'error' ? [file] : [])))
+  const broken = new Set(
+    used.diagnostics.flatMap(({ file, severity }) => (severity === 'error' ? [file] : [])),
+  )
   return read.diagnostics.filter(({ file, severity }) => severity === 'error' && !broken.has(file))
 }
 
 /** How long nobody looks after a look, at least. */
 const restMsMin = 100
-/** How long nobody looks after a look, at most: one that was slow because the machine was busy must not hide a change for minutes. */
+/**
+ * How long nobody looks after a look, at most: one that was slow because the machine was busy must not hide a
+ * change for minutes.
+ */
 const restMsMax = 5_000
 /** A look takes at most one part in so many of the time; one that cannot wait, one in `urgentFactor`. */
 const restFactor = 20
@@ -114,7 +130,10 @@ export class LookPace {
     this.#now = now
   }
 
-  /** Looks, unless it has looked a moment ago. @param how.now waits for a look that begins after the call, in any case */
+  /**
+   * Looks, unless it has looked a moment ago. @param how.now waits for a look that begins after the call, in
+   * any case
+   */
   ask({ now }: { readonly now: boolean } = { now: false }): Promise<void> {
     if (now) return (this.#next ??= this.#urgent())
     if (this.#looking !== null) return this.#looking

@@ -1,6 +1,7 @@
-// The journal of a daemon that watches it: nothing is written before the journal was compared with what this daemon saw last, and nothing
-// while it is not as it was.
-// W1. A write that gets a place before the last one shows another journal: the daemon stops before its next write.
+// The journal of a daemon that watches it: nothing is written before the journal was compared with what this
+// daemon saw last, and nothing while it is not as it was.
+// W1. A write that gets a place before the last one shows another journal: the daemon stops before its next
+// write.
 // W2. Reading goes on, so that people can look at what is there.
 import type { JournalWatch, NatsJournal, Subjects } from '@beaver/nats'
 
@@ -11,7 +12,12 @@ export function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjec
     return write()
   }
   /** @param before the last message that was seen before the write */
-  const noted = async (sequence: number, subject: string, payload: Uint8Array | undefined, before: number): Promise<void> => {
+  const noted = async (
+    sequence: number,
+    subject: string,
+    payload: Uint8Array | undefined,
+    before: number,
+  ): Promise<void> => {
     if (sequence <= before) await watch.doubt()
     else if (payload !== undefined) watch.acknowledged({ sequence, subject, payload })
   }
@@ -19,7 +25,8 @@ export function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjec
     gated(async () => {
       const before = watch.sequence
       const outcome = await journal.append(entry)
-      if (outcome.kind === 'appended') await noted(outcome.revision, subjects.events(entry.log), entry.payloads.at(-1), before)
+      if (outcome.kind === 'appended')
+        await noted(outcome.revision, subjects.events(entry.log), entry.payloads.at(-1), before)
       return outcome
     })
   const accept: NatsJournal['accept'] = (acceptance) =>
@@ -29,7 +36,12 @@ export function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjec
       const { log, payloads, followers = [] } = acceptance
       if (outcome.kind !== 'accepted') return outcome
       const last = followers.at(-1)
-      const subject = last !== undefined ? subjects.accepted(last.log) : payloads.length === 1 ? subjects.accepted(log) : subjects.events(log)
+      const subject =
+        last !== undefined
+          ? subjects.accepted(last.log)
+          : payloads.length === 1
+            ? subjects.accepted(log)
+            : subjects.events(log)
       await noted(outcome.lastRevision, subject, last?.payload ?? payloads.at(-1), before)
       return outcome
     })

@@ -1,8 +1,11 @@
-// Serves requests only while the journal answers. A daemon that cannot write leaves the queue group, so that other daemons get the requests.
-// H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy to be sure. It comes back as
+// Serves requests only while the journal answers. A daemon that cannot write leaves the queue group, so that
+// other daemons get the requests.
+// H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy
+// to be sure. It comes back as
 //     soon as the journal answers.
 // H2. Requests that are under way when the daemon leaves are still answered.
-// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster where the journal answers: its own may be cut off from the others,
+// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster where the journal
+// answers: its own may be cut off from the others,
 //     or frozen. What is under way is cut then.
 import type { Logger } from '@beaver/core'
 import { elsewhereMs, leaveServer, serve } from '@beaver/nats'
@@ -11,7 +14,11 @@ import type { NatsConnection } from '@nats-io/nats-core'
 type Handler = (request: unknown, subject: string) => Promise<unknown>
 
 /** Serves a subject from now on whenever the journal answers. */
-export type GatedService = (subject: string, handle: Handler, options?: { openMax?: number }) => { stop(): Promise<void> }
+export type GatedService = (
+  subject: string,
+  handle: Handler,
+  options?: { openMax?: number },
+) => { stop(): Promise<void> }
 
 export interface WhileHealthy {
   readonly serving: GatedService
@@ -25,8 +32,14 @@ const lateMsMax = 100
 /** The journal counts as silent only after this many looks in a row were on time. */
 const looksOnTime = 3
 
-/** @param of `stream` is the journal, `silentMs` is the time for which the journal has not answered, and `silentMsMax` is its bound. */
-export function whileHealthy(nc: NatsConnection, of: { stream: string; silentMs: () => number; silentMsMax: number; logger: Logger }): WhileHealthy {
+/**
+ * @param of `stream` is the journal, `silentMs` is the time for which the journal has not answered, and
+ * `silentMsMax` is its bound.
+ */
+export function whileHealthy(
+  nc: NatsConnection,
+  of: { stream: string; silentMs: () => number; silentMsMax: number; logger: Logger },
+): WhileHealthy {
   const services = new Set<{ begin(): void; end(): Promise<void> }>()
   let healthy = true
   let since = 0
@@ -36,7 +49,11 @@ export function whileHealthy(nc: NatsConnection, of: { stream: string; silentMs:
     if (silent < elsewhereMs || onTime < looksOnTime) return
     void leaveServer(nc, of.stream).then((left) => {
       if (left)
-        of.logger.warn('server_left', 'The journal did not answer at the NATS server. The daemon went to another one.', { silent_ms: Math.round(silent) })
+        of.logger.warn(
+          'server_left',
+          'The journal did not answer at the NATS server. The daemon went to another one.',
+          { silent_ms: Math.round(silent) },
+        )
     })
   }
   const timer = setInterval(() => {
@@ -49,10 +66,16 @@ export function whileHealthy(nc: NatsConnection, of: { stream: string; silentMs:
     if (healthy === silent <= of.silentMsMax || (healthy && onTime < looksOnTime)) return
     healthy = !healthy
     if (healthy)
-      of.logger.info('journal_answers', 'The journal answers again. The daemon accepts requests.', { silent_ms: Math.round(performance.now() - since) })
+      of.logger.info('journal_answers', 'The journal answers again. The daemon accepts requests.', {
+        silent_ms: Math.round(performance.now() - since),
+      })
     else {
       since = performance.now() - silent
-      of.logger.warn('journal_silent', 'The journal does not answer. The daemon accepts no requests and renews no leases.', { silent_ms: Math.round(silent) })
+      of.logger.warn(
+        'journal_silent',
+        'The journal does not answer. The daemon accepts no requests and renews no leases.',
+        { silent_ms: Math.round(silent) },
+      )
     }
     for (const service of services) {
       if (healthy) service.begin()

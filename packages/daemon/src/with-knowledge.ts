@@ -1,5 +1,5 @@
-// Adds the searches of knowledge bases to the external tools of the daemon's process. The tools themselves are known from the configuration, in
-// every thread; only their calls come here.
+// Adds the searches of knowledge bases to the external tools of the daemon's process. The tools themselves
+// are known from the configuration, in every thread; only their calls come here.
 // K1. If no knowledge base is configured, nothing is loaded and no thread is started.
 import type { ExternalTools } from '@beaver/agent'
 import type { KnownSecret, Logger } from '@beaver/core'
@@ -21,17 +21,28 @@ export interface OwnedKnowledge extends Pick<ExternalTools, 'call'> {
 }
 
 /** Starts the knowledge bases of the configuration, or returns `null` if there are none. */
-export async function openKnowledge({ config, model, secrets, logger }: KnowledgeParts): Promise<OwnedKnowledge | null> {
+export async function openKnowledge({
+  config,
+  model,
+  secrets,
+  logger,
+}: KnowledgeParts): Promise<OwnedKnowledge | null> {
   if (Object.keys(config.knowledge_bases).length === 0) return null
   // An index that came with a folder could say what no document says.
   makeOwnFolder(config.home, 'knowledge')
   const { knowledgeCalls, knowledgeFolders, startKnowledge } = await import('@beaver/knowledge')
-  const knowledge = startKnowledge({ folders: knowledgeFolders(config.knowledge_bases), home: config.home, model, secrets }, logger)
+  const knowledge = startKnowledge(
+    { folders: knowledgeFolders(config.knowledge_bases), home: config.home, model, secrets },
+    logger,
+  )
   return { ...knowledgeCalls(knowledge), close: () => knowledge.close() }
 }
 
 /** The same tools, whose calls of `kb:<id>` are answered. `close` also ends the knowledge bases. */
-export function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge | null): OwnedExternalTools {
+export function withKnowledge(
+  external: OwnedExternalTools,
+  knowledge: OwnedKnowledge | null,
+): OwnedExternalTools {
   if (knowledge === null) return external
   return {
     get tools() {

@@ -27,7 +27,8 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   protectSecrets(data.secrets)
-  // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it reads again when they change.
+  // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it
+  // reads again when they change.
   const { tools } = await loadOwnTools(data.toolset)
   await serveShard(place, {
     providers: providerBundle(data.model, { ownModels: place.models ?? null }),

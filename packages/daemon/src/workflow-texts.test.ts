@@ -11,4 +11,6 @@ it.each([
   ['a number', { properties: { n: { type: 'integer' } }, required: ['n'] }, undefined],
   ['a choice', { properties: { n: { type: 'string', enum: ['a'] } }, required: ['n'] }, undefined],
   ['nothing', {}, undefined],
-])('a workflow with %s', (_, parameters, input) => expect(workflowTexts(['workflow:w'], () => ({ parameters }))['workflow:w']).toBe(input))
+])('a workflow with %s', (_, parameters, input) =>
+  expect(workflowTexts(['workflow:w'], () => ({ parameters }))['workflow:w']).toBe(input),
+)

@@ -1,4 +1,5 @@
-// Which workflows can be started with one text, and which of their inputs is for it. A person in a chat gives a workflow nothing else.
+// Which workflows can be started with one text, and which of their inputs is for it. A person in a chat gives
+// a workflow nothing else.
 import type { JsonObject } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 
@@ -7,7 +8,10 @@ import type { Workflow } from '@beaver/workflows'
  *
  * @param find the workflow with a name
  */
-export function workflowTexts(names: readonly string[], find: (name: string) => Pick<Workflow, 'parameters'> | null): Record<string, string> {
+export function workflowTexts(
+  names: readonly string[],
+  find: (name: string) => Pick<Workflow, 'parameters'> | null,
+): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const input = textInput(find(name)?.parameters ?? {})
@@ -16,7 +20,10 @@ export function workflowTexts(names: readonly string[], find: (name: string) => 
   )
 }
 
-/** The only required input, or the only input if none is required. `null`: it takes no free text, or there are several. */
+/**
+ * The only required input, or the only input if none is required. `null`: it takes no free text, or there are
+ * several.
+ */
 function textInput({ properties = {}, required = [] }: JsonObject): string | null {
   const all = Object.keys(properties as JsonObject)
   const needed = (required as readonly string[]).length === 0 ? all : (required as readonly string[])

@@ -1,7 +1,9 @@
 // The gateway: the HTTP app in front of a daemon, listening on a port.
 // W1. It answers to the names of its own address and to those of the configuration.
-// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits for its answer is not cut off.
-// W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes again
+// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits
+// for its answer is not cut off.
+// W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of
+// their tasks. A reader that comes again
 //     with `Last-Event-ID` misses nothing. Then the channels stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -11,7 +13,15 @@ import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
 import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
 import { type GatewayChannels, isOfChannel, startGatewayChannels } from './channels.ts'
-import { callerName, connectNats, lineOf, type NatsLogin, roleLogin, subjectsOf, watchConnection } from '@beaver/nats'
+import {
+  callerName,
+  connectNats,
+  lineOf,
+  type NatsLogin,
+  roleLogin,
+  subjectsOf,
+  watchConnection,
+} from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
 export interface Gateway {
@@ -30,7 +40,10 @@ const requestMsMax = 60_000
 /** How long requests may go on when the gateway stops, in milliseconds. */
 const stopMsMax = 2_000
 
-type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets' | 'workspace'>
+type GatewayConfig = Pick<
+  Config,
+  'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets' | 'workspace'
+>
 
 /**
  * @param options `silentMsMax`: how long a reader may take nothing, in milliseconds. Default: 60,000
@@ -39,7 +52,10 @@ type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant'
 export async function startGateway(
   config: GatewayConfig,
   { url, login: given }: { readonly url: string; readonly login: NatsLogin },
-  { logger = silentLogger, silentMsMax = silentMsUsual }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
+  {
+    logger = silentLogger,
+    silentMsMax = silentMsUsual,
+  }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway, workspace } = config
   const login = roleLogin(given, 'gateway')
@@ -63,11 +79,14 @@ export async function startGateway(
     requestsPerSecond: gateway.requests_per_second_max,
     ...(channels === null ? {} : { channels: channels.intake }),
     isOfChannel: (named) => isOfChannel(named, gateway),
-    onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
+    onDefect: (error) =>
+      logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
   const server = createServer(
     { headersTimeout: headersMsMax, requestTimeout: requestMsMax },
-    getRequestListener((request, env) => app.fetch(request, addressOf(env)), { overrideGlobalObjects: false }),
+    getRequestListener((request, env) => app.fetch(request, addressOf(env)), {
+      overrideGlobalObjects: false,
+    }),
   )
   cutOffSilent(server, silentMsMax)
   server.maxConnections = gateway.connections_max
@@ -89,7 +108,8 @@ export async function startGateway(
   }
 }
 
-const addressOf = (env: object): string | undefined => (env as { incoming?: IncomingMessage }).incoming?.socket.remoteAddress
+const addressOf = (env: object): string | undefined =>
+  (env as { incoming?: IncomingMessage }).incoming?.socket.remoteAddress
 
 /** Closes the connection if a part does not start. */
 async function orClosed<Part>(nc: { close(): Promise<void> }, start: () => Promise<Part>): Promise<Part> {
@@ -101,7 +121,10 @@ async function orClosed<Part>(nc: { close(): Promise<void> }, start: () => Promi
   }
 }
 
-/** A connection is silent if no byte goes either way. Node.js uses the same event for a connection that waits for its next request. */
+/**
+ * A connection is silent if no byte goes either way. Node.js uses the same event for a connection that waits
+ * for its next request.
+ */
 function cutOffSilent(server: Server, silentMsMax: number): void {
   const answers = new Set<ServerResponse>()
   const used = new WeakSet<Socket>()
@@ -118,7 +141,10 @@ function cutOffSilent(server: Server, silentMsMax: number): void {
   })
 }
 
-function listening(server: Server, { host, port }: Pick<Config['gateway'], 'host' | 'port'>): Promise<AddressInfo> {
+function listening(
+  server: Server,
+  { host, port }: Pick<Config['gateway'], 'host' | 'port'>,
+): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
@@ -134,12 +160,16 @@ function listening(server: Server, { host, port }: Pick<Config['gateway'], 'host
   })
 }
 
-const hostAndPort = ({ address, family, port }: AddressInfo): string => `${family === 'IPv6' ? `[${address}]` : address}:${port}`
+const hostAndPort = ({ address, family, port }: AddressInfo): string =>
+  `${family === 'IPv6' ? `[${address}]` : address}:${port}`
 
 /** What a client may write in `Host`. */
 function namesOf(at: AddressInfo): string[] {
   const loopback = at.address === '127.0.0.1' || at.address === '::1'
-  return [hostAndPort(at), ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : [])]
+  return [
+    hostAndPort(at),
+    ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : []),
+  ]
 }
 
 interface Stopped {

@@ -1,7 +1,9 @@
 // Who may ask for what. A caller has a token; the token has a name, roles and perhaps a user.
 // A1. A route names the one role that it needs, or `any` if what is asked decides. `admin` has every role.
-// A2. A token with a user speaks for that user alone: what it asks is asked for the user, and another user is refused.
-// A3. It reaches the tasks and the sessions of that user alone (D-67): those of others do not exist for it. `everyUser` and the role `admin` reach all.
+// A2. A token with a user speaks for that user alone: what it asks is asked for the user, and another user is
+// refused.
+// A3. It reaches the tasks and the sessions of that user alone (D-67): those of others do not exist for it.
+// `everyUser` and the role `admin` reach all.
 // A4. Tokens are compared by their hashes, in constant time. Nothing here can give a token back.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem } from './problem.ts'
@@ -19,7 +21,10 @@ export interface KeptToken {
   readonly roles: readonly TokenRole[]
   /** The user for whom the token speaks. Absent: any user. */
   readonly userId?: string
-  /** Whether a token with a user also reaches the tasks of others: to decide their calls, or to look after them. Default: no. */
+  /**
+   * Whether a token with a user also reaches the tasks of others: to decide their calls, or to look after
+   * them. Default: no.
+   */
   readonly everyUser?: boolean
 }
 
@@ -56,15 +61,20 @@ export function callerOf(access: Access, authorization: string | undefined, role
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   const caller = token === undefined ? null : access.caller(token)
   if (caller === null)
-    throw new HttpProblem('unauthorized', 'Send a token in the header "Authorization: Bearer …". "beaver token create" makes one.', {
-      headers: { 'www-authenticate': 'Bearer realm="beaver"' },
-    })
+    throw new HttpProblem(
+      'unauthorized',
+      'Send a token in the header "Authorization: Bearer …". "beaver token create" makes one.',
+      {
+        headers: { 'www-authenticate': 'Bearer realm="beaver"' },
+      },
+    )
   if (role !== 'any') mustHave(caller, role)
   return caller
 }
 
 /** The one user whose tasks and sessions a caller reaches. `undefined`: it reaches those of all. */
-export const reachOf = ({ userId, everyUser = false, roles }: Caller): string | undefined => (everyUser || roles.includes('admin') ? undefined : userId)
+export const reachOf = ({ userId, everyUser = false, roles }: Caller): string | undefined =>
+  everyUser || roles.includes('admin') ? undefined : userId
 
 /** Whether a caller reaches what belongs to `owner`. `undefined`: it belongs to no user. */
 export function reaches(caller: Caller, owner: string | undefined): boolean {
@@ -72,15 +82,27 @@ export function reaches(caller: Caller, owner: string | undefined): boolean {
   return user === undefined || user === owner
 }
 
-export const hasRole = ({ roles }: Caller, role: TokenRole): boolean => roles.includes(role) || roles.includes('admin')
+export const hasRole = ({ roles }: Caller, role: TokenRole): boolean =>
+  roles.includes(role) || roles.includes('admin')
 
 /** @throws {HttpProblem} `not_allowed` */
 export function mustHave(caller: Caller, role: TokenRole): void {
-  if (!hasRole(caller, role)) throw new HttpProblem('not_allowed', `The token ${JSON.stringify(caller.name)} does not have the role ${role}.`)
+  if (!hasRole(caller, role))
+    throw new HttpProblem(
+      'not_allowed',
+      `The token ${JSON.stringify(caller.name)} does not have the role ${role}.`,
+    )
 }
 
-/** The user for whom a request is made. @throws {HttpProblem} `not_allowed` if the token speaks for another user */
+/**
+ * The user for whom a request is made. @throws {HttpProblem} `not_allowed` if the token speaks for another
+ * user
+ */
 export function userOf(caller: Caller, asked: string | undefined): string | undefined {
-  if (caller.userId === undefined || asked === undefined || asked === caller.userId) return asked ?? caller.userId
-  throw new HttpProblem('not_allowed', `The token ${JSON.stringify(caller.name)} speaks for the user ${JSON.stringify(caller.userId)} only.`)
+  if (caller.userId === undefined || asked === undefined || asked === caller.userId)
+    return asked ?? caller.userId
+  throw new HttpProblem(
+    'not_allowed',
+    `The token ${JSON.stringify(caller.name)} speaks for the user ${JSON.stringify(caller.userId)} only.`,
+  )
 }

@@ -4,9 +4,17 @@ import { AgentOutput, type Step } from './agent-output.ts'
 
 const began = { type: 'run_started', data: { run_id: 'root', team_run_id: null } } as RecordedEvent
 const said = (content: string, tools: readonly string[] = [], runId = 'root'): RecordedEvent =>
-  ({ type: 'assistant_message_added', runId, data: { content, tool_calls: tools.map((id) => ({ id, name: 'tool', arguments: '{}' })) } }) as RecordedEvent
+  ({
+    type: 'assistant_message_added',
+    runId,
+    data: { content, tool_calls: tools.map((id) => ({ id, name: 'tool', arguments: '{}' })) },
+  }) as RecordedEvent
 const result = (callId: string, success = true): RecordedEvent =>
-  ({ type: 'tool_result_recorded', runId: 'root', data: { call_id: callId, success, content: `result of ${callId}` } }) as RecordedEvent
+  ({
+    type: 'tool_result_recorded',
+    runId: 'root',
+    data: { call_id: callId, success, content: `result of ${callId}` },
+  }) as RecordedEvent
 const piece = (call: number, offset: number, text: string, node: string | null = null): LiveDelta => ({
   run_id: 'root',
   agent_name: 'root',
@@ -31,13 +39,38 @@ function told(end: string | null, ...inputs: readonly (RecordedEvent | LiveDelta
 }
 
 it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
-  ['an answer in pieces', 'ab', [began, piece(1, 0, 'a'), piece(1, 1, 'b'), said('ab')], ['0 begun', '0+a', '0+b', '0 ended final']],
+  [
+    'an answer in pieces',
+    'ab',
+    [began, piece(1, 0, 'a'), piece(1, 1, 'b'), said('ab')],
+    ['0 begun', '0+a', '0+b', '0 ended final'],
+  ],
   ['an answer without pieces', 'ab', [began, said('ab')], ['0 begun', '0+ab', '0 ended final']],
-  ['pieces before the run', 'ab', [piece(1, 0, 'a'), began, said('ab')], ['0 begun', '0+a', '0+b', '0 ended final']],
-  ['a lost piece', 'abc', [began, piece(1, 0, 'a'), piece(1, 2, 'c'), said('abc')], ['0 begun', '0+a', '0+bc', '0 ended final']],
-  ['a lost first piece', 'abc', [began, piece(1, 1, 'b'), said('abc')], ['0 begun', '0+abc', '0 ended final']],
+  [
+    'pieces before the run',
+    'ab',
+    [piece(1, 0, 'a'), began, said('ab')],
+    ['0 begun', '0+a', '0+b', '0 ended final'],
+  ],
+  [
+    'a lost piece',
+    'abc',
+    [began, piece(1, 0, 'a'), piece(1, 2, 'c'), said('abc')],
+    ['0 begun', '0+a', '0+bc', '0 ended final'],
+  ],
+  [
+    'a lost first piece',
+    'abc',
+    [began, piece(1, 1, 'b'), said('abc')],
+    ['0 begun', '0+abc', '0 ended final'],
+  ],
   ['a late piece', 'ab', [began, said('ab'), piece(1, 0, 'a')], ['0 begun', '0+ab', '0 ended final']],
-  ['a new try that says the same', 'abc', [began, piece(1, 0, 'ab'), piece(1, 0, 'a'), said('abc')], ['0 begun', '0+ab', '0+c', '0 ended final']],
+  [
+    'a new try that says the same',
+    'abc',
+    [began, piece(1, 0, 'ab'), piece(1, 0, 'a'), said('abc')],
+    ['0 begun', '0+ab', '0+c', '0 ended final'],
+  ],
   [
     'a new try that says something else',
     'xyz',
@@ -48,7 +81,18 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
     'calls between two texts',
     'b',
     [began, said('a', ['c1', 'c2']), result('c2'), result('c1', false), said('b')],
-    ['0 begun', '0+a', '0 ended not final', '1 begun', '2 begun', '2 ended', '1 ended', '3 begun', '3+b', '3 ended final'],
+    [
+      '0 begun',
+      '0+a',
+      '0 ended not final',
+      '1 begun',
+      '2 begun',
+      '2 ended',
+      '1 ended',
+      '3 begun',
+      '3+b',
+      '3 ended final',
+    ],
   ],
   [
     'a piece of the next answer before the end of this one and the result of its call',
@@ -56,10 +100,25 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
     [began, piece(1, 0, 'a'), piece(2, 0, 'b'), said('a', ['c1']), result('c1'), said('b')],
     ['0 begun', '0+a', '0 ended not final', '1 begun', '1 ended', '2 begun', '2+b', '2 ended final'],
   ],
-  ['a final text that the root did not write', 'team', [began, said('', ['c1']), result('c1')], ['0 begun', '0 ended', '1 begun', '1+team', '1 ended final']],
+  [
+    'a final text that the root did not write',
+    'team',
+    [began, said('', ['c1']), result('c1')],
+    ['0 begun', '0 ended', '1 begun', '1+team', '1 ended final'],
+  ],
   ['a workflow without a root', 'text', [], ['0 begun', '0+text', '0 ended final']],
-  ['a text that was begun when the task failed', '', [began, piece(1, 0, 'a')], ['0 begun', '0+a', '0 ended not final']],
-  ['what others say', 'ab', [began, piece(1, 0, 'x', 'node'), said('x', [], 'worker'), said('ab')], ['0 begun', '0+ab', '0 ended final']],
+  [
+    'a text that was begun when the task failed',
+    '',
+    [began, piece(1, 0, 'a')],
+    ['0 begun', '0+a', '0 ended not final'],
+  ],
+  [
+    'what others say',
+    'ab',
+    [began, piece(1, 0, 'x', 'node'), said('x', [], 'worker'), said('ab')],
+    ['0 begun', '0+ab', '0 ended final'],
+  ],
   ['nothing', '', [], []],
 ])('%s', (_, end, inputs, steps) => expect(told(end, ...inputs)).toEqual(steps))
 
@@ -76,21 +135,37 @@ it('an item is shown as it was when it was told', () => {
 })
 
 it('the pieces of each text are together the text, whatever comes in whichever order', () => {
-  const inputs = [began, piece(1, 0, 'a'), piece(1, 1, 'b'), said('ab', ['c1']), result('c1'), piece(2, 0, 'c'), piece(2, 0, 'd'), said('dd')]
+  const inputs = [
+    began,
+    piece(1, 0, 'a'),
+    piece(1, 1, 'b'),
+    said('ab', ['c1']),
+    result('c1'),
+    piece(2, 0, 'c'),
+    piece(2, 0, 'd'),
+    said('dd'),
+  ]
   for (let seed = 1; seed < 2_000; seed++) {
     const output = new AgentOutput()
     const events = inputs.filter((each) => !('call' in each))
     const pieces = inputs.filter((each) => 'call' in each)
     const texts = new Map<number, string>()
-    for (let state = seed; events.length + pieces.length > 0; state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) {
-      const next = (events.length === 0 || (pieces.length > 0 && state % 7 < 3) ? pieces : events).shift() as RecordedEvent | LiveDelta
+    for (
+      let state = seed;
+      events.length + pieces.length > 0;
+      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    ) {
+      const next = (events.length === 0 || (pieces.length > 0 && state % 7 < 3) ? pieces : events).shift() as
+        | RecordedEvent
+        | LiveDelta
       for (const step of 'call' in next ? output.piece(next) : output.event(next as RecordedEvent))
         if (step.kind === 'text') texts.set(step.index, (texts.get(step.index) ?? '') + step.delta)
     }
-    for (const step of output.end({ output_text: 'dd' })) if (step.kind === 'text') texts.set(step.index, (texts.get(step.index) ?? '') + step.delta)
-    expect(output.items.flatMap((item, i) => (item.kind === 'text' ? [[i, item.text, item.done]] : []))).toEqual(
-      [...texts].toSorted(([a], [b]) => a - b).map(([i, text]) => [i, text, true]),
-    )
+    for (const step of output.end({ output_text: 'dd' }))
+      if (step.kind === 'text') texts.set(step.index, (texts.get(step.index) ?? '') + step.delta)
+    expect(
+      output.items.flatMap((item, i) => (item.kind === 'text' ? [[i, item.text, item.done]] : [])),
+    ).toEqual([...texts].toSorted(([a], [b]) => a - b).map(([i, text]) => [i, text, true]))
     expect(output.items.at(-1)).toMatchObject({ kind: 'text', text: 'dd', final: true })
   }
 })

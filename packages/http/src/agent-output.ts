@@ -1,7 +1,11 @@
-// What the root agent of a task says and does, as items: a text, or a call of a tool. A fold of the events and the live pieces of the task.
-// O1. The journal decides. A live piece is a hint: the text of an item is what was told of it live, completed by the journaled answer.
-// O2. What was told cannot be taken back. If a new try of a call says something else, its text is an item of its own.
-// O3. Pieces and events come by different ways. A piece of an answer that is journaled is ignored; one that comes before the events of its run, of
+// What the root agent of a task says and does, as items: a text, or a call of a tool. A fold of the events
+// and the live pieces of the task.
+// O1. The journal decides. A live piece is a hint: the text of an item is what was told of it live, completed
+// by the journaled answer.
+// O2. What was told cannot be taken back. If a new try of a call says something else, its text is an item of
+// its own.
+// O3. Pieces and events come by different ways. A piece of an answer that is journaled is ignored; one that
+// comes before the events of its run, of
 //     the answer before it or of the results of its calls waits for them.
 import type { AgentRunResult } from '@beaver/service'
 import { type LiveDelta, type RecordedEvent, withoutFence } from '@beaver/core'
@@ -27,12 +31,18 @@ export interface CallItem {
 
 export type OutputItem = TextItem | CallItem
 
-/** What changed, for a reader who follows. `index` is the place of the item, which is shown as it was then. */
+/**
+ * What changed, for a reader who follows. `index` is the place of the item, which is shown as it was then.
+ */
 export type Step =
   | { readonly kind: 'begun' | 'ended'; readonly index: number; readonly item: OutputItem }
   | { readonly kind: 'text'; readonly index: number; readonly delta: string }
 
-const changed = (kind: 'begun' | 'ended', index: number, item: OutputItem): Step => ({ kind, index, item: { ...item } })
+const changed = (kind: 'begun' | 'ended', index: number, item: OutputItem): Step => ({
+  kind,
+  index,
+  item: { ...item },
+})
 
 export class AgentOutput {
   readonly items: OutputItem[] = []
@@ -46,10 +56,14 @@ export class AgentOutput {
   #later: LiveDelta[] = []
 
   /**
-   * @param options `whole`: only the final text is told, without a fence around it. It is JSON for a program. `byForm`: also if the agent has a form of
+   * @param options `whole`: only the final text is told, without a fence around it. It is JSON for a program.
+   * `byForm`: also if the agent has a form of
    *   its own, which is known when its run starts
    */
-  constructor({ whole = false, byForm = false }: { readonly whole?: boolean; readonly byForm?: boolean } = {}) {
+  constructor({
+    whole = false,
+    byForm = false,
+  }: { readonly whole?: boolean; readonly byForm?: boolean } = {}) {
     this.#whole = whole
     this.#byForm = byForm
   }
@@ -61,7 +75,11 @@ export class AgentOutput {
 
   piece(piece: LiveDelta): Step[] {
     if (this.#whole || piece.node_id !== null || piece.call <= this.#answers || piece.text === '') return []
-    if (this.#root === null || piece.call > this.#answers + 1 || this.items.some((item) => item.kind === 'call' && item.result === null)) {
+    if (
+      this.#root === null ||
+      piece.call > this.#answers + 1 ||
+      this.items.some((item) => item.kind === 'call' && item.result === null)
+    ) {
       this.#later.push(piece)
       return []
     }
@@ -87,7 +105,13 @@ export class AgentOutput {
     const final = data.tool_calls.length === 0
     const steps = this.#whole ? [] : this.#said(data.content ?? '', final)
     for (const call of data.tool_calls) {
-      const item: CallItem = { kind: 'call', callId: call.id, name: call.name, arguments: call.arguments, result: null }
+      const item: CallItem = {
+        kind: 'call',
+        callId: call.id,
+        name: call.name,
+        arguments: call.arguments,
+        result: null,
+      }
       steps.push(changed('begun', this.items.push(item) - 1, item))
     }
     return [...steps, ...this.#caughtUp()]
@@ -111,7 +135,13 @@ export class AgentOutput {
   /** The task asks a question: its text is the last item, for a client that knows only texts. */
   asks(text: string): Step[] {
     const steps = this.#close()
-    const item: TextItem = { kind: 'text', text: '', done: false, final: null, ...(this.#whole ? { refusal: true } : {}) }
+    const item: TextItem = {
+      kind: 'text',
+      text: '',
+      done: false,
+      final: null,
+      ...(this.#whole ? { refusal: true } : {}),
+    }
     const index = this.items.push(item) - 1
     const begun = changed('begun', index, item)
     Object.assign(item, { text, done: true, final: true })
@@ -143,9 +173,13 @@ export class AgentOutput {
 
   /** A text is known to its end. */
   #said(text: string, final: boolean): Step[] {
-    if (this.#open !== null && !text.startsWith(this.#open.item.text)) return [...this.#close(), ...this.#said(text, final)]
+    if (this.#open !== null && !text.startsWith(this.#open.item.text))
+      return [...this.#close(), ...this.#said(text, final)]
     if (text === '') return this.#close()
-    const steps = [...(this.#open === null ? this.#begin() : []), ...this.#add(text.slice(this.#open?.item.text.length ?? 0))]
+    const steps = [
+      ...(this.#open === null ? this.#begin() : []),
+      ...this.#add(text.slice(this.#open?.item.text.length ?? 0)),
+    ]
     if (this.#open === null) return steps
     const { index, item } = this.#open
     this.#open = null
@@ -153,8 +187,18 @@ export class AgentOutput {
     return [...steps, changed('ended', index, item)]
   }
 
-  #result({ call_id: callId, success, content }: { readonly call_id: string; readonly success: boolean; readonly content: string }): Step[] {
-    const index = this.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId && item.result === null)
+  #result({
+    call_id: callId,
+    success,
+    content,
+  }: {
+    readonly call_id: string
+    readonly success: boolean
+    readonly content: string
+  }): Step[] {
+    const index = this.items.findLastIndex(
+      (item) => item.kind === 'call' && item.callId === callId && item.result === null,
+    )
     const item = this.items[index]
     if (item?.kind !== 'call') return []
     item.result = { success, content }

@@ -1,5 +1,6 @@
 // Answers a question of a call for a caller of any protocol.
-// Q1. What the agent itself asks is answered by whoever may give the task its words. What another tool asks may permit something, so its answer needs
+// Q1. What the agent itself asks is answered by whoever may give the task its words. What another tool asks
+// may permit something, so its answer needs
 //     the role that decides about calls.
 import type { BeaverClient } from '@beaver/client'
 import { agentAsks, askingCall, type OpenQuestion, type QuestionAnswer } from '@beaver/core'
@@ -27,7 +28,13 @@ export async function answerQuestion(
   { answer, reason }: { readonly answer: QuestionAnswer; readonly reason?: string | undefined },
 ): Promise<void> {
   mustAnswer(caller, asked)
-  await client.answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer, reason, userId: caller.userId })
+  await client.answer(taskId, {
+    callId: askingCall(asked),
+    questionIndex: asked.index,
+    answer,
+    reason,
+    userId: caller.userId,
+  })
 }
 
 /** The question that an answer names; `null`: it does not wait. */
@@ -35,4 +42,8 @@ export const questionNamed = (
   asking: readonly OpenQuestion[],
   { call_id, question_index }: { readonly call_id: string; readonly question_index?: number | undefined },
 ): OpenQuestion | null =>
-  asking.find((each) => (askingCall(each) === call_id || each.callId === call_id) && (question_index === undefined || each.index === question_index)) ?? null
+  asking.find(
+    (each) =>
+      (askingCall(each) === call_id || each.callId === call_id) &&
+      (question_index === undefined || each.index === question_index),
+  ) ?? null

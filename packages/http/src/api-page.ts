@@ -1,5 +1,6 @@
 // The interface as a page for people, made from the document (OpenAPI 3.1).
-// P1. It has no scripts, and nothing on it comes from elsewhere, so a browser can keep every script away from it.
+// P1. It has no scripts, and nothing on it comes from elsewhere, so a browser can keep every script away from
+// it.
 // P2. Every text of the document is escaped.
 import type { OpenApiDocument } from './openapi.ts'
 
@@ -31,7 +32,15 @@ interface Operation {
     readonly schema: Schema
   }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: Readonly<Record<string, { readonly schema: Schema }>> }>>
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string
+        readonly content: Readonly<Record<string, { readonly schema: Schema }>>
+      }
+    >
+  >
 }
 
 interface Placed extends Operation {
@@ -45,7 +54,9 @@ export function apiPage({ info, paths, components }: OpenApiDocument): string {
     Object.entries(methods).map(([method, each]): Placed => ({ ...(each as Operation), method, path })),
   )
   const byTag = Map.groupBy(operations, ({ tags }) => tags[0] ?? 'other')
-  const schemas = Object.entries(components.schemas as Readonly<Record<string, Schema>>).toSorted(([a], [b]) => a.localeCompare(b))
+  const schemas = Object.entries(components.schemas as Readonly<Record<string, Schema>>).toSorted(
+    ([a], [b]) => a.localeCompare(b),
+  )
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${html(info.title)}: the HTTP interface</title><style>${style}</style></head>
@@ -76,7 +87,9 @@ function operationHtml(of: Placed): string {
   const { method, path, operationId, summary, parameters = [], requestBody, responses } = of
   const role = of['x-role']
   const body = requestBody?.content['application/json']?.schema
-  const rows = parameters.map((each) => row([each.name, each.in], each.required, { ...each.schema, description: each.description ?? '' }))
+  const rows = parameters.map((each) =>
+    row([each.name, each.in], each.required, { ...each.schema, description: each.description ?? '' }),
+  )
   return `<section id="${html(operationId)}"><h3><span class="method">${html(method.toUpperCase())}</span> <code>${html(path)}</code></h3>
 <p>${html(summary)} ${role === undefined ? 'It needs no token.' : `It needs the role <code>${html(role)}</code>.`}</p>
 ${rows.length === 0 ? '' : table(['name', 'in', 'type', 'meaning'], rows)}
@@ -85,7 +98,8 @@ ${body === undefined ? '' : `<h4>Body</h4>${fieldsHtml(body) || `<p>${typeHtml(b
 ${Object.entries(responses)
   .map(([status, { description, content }]) => {
     const kinds = Object.entries(content).map(
-      ([kind, { schema }]) => `<code>${html(kind)}</code>: ${kind === eventStreamType ? html(schema.description ?? '') : typeHtml(schema)}`,
+      ([kind, { schema }]) =>
+        `<code>${html(kind)}</code>: ${kind === eventStreamType ? html(schema.description ?? '') : typeHtml(schema)}`,
     )
     const fields = Object.values(content)
       .map(({ schema }) => fieldsHtml(schema))
@@ -117,14 +131,26 @@ function fieldRows({ properties = {}, required = [] }: Schema, prefix: string, d
   return Object.entries(properties).flatMap(([name, schema]) => {
     const inner = schema.properties === undefined ? (schema.items ?? {}) : schema
     const at = `${prefix}${name}`
-    const below = depth === depthMax || inner.properties === undefined ? [] : fieldRows(inner, `${at}${inner === schema ? '' : '[]'}.`, depth + 1)
+    const below =
+      depth === depthMax || inner.properties === undefined
+        ? []
+        : fieldRows(inner, `${at}${inner === schema ? '' : '[]'}.`, depth + 1)
     return [row([at], required.includes(name), schema), ...below]
   })
 }
 
-function row([name, ...place]: readonly [name: string, place?: string], isRequired: boolean, schema: Schema): string {
-  const usual = schema.default === undefined ? '' : ` Default: <code>${html(JSON.stringify(schema.default))}</code>.`
-  const cells = [`<code>${html(name)}</code>${isRequired ? ' <b title="must be there">*</b>' : ''}`, ...place.map((each) => html(each ?? '')), typeHtml(schema)]
+function row(
+  [name, ...place]: readonly [name: string, place?: string],
+  isRequired: boolean,
+  schema: Schema,
+): string {
+  const usual =
+    schema.default === undefined ? '' : ` Default: <code>${html(JSON.stringify(schema.default))}</code>.`
+  const cells = [
+    `<code>${html(name)}</code>${isRequired ? ' <b title="must be there">*</b>' : ''}`,
+    ...place.map((each) => html(each ?? '')),
+    typeHtml(schema),
+  ]
   return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}<td>${html(schema.description ?? '')}${usual}</td></tr>`
 }
 
@@ -134,7 +160,8 @@ function typeHtml(schema: Schema): string {
     return `<a href="#schema-${html(name)}">${html(name)}</a>`
   }
   if (schema.const !== undefined) return `<code>${html(JSON.stringify(schema.const))}</code>`
-  if (schema.enum !== undefined) return schema.enum.map((each) => `<code>${html(JSON.stringify(each))}</code>`).join(' or ')
+  if (schema.enum !== undefined)
+    return schema.enum.map((each) => `<code>${html(JSON.stringify(each))}</code>`).join(' or ')
   const either = schema.anyOf ?? schema.oneOf
   if (either !== undefined) return [...new Set(either.map(typeHtml))].join(' or ')
   if (schema.items !== undefined) {
@@ -148,7 +175,13 @@ const table = (heads: readonly string[], rows: readonly string[]): string =>
   `<table><thead><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
 const paragraph = (text: string | undefined): string => (text === undefined ? '' : `<p>${html(text)}</p>`)
 
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 const html = (text: string): string => text.replaceAll(/[&<>"']/g, (letter) => escapes[letter] ?? letter)
 
 const style = `

@@ -1,5 +1,5 @@
-// The app before any task runs: to which hosts it answers, which folder a request means, and whose service it starts and ends.
-// test/system/http-service.test.ts claims the same of a service that runs.
+// The app before any task runs: to which hosts it answers, which folder a request means, and whose service it
+// starts and ends. test/system/http-service.test.ts claims the same of a service that runs.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,10 +23,17 @@ const client = { submit: refuse, run: refuse } as unknown as BeaverClient
 
 const kept = [{ name: 'ann', sha256: tokenHash('ann'), roles: ['admin'] as const }]
 const appOf = (more: Partial<AppOptions> = {}): HttpApp =>
-  createApp({ client, connected: () => true, access: tokenAccess(() => kept), hosts: () => ['app.test'], ...more } as AppOptions)
+  createApp({
+    client,
+    connected: () => true,
+    access: tokenAccess(() => kept),
+    hosts: () => ['app.test'],
+    ...more,
+  } as AppOptions)
 
 describe('the host of a request', () => {
-  const ping = async (url: string, headers = {}): Promise<number> => (await appOf().fetch(new Request(`${url}/api/ping`, { headers }))).status
+  const ping = async (url: string, headers = {}): Promise<number> =>
+    (await appOf().fetch(new Request(`${url}/api/ping`, { headers }))).status
 
   it('is the host of its URL if it has no header Host', async () => {
     expect(await ping('http://app.test')).toBe(200)
@@ -45,22 +52,33 @@ describe('the host of a request', () => {
 describe('the folder of a request', () => {
   const paths = ['/api/chat', '/api/v1/team/run'] as const
   /** The folder that the task gets, or how the request is refused. */
-  async function meant(path: (typeof paths)[number], workspace_dir: string, more: Partial<AppOptions>): Promise<unknown> {
+  async function meant(
+    path: (typeof paths)[number],
+    workspace_dir: string,
+    more: Partial<AppOptions>,
+  ): Promise<unknown> {
     asked = []
-    const body = path === '/api/chat' ? { message: 'x', workspace_dir } : { message: 'x', strategy: 'broadcast', members: ['a', 'b'], workspace_dir }
+    const body =
+      path === '/api/chat'
+        ? { message: 'x', workspace_dir }
+        : { message: 'x', strategy: 'broadcast', members: ['a', 'b'], workspace_dir }
     const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
-    const answer = await appOf(more).fetch(new Request(`http://app.test${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+    const answer = await appOf(more).fetch(
+      new Request(`http://app.test${path}`, { method: 'POST', headers, body: JSON.stringify(body) }),
+    )
     return asked[0] ?? ((await answer.json()) as { detail?: string }).detail
   }
 
   it.each(paths)('of %s is relative to the root, and does not leave it', async (path) => {
-    const at = (dir: string, workspaceRoot = '/srv/work'): Promise<unknown> => meant(path, dir, { workspaceRoot })
+    const at = (dir: string, workspaceRoot = '/srv/work'): Promise<unknown> =>
+      meant(path, dir, { workspaceRoot })
     expect(await at('./workspace')).toBe('/srv/work/workspace')
     expect(await at('.')).toBe('/srv/work')
     expect(await at('a/../..b')).toBe('/srv/work/..b')
     expect(await at('/elsewhere')).toBe('/elsewhere')
     expect(await at('./workspace', '/')).toBe('/workspace')
-    for (const outside of ['..', 'a/../..', '../work2']) expect(await at(outside)).toContain('body.workspace_dir leads out of the folder')
+    for (const outside of ['..', 'a/../..', '../work2'])
+      expect(await at(outside)).toContain('body.workspace_dir leads out of the folder')
   })
 
   it.each(paths)('of %s must be absolute if nobody knows a root', async (path) => {
@@ -70,19 +88,33 @@ describe('the folder of a request', () => {
 
 describe('a service that the app was given', () => {
   const given = (): AgentService =>
-    new AgentService({ workspace: folder, home: join(folder, 'home'), natsUrl: 'nats://127.0.0.1:1', env: {}, onWarning: () => {} })
+    new AgentService({
+      workspace: folder,
+      home: join(folder, 'home'),
+      natsUrl: 'nats://127.0.0.1:1',
+      env: {},
+      onWarning: () => {},
+    })
   const around = (service: AgentService, takeOver?: boolean): HttpApp =>
-    createApp({ service, ...(takeOver === undefined ? {} : { takeOver }), access: tokenAccess(() => []), hosts: () => ['app.test'] })
+    createApp({
+      service,
+      ...(takeOver === undefined ? {} : { takeOver }),
+      access: tokenAccess(() => []),
+      hosts: () => ['app.test'],
+    })
 
-  it.each([[undefined], [false]])('is neither started nor shut down (WEB-09), with takeOver %s', async (takeOver) => {
-    const service = given()
-    const app = around(service, takeOver)
-    await app.start()
-    expect(service.state).toBe('idle')
-    await app.close()
-    expect(service.state).toBe('idle')
-    await service.close()
-  })
+  it.each([[undefined], [false]])(
+    'is neither started nor shut down (WEB-09), with takeOver %s',
+    async (takeOver) => {
+      const service = given()
+      const app = around(service, takeOver)
+      await app.start()
+      expect(service.state).toBe('idle')
+      await app.close()
+      expect(service.state).toBe('idle')
+      await service.close()
+    },
+  )
 
   it('is shut down with five seconds for its tasks, which are cancelled then, if the app takes it over (WEB-07)', async () => {
     const service = given()

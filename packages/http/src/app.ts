@@ -1,12 +1,16 @@
-// The HTTP interface as a function from requests to answers. It never listens: a process, a test or another framework gives it requests.
+// The HTTP interface as a function from requests to answers. It never listens: a process, a test or another
+// framework gives it requests.
 // A1. Every answer that is no success is a problem (problem.ts), also of paths and methods that do not exist.
-// A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is allowed: a page in a browser cannot use the
+// A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is
+// allowed: a page in a browser cannot use the
 //     app by the name of this machine, or by a name that it makes point here. A Request that a program made has no Host: then the host of its URL
 //     counts.
-// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again;
+// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many
+// requests is told when to come again;
 //     where no token is asked for, the callers of one address together.
 // A4. A stream ends when the token of its reader is revoked.
-// A5. When the app closes, each request that waits for its task gets the id of the task, and each stream ends with a problem.
+// A5. When the app closes, each request that waits for its task gets the id of the task, and each stream ends
+// with a problem.
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
@@ -45,19 +49,37 @@ export type Behind =
 
 export type AppOptions = Behind & {
   readonly access: Access
-  /** The values of `Host` that the app answers to, with the port if there is one. A request without this header is judged by the host of its URL. */
+  /**
+   * The values of `Host` that the app answers to, with the port if there is one. A request without this
+   * header is judged by the host of its URL.
+   */
   readonly hosts: () => readonly string[]
   /** The values of `Origin` that may use the app from a browser. Default: none. */
   readonly origins?: readonly string[]
-  /** The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service; with a client, relative paths are refused. */
+  /**
+   * The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service;
+   * with a client, relative paths are refused.
+   */
   readonly workspaceRoot?: string
-  /** The origins from which images are fetched that a request names by their addresses, such as `https://images.example`. Default: none. */
+  /**
+   * The origins from which images are fetched that a request names by their addresses, such as
+   * `https://images.example`. Default: none.
+   */
   readonly imageOrigins?: readonly string[]
-  /** Default: 2,000,000. A request of OpenAI's interfaces may have 6,666,668 more, which is the largest image in base64. */
+  /**
+   * Default: 2,000,000. A request of OpenAI's interfaces may have 6,666,668 more, which is the largest image
+   * in base64.
+   */
   readonly bodyBytesMax?: number
-  /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
+  /**
+   * How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and
+   * 280,000 for one that waits for a single answer.
+   */
   readonly runMsMax?: number
-  /** How long the same request may take to come again for a task that it left, in milliseconds. After that, the task is cancelled. Default: 60,000. */
+  /**
+   * How long the same request may take to come again for a task that it left, in milliseconds. After that,
+   * the task is cancelled. Default: 60,000.
+   */
   readonly againMsMax?: number
   /** Requests of one token per second. Default: 100, in bursts of 400. */
   readonly requestsPerSecond?: number
@@ -65,7 +87,10 @@ export type AppOptions = Behind & {
   readonly heartbeatMs?: number
   /** The channels whose signed messages the app takes. Default: none. */
   readonly channels?: ChannelIntake
-  /** Whether the id of a session or of a task belongs to a chat of a channel. A token with a user makes no such session or task. Default: none does. */
+  /**
+   * Whether the id of a session or of a task belongs to a chat of a channel. A token with a user makes no
+   * such session or task. Default: none does.
+   */
   readonly isOfChannel?: (named: NamedTask) => boolean
   /** Is told of every failure that is a defect. */
   readonly onDefect?: (error: unknown) => void
@@ -74,11 +99,17 @@ export type AppOptions = Behind & {
 }
 
 export interface HttpApp {
-  /** Answers a request. Never rejects. @param address where it comes from; callers without a token have a limit by it */
+  /**
+   * Answers a request. Never rejects. @param address where it comes from; callers without a token have a
+   * limit by it
+   */
   fetch(request: Request, address?: string): Promise<Response>
   /** Starts the service that the app made or took over. A start that fails closes it. */
   start(): Promise<void>
-  /** Shuts down the service that the app made or took over, with 5 s for its tasks. Then no request waits any more. */
+  /**
+   * Shuts down the service that the app made or took over, with 5 s for its tasks. Then no request waits any
+   * more.
+   */
   close(): Promise<void>
 }
 
@@ -86,9 +117,9 @@ export interface HttpApp {
  * The HTTP interface of Beaver.
  *
  * @example
- * const app = createApp({ client: beaver, connected: () => true, access: tokenAccess(() => []), hosts: () => ['localhost'] })
- * const answer = await app.fetch(new Request('http://localhost/api/ping'))
- * await answer.json() // => { status: 'ok', running: true, mode: 'daemon' }
+ * const app = createApp({ client: beaver, connected: () => true, access: tokenAccess(() => []), hosts: () =>
+ * ['localhost'] }) const answer = await app.fetch(new Request('http://localhost/api/ping')) await
+ * answer.json() // => { status: 'ok', running: true, mode: 'daemon' }
  */
 export function createApp(options: AppOptions): HttpApp {
   const host = confinedHost(hostOf(options))
@@ -117,23 +148,48 @@ export function createApp(options: AppOptions): HttpApp {
   app.onError((error, { req }) => {
     if (isOpenAi(req.path)) return openAiAnswer(error, options)
     const { details, headers } = failed(error)
-    return json(details, { status: details.status, headers: { ...headers, 'content-type': 'application/problem+json' } })
+    return json(details, {
+      status: details.status,
+      headers: { ...headers, 'content-type': 'application/problem+json' },
+    })
   })
   app.notFound(({ req }) => {
-    throw new HttpProblem('not_found', `There is nothing at ${req.path}. GET /api/openapi.json lists what there is, and /api/docs shows it to people.`)
+    throw new HttpProblem(
+      'not_found',
+      `There is nothing at ${req.path}. GET /api/openapi.json lists what there is, and /api/docs shows it to people.`,
+    )
   })
-  app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] } }))
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        styleSrc: ["'unsafe-inline'"],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  )
   app.use(async ({ req }, next) => {
     mustBeOurs(req.header('host') ?? new URL(req.url).host, req.header('origin'), options)
     await next()
   })
   app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
-  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes, ...a2aRoutes, ...agUiRoutes, ...channelRoutes(options.channels)]
+  const routes = [
+    ...chatRoutes,
+    ...taskRoutes,
+    ...readRoutes,
+    ...openAiRoutes,
+    ...a2aRoutes,
+    ...agUiRoutes,
+    ...channelRoutes(options.channels),
+  ]
   describeRoutes(app, routes)
   for (const each of routes)
     app.on(each.method.toUpperCase(), patternOf(each), async ({ req, env }) => {
-      const callerNow = (): Caller => (each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role))
+      const callerNow = (): Caller =>
+        each.role === null
+          ? { name: 'anybody', roles: [] }
+          : callerOf(options.access, req.header('authorization'), each.role)
       const caller = callerNow()
       if (each.role === null) takeFrom(env.address)
       else take(caller.name)
@@ -143,9 +199,19 @@ export function createApp(options: AppOptions): HttpApp {
         mustBeOpen(closing.signal)
         callerNow()
       }
-      const stream: StreamOptions = { mayRead, failed: (error) => failed(error).details, ended: () => over.abort() }
+      const stream: StreamOptions = {
+        mayRead,
+        failed: (error) => failed(error).details,
+        ended: () => over.abort(),
+      }
       const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
-      return each.handle({ ...parts, signal, caller, host: hostFor(caller, host, isOfChannel), options: { ...settings, ...stream } })
+      return each.handle({
+        ...parts,
+        signal,
+        caller,
+        host: hostFor(caller, host, isOfChannel),
+        options: { ...settings, ...stream },
+      })
     })
   refuseOtherMethods(app, routes)
   const close = async (): Promise<void> => {
@@ -156,10 +222,17 @@ export function createApp(options: AppOptions): HttpApp {
       feeds.close()
     })
   }
-  return { fetch: async (request, address = 'anywhere') => app.fetch(request, { address }), start: host.start, close }
+  return {
+    fetch: async (request, address = 'anywhere') => app.fetch(request, { address }),
+    start: host.start,
+    close,
+  }
 }
 
-/** The document of the interface, and its page for people. Each is made once, because nobody needs a token to ask for it. */
+/**
+ * The document of the interface, and its page for people. Each is made once, because nobody needs a token to
+ * ask for it.
+ */
 function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
   let made: ReturnType<typeof openApi> | null = null
   const document = (): ReturnType<typeof openApi> => (made ??= openApi(routes))
@@ -180,9 +253,13 @@ function refuseOtherMethods(app: Hono<Env>, routes: readonly Route[]): void {
   for (const [pattern, of] of Map.groupBy(routes, patternOf)) {
     const allowed = of.map(({ method }) => method.toUpperCase())
     app.all(pattern, ({ req }) => {
-      throw new HttpProblem('method_not_allowed', `${req.path} has no ${req.method}. It has ${allowed.join(' and ')}.`, {
-        headers: { allow: allowed.join(', ') },
-      })
+      throw new HttpProblem(
+        'method_not_allowed',
+        `${req.path} has no ${req.method}. It has ${allowed.join(' and ')}.`,
+        {
+          headers: { allow: allowed.join(', ') },
+        },
+      )
     })
   }
 }
@@ -201,19 +278,36 @@ function hostOf(options: Behind): TaskHost {
 
 /** @throws {HttpProblem} `wrong_state` */
 function mustBeOpen(closing: AbortSignal): void {
-  if (closing.aborted) throw new HttpProblem('wrong_state', 'The interface is closing. Come again, and go on behind the last event that you have.')
+  if (closing.aborted)
+    throw new HttpProblem(
+      'wrong_state',
+      'The interface is closing. Come again, and go on behind the last event that you have.',
+    )
 }
 
-function mustBeOurs(host: string, origin: string | undefined, { hosts, origins = [] }: Pick<AppOptions, 'hosts' | 'origins'>): void {
-  if (!hosts().includes(host.toLowerCase())) throw new HttpProblem('not_allowed', `This app does not answer to the host ${JSON.stringify(host)}.`)
-  if (origin !== undefined && !origins.includes(origin)) throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
+function mustBeOurs(
+  host: string,
+  origin: string | undefined,
+  { hosts, origins = [] }: Pick<AppOptions, 'hosts' | 'origins'>,
+): void {
+  if (!hosts().includes(host.toLowerCase()))
+    throw new HttpProblem('not_allowed', `This app does not answer to the host ${JSON.stringify(host)}.`)
+  if (origin !== undefined && !origins.includes(origin))
+    throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
 }
 
 /** What a browser is told about requests of pages. `mustBeOurs` has refused all other pages before. */
 const forPages = (origins: readonly string[]) => ({
   origin: [...origins],
   allowMethods: ['GET', 'POST', 'DELETE'],
-  allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'a2a-version', 'a2a-extensions'],
+  allowHeaders: [
+    'authorization',
+    'content-type',
+    'idempotency-key',
+    'last-event-id',
+    'a2a-version',
+    'a2a-extensions',
+  ],
   exposeHeaders: ['location', 'retry-after'],
   maxAge: 600,
 })
@@ -232,9 +326,18 @@ async function partsOf(each: Route, request: Request, { params, bodyBytesMax }: 
   return {
     request: { headers: request.headers, body: text },
     path: each.path === undefined ? {} : readPart(each.path, 'path', params),
-    query: each.query === undefined ? {} : readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)),
-    headers: each.headers === undefined ? {} : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
-    body: each.body === undefined || each.readsBody === true ? {} : readPart(each.body, 'body', bodyOf(request, text)),
+    query:
+      each.query === undefined
+        ? {}
+        : readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)),
+    headers:
+      each.headers === undefined
+        ? {}
+        : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
+    body:
+      each.body === undefined || each.readsBody === true
+        ? {}
+        : readPart(each.body, 'body', bodyOf(request, text)),
     signal: request.signal,
     streamed: request.method !== 'HEAD' && /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
   }
@@ -246,24 +349,33 @@ function bodyOf(request: Request, text: string): unknown {
   mustBeJson(request.headers)
   if (depthOf(text) > depthMax) {
     const message = `is nested more than ${depthMax} levels deep`
-    throw new HttpProblem('invalid_arguments', `The body ${message}.`, { problems: [{ path: 'body', message }] })
+    throw new HttpProblem('invalid_arguments', `The body ${message}.`, {
+      problems: [{ path: 'body', message }],
+    })
   }
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new HttpProblem('invalid_arguments', `The body is not JSON: ${(error as Error).message}.`, { problems: [{ path: 'body', message: 'is not JSON' }] })
+    throw new HttpProblem('invalid_arguments', `The body is not JSON: ${(error as Error).message}.`, {
+      problems: [{ path: 'body', message: 'is not JSON' }],
+    })
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** @throws {HttpProblem} as `bytesOf`, and `invalid_arguments` for bytes that are no UTF-8: nobody could say which text was meant */
+/**
+ * @throws {HttpProblem} as `bytesOf`, and `invalid_arguments` for bytes that are no UTF-8: nobody could say
+ * which text was meant
+ */
 async function textOf(request: Request, bytesMax: number): Promise<string> {
   const bytes = await bytesOf(request, bytesMax)
   try {
     return utf8.decode(bytes)
   } catch {
-    throw new HttpProblem('invalid_arguments', 'The body is not UTF-8.', { problems: [{ path: 'body', message: 'is not UTF-8' }] })
+    throw new HttpProblem('invalid_arguments', 'The body is not UTF-8.', {
+      problems: [{ path: 'body', message: 'is not UTF-8' }],
+    })
   }
 }
 
@@ -283,13 +395,20 @@ function depthOf(json: string): number {
   return deepest
 }
 
-/** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`, `invalid_arguments` if the caller goes away meanwhile */
+/**
+ * The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`,
+ * `invalid_arguments` if the caller goes away meanwhile
+ */
 async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
   // The rest of the body is not read, so nobody can ask for anything else on this connection.
   const tooLarge = (): HttpProblem =>
-    new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes, which is the limit here (see "gateway.body_bytes_max"). Send less.`, {
-      headers: { connection: 'close' },
-    })
+    new HttpProblem(
+      'too_large',
+      `The body is larger than ${bytesMax} bytes, which is the limit here (see "gateway.body_bytes_max"). Send less.`,
+      {
+        headers: { connection: 'close' },
+      },
+    )
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0

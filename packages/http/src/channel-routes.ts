@@ -1,4 +1,5 @@
-// The route by which signed messages come into channels. It has no token: the channel judges the signature, and reads nothing of a request before.
+// The route by which signed messages come into channels. It has no token: the channel judges the signature,
+// and reads nothing of a request before.
 import { messageReceipt, webhookMessage } from '@beaver/contracts'
 import { z } from 'zod'
 import { HttpProblem } from './problem.ts'
@@ -13,7 +14,11 @@ export interface ChannelIntake {
   take(
     name: string,
     request: { readonly headers: Pick<Headers, 'get'>; readonly body: string },
-  ): Promise<{ readonly kind: 'received'; readonly receipt: z.output<typeof messageReceipt> } | { readonly kind: 'refused'; readonly reason: string } | null>
+  ): Promise<
+    | { readonly kind: 'received'; readonly receipt: z.output<typeof messageReceipt> }
+    | { readonly kind: 'refused'; readonly reason: string }
+    | null
+  >
   /**
    * @returns what the network is told; `null` if no channel of a chat network has this name
    * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`
@@ -27,13 +32,17 @@ export interface ChannelIntake {
 const signed = z.object({
   'webhook-id': z.string().optional().describe('The id of the message, which the signature covers.'),
   'webhook-timestamp': z.string().optional().describe('The seconds since 1970. It may be five minutes away.'),
-  'webhook-signature': z.string().optional().describe('"v1," and the HMAC-SHA256 of "<id>.<timestamp>.<body>" in base64 (Standard Webhooks).'),
+  'webhook-signature': z
+    .string()
+    .optional()
+    .describe('"v1," and the HMAC-SHA256 of "<id>.<timestamp>.<body>" in base64 (Standard Webhooks).'),
 })
 
 const channelName = z.string().min(1).max(128).describe('The name of the channel.')
 
 /** Without channels there is no route. */
-export const channelRoutes = (channels: ChannelIntake | undefined): readonly Route[] => (channels === undefined ? [] : [sending(channels), telling(channels)])
+export const channelRoutes = (channels: ChannelIntake | undefined): readonly Route[] =>
+  channels === undefined ? [] : [sending(channels), telling(channels)]
 
 const sending = (channels: ChannelIntake): Route =>
   route(
@@ -50,7 +59,11 @@ const sending = (channels: ChannelIntake): Route =>
     { path: z.strictObject({ name: channelName }), headers: signed, body: webhookMessage },
     async ({ path, request }) => {
       const outcome = await channels.take(path.name, request)
-      if (outcome === null) throw new HttpProblem('not_found', `There is no channel ${JSON.stringify(path.name)} that takes requests.`)
+      if (outcome === null)
+        throw new HttpProblem(
+          'not_found',
+          `There is no channel ${JSON.stringify(path.name)} that takes requests.`,
+        )
       if (outcome.kind === 'refused') throw new HttpProblem('unauthorized', outcome.reason)
       return json(outcome.receipt, { status: 202 })
     },
@@ -65,13 +78,26 @@ const telling = (channels: ChannelIntake): Route =>
       at: '/api/v1/channels/{name}/events',
       name: 'tellEvent',
       says: 'Takes an event of a chat network, such as Slack or Telegram, signed as the network does it.',
-      answer: { status: 200, says: 'What the event has for Beaver is durable. The body is what the network expects.' },
+      answer: {
+        status: 200,
+        says: 'What the event has for Beaver is durable. The body is what the network expects.',
+      },
       readsBody: true,
     },
-    { path: z.strictObject({ name: channelName }), body: z.unknown().describe('An event, as the network writes it.') },
+    {
+      path: z.strictObject({ name: channelName }),
+      body: z.unknown().describe('An event, as the network writes it.'),
+    },
     async ({ path, request }) => {
       const told = await channels.takeEvent(path.name, request)
-      if (told === null) throw new HttpProblem('not_found', `There is no channel ${JSON.stringify(path.name)} of a chat network.`)
-      return new Response(told.body, { status: told.status, headers: { 'content-type': told.contentType, 'cache-control': 'no-store' } })
+      if (told === null)
+        throw new HttpProblem(
+          'not_found',
+          `There is no channel ${JSON.stringify(path.name)} of a chat network.`,
+        )
+      return new Response(told.body, {
+        status: told.status,
+        headers: { 'content-type': told.contentType, 'cache-control': 'no-store' },
+      })
     },
   )

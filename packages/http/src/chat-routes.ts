@@ -1,5 +1,7 @@
-// A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01, API-02, D-50).
-// R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or `team_run_failed` of a team.
+// A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01,
+// API-02, D-50).
+// R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or
+// `team_run_failed` of a team.
 //     A stream whose reader loses its token ends with `error`.
 // R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
 import { isAbsolute, relative, resolve, sep } from 'node:path'
@@ -34,7 +36,9 @@ const webChatRequest = z.strictObject({
     .string()
     .max(4_096)
     .optional()
-    .describe('The folder in which the agents may work: absolute, or relative to the folder of the gateway. It must exist.'),
+    .describe(
+      'The folder in which the agents may work: absolute, or relative to the folder of the gateway. It must exist.',
+    ),
   stream: z.boolean().default(false).describe('Whether the answer is a stream of events.'),
 })
 
@@ -77,13 +81,21 @@ const teamRunResponse = z.looseObject({
   success: z.boolean().describe('Whether the team completed with a result.'),
   final_output: z.string().describe('The result of the team.'),
   member_outputs: z.record(z.string(), z.string()).describe('What each member wrote.'),
-  interactions: z.array(z.unknown()).describe('What the members were asked and what they answered, in the order of the graph.'),
+  interactions: z
+    .array(z.unknown())
+    .describe('What the members were asked and what they answered, in the order of the graph.'),
   steps: z.int().describe('How many times a member or the coordinator worked.'),
   logs: z.array(z.unknown()).describe('What happened, one line for each event.'),
 })
 
-/** The folder of a request. @throws {HttpProblem} `invalid_arguments` for a relative one without a root, or one that leads out of the root */
-function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptions, 'workspaceRoot'>): string | undefined {
+/**
+ * The folder of a request. @throws {HttpProblem} `invalid_arguments` for a relative one without a root, or
+ * one that leads out of the root
+ */
+function workspaceOf(
+  dir: string | undefined,
+  { workspaceRoot }: Pick<RouteOptions, 'workspaceRoot'>,
+): string | undefined {
   if (dir === undefined || isAbsolute(dir)) return dir
   const wrong = (message: string): never => {
     throw new HttpProblem('invalid_arguments', `The request is not valid: body.workspace_dir ${message}.`, {
@@ -93,7 +105,8 @@ function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptio
   if (workspaceRoot === null) return wrong('must be absolute: no root is configured for relative paths')
   const path = resolve(workspaceRoot, dir)
   const way = relative(workspaceRoot, path)
-  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return wrong('leads out of the folder to which it is relative')
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+    return wrong('leads out of the folder to which it is relative')
   return path
 }
 
@@ -123,7 +136,10 @@ const chat = route(
       user_id: userOf(caller, user_id),
       source: `http:${caller.name}`,
     }
-    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer'])])
+    const within = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer']),
+    ])
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
     return eventStream(
@@ -133,7 +149,8 @@ const chat = route(
             .run(task, {
               signal: within,
               onSubmitted: (data) => tell({ event: 'submitted', data }),
-              onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
+              onEvent: ({ type, taskseq, time, runId }) =>
+                tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
               onDelta: (data) => tell({ event: 'delta', data }),
               onProgress(update) {
                 const data = progressFor(caller, update)
@@ -166,17 +183,30 @@ const teamRun = route(
       status: 200,
       says: 'The report. A team that failed has one too.',
       schema: teamRunResponse,
-      events: 'team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
+      events:
+        'team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
     },
   },
   { body: teamRunRequest },
   async ({ body, host, caller, options, signal }) => {
     const { stream, workspace_dir, session_id: sessionId, user_id, ...configuration } = body
     const team = new AgentTeam(host.client(), configuration)
-    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer'])])
-    const place = { workspaceDir: workspaceOf(workspace_dir, options), sessionId, userId: userOf(caller, user_id), signal: within }
-    const run = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as Parameters<AgentTeam['run']>[1]
-    return stream ? eventStream(teamEvents(team.runStream(undefined, run), options), options) : json(await team.run(undefined, run))
+    const within = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer']),
+    ])
+    const place = {
+      workspaceDir: workspaceOf(workspace_dir, options),
+      sessionId,
+      userId: userOf(caller, user_id),
+      signal: within,
+    }
+    const run = Object.fromEntries(
+      Object.entries(place).filter(([, value]) => value !== undefined),
+    ) as Parameters<AgentTeam['run']>[1]
+    return stream
+      ? eventStream(teamEvents(team.runStream(undefined, run), options), options)
+      : json(await team.run(undefined, run))
   },
 )
 
@@ -193,22 +223,38 @@ async function* teamEvents(
       yield { event: type, data: event }
       if (type === 'team_run_completed' || type === 'team_run_failed') return
     }
-    throw new BeaverError('timeout', `The team run did not end in time. It continues${typeof ids.task_id === 'string' ? ` as task ${ids.task_id}` : ''}.`)
+    throw new BeaverError(
+      'timeout',
+      `The team run did not end in time. It continues${typeof ids.task_id === 'string' ? ` as task ${ids.task_id}` : ''}.`,
+    )
   } catch (error) {
     const { detail: message } = failed(error)
-    const data = { type: 'team_run_failed', ...ids, outcome: 'incomplete', message, final_output: '', outputs: [], failures: [] }
+    const data = {
+      type: 'team_run_failed',
+      ...ids,
+      outcome: 'incomplete',
+      message,
+      final_output: '',
+      outputs: [],
+      failures: [],
+    }
     yield { event: 'team_run_failed', data }
   }
 }
 
 const whatStrategiesDo: Readonly<Record<string, string>> = {
-  leader_worker: 'The coordinator plans, the members work on parts of the task, and the coordinator writes the result.',
+  leader_worker:
+    'The coordinator plans, the members work on parts of the task, and the coordinator writes the result.',
   round_robin: 'The members take turns, one task each.',
-  broadcast: 'All members get the same task. The coordinator, if there is one, writes the result from all answers.',
+  broadcast:
+    'All members get the same task. The coordinator, if there is one, writes the result from all answers.',
   sequential: 'Each member gets the answer of the one before.',
 }
 
-const strategy = z.object({ name: z.string().describe('What a request calls it.'), description: z.string().describe('What the members do.') })
+const strategy = z.object({
+  name: z.string().describe('What a request calls it.'),
+  description: z.string().describe('What the members do.'),
+})
 const strategyAnswer = z.object({ strategies: z.array(strategy).describe('All of them.') })
 
 const strategyList = route(

@@ -1,5 +1,7 @@
-// What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no loops of its own (WEB-10).
-// H1. A service that the app made is started and shut down with it. A service that it was given is neither, unless the app takes it over (WEB-09).
+// What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no
+// loops of its own (WEB-10).
+// H1. A service that the app made is started and shut down with it. A service that it was given is neither,
+// unless the app takes it over (WEB-09).
 // H2. A host that does not run takes no request, and nothing boots it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
@@ -25,7 +27,10 @@ export interface TaskHost {
   running(): boolean
   /** @throws {BeaverError} `wrong_state` if it does not run */
   client(): BeaverClient
-  /** Runs a task to its end. @throws {BeaverError} `timeout` if `signal` aborted, and the codes of `BeaverClient.submit` */
+  /**
+   * Runs a task to its end. @throws {BeaverError} `timeout` if `signal` aborted, and the codes of
+   * `BeaverClient.submit`
+   */
   run(task: SubmitTask, following: Following): Promise<AgentRunResult>
   start(): Promise<void>
   stop(): Promise<void>
@@ -38,7 +43,11 @@ const graceMs = 5_000
 export function serviceHost(service: AgentService, { owned }: { readonly owned: boolean }): TaskHost {
   const running = (): boolean => service.state === 'running'
   const client = (): BeaverClient => {
-    if (!running()) throw new BeaverError('wrong_state', `The service is ${service.state}. It takes tasks when it has been started.`)
+    if (!running())
+      throw new BeaverError(
+        'wrong_state',
+        `The service is ${service.state}. It takes tasks when it has been started.`,
+      )
     return service.client
   }
   return {
@@ -81,16 +90,31 @@ export type NamedTask = Pick<SubmitTask, 'session_id' | 'task_id'>
 function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
   const client = (): BeaverClient => {
     const own = host.client()
-    return { ...own, submit: async (task) => own.submit(change(task)), run: async (task, options) => own.run(change(task), options) }
+    return {
+      ...own,
+      submit: async (task) => own.submit(change(task)),
+      run: async (task, options) => own.run(change(task), options),
+    }
   }
   return { ...host, client, run: async (task, following) => host.run(change(task), following) }
 }
 
-/** The same host, for callers over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
-export const confinedHost = (host: TaskHost): TaskHost => throughChange(host, (task) => (task.workspace === undefined ? task : { ...task, roots_only: true }))
+/**
+ * The same host, for callers over HTTP: their tasks work in the daemon's own folder or a configured root, and
+ * in no other folder of its user.
+ */
+export const confinedHost = (host: TaskHost): TaskHost =>
+  throughChange(host, (task) => (task.workspace === undefined ? task : { ...task, roots_only: true }))
 
-/** The same host, for one caller: a token with a user makes no session and no task of a channel. The people of the chat would find it taken. */
-export function hostFor(caller: Caller, host: TaskHost, isOfChannel: (named: NamedTask) => boolean): TaskHost {
+/**
+ * The same host, for one caller: a token with a user makes no session and no task of a channel. The people of
+ * the chat would find it taken.
+ */
+export function hostFor(
+  caller: Caller,
+  host: TaskHost,
+  isOfChannel: (named: NamedTask) => boolean,
+): TaskHost {
   if (caller.userId === undefined || hasRole(caller, 'admin')) return host
   const own = <Task extends NamedTask>(task: Task): Task => {
     if (!isOfChannel({ session_id: task.session_id, task_id: task.task_id })) return task
@@ -139,7 +163,8 @@ async function followed(
       onEvent?.(each.event)
     }
   }
-  if (fold.result === null) throw new BeaverError('timeout', `The task did not end in time. It continues as task ${taskId}.`)
+  if (fold.result === null)
+    throw new BeaverError('timeout', `The task did not end in time. It continues as task ${taskId}.`)
   return fold.result
 }
 

@@ -1,4 +1,5 @@
-// The header `Idempotency-Key`: the same key of the same caller names one task, so a request that is sent again starts nothing again.
+// The header `Idempotency-Key`: the same key of the same caller names one task, so a request that is sent
+// again starts nothing again.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Caller } from './access.ts'
@@ -9,7 +10,9 @@ export const idempotencyKey = z.object({
     .min(1)
     .max(255)
     .optional()
-    .describe('Makes a repeated request harmless: the same key with the same body names one task, or one text that steers.'),
+    .describe(
+      'Makes a repeated request harmless: the same key with the same body names one task, or one text that steers.',
+    ),
 })
 
 /** The id of the task that a caller names by a key. */

@@ -1,4 +1,12 @@
-export { type Access, type Caller, type KeptToken, reachOf, type TokenRole, tokenAccess, tokenHash } from './access.ts'
+export {
+  type Access,
+  type Caller,
+  type KeptToken,
+  reachOf,
+  type TokenRole,
+  tokenAccess,
+  tokenHash,
+} from './access.ts'
 export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
 export { type ChannelIntake } from './channel-routes.ts'
 export { type NamedTask } from './host.ts'

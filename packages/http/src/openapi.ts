@@ -7,7 +7,10 @@ type Json = Readonly<Record<string, unknown>>
 
 const integerMax = Number.MAX_SAFE_INTEGER
 
-/** Makes the schemas of one document. What several of them share stands in the document once, under `components`. */
+/**
+ * Makes the schemas of one document. What several of them share stands in the document once, under
+ * `components`.
+ */
 class Schemas {
   readonly shared: Record<string, unknown> = {}
 
@@ -25,7 +28,8 @@ class Schemas {
         if (jsonSchema.minimum === -integerMax) delete jsonSchema.minimum
       },
     })
-    const nameOf = (def: string): string => (def.startsWith('__') ? `${operation}_${io}_${def.replaceAll('_', '')}` : def)
+    const nameOf = (def: string): string =>
+      def.startsWith('__') ? `${operation}_${io}_${def.replaceAll('_', '')}` : def
     for (const [def, each] of Object.entries(defs)) this.shared[nameOf(def)] ??= moved(each, nameOf)
     return moved(made, nameOf) as Json
   }
@@ -37,7 +41,8 @@ function moved(value: unknown, nameOf: (def: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
-      if (key === '$ref' && typeof each === 'string') return [[key, `#/components/schemas/${nameOf(each.replace('#/$defs/', ''))}`]]
+      if (key === '$ref' && typeof each === 'string')
+        return [[key, `#/components/schemas/${nameOf(each.replace('#/$defs/', ''))}`]]
       return key === 'id' && typeof each === 'string' ? [] : [[key, moved(each, nameOf)]]
     }),
   )
@@ -78,13 +83,24 @@ function operationOf({ name, at, says, tag, role, answer, body, ...parts }: Rout
     tags: [tag],
     ...(role === null ? { security: [] } : { security: [{ token: [] }], 'x-role': role }),
     parameters: parametersOf(parts, name, schemas),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': { schema: schemas.of(body, 'input', name) } } } }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemas.of(body, 'input', name) } },
+          },
+        }),
     responses: {
       [answer.status]: {
         description: answer.says,
         content: {
-          ...(answer.schema === undefined ? {} : { 'application/json': { schema: schemas.of(answer.schema, 'output', name) } }),
-          ...(answer.events === undefined ? {} : { 'text/event-stream': { schema: { type: 'string', description: answer.events } } }),
+          ...(answer.schema === undefined
+            ? {}
+            : { 'application/json': { schema: schemas.of(answer.schema, 'output', name) } }),
+          ...(answer.events === undefined
+            ? {}
+            : { 'text/event-stream': { schema: { type: 'string', description: answer.events } } }),
         },
       },
       default: isOpenAi(at) ? openAiError : problem,
@@ -101,7 +117,12 @@ const failures = {
       error: {
         type: 'object',
         required: ['message', 'type', 'param', 'code'],
-        properties: { message: { type: 'string' }, type: { type: 'string' }, param: { type: ['string', 'null'] }, code: { type: 'string' } },
+        properties: {
+          message: { type: 'string' },
+          type: { type: 'string' },
+          param: { type: ['string', 'null'] },
+          code: { type: 'string' },
+        },
       },
     },
   },
@@ -116,7 +137,11 @@ const failures = {
       code: { type: 'string' },
       problems: {
         type: 'array',
-        items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } },
+        items: {
+          type: 'object',
+          required: ['path', 'message'],
+          properties: { path: { type: 'string' }, message: { type: 'string' } },
+        },
       },
     },
   },
@@ -147,7 +172,11 @@ export function openApi(routes: readonly Route[]): OpenApiDocument {
                 schema: {
                   type: 'object',
                   required: ['status', 'running', 'mode'],
-                  properties: { status: { const: 'ok' }, running: { type: 'boolean' }, mode: { enum: ['service', 'daemon'] } },
+                  properties: {
+                    status: { const: 'ok' },
+                    running: { type: 'boolean' },
+                    mode: { enum: ['service', 'daemon'] },
+                  },
                 },
               },
             },

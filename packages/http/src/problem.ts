@@ -14,7 +14,9 @@ export interface ProblemDetails {
   readonly detail: string
   /** The code, which programs compare. */
   readonly code: ProblemCode
-  /** The faults of an input, each with its place in the body, the path or the query. Empty for other failures. */
+  /**
+   * The faults of an input, each with its place in the body, the path or the query. Empty for other failures.
+   */
   readonly problems: readonly Problem[]
 }
 
@@ -61,7 +63,10 @@ export class HttpProblem extends Error {
   constructor(
     code: ProblemCode,
     detail: string,
-    { problems = [], headers = {} }: { readonly problems?: readonly Problem[]; readonly headers?: Readonly<Record<string, string>> } = {},
+    {
+      problems = [],
+      headers = {},
+    }: { readonly problems?: readonly Problem[]; readonly headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(detail)
     this.code = code
@@ -74,10 +79,17 @@ export class HttpProblem extends Error {
 const retryAfterS = 2
 
 /** What the caller gets for anything that was thrown. */
-export function problemOf(error: unknown): { readonly details: ProblemDetails; readonly headers: Readonly<Record<string, string>> } {
-  if (error instanceof HttpProblem) return { details: detailsOf(error.code, error.message, error.problems), headers: error.headers }
+export function problemOf(error: unknown): {
+  readonly details: ProblemDetails
+  readonly headers: Readonly<Record<string, string>>
+} {
+  if (error instanceof HttpProblem)
+    return { details: detailsOf(error.code, error.message, error.problems), headers: error.headers }
   if (!(error instanceof BeaverError) || error.code === 'internal')
-    return { details: detailsOf('internal', 'Something went wrong inside of Beaver. Its log has the reason.', []), headers: {} }
+    return {
+      details: detailsOf('internal', 'Something went wrong inside of Beaver. Its log has the reason.', []),
+      headers: {},
+    }
   const details = detailsOf(error.code, error.message, error.problems)
   return { details, headers: details.status === 503 ? { 'retry-after': String(retryAfterS) } : {} }
 }
@@ -87,4 +99,7 @@ function detailsOf(code: ProblemCode, detail: string, problems: readonly Problem
   return { type: `urn:beaver:error:${code}`, title, status, detail, code, problems }
 }
 
-const ofCode = (code: ErrorCode): { status: number; title: string } => ({ status: statuses[code] ?? 500, title: errorCodes[code].meaning })
+const ofCode = (code: ErrorCode): { status: number; title: string } => ({
+  status: statuses[code] ?? 500,
+  title: errorCodes[code].meaning,
+})

@@ -5,7 +5,13 @@ const callersMax = 10_000
 const burstS = 4
 
 /** @returns takes one request of a caller; @throws {HttpProblem} `too_many_requests`, with `Retry-After` */
-export function rateLimit({ perSecond, now }: { readonly perSecond: number; readonly now: () => number }): (caller: string) => void {
+export function rateLimit({
+  perSecond,
+  now,
+}: {
+  readonly perSecond: number
+  readonly now: () => number
+}): (caller: string) => void {
   const most = perSecond * burstS
   const buckets = new Map<string, { left: number; atMs: number }>()
   return (caller) => {
@@ -17,8 +23,12 @@ export function rateLimit({ perSecond, now }: { readonly perSecond: number; read
     buckets.set(caller, { left: Math.max(0, left - 1), atMs })
     if (left >= 1) return
     const waitS = Math.ceil((1 - left) / perSecond)
-    throw new HttpProblem('too_many_requests', `You may send ${perSecond} requests a second. Come again in ${waitS} s.`, {
-      headers: { 'retry-after': String(waitS) },
-    })
+    throw new HttpProblem(
+      'too_many_requests',
+      `You may send ${perSecond} requests a second. Come again in ${waitS} s.`,
+      {
+        headers: { 'retry-after': String(waitS) },
+      },
+    )
   }
 }

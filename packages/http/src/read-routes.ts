@@ -5,7 +5,12 @@ import { z } from 'zod'
 import { userOf } from './access.ts'
 import { json, queryRoute, type Route, route } from './route.ts'
 
-const sessions = queryRoute('sessions', { tag: 'sessions', at: '/api/v1/sessions', name: 'listSessions', gives: 'A page of sessions.' })
+const sessions = queryRoute('sessions', {
+  tag: 'sessions',
+  at: '/api/v1/sessions',
+  name: 'listSessions',
+  gives: 'A page of sessions.',
+})
 
 const session = queryRoute('session', {
   tag: 'sessions',
@@ -15,11 +20,25 @@ const session = queryRoute('session', {
   path: z.strictObject({ session_id: z.string().min(1).max(128).describe('The id of the session.') }),
 })
 
-const search = queryRoute('search', { tag: 'sessions', at: '/api/v1/search', name: 'search', gives: 'A page of hits.' })
+const search = queryRoute('search', {
+  tag: 'sessions',
+  at: '/api/v1/search',
+  name: 'search',
+  gives: 'A page of hits.',
+})
 
-const usage = queryRoute('usage', { tag: 'system', at: '/api/v1/usage', name: 'showUsage', gives: 'The sums.' })
+const usage = queryRoute('usage', {
+  tag: 'system',
+  at: '/api/v1/usage',
+  name: 'showUsage',
+  gives: 'The sums.',
+})
 
-const whose = foreignId.optional().describe('Whose list "user" is read. Absent: that of the user of the token, or else that of tasks without a user.')
+const whose = foreignId
+  .optional()
+  .describe(
+    'Whose list "user" is read. Absent: that of the user of the token, or else that of tasks without a user.',
+  )
 
 const memory = route(
   {
@@ -32,7 +51,8 @@ const memory = route(
     answer: { status: 200, says: 'The lists.', schema: requestContracts.memory.output },
   },
   { query: z.strictObject({ user_id: whose }) },
-  async ({ host, caller, query }) => json(await host.client().memory({ userId: userOf(caller, query.user_id) })),
+  async ({ host, caller, query }) =>
+    json(await host.client().memory({ userId: userOf(caller, query.user_id) })),
 )
 
 const status = route(

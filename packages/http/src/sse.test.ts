@@ -41,7 +41,9 @@ it('ends with a problem if it cannot go on, or if its reader may not read any mo
   let ends = 0
   const ended = (): void => void ends++
   const problem = (code: string, detail: string): unknown =>
-    expect.stringMatching(new RegExp(`^event: error\ndata: {.*"detail":"${detail}","code":"${code}".*}\n\n$`, 's'))
+    expect.stringMatching(
+      new RegExp(`^event: error\ndata: {.*"detail":"${detail}","code":"${code}".*}\n\n$`, 's'),
+    )
   const [, ...rest] = (await eventStream(broken(), { ended }).text()).split(/(?<=\n\n)/)
   expect(rest).toEqual([problem('unreachable', 'NATS is away.')])
   async function* silent(): AsyncGenerator<ServerSentEvent> {
@@ -51,7 +53,9 @@ it('ends with a problem if it cannot go on, or if its reader may not read any mo
   const mayRead = (): never => {
     throw new HttpProblem('unauthorized', 'It is revoked.')
   }
-  expect(await eventStream(silent(), { heartbeatMs: 5, mayRead, ended }).text()).toEqual(problem('unauthorized', 'It is revoked.'))
+  expect(await eventStream(silent(), { heartbeatMs: 5, mayRead, ended }).text()).toEqual(
+    problem('unauthorized', 'It is revoked.'),
+  )
   expect(ends).toBe(2)
 })
 

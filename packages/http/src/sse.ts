@@ -1,13 +1,18 @@
 // Server-sent events (the HTML standard) as the body of an answer.
-// E1. The next message is asked for when the reader has taken the one before, so that a slow reader holds nothing but its own connection.
-// E2. A comment is sent in every pause of `heartbeatMs`, so that a reader and everything between notices when the line is dead.
+// E1. The next message is asked for when the reader has taken the one before, so that a slow reader holds
+// nothing but its own connection.
+// E2. A comment is sent in every pause of `heartbeatMs`, so that a reader and everything between notices when
+// the line is dead.
 // E3. When the reader goes away, the messages are not asked for any more. Nothing is cancelled.
-// E4. A stream that cannot go on, or whose reader may not read it any more, ends with the message `error`, whose data is a problem.
+// E4. A stream that cannot go on, or whose reader may not read it any more, ends with the message `error`,
+// whose data is a problem.
 import { type ProblemDetails, problemOf } from './problem.ts'
 
 /** One message. */
 export interface ServerSentEvent {
-  /** What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here. */
+  /**
+   * What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here.
+   */
   readonly id?: string
   /** Absent: the reader is told the data alone. */
   readonly event?: string
@@ -17,7 +22,10 @@ export interface ServerSentEvent {
 export interface StreamOptions {
   /** The longest pause, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
-  /** Throws if the reader may not read any more. It is asked before each message and in each pause. Default: the reader may. */
+  /**
+   * Throws if the reader may not read any more. It is asked before each message and in each pause. Default:
+   * the reader may.
+   */
   readonly mayRead?: () => void
   /** Gives the problem of a failure. Default: `problemOf`. */
   readonly failed?: (error: unknown) => ProblemDetails
@@ -31,12 +39,17 @@ export interface StreamOptions {
 const heartbeatMsUsual = 15_000
 
 /**
- * @param messages ends the answer when it ends. A text is the data of a message; bytes are whole messages. `return` is called when the reader goes
+ * @param messages ends the answer when it ends. A text is the data of a message; bytes are whole messages.
+ * `return` is called when the reader goes
  *   away, or may not read any more
  */
-export function eventStream(messages: AsyncIterator<ServerSentEvent | string | Uint8Array>, options: StreamOptions = {}): Response {
+export function eventStream(
+  messages: AsyncIterator<ServerSentEvent | string | Uint8Array>,
+  options: StreamOptions = {},
+): Response {
   const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, ended = () => {}, headers = {} } = options
-  const { failed = (error: unknown) => problemOf(error).details, errorData = (_, problem) => problem } = options
+  const { failed = (error: unknown) => problemOf(error).details, errorData = (_, problem) => problem } =
+    options
   const encoder = new TextEncoder()
   let next: ReturnType<typeof messages.next> | null = null
   let left = false
@@ -58,7 +71,9 @@ export function eventStream(messages: AsyncIterator<ServerSentEvent | string | U
           if (text !== null) return controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text)
         } catch (error) {
           if (left) return
-          controller.enqueue(encoder.encode(sseText({ event: 'error', data: errorData(error, failed(error)) })))
+          controller.enqueue(
+            encoder.encode(sseText({ event: 'error', data: errorData(error, failed(error)) })),
+          )
           messages.return?.(undefined).catch(() => {}) // What fails now concerns no reader.
         }
         ended()
@@ -72,11 +87,18 @@ export function eventStream(messages: AsyncIterator<ServerSentEvent | string | U
     },
     { highWaterMark: 0 },
   )
-  const usual = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  const usual = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  }
   return new Response(body, { headers: { ...usual, ...headers } })
 }
 
-/** The message as it is sent. JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
+/**
+ * The message as it is sent. JSON has no line break outside of texts, and in texts it is escaped: the data is
+ * one line.
+ */
 export function sseText(message: ServerSentEvent | string): string {
   if (typeof message === 'string') return `data: ${message}\n\n`
   const { id, event, data } = message

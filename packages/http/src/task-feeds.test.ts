@@ -33,7 +33,8 @@ function journal() {
     }
   }
   const write = (count: number, text = ''): void => {
-    for (let i = 0; i < count; i++) events.push({ taskseq: events.length + 1, type: 'x', data: { text } } as unknown as RecordedEvent)
+    for (let i = 0; i < count; i++)
+      events.push({ taskseq: events.length + 1, type: 'x', data: { text } } as unknown as RecordedEvent)
     ring()
   }
   const end = (error: Error | null = null): void => {
@@ -50,11 +51,13 @@ const placesIn = (bytes: Uint8Array): number[] =>
       .toString()
       .matchAll(/^id: (\d+)$/gm),
   ].map(([, id]) => Number(id))
-const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
 async function takeAll(reader: TaskReader): Promise<number[]> {
   const places: number[] = []
-  for (let next = await reader.next(); next.done !== true; next = await reader.next()) places.push(...placesIn(next.value))
+  for (let next = await reader.next(); next.done !== true; next = await reader.next())
+    places.push(...placesIn(next.value))
   return places
 }
 
@@ -65,10 +68,17 @@ it('many readers of a task share one reading of the journal, and the bytes', asy
   write(3)
   const firsts = await Promise.all(readers.map((reader) => reader.next()))
   expect(new Set(firsts.map(({ value }) => value)).size).toBe(1)
-  expect(firsts.map(({ value }) => placesIn(value ?? new Uint8Array()))).toEqual([numbers(1, 3), numbers(1, 3), numbers(1, 3)])
+  expect(firsts.map(({ value }) => placesIn(value ?? new Uint8Array()))).toEqual([
+    numbers(1, 3),
+    numbers(1, 3),
+    numbers(1, 3),
+  ])
   write(1)
   end()
-  expect([await Promise.all(readers.map(takeAll)), read]).toEqual([[[4], [4], [4]], { begun: 1, open: 0, upTo: 4 }])
+  expect([await Promise.all(readers.map(takeAll)), read]).toEqual([
+    [[4], [4], [4]],
+    { begun: 1, open: 0, upTo: 4 },
+  ])
 })
 
 it('a reader that takes nothing lets the journal be read a little ahead, and no further', async () => {
@@ -155,21 +165,36 @@ it('whatever the readers do, each that stays gets what is behind its place, in o
     fc.asyncProperty(fc.array(act, { maxLength: 40 }), async (acts) => {
       const { watch, write, end, read } = journal()
       const feeds = new TaskFeeds(watch)
-      const readers: { reader: TaskReader; after: number; got: number[]; left: boolean; taking: Promise<unknown> }[] = []
+      const readers: {
+        reader: TaskReader
+        after: number
+        got: number[]
+        left: boolean
+        taking: Promise<unknown>
+      }[] = []
       let written = 0
       for (const each of acts) {
         if (each.kind === 'write') {
           write(each.count)
           written += each.count
         } else if (each.kind === 'join')
-          readers.push({ reader: feeds.follow('t', each.after), after: each.after, got: [], left: false, taking: Promise.resolve() })
+          readers.push({
+            reader: feeds.follow('t', each.after),
+            after: each.after,
+            got: [],
+            left: false,
+            taking: Promise.resolve(),
+          })
         else {
           const one = readers[each.who]
           if (one === undefined || one.left) continue
           if (each.kind === 'leave') {
             one.left = true
             one.reader.close()
-          } else one.taking = one.taking.then(() => one.reader.next()).then((next) => void one.got.push(...placesIn(next.value ?? new Uint8Array())))
+          } else
+            one.taking = one.taking
+              .then(() => one.reader.next())
+              .then((next) => void one.got.push(...placesIn(next.value ?? new Uint8Array())))
         }
         await new Promise((resolve) => setImmediate(resolve))
       }
@@ -224,7 +249,8 @@ it('a reader that was left behind comes to the end of a log that is archived mea
   whole.write(1)
   expect(placesIn((await slow.next()).value ?? new Uint8Array())).toEqual([1])
   whole.write(1_999)
-  for (let place = 0; place < 1_500;) place = placesIn((await fast.next()).value ?? new Uint8Array()).at(-1) ?? place
+  for (let place = 0; place < 1_500;)
+    place = placesIn((await fast.next()).value ?? new Uint8Array()).at(-1) ?? place
   fast.close()
   // The archive keeps the first and the last event.
   archived.write(2_000)

@@ -1,15 +1,22 @@
 // The events of tasks for many readers, as server-sent events.
-// F1. A task that somebody follows is read from the journal once, and each of its events is written as text once, however many readers it has.
-// F2. The fastest reader decides how far the journal is read: at most `aheadMax` events or `aheadBytesMax` bytes further than it has taken. What it
+// F1. A task that somebody follows is read from the journal once, and each of its events is written as text
+// once, however many readers it has.
+// F2. The fastest reader decides how far the journal is read: at most `aheadMax` events or `aheadBytesMax`
+// bytes further than it has taken. What it
 //     is ahead of the others is kept, up to `keptMax` events and `keptBytesMax` bytes.
-// F3. A reader that is further back reads the journal itself until it has caught up. A slow reader therefore holds nothing but its own place.
-// F4. A reader takes all events that are there as one piece, up to `pieceBytesMax`: who is behind is not woken for each event.
+// F3. A reader that is further back reads the journal itself until it has caught up. A slow reader therefore
+// holds nothing but its own place.
+// F4. A reader takes all events that are there as one piece, up to `pieceBytesMax`: who is behind is not
+// woken for each event.
 // F5. When the last reader has left, nothing is read any more.
 import type { RecordedEvent } from '@beaver/core'
 import { sseText } from './sse.ts'
 
 /** Gives the events of a task from the first one, and then live. It ends when `signal` aborts. */
-export type WatchTask = (taskId: string, options: { readonly signal: AbortSignal }) => AsyncGenerator<RecordedEvent>
+export type WatchTask = (
+  taskId: string,
+  options: { readonly signal: AbortSignal },
+) => AsyncGenerator<RecordedEvent>
 
 const keptMax = 512
 const keptBytesMax = 2_000_000
@@ -33,7 +40,10 @@ export class TaskFeeds {
     this.#watch = watch
   }
 
-  /** Begins to read. Close the reader, or read it to its end. @param after the place of the last event that the reader has */
+  /**
+   * Begins to read. Close the reader, or read it to its end. @param after the place of the last event that
+   * the reader has
+   */
   follow(taskId: string, after: number): TaskReader {
     let feed = this.#feeds.get(taskId)
     if (feed === undefined) {
@@ -56,7 +66,10 @@ export class TaskFeeds {
 const encoder = new TextEncoder()
 
 function pieceOf(event: RecordedEvent): Piece {
-  return { bytes: encoder.encode(sseText({ id: String(event.taskseq), event: event.type, data: event })), to: event.taskseq }
+  return {
+    bytes: encoder.encode(sseText({ id: String(event.taskseq), event: event.type, data: event })),
+    to: event.taskseq,
+  }
 }
 
 /** One task that is read for its readers. */
@@ -67,7 +80,10 @@ class TaskFeed {
   readonly #readers = new Set<TaskReader>()
   #kept: Piece[] = []
   #keptBytes = 0
-  /** The place of the newest event that was read, of the newest that somebody has, and of the newest that is not kept any more. */
+  /**
+   * The place of the newest event that was read, of the newest that somebody has, and of the newest that is
+   * not kept any more.
+   */
   #tail = 0
   #taken = 0
   #forgotten = 0
@@ -90,7 +106,10 @@ class TaskFeed {
     void this.#read()
   }
 
-  /** The first event of the task. `null`: the journal was given up before there was one. Rejects with what keeps it from being read. */
+  /**
+   * The first event of the task. `null`: the journal was given up before there was one. Rejects with what
+   * keeps it from being read.
+   */
   get first(): Promise<RecordedEvent | null> {
     return this.#first.promise
   }
@@ -116,9 +135,20 @@ class TaskFeed {
   #pieceFrom(at: number): Piece {
     const [first] = this.#kept.slice(at, at + 1)
     let [bytes, until] = [first?.bytes.length ?? 0, at + 1]
-    for (; until < this.#kept.length && bytes + (this.#kept[until]?.bytes.length ?? 0) <= pieceBytesMax; until++) bytes += this.#kept[until]?.bytes.length ?? 0
+    for (
+      ;
+      until < this.#kept.length && bytes + (this.#kept[until]?.bytes.length ?? 0) <= pieceBytesMax;
+      until++
+    )
+      bytes += this.#kept[until]?.bytes.length ?? 0
     const pieces = this.#kept.slice(at, until)
-    return { bytes: pieces.length === 1 && first !== undefined ? first.bytes : Buffer.concat(pieces.map((each) => each.bytes)), to: pieces.at(-1)?.to ?? 0 }
+    return {
+      bytes:
+        pieces.length === 1 && first !== undefined
+          ? first.bytes
+          : Buffer.concat(pieces.map((each) => each.bytes)),
+      to: pieces.at(-1)?.to ?? 0,
+    }
   }
 
   #take(place: number): void {
@@ -181,7 +211,8 @@ class TaskFeed {
   #isFarAhead(): boolean {
     if (this.#tail - this.#taken >= aheadMax) return true
     let bytes = 0
-    for (let at = this.#kept.length - 1; (this.#kept[at]?.to ?? 0) > this.#taken; at--) bytes += this.#kept[at]?.bytes.length ?? 0
+    for (let at = this.#kept.length - 1; (this.#kept[at]?.to ?? 0) > this.#taken; at--)
+      bytes += this.#kept[at]?.bytes.length ?? 0
     return bytes >= aheadBytesMax
   }
 
@@ -189,7 +220,8 @@ class TaskFeed {
     this.#kept.push(piece)
     this.#keptBytes += piece.bytes.length
     this.#tail = piece.to
-    while (this.#kept.length > 1 && (this.#kept.length > keptMax || this.#keptBytes > keptBytesMax)) this.#forget(1)
+    while (this.#kept.length > 1 && (this.#kept.length > keptMax || this.#keptBytes > keptBytesMax))
+      this.#forget(1)
     this.#tell()
   }
 
@@ -228,7 +260,10 @@ export class TaskReader implements AsyncIterator<Uint8Array, undefined> {
     feed.join(this, after)
   }
 
-  /** The first event of the task, also for a reader that has it. `null`: there is none. Rejects if the journal cannot be read. */
+  /**
+   * The first event of the task, also for a reader that has it. `null`: there is none. Rejects if the journal
+   * cannot be read.
+   */
   get first(): Promise<RecordedEvent | null> {
     return this.#feed.first
   }

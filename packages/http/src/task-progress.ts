@@ -24,7 +24,10 @@ export interface SettledByPerson {
   readonly event: (Decided | Answered) & { readonly time: string }
 }
 
-/** What was said while the task ran: by a person who steered it or answered a question, by the root agent before its answer, or by a call that asks. */
+/**
+ * What was said while the task ran: by a person who steered it or answered a question, by the root agent
+ * before its answer, or by a call that asks.
+ */
 export interface SaidText {
   readonly by: 'user' | 'agent'
   readonly text: string
@@ -54,7 +57,8 @@ export class TaskProgress {
     this.#note(event)
     const steps = [...this.output.event(event), ...(this.result === null ? [] : this.output.end(this.result))]
     for (const { kind, item } of steps.filter((step) => step.kind !== 'text'))
-      if (kind === 'ended' && item.kind === 'text' && item.final === false) this.#said.push({ by: 'agent', text: item.text, taskseq: event.taskseq })
+      if (kind === 'ended' && item.kind === 'text' && item.final === false)
+        this.#said.push({ by: 'agent', text: item.text, taskseq: event.taskseq })
     return steps
   }
 
@@ -118,7 +122,8 @@ export class TaskProgress {
     else if (type === 'task_claimed') this.#begun = true
     else if (type === 'run_started' && data.team_run_id === null) this.#root ??= data.run_id
     else if (type === 'task_steer_requested') this.#said.push({ by: 'user', text: data.text, taskseq })
-    else if (type === 'question_asked') this.#said.push({ by: 'agent', text: questionLines(data.question).join('\n'), taskseq })
+    else if (type === 'question_asked')
+      this.#said.push({ by: 'agent', text: questionLines(data.question).join('\n'), taskseq })
     else if (type === 'question_answered') this.#answered(data.answer, taskseq)
   }
 
@@ -131,7 +136,12 @@ export class TaskProgress {
   }
 
   #answered({ action, answers = [], content }: QuestionAnswer, taskseq: number): void {
-    if (action === 'accept') this.#said.push({ by: 'user', text: content === undefined ? answers.join('\n') : JSON.stringify(content), taskseq })
+    if (action === 'accept')
+      this.#said.push({
+        by: 'user',
+        text: content === undefined ? answers.join('\n') : JSON.stringify(content),
+        taskseq,
+      })
   }
 }
 
@@ -147,7 +157,10 @@ export interface SeenTask {
  * @param may whether the caller may see a task with this beginning. If not, nothing else is read
  * @returns `null` if there is no such task, or if the caller may not see it
  */
-export async function readProgress(events: AsyncIterable<RecordedEvent>, may: (submitted: DataOf<'task_submitted'>) => boolean): Promise<SeenTask | null> {
+export async function readProgress(
+  events: AsyncIterable<RecordedEvent>,
+  may: (submitted: DataOf<'task_submitted'>) => boolean,
+): Promise<SeenTask | null> {
   const progress = new TaskProgress()
   for await (const event of events) {
     progress.add(event)

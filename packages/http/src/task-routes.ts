@@ -1,18 +1,39 @@
 // Tasks over HTTP: submit, look at, follow, control.
-// T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same task, and another one is refused.
-// T2. Events are numbered by their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it.
+// T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same
+// task, and another one is refused.
+// T2. Events are numbered by their place in the log of the task. A reader that comes again with
+// `Last-Event-ID` goes on behind it.
 // T3. A task has the source that its caller names, but never that of another token or of a channel.
 // T4. A retry belongs to the user of the task that it retries, whoever asks for it.
 import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import type { BeaverClient } from '@beaver/client'
-import { alreadySettled, type Answered, BeaverError, isAnswer, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
+import {
+  alreadySettled,
+  type Answered,
+  BeaverError,
+  isAnswer,
+  type OpenQuestion,
+  openQuestions,
+  type RecordedEvent,
+} from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, mustHave, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
 import { idempotencyKey, keyedId } from './idempotency.ts'
 import { mustBeReached, mustReach, noSuchTask } from './must-reach.ts'
 import { HttpProblem } from './problem.ts'
-import { asked, type Asked, fieldsOf, forUser, json, queryFieldsOf, queryRoute, type RequestParts, type Route, route } from './route.ts'
+import {
+  asked,
+  type Asked,
+  fieldsOf,
+  forUser,
+  json,
+  queryFieldsOf,
+  queryRoute,
+  type RequestParts,
+  type Route,
+  route,
+} from './route.ts'
 import { eventStream } from './sse.ts'
 
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
@@ -21,7 +42,9 @@ const control = { tag: 'tasks', role: 'submit' } as const
 /** As over NATS, but a token says who asks. */
 const submission = submitRequest.safeExtend({
   user_id: forUser,
-  source: submitRequest.shape.source.describe('Who submits the task. The journal keeps this text. Absent: "http:" and the name of the token.'),
+  source: submitRequest.shape.source.describe(
+    'Who submits the task. The journal keeps this text. Absent: "http:" and the name of the token.',
+  ),
   fresh: submitRequest.shape.fresh.describe('Has no effect over HTTP.'),
 })
 
@@ -32,7 +55,11 @@ const submitting = route(
     at: '/api/v1/tasks',
     name: 'submitTask',
     says: 'Submits a task. It is durable when the answer comes.',
-    answer: { status: 202, says: 'The task is accepted. "Location" names it.', schema: requestContracts['task.submit'].output },
+    answer: {
+      status: 202,
+      says: 'The task is accepted. "Location" names it.',
+      schema: requestContracts['task.submit'].output,
+    },
   },
   { headers: idempotencyKey, body: submission },
   async ({ body, headers, caller, host }) => {
@@ -44,7 +71,10 @@ const submitting = route(
       source: sourceOf(caller, task.source),
       ...(key === undefined || task.task_id !== undefined ? {} : { task_id: keyedId(caller, key) }),
     })
-    return json(submitted, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(submitted.task_id)}` } })
+    return json(submitted, {
+      status: 202,
+      headers: { location: `/api/v1/tasks/${encodeURIComponent(submitted.task_id)}` },
+    })
   },
 )
 
@@ -56,10 +86,17 @@ function sourceOf({ name }: Pick<Caller, 'name'>, asked: string | undefined): st
   const own = `http:${name}`
   if (asked === undefined || asked === own || !ownSources.test(asked)) return asked ?? own
   const message = `must not begin with "http:" or "channel:": Beaver names tokens and channels like this. Leave it out, or use another name`
-  throw new HttpProblem('invalid_arguments', `The request is not valid: body.source ${message}.`, { problems: [{ path: 'body.source', message }] })
+  throw new HttpProblem('invalid_arguments', `The request is not valid: body.source ${message}.`, {
+    problems: [{ path: 'body.source', message }],
+  })
 }
 
-const listing = queryRoute('tasks', { tag: 'tasks', at: '/api/v1/tasks', name: 'listTasks', gives: 'A page of tasks.' })
+const listing = queryRoute('tasks', {
+  tag: 'tasks',
+  at: '/api/v1/tasks',
+  name: 'listTasks',
+  gives: 'A page of tasks.',
+})
 
 const showing = (
   [
@@ -68,7 +105,9 @@ const showing = (
     ['approvals', '/approvals', 'listTaskApprovals', 'A page of calls.'],
     ['questions', '/questions', 'listTaskQuestions', 'A page of questions.'],
   ] as const
-).map(([query, at, name, gives]) => queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }))
+).map(([query, at, name, gives]) =>
+  queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }),
+)
 
 const lastEvent = z.object({
   'last-event-id': z
@@ -90,7 +129,8 @@ const following = route(
       status: 200,
       says: 'A page of events, or the stream of all of them.',
       schema: queryContracts.events.output,
-      events: 'Each event of the journal has its type as name, its place in the log as id, and the record as data. The stream ends after the terminal event.',
+      events:
+        'Each event of the journal has its type as name, its place in the log as id, and the record as data. The stream ends after the terminal event.',
     },
   },
   { path: inPath, query: queryFieldsOf('events', ['task_id']), headers: lastEvent },
@@ -111,11 +151,21 @@ const following = route(
 /** How long a reader waits for the first event of a task, in milliseconds. Then it is looked up. */
 const firstMsMax = 3_000
 
-/** The first event of a task that has not come to its reader. @throws {BeaverError} `not_found`; `wrong_state`, `unreachable` if nobody can say it */
-async function lookedUp(taskId: string, { host, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'>): Promise<RecordedEvent> {
+/**
+ * The first event of a task that has not come to its reader. @throws {BeaverError} `not_found`;
+ * `wrong_state`, `unreachable` if nobody can say it
+ */
+async function lookedUp(
+  taskId: string,
+  { host, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'>,
+): Promise<RecordedEvent> {
   options.mayRead?.()
   if (signal.aborted) throw noSuchTask(taskId) // Nobody is there to read it.
-  if (!host.running()) throw new BeaverError('unreachable', 'Beaver does not answer now. Its tasks go on when it is back. Ask again.')
+  if (!host.running())
+    throw new BeaverError(
+      'unreachable',
+      'Beaver does not answer now. Its tasks go on when it is back. Ask again.',
+    )
   for await (const first of host.client().events(taskId)) return first
   throw noSuchTask(taskId)
 }
@@ -164,25 +214,43 @@ const cancelling = route(
 
 const steering = route(
   controlOf('steer', 'The journal has the text.'),
-  { path: inPath, headers: idempotencyKey, body: fieldsOf(requestContracts['task.steer'].input, ['task_id', 'user_id']) },
+  {
+    path: inPath,
+    headers: idempotencyKey,
+    body: fieldsOf(requestContracts['task.steer'].input, ['task_id', 'user_id']),
+  },
   async ({ path, headers, body, host, caller }) => {
     const { text, request_id } = body as { text: string; request_id?: string }
     const key = headers['idempotency-key']
     const requestId = request_id ?? (key === undefined ? undefined : keyedId(caller, key))
     await mustReach(host.client(), path.task_id, caller)
-    return json(await host.client().steer(path.task_id, text, { requestId, userId: caller.userId }), { status: 202 })
+    return json(await host.client().steer(path.task_id, text, { requestId, userId: caller.userId }), {
+      status: 202,
+    })
   },
 )
 
-const retrying = route(controlOf('retry', 'The new task is accepted.'), { path: inPath }, async ({ path, host, caller }) => {
-  await mustReach(host.client(), path.task_id, caller)
-  const retried = await host.client().retry(path.task_id)
-  return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
-})
+const retrying = route(
+  controlOf('retry', 'The new task is accepted.'),
+  { path: inPath },
+  async ({ path, host, caller }) => {
+    await mustReach(host.client(), path.task_id, caller)
+    const retried = await host.client().retry(path.task_id)
+    return json(retried, {
+      status: 202,
+      headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` },
+    })
+  },
+)
 
 const decision = z.strictObject({
   call_id: z.string().min(1).max(100_000).describe('The id of the call, as in the list of approvals.'),
-  call_hash: z.string().optional().describe('The hash of what was shown to the person. A decision about a call with another hash is refused.'),
+  call_hash: z
+    .string()
+    .optional()
+    .describe(
+      'The hash of what was shown to the person. A decision about a call with another hash is refused.',
+    ),
   reason: z.string().max(1_000).optional().describe('Why. The model reads why a call is refused.'),
 })
 
@@ -191,7 +259,9 @@ const changed = decision.extend({
     .string()
     .max(250_000)
     .optional()
-    .describe('The arguments with which the call is made instead: the text of a JSON object that fits the tool. Absent: those of the model.'),
+    .describe(
+      'The arguments with which the call is made instead: the text of a JSON object that fits the tool. Absent: those of the model.',
+    ),
 })
 
 const deciding = (['approve', 'deny'] as const).map((verb) =>
@@ -202,15 +272,29 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
       method: 'post',
       at: `/api/v1/tasks/{task_id}/${verb}`,
       name: `${verb}Call`,
-      says: verb === 'approve' ? 'Lets a call run that waits for an approval.' : 'Refuses a call that waits for an approval. The model reads the reason.',
-      answer: { status: 200, says: 'The journal has the decision.', schema: requestContracts['task.decide'].output },
+      says:
+        verb === 'approve'
+          ? 'Lets a call run that waits for an approval.'
+          : 'Refuses a call that waits for an approval. The model reads the reason.',
+      answer: {
+        status: 200,
+        says: 'The journal has the decision.',
+        schema: requestContracts['task.decide'].output,
+      },
     },
     { path: inPath, body: verb === 'approve' ? changed : decision },
     async ({ path, body, host, caller }) => {
       const approved = verb === 'approve'
-      const { call_id: callId, call_hash: callHash, reason, arguments: args } = body as z.output<typeof changed>
+      const {
+        call_id: callId,
+        call_hash: callHash,
+        reason,
+        arguments: args,
+      } = body as z.output<typeof changed>
       await mustReach(host.client(), path.task_id, caller)
-      await host.client().decide(path.task_id, { callId, callHash, approved, reason, arguments: args, userId: caller.userId })
+      await host
+        .client()
+        .decide(path.task_id, { callId, callHash, approved, reason, arguments: args, userId: caller.userId })
       return json({ task_id: path.task_id, call_id: callId, approved })
     },
   ),
@@ -224,13 +308,27 @@ const answering = route(
     at: '/api/v1/tasks/{task_id}/answer',
     name: 'answerQuestion',
     says: 'Answers a question that a running call asks. An answer that does not fit is refused, and the question still waits. The role submit answers what an agent asks with ask_user; the role approve answers everything.',
-    answer: { status: 200, says: 'The journal has the answer.', schema: requestContracts['task.answer'].output },
+    answer: {
+      status: 200,
+      says: 'The journal has the answer.',
+      schema: requestContracts['task.answer'].output,
+    },
   },
   { path: inPath, body: fieldsOf(requestContracts['task.answer'].input, ['task_id', 'user_id']) },
   async ({ path, body, host, caller }) => {
-    const { call_id: callId, question_index: questionIndex, answer, reason } = body as Omit<AnswerRequest, 'task_id'>
+    const {
+      call_id: callId,
+      question_index: questionIndex,
+      answer,
+      reason,
+    } = body as Omit<AnswerRequest, 'task_id'>
     await mustReach(host.client(), path.task_id, caller)
-    if (!hasRole(caller, 'approve')) await mustBeForAgent(host.client(), path.task_id, { caller, call_id: callId, question_index: questionIndex })
+    if (!hasRole(caller, 'approve'))
+      await mustBeForAgent(host.client(), path.task_id, {
+        caller,
+        call_id: callId,
+        question_index: questionIndex,
+      })
     await host.client().answer(path.task_id, { callId, questionIndex, answer, reason, userId: caller.userId })
     return json({ task_id: path.task_id, call_id: callId, action: answer.action })
   },
@@ -242,8 +340,15 @@ interface ToAgent {
   readonly question_index: number | undefined
 }
 
-/** @throws {HttpProblem} `not_allowed`; {BeaverError} `conflict` if the question was answered already; `not_found` */
-async function mustBeForAgent(client: BeaverClient, taskId: string, { caller, ...named }: ToAgent): Promise<void> {
+/**
+ * @throws {HttpProblem} `not_allowed`; {BeaverError} `conflict` if the question was answered already;
+ * `not_found`
+ */
+async function mustBeForAgent(
+  client: BeaverClient,
+  taskId: string,
+  { caller, ...named }: ToAgent,
+): Promise<void> {
   mustHave(caller, 'submit')
   let asking: readonly OpenQuestion[] = []
   let answered: Answered | null = null
@@ -253,12 +358,26 @@ async function mustBeForAgent(client: BeaverClient, taskId: string, { caller, ..
   }
   const asked = questionNamed(asking, named)
   if (asked === null && answered !== null) throw alreadySettled(answered)
-  if (asked === null) throw new BeaverError('not_found', `No call ${named.call_id} of the task ${taskId} asks this question now.`)
+  if (asked === null)
+    throw new BeaverError(
+      'not_found',
+      `No call ${named.call_id} of the task ${taskId} asks this question now.`,
+    )
   mustAnswer(caller, asked)
 }
 
-const asking = queryRoute('questions', { tag: 'approvals', at: '/api/v1/questions', name: 'listQuestions', gives: 'A page of questions.' })
-const waiting = queryRoute('approvals', { tag: 'approvals', at: '/api/v1/approvals', name: 'listApprovals', gives: 'A page of calls.' })
+const asking = queryRoute('questions', {
+  tag: 'approvals',
+  at: '/api/v1/questions',
+  name: 'listQuestions',
+  gives: 'A page of questions.',
+})
+const waiting = queryRoute('approvals', {
+  tag: 'approvals',
+  at: '/api/v1/approvals',
+  name: 'listApprovals',
+  gives: 'A page of calls.',
+})
 
 export const taskRoutes: readonly Route[] = [
   submitting,

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -21,7 +30,12 @@ it('keeps the hash of a token and never the token, in a file of its owner', asyn
   expect(token).toMatch(/^beaver_[\w-]{32}$/)
   expect(readFileSync(file, 'utf8')).not.toContain(token.slice(8))
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(tokenAccess(() => store.list()).caller(token)).toEqual({ name: 'ci', roles: ['submit'], userId: 'ann', created_at: now.toISOString() })
+  expect(tokenAccess(() => store.list()).caller(token)).toEqual({
+    name: 'ci',
+    roles: ['submit'],
+    userId: 'ann',
+    created_at: now.toISOString(),
+  })
   expect(tokenAccess(() => store.list()).caller(`${token}x`)).toBeNull()
 })
 
@@ -45,16 +59,26 @@ it('refuses a second token of a name, an unknown one, and a file that cannot be 
 
 it('a caller has the roles of its token, and admin has every role', () => {
   const access = {
-    caller: (token: string) => (token === 'a' ? { name: 'a', roles: ['admin'] as const } : token === 'r' ? { name: 'r', roles: ['read'] as const } : null),
+    caller: (token: string) =>
+      token === 'a'
+        ? { name: 'a', roles: ['admin'] as const }
+        : token === 'r'
+          ? { name: 'r', roles: ['read'] as const }
+          : null,
   }
   expect(callerOf(access, 'Bearer a', 'approve').name).toBe('a')
   expect(() => callerOf(access, 'Bearer r', 'submit')).toThrow('does not have the role submit')
-  for (const header of [undefined, '', 'Basic a', 'Bearer', 'Bearer a b']) expect(() => callerOf(access, header, 'read')).toThrow('Send a token')
+  for (const header of [undefined, '', 'Basic a', 'Bearer', 'Bearer a b'])
+    expect(() => callerOf(access, header, 'read')).toThrow('Send a token')
 })
 
 it('a token with a user speaks for that user alone', () => {
   const ann = { name: 't', roles: ['submit'], userId: 'ann' } as const
-  expect([userOf(ann, undefined), userOf(ann, 'ann'), userOf({ name: 't', roles: ['submit'] }, 'bob')]).toEqual(['ann', 'ann', 'bob'])
+  expect([
+    userOf(ann, undefined),
+    userOf(ann, 'ann'),
+    userOf({ name: 't', roles: ['submit'] }, 'bob'),
+  ]).toEqual(['ann', 'ann', 'bob'])
   expect(() => userOf(ann, 'bob')).toThrow('speaks for the user "ann" only')
 })
 
@@ -63,7 +87,9 @@ it('keeps every token that was shown, also of commands that run at the same time
   writeFileSync(`${path}.lock`, '')
   utimesSync(`${path}.lock`, 0, 0)
   const names = Array.from({ length: 20 }, (_, i) => `t${i}`)
-  const made = await Promise.all(names.map((name) => new TokenStore(path).create(name, { roles: ['read'], now: new Date(0) })))
+  const made = await Promise.all(
+    names.map((name) => new TokenStore(path).create(name, { roles: ['read'], now: new Date(0) })),
+  )
   const kept = new TokenStore(path).list()
   expect(kept.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
   expect(made.every((token) => kept.some(({ sha256 }) => sha256 === tokenHash(token)))).toBe(true)

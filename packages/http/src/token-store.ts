@@ -50,14 +50,21 @@ export class TokenStore {
    * @returns the token itself, which nobody can get again
    * @throws {BeaverError} `conflict` if there is one with this name
    */
-  async create(name: string, given: Omit<KeptToken, 'name' | 'sha256'> & { readonly now: Date }): Promise<string> {
+  async create(
+    name: string,
+    given: Omit<KeptToken, 'name' | 'sha256'> & { readonly now: Date },
+  ): Promise<string> {
     const token = newToken()
     const { now, ...kept } = given
     const made = { name, sha256: tokenHash(token), ...kept, created_at: now.toISOString() }
     await this.#change((tokens) => {
       if (tokens.some((each) => each.name === name))
-        throw new BeaverError('conflict', `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`)
-      if (tokens.length >= tokensMax) throw new BeaverError('too_large', `There are ${tokensMax} tokens. Revoke those that nobody needs.`)
+        throw new BeaverError(
+          'conflict',
+          `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`,
+        )
+      if (tokens.length >= tokensMax)
+        throw new BeaverError('too_large', `There are ${tokensMax} tokens. Revoke those that nobody needs.`)
       return [...tokens, made]
     })
     return token
@@ -67,14 +74,22 @@ export class TokenStore {
   async revoke(name: string): Promise<void> {
     await this.#change((tokens) => {
       const left = tokens.filter((each) => each.name !== name)
-      if (left.length === tokens.length) throw new BeaverError('not_found', `There is no token ${JSON.stringify(name)}. "beaver token list" lists them.`)
+      if (left.length === tokens.length)
+        throw new BeaverError(
+          'not_found',
+          `There is no token ${JSON.stringify(name)}. "beaver token list" lists them.`,
+        )
       return left
     })
   }
 
   async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
     change(this.list()) // A change that is refused leaves nothing behind.
-    await whileLocked(this.#path, () => this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`), { waitMsMax: 5_000 })
+    await whileLocked(
+      this.#path,
+      () => this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`),
+      { waitMsMax: 5_000 },
+    )
     this.#read = null
   }
 

@@ -8,7 +8,10 @@ const waitingMax = 10_000
  *
  * @param droppable whether an item may be left out
  */
-export async function* told<Item>(run: (tell: (item: Item) => void) => Promise<void>, droppable: (item: Item) => boolean): AsyncGenerator<Item> {
+export async function* told<Item>(
+  run: (tell: (item: Item) => void) => Promise<void>,
+  droppable: (item: Item) => boolean,
+): AsyncGenerator<Item> {
   const waiting: Item[] = []
   let wake = Promise.withResolvers<void>()
   let over: { readonly error?: unknown } | null = null
@@ -41,7 +44,9 @@ export async function* told<Item>(run: (tell: (item: Item) => void) => Promise<v
 }
 
 /** The first item, and all of them. `null`: there is none. A failure before the first item is thrown here. */
-export async function begun<Item>(items: AsyncGenerator<Item>): Promise<{ readonly first: Item; readonly all: AsyncGenerator<Item> } | null> {
+export async function begun<Item>(
+  items: AsyncGenerator<Item>,
+): Promise<{ readonly first: Item; readonly all: AsyncGenerator<Item> } | null> {
   const first = await items.next()
   return first.done === true ? null : { first: first.value, all: from(first.value, items) }
 }

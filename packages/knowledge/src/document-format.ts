@@ -6,7 +6,22 @@ export type DocumentFormat = 'text' | 'markdown' | 'html'
 const formats: ReadonlyMap<string, DocumentFormat> = new Map([
   ...['md', 'markdown', 'mdx'].map((end) => [end, 'markdown'] as const),
   ...['html', 'htm', 'xhtml'].map((end) => [end, 'html'] as const),
-  ...['txt', 'text', 'rst', 'adoc', 'asciidoc', 'org', 'tex', 'csv', 'tsv', 'json', 'jsonl', 'yaml', 'yml', 'log'].map((end) => [end, 'text'] as const),
+  ...[
+    'txt',
+    'text',
+    'rst',
+    'adoc',
+    'asciidoc',
+    'org',
+    'tex',
+    'csv',
+    'tsv',
+    'json',
+    'jsonl',
+    'yaml',
+    'yml',
+    'log',
+  ].map((end) => [end, 'text'] as const),
 ])
 
 /** The format of a file, or `null` if it is no document. */

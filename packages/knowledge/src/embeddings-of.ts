@@ -3,4 +3,5 @@ import type { EmbeddingProvider } from '@beaver/agent'
 import { providerBundle, type ProviderChoices } from '@beaver/providers'
 
 /** `null` if there is none. */
-export const embeddingsOf = (choices: ProviderChoices | null): EmbeddingProvider | null => (choices === null ? null : providerBundle(choices).embeddings)
+export const embeddingsOf = (choices: ProviderChoices | null): EmbeddingProvider | null =>
+  choices === null ? null : providerBundle(choices).embeddings

@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { link, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { EmbeddingProvider } from '@beaver/agent'
@@ -18,7 +29,8 @@ const found = async (base: ReturnType<typeof opened>, query: string, limit = 20)
   (await base.search({ query, limit }, never)).passages.map(({ file }) => file).toSorted()
 
 /** How many bytes this process has read so far, from files and elsewhere. */
-const bytesRead = async (): Promise<number> => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
+const bytesRead = async (): Promise<number> =>
+  Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
 
 describe('a folder', () => {
   it('gives only text that is really in it', async () => {
@@ -50,7 +62,10 @@ describe('a folder', () => {
   it('that does not exist is an error that says where it is configured, and counts when it exists', async () => {
     const places = await knowledgePlaces()
     const told: string[] = []
-    const base = opened({ ...places, folder: join(places.folder, 'later') }, { tell: (message) => told.push(message) })
+    const base = opened(
+      { ...places, folder: join(places.folder, 'later') },
+      { tell: (message) => told.push(message) },
+    )
     await expect(base.search({ query: 'a', limit: 1 }, never)).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringContaining('"knowledge_bases.handbook.folder"') as string,
@@ -68,7 +83,11 @@ describe('a folder', () => {
   it('that is empty, or has only empty folders, finds nothing', async () => {
     const places = await knowledgePlaces()
     await mkdir(join(places.folder, 'a/b'), { recursive: true })
-    expect(await opened(places).search({ query: 'needle', limit: 5 }, never)).toEqual({ passages: [], ranked_by: 'words', complete: true })
+    expect(await opened(places).search({ query: 'needle', limit: 5 }, never)).toEqual({
+      passages: [],
+      ranked_by: 'words',
+      complete: true,
+    })
   })
 
   it('may contain the home of Beaver, whose files are no documents', async () => {
@@ -122,14 +141,21 @@ describe('a folder', () => {
     const places = await knowledgePlaces()
     for (let i = 0; i < 1_000; i += 100) {
       await mkdir(join(places.folder, String(i)))
-      await Promise.all(Array.from({ length: 100 }, (_, j) => writeFile(join(places.folder, String(i), `${i + j}.txt`), `document number${i + j}`)))
+      await Promise.all(
+        Array.from({ length: 100 }, (_, j) =>
+          writeFile(join(places.folder, String(i), `${i + j}.txt`), `document number${i + j}`),
+        ),
+      )
     }
     // It is indexed in many turns of this thread, and the search waits for one.
     const base = opened(places, { clock: { ...systemClock, after: (_ms, act) => systemClock.after(0, act) } })
     expect(await base.search({ query: 'number999', limit: 5 }, never)).toMatchObject({ complete: false })
     await base.refresh()
     const patient = opened(places)
-    expect(await patient.search({ query: 'number999', limit: 5 }, never)).toMatchObject({ complete: true, passages: [{ file: '900/999.txt' }] })
+    expect(await patient.search({ query: 'number999', limit: 5 }, never)).toMatchObject({
+      complete: true,
+      passages: [{ file: '900/999.txt' }],
+    })
     expect((await patient.search({ query: 'document', limit: 20 }, never)).passages).toHaveLength(20)
   })
 
@@ -149,7 +175,10 @@ describe('a folder', () => {
 /** Another process takes the lease, and never gives it back. */
 function lease({ folder, home }: KnowledgePlaces, owner: string): void {
   using db = new DatabaseSync(indexFile(home, { id: 'handbook', folder }), { timeout: 1_000 })
-  db.prepare("insert into lease (work, owner, until_ms) values ('words', ?, ?)").run(owner, Date.now() + 30_000)
+  db.prepare("insert into lease (work, owner, until_ms) values ('words', ?, ?)").run(
+    owner,
+    Date.now() + 30_000,
+  )
 }
 
 describe('the index', () => {
@@ -160,7 +189,8 @@ describe('the index', () => {
     expect(await found(first, 'needle')).toEqual(['a.txt'])
     const files = await readdir(join(places.home, 'knowledge'))
     expect(files.length).toBeGreaterThan(0)
-    for (const file of files) expect((await stat(join(places.home, 'knowledge', file))).mode & 0o777).toBe(0o600)
+    for (const file of files)
+      expect((await stat(join(places.home, 'knowledge', file))).mode & 0o777).toBe(0o600)
     expect((await stat(join(places.home, 'knowledge'))).mode & 0o777).toBe(0o700)
     expect(await found(opened(places), 'needle')).toEqual(['a.txt'])
   })
@@ -181,14 +211,19 @@ describe('the index', () => {
     await places.write('a.txt', 'needle')
     await writeFile(places.home, 'a file')
     const search = opened(places).search({ query: 'needle', limit: 1 }, never)
-    await expect(search).rejects.toMatchObject({ code: 'start_failed', message: expect.stringContaining('handbook-') as string })
+    await expect(search).rejects.toMatchObject({
+      code: 'start_failed',
+      message: expect.stringContaining('handbook-') as string,
+    })
   })
 
   it('is shared by several processes that search and index at the same time', async () => {
     const places = await knowledgePlaces()
     for (let i = 0; i < 180; i++) await places.write(`${i}.txt`, `needle number${i}`)
     const bases = Array.from({ length: 4 }, () => opened(places))
-    const answers = await Promise.all(bases.map((base) => base.search({ query: 'number17 number170', limit: 5 }, never)))
+    const answers = await Promise.all(
+      bases.map((base) => base.search({ query: 'number17 number170', limit: 5 }, never)),
+    )
     for (const { passages, complete } of answers) {
       expect(complete).toBe(true)
       expect(passages.map(({ file }) => file).toSorted()).toEqual(['17.txt', '170.txt'])
@@ -199,7 +234,12 @@ describe('the index', () => {
         expect(await found(base, `fresh${at}`)).toEqual([`new${at}.txt`])
       }),
     )
-    expect(await found(bases[0] as (typeof bases)[0], 'fresh0 fresh1 fresh2 fresh3')).toEqual(['new0.txt', 'new1.txt', 'new2.txt', 'new3.txt'])
+    expect(await found(bases[0] as (typeof bases)[0], 'fresh0 fresh1 fresh2 fresh3')).toEqual([
+      'new0.txt',
+      'new1.txt',
+      'new2.txt',
+      'new3.txt',
+    ])
   })
 
   it('waits for another process that indexes only so long, and then says that it is not complete', async () => {
@@ -221,7 +261,9 @@ describe('the index', () => {
     await before.refresh()
     await places.write('b.txt', 'needle')
     lease(places, `${spawnSync(process.execPath, ['-e', '']).pid} gone`)
-    expect(await opened(places).search({ query: 'needle', limit: 5 }, never)).toMatchObject({ complete: true })
+    expect(await opened(places).search({ query: 'needle', limit: 5 }, never)).toMatchObject({
+      complete: true,
+    })
   })
 
   it('is stopped in the middle, and is complete afterwards', async () => {
@@ -266,13 +308,19 @@ describe('embeddings', () => {
     const { provider, asked } = fake()
     const base = opened(places, { embeddings: provider })
     await base.refresh()
-    expect(await base.search({ query: 'automobile', limit: 1 }, never)).toMatchObject({ ranked_by: 'words_and_meaning', passages: [{ file: 'a.md' }] })
+    expect(await base.search({ query: 'automobile', limit: 1 }, never)).toMatchObject({
+      ranked_by: 'words_and_meaning',
+      passages: [{ file: 'a.md' }],
+    })
     expect(asked.toSorted()).toEqual(['a.md\nMy car is red.', 'automobile', 'b.md\nThe tree is green.'])
     await opened(places, { embeddings: provider }).refresh()
     await places.write('b.md', 'The soup is hot.')
     await base.refresh()
     expect(asked.slice(3)).toEqual(['b.md\nThe soup is hot.'])
-    expect(await opened(places).search({ query: 'automobile', limit: 1 }, never)).toMatchObject({ ranked_by: 'words', passages: [] })
+    expect(await opened(places).search({ query: 'automobile', limit: 1 }, never)).toMatchObject({
+      ranked_by: 'words',
+      passages: [],
+    })
   })
 
   it('that fail leave the words, are told once, and are asked again later', async () => {
@@ -281,16 +329,29 @@ describe('embeddings', () => {
     const { provider, state } = fake()
     const told: string[] = []
     let now = Date.now()
-    const base = opened(places, { embeddings: provider, tell: (message) => told.push(message), clock: { ...systemClock, now: () => now } })
+    const base = opened(places, {
+      embeddings: provider,
+      tell: (message) => told.push(message),
+      clock: { ...systemClock, now: () => now },
+    })
     state.fails = true
     await base.refresh()
-    expect(await base.search({ query: 'car', limit: 1 }, never)).toMatchObject({ ranked_by: 'words', passages: [{ file: 'a.md' }], complete: true })
+    expect(await base.search({ query: 'car', limit: 1 }, never)).toMatchObject({
+      ranked_by: 'words',
+      passages: [{ file: 'a.md' }],
+      complete: true,
+    })
     state.fails = false
     expect(await base.search({ query: 'car', limit: 1 }, never)).toMatchObject({ ranked_by: 'words' })
     now += 61_000
     await base.refresh()
-    expect(await base.search({ query: 'automobile', limit: 1 }, never)).toMatchObject({ ranked_by: 'words_and_meaning', passages: [{ file: 'a.md' }] })
-    expect(told).toEqual(['kb:handbook: The embedding endpoint failed, so searches go by words for now: no answer'])
+    expect(await base.search({ query: 'automobile', limit: 1 }, never)).toMatchObject({
+      ranked_by: 'words_and_meaning',
+      passages: [{ file: 'a.md' }],
+    })
+    expect(told).toEqual([
+      'kb:handbook: The embedding endpoint failed, so searches go by words for now: no answer',
+    ])
   })
 
   it('are not asked for a folder that may not be sent', async () => {

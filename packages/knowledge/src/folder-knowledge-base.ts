@@ -1,9 +1,12 @@
-// The adapter of KnowledgeBase: a folder of documents, indexed by words and, if there is an embedding endpoint, by meaning.
-// F1. Each search looks at the folder first, and indexes what was changed since. It waits for this at most `waitMs`; then the answer says that
+// The adapter of KnowledgeBase: a folder of documents, indexed by words and, if there is an embedding
+// endpoint, by meaning.
+// F1. Each search looks at the folder first, and indexes what was changed since. It waits for this at most
+// `waitMs`; then the answer says that
 //     it is not complete.
 // F2. A look that began before a search does not count for it. Searches at the same time share the next look.
 // F3. One process indexes at a time (passage-index.ts). The others wait for it as for their own look.
-// F4. Each text is embedded once for each model, by one process at a time. No search waits for this: until a passage is embedded, it is found by
+// F4. Each text is embedded once for each model, by one process at a time. No search waits for this: until a
+// passage is embedded, it is found by
 //     its words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
 import type { EmbeddingProvider } from '@beaver/agent'
 import {
@@ -22,7 +25,13 @@ import { indexFile, openIndexFile } from './index-file.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
 import { type DocumentContent, PassageIndex } from './passage-index.ts'
 import { readDocument } from './read-document.ts'
-import { type FoundDocument, type LeftOutReason, leftOutReasons, type Survey, surveyFolder } from './survey-folder.ts'
+import {
+  type FoundDocument,
+  type LeftOutReason,
+  leftOutReasons,
+  type Survey,
+  surveyFolder,
+} from './survey-folder.ts'
 
 /** What a knowledge base needs besides its folder. */
 export interface KnowledgePorts {
@@ -33,7 +42,10 @@ export interface KnowledgePorts {
   readonly clock: Clock
   /** The id of this process, a space, and what tells this thread from all others that share the home. */
   readonly owner: string
-  /** Receives one sentence about the folder when something is left out or fails, once for each sentence. Default: nobody does. */
+  /**
+   * Receives one sentence about the folder when something is left out or fails, once for each sentence.
+   * Default: nobody does.
+   */
   readonly tell?: (message: string) => void
   readonly bounds?: Partial<KnowledgeBounds>
 }
@@ -91,7 +103,11 @@ class SearchedFolder implements FolderKnowledgeBase {
     const byWords = index.byWords(text, rankedMax)
     const byMeaning = await this.#byMeaning(text, late)
     const ids = byMeaning === null ? byWords : mixRanks([byWords, byMeaning])
-    return { passages: index.passages(ids.slice(0, max)), ranked_by: byMeaning === null ? 'words' : 'words_and_meaning', complete }
+    return {
+      passages: index.passages(ids.slice(0, max)),
+      ranked_by: byMeaning === null ? 'words' : 'words_and_meaning',
+      complete,
+    }
   }
 
   async refresh(): Promise<void> {
@@ -150,7 +166,12 @@ class SearchedFolder implements FolderKnowledgeBase {
     const { signal } = this.#closing
     const { home, clock, owner } = this.#ports
     try {
-      await using survey = await surveyFolder(this.#of, { bounds: this.#bounds, home, nowMs: clock.now(), signal })
+      await using survey = await surveyFolder(this.#of, {
+        bounds: this.#bounds,
+        home,
+        nowMs: clock.now(),
+        signal,
+      })
       const index = this.#opened()
       const changed = this.#changes(survey, index).some((each) => each.length > 0)
       if (changed) {
@@ -174,10 +195,17 @@ class SearchedFolder implements FolderKnowledgeBase {
   /** A full disk, a home that cannot be written, a file that SQLite cannot use. */
   #unusable(cause: unknown): BeaverError {
     const file = indexFile(this.#ports.home, this.#of)
-    return new BeaverError('start_failed', `The index ${file} cannot be used: ${messageOf(cause)}. It may be deleted; it is built again.`, { cause })
+    return new BeaverError(
+      'start_failed',
+      `The index ${file} cannot be used: ${messageOf(cause)}. It may be deleted; it is built again.`,
+      { cause },
+    )
   }
 
-  #changes({ documents }: Survey, index: PassageIndex): readonly [changed: readonly FoundDocument[], gone: readonly string[]] {
+  #changes(
+    { documents }: Survey,
+    index: PassageIndex,
+  ): readonly [changed: readonly FoundDocument[], gone: readonly string[]] {
     const known = index.documents()
     const changed = documents.filter(({ file, state }) => state === '' || known.get(file)?.state !== state)
     for (const { file } of documents) known.delete(file)
@@ -225,7 +253,13 @@ class SearchedFolder implements FolderKnowledgeBase {
     const { file, state, format } = found
     const read = await readDocument(found, this.#of.fileBytesMax)
     if (read.kind === 'left_out') return { file, state, sha256: null, leftOut: read.reason, passages: [] }
-    return { file, state, sha256: read.sha256, leftOut: null, passages: [...documentPassages(read.text, { headings: format === 'markdown' })] }
+    return {
+      file,
+      state,
+      sha256: read.sha256,
+      leftOut: null,
+      passages: [...documentPassages(read.text, { headings: format === 'markdown' })],
+    }
   }
 
   /** Embeds what is not embedded yet. It never fails: words are enough to search. */
@@ -250,7 +284,8 @@ class SearchedFolder implements FolderKnowledgeBase {
         const texts = missing.map(({ text }) => text)
         const vectors = await provider.embed(texts, this.#closing.signal)
         this.#closing.signal.throwIfAborted()
-        if (vectors.length !== texts.length) throw new Error(`${name} answered with ${vectors.length} vectors for ${texts.length} texts.`)
+        if (vectors.length !== texts.length)
+          throw new Error(`${name} answered with ${vectors.length} vectors for ${texts.length} texts.`)
         const pairs = missing.map(({ sha256 }, at) => ({ sha256, vector: vectors[at] ?? [] }))
         index.putVectors(model, pairs)
         after = missing.at(-1)?.sha256 ?? after
@@ -287,9 +322,13 @@ class SearchedFolder implements FolderKnowledgeBase {
   #tellLeftOut(survey: Survey, index: PassageIndex): void {
     const counts: Partial<Record<LeftOutReason, number>> = { ...survey.leftOut }
     delete counts.other_format
-    for (const { leftOut } of index.documents().values()) if (leftOut !== null) counts[leftOut] = (counts[leftOut] ?? 0) + 1
+    for (const { leftOut } of index.documents().values())
+      if (leftOut !== null) counts[leftOut] = (counts[leftOut] ?? 0) + 1
     const reasons = Object.entries(counts) as [LeftOutReason, number][]
-    if (reasons.length > 0) this.#tell(`Some files are left out. ${reasons.map(([reason, count]) => `${leftOutReasons[reason]}: ${count}`).join('; ')}`)
+    if (reasons.length > 0)
+      this.#tell(
+        `Some files are left out. ${reasons.map(([reason, count]) => `${leftOutReasons[reason]}: ${count}`).join('; ')}`,
+      )
   }
 
   #tell(message: string): void {

@@ -18,7 +18,22 @@ test.each<[string, string]>([
 ])('%j becomes %j', (html, text) => expect(htmlLines(html)).toBe(text))
 
 it('keeps the number of lines, whatever the file contains', () => {
-  const piece = fc.constantFrom('<', '>', '<!--', '-->', '<script', '</script>', '<p', '\n', ' ', 'a', '&#10;', '&', ';', '"')
+  const piece = fc.constantFrom(
+    '<',
+    '>',
+    '<!--',
+    '-->',
+    '<script',
+    '</script>',
+    '<p',
+    '\n',
+    ' ',
+    'a',
+    '&#10;',
+    '&',
+    ';',
+    '"',
+  )
   const lines = (text: string): number => text.split('\n').length
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
@@ -27,7 +42,10 @@ it('keeps the number of lines, whatever the file contains', () => {
   )
 })
 
-test.each(['<a', '<', '<!--', '<script>', '</', '&#', '<svg></svg', '<script></script '])('five megabytes of %j take little time', async (piece) => {
-  const html = piece.repeat(5_000_000 / piece.length)
-  expect(await ownMs(() => htmlLines(html))).toBeLessThan(5_000)
-})
+test.each(['<a', '<', '<!--', '<script>', '</', '&#', '<svg></svg', '<script></script '])(
+  'five megabytes of %j take little time',
+  async (piece) => {
+    const html = piece.repeat(5_000_000 / piece.length)
+    expect(await ownMs(() => htmlLines(html))).toBeLessThan(5_000)
+  },
+)

@@ -1,8 +1,16 @@
-// Takes the text out of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a citation can be checked.
+// Takes the text out of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a
+// citation can be checked.
 // H1. It takes linear time, whatever the file contains. Markup that does not end is text.
 
 const withoutText = /^<(script|style|template|svg)(?=[\s/>])/i
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+}
 
 /** The text of the file, with as many lines. Each tag is a space. */
 export function htmlLines(html: string): string {
@@ -58,8 +66,13 @@ function after(html: string, mark: string, from: number): number | null {
 const onlyLines = (markup: string): string => ` ${'\n'.repeat(markup.split('\n').length - 1)}`
 
 const decoded = (text: string): string =>
-  text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return entities[name.toLowerCase()] ?? whole
-    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
-    return code > 0x1f && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : ' '
-  })
+  text.replace(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return entities[name.toLowerCase()] ?? whole
+      const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+      return code > 0x1f && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+        ? String.fromCodePoint(code)
+        : ' '
+    },
+  )

@@ -1,5 +1,7 @@
-// Opens the file of an index: SQLite, in the home of Beaver. It only repeats what the documents say, so it can be deleted at any time.
-// I1. Its name says the folder and the version of its tables. Two homes, two configurations or two versions of Beaver never share a file that
+// Opens the file of an index: SQLite, in the home of Beaver. It only repeats what the documents say, so it
+// can be deleted at any time.
+// I1. Its name says the folder and the version of its tables. Two homes, two configurations or two versions
+// of Beaver never share a file that
 //     they would read differently.
 // I2. Only its owner may read it, because it contains the documents.
 // I3. A file that is damaged is deleted and made again.
@@ -12,9 +14,9 @@ import type { KnowledgeFolder } from './knowledge-folder.ts'
 const version = 1
 
 /**
- * `words` has the compared words of each passage, separated by spaces. The tokenizer `ascii` leaves every other character as it is, so core decides
- * what a word is. It has no texts: `passages` has them.
- * A vector has one byte for each number, and `length` is the length of these bytes: a search reads all of them.
+ * `words` has the compared words of each passage, separated by spaces. The tokenizer `ascii` leaves every
+ * other character as it is, so core decides what a word is. It has no texts: `passages` has them. A vector
+ * has one byte for each number, and `length` is the length of these bytes: a search reads all of them.
  */
 const tables = `
 create table documents (

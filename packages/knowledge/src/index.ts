@@ -1,6 +1,16 @@
 export { embeddingsOf } from './embeddings-of.ts'
-export { type FolderKnowledgeBase, folderKnowledgeBase, type KnowledgePorts } from './folder-knowledge-base.ts'
+export {
+  type FolderKnowledgeBase,
+  folderKnowledgeBase,
+  type KnowledgePorts,
+} from './folder-knowledge-base.ts'
 export { knowledgeCalls } from './knowledge-calls.ts'
 export { type KnowledgeFolder, knowledgeFolders } from './knowledge-folder.ts'
 export { type Knowledge, startKnowledge } from './knowledge-thread.ts'
-export { type LeftOutReason, leftOutReasons, type Survey, surveyFolder, surveyOptions } from './survey-folder.ts'
+export {
+  type LeftOutReason,
+  leftOutReasons,
+  type Survey,
+  surveyFolder,
+  surveyOptions,
+} from './survey-folder.ts'

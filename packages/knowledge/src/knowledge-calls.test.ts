@@ -9,7 +9,10 @@ const documents = new Map([
   ['a b/年假.txt', 'plain days'],
 ])
 const answering = (base: KnowledgeBase) =>
-  knowledgeCalls({ search: (id, request, signal) => (id === 'handbook' ? base.search(request, signal) : Promise.reject(new Error(id))) })
+  knowledgeCalls({
+    search: (id, request, signal) =>
+      id === 'handbook' ? base.search(request, signal) : Promise.reject(new Error(id)),
+  })
 const call = (args: object, name = 'kb:handbook', base = memoryKnowledgeBase(documents), signal = never) =>
   answering(base).call({ name, callId: 'c', arguments: args as never }, signal)
 
@@ -27,7 +30,9 @@ it('gives each passage with the place to cite', async () => {
 })
 
 it('says if some documents are not indexed yet', async () => {
-  const { content } = await call({ query: 'x' }, 'kb:handbook', { search: async () => ({ passages: [], ranked_by: 'words', complete: false }) })
+  const { content } = await call({ query: 'x' }, 'kb:handbook', {
+    search: async () => ({ passages: [], ranked_by: 'words', complete: false }),
+  })
   expect(JSON.parse(content)).toMatchObject({ note: expect.stringContaining('not indexed yet') as string })
 })
 
@@ -36,9 +41,15 @@ test.each<[string, Error, string]>([
   ['a thread that died', new BeaverError('unreachable', 'Try again.'), 'knowledge_unavailable'],
   ['a full disk', new Error('ENOSPC'), 'knowledge_unavailable'],
 ])('%s is a result', async (_, error, code) => {
-  expect(await call({ query: 'x' }, 'kb:handbook', { search: () => Promise.reject(error) })).toEqual({ success: false, error: code, content: error.message })
+  expect(await call({ query: 'x' }, 'kb:handbook', { search: () => Promise.reject(error) })).toEqual({
+    success: false,
+    error: code,
+    content: error.message,
+  })
 })
 
 it('a search that is cancelled is a result', async () => {
-  expect(await call({ query: 'x' }, 'kb:handbook', undefined, AbortSignal.abort(new Error('enough')))).toMatchObject({ success: false, error: 'cancelled' })
+  expect(
+    await call({ query: 'x' }, 'kb:handbook', undefined, AbortSignal.abort(new Error('enough'))),
+  ).toMatchObject({ success: false, error: 'cancelled' })
 })

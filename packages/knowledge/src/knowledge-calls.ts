@@ -17,8 +17,12 @@ export function knowledgeCalls(knowledge: Pick<Knowledge, 'search'>): Pick<Exter
         const answer = await knowledge.search(name.slice(prefix.length), { query, limit: limit ?? 5 }, signal)
         return { success: true, error: null, content: JSON.stringify(resultOf(name, answer)) }
       } catch (error) {
-        if (signal.aborted) return { success: false, error: 'cancelled', content: 'The search was cancelled.' }
-        const code = error instanceof BeaverError && error.code === 'not_found' ? 'knowledge_missing' : 'knowledge_unavailable'
+        if (signal.aborted)
+          return { success: false, error: 'cancelled', content: 'The search was cancelled.' }
+        const code =
+          error instanceof BeaverError && error.code === 'not_found'
+            ? 'knowledge_missing'
+            : 'knowledge_unavailable'
         return { success: false, error: code, content: messageOf(error) }
       }
     },

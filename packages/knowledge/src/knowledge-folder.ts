@@ -1,4 +1,5 @@
-// A knowledge base as the configuration has it: a folder, and how it is searched. Plain data: it is sent to a thread.
+// A knowledge base as the configuration has it: a folder, and how it is searched. Plain data: it is sent to a
+// thread.
 
 /** A folder of documents. */
 export interface KnowledgeFolder {
@@ -20,7 +21,12 @@ interface Configured {
 
 /** The folders of a configuration, by id. */
 export const knowledgeFolders = (bases: Readonly<Record<string, Configured>>): KnowledgeFolder[] =>
-  Object.entries(bases).map(([id, { folder, embeddings, file_bytes_max: fileBytesMax }]) => ({ id, folder, embeddings, fileBytesMax }))
+  Object.entries(bases).map(([id, { folder, embeddings, file_bytes_max: fileBytesMax }]) => ({
+    id,
+    folder,
+    embeddings,
+    fileBytesMax,
+  }))
 
 /** The bounds of a knowledge base. What is beyond them is left out, and reported. */
 export interface KnowledgeBounds {
@@ -32,4 +38,8 @@ export interface KnowledgeBounds {
 }
 
 /** The bounds of every knowledge base. */
-export const knowledgeBounds: KnowledgeBounds = { documentsMax: 50_000, bytesMax: 536_870_912, waitMs: 10_000 }
+export const knowledgeBounds: KnowledgeBounds = {
+  documentsMax: 50_000,
+  bytesMax: 536_870_912,
+  waitMs: 10_000,
+}

@@ -7,13 +7,40 @@ import { type KnowledgePlaces, knowledgePlaces, never } from '../test/kit.ts'
 import { indexFile } from './index-file.ts'
 import { type Knowledge, startKnowledge } from './knowledge-thread.ts'
 
-const limits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 1_000, turnMsMax: 1_000 }
-const endpoint = { provider: 'p', baseURL: 'http://127.0.0.1:9/v1', apiKey: 'none', keyName: 'K', model: 'm', timeoutMs: 1_000, idleMs: 1_000, gateIndex: 0 }
-const model: ProviderChoices = { ...endpoint, fallback: null, auxiliary: null, embeddings: null, gate: gateBuffer(1), limits }
+const limits = {
+  requestsPerMinuteMax: null,
+  tokensPerMinuteMax: null,
+  circuitFailuresMax: 8,
+  circuitOpenMs: 1_000,
+  turnMsMax: 1_000,
+}
+const endpoint = {
+  provider: 'p',
+  baseURL: 'http://127.0.0.1:9/v1',
+  apiKey: 'none',
+  keyName: 'K',
+  model: 'm',
+  timeoutMs: 1_000,
+  idleMs: 1_000,
+  gateIndex: 0,
+}
+const model: ProviderChoices = {
+  ...endpoint,
+  fallback: null,
+  auxiliary: null,
+  embeddings: null,
+  gate: gateBuffer(1),
+  limits,
+}
 
 function started({ folder, home }: KnowledgePlaces): Knowledge {
   const knowledge = startKnowledge(
-    { folders: [{ id: 'handbook', folder, embeddings: true, fileBytesMax: 10_485_760 }], home, model, secrets: [] },
+    {
+      folders: [{ id: 'handbook', folder, embeddings: true, fileBytesMax: 10_485_760 }],
+      home,
+      model,
+      secrets: [],
+    },
     silentLogger,
   )
   onTestFinished(() => knowledge.close())
@@ -24,8 +51,13 @@ it('searches in its thread, and says what is not there', async () => {
   const places = await knowledgePlaces()
   await places.write('a.md', 'needle')
   const knowledge = started(places)
-  expect(await knowledge.search('handbook', { query: 'needle', limit: 5 }, never)).toMatchObject({ passages: [{ file: 'a.md' }], complete: true })
-  await expect(knowledge.search('laws', { query: 'x', limit: 5 }, never)).rejects.toMatchObject({ code: 'not_found' })
+  expect(await knowledge.search('handbook', { query: 'needle', limit: 5 }, never)).toMatchObject({
+    passages: [{ file: 'a.md' }],
+    complete: true,
+  })
+  await expect(knowledge.search('laws', { query: 'x', limit: 5 }, never)).rejects.toMatchObject({
+    code: 'not_found',
+  })
 })
 
 it('ends a search at once when its signal aborts, and answers the next one', async () => {
@@ -36,7 +68,9 @@ it('ends a search at once when its signal aborts, and answers the next one', asy
   const search = knowledge.search('handbook', { query: 'needle', limit: 5 }, enough.signal)
   enough.abort(new Error('enough'))
   await expect(search.then(({ passages }) => passages.length)).rejects.toThrow('enough')
-  await expect(knowledge.search('handbook', { query: 'x', limit: 5 }, AbortSignal.abort(new Error('before')))).rejects.toThrow('before')
+  await expect(
+    knowledge.search('handbook', { query: 'x', limit: 5 }, AbortSignal.abort(new Error('before'))),
+  ).rejects.toThrow('before')
   expect((await knowledge.search('handbook', { query: 'needle', limit: 5 }, never)).passages).toHaveLength(5)
 })
 
@@ -60,13 +94,20 @@ it('fails its searches when it is closed in the middle of its work, is gone, and
   })
   await knowledge.close()
   await expect(search.then(() => 'answered')).rejects.toThrow()
-  await expect(knowledge.search('handbook', { query: 'a', limit: 5 }, never)).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(knowledge.search('handbook', { query: 'a', limit: 5 }, never)).rejects.toMatchObject({
+    code: 'unreachable',
+  })
   expect(rows('lease')).toBe(0)
 })
 
 it('that cannot start fails its searches and does not hang', async () => {
   const places = await knowledgePlaces()
-  const knowledge = startKnowledge({ folders: null as never, home: places.home, model, secrets: [] }, silentLogger)
+  const knowledge = startKnowledge(
+    { folders: null as never, home: places.home, model, secrets: [] },
+    silentLogger,
+  )
   onTestFinished(() => knowledge.close())
-  await expect(knowledge.search('handbook', { query: 'x', limit: 5 }, never)).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(knowledge.search('handbook', { query: 'x', limit: 5 }, never)).rejects.toMatchObject({
+    code: 'unreachable',
+  })
 })

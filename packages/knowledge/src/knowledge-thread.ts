@@ -1,7 +1,10 @@
-// The knowledge bases of a process, in a thread of their own: indexing keeps a core busy for seconds, and SQLite blocks its thread.
+// The knowledge bases of a process, in a thread of their own: indexing keeps a core busy for seconds, and
+// SQLite blocks its thread.
 // T1. A search ends soon after its signal aborts, whatever the thread does.
-// T2. A thread that is asked to end gives back its leases, so that the next process need not wait for their end. It has `endMsMax` for this.
-// T3. If the thread dies, its searches fail, and the thread is started again as the row `knowledge` of core's table `supervisors` says.
+// T2. A thread that is asked to end gives back its leases, so that the next process need not wait for their
+// end. It has `endMsMax` for this.
+// T3. If the thread dies, its searches fail, and the thread is started again as the row `knowledge` of core's
+// table `supervisors` says.
 import {
   BeaverError,
   type ErrorCode,
@@ -35,7 +38,12 @@ export interface KnowledgeThreadData {
 
 /** To the thread. */
 export type ToKnowledge =
-  | { readonly kind: 'search'; readonly call: number; readonly id: string; readonly request: KnowledgeRequest }
+  | {
+      readonly kind: 'search'
+      readonly call: number
+      readonly id: string
+      readonly request: KnowledgeRequest
+    }
   | { readonly kind: 'abort'; readonly call: number }
   | { readonly kind: 'end' }
 
@@ -50,14 +58,18 @@ export interface Knowledge {
   /**
    * Searches one of them.
    *
-   * @throws {BeaverError} what `KnowledgeBase.search` throws; `not_found` if there is no such knowledge base; `unreachable` if the thread died
+   * @throws {BeaverError} what `KnowledgeBase.search` throws; `not_found` if there is no such knowledge base;
+   * `unreachable` if the thread died
    * @throws the reason of `signal`
    */
   search(id: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer>
   close(): Promise<void>
 }
 
-const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js',
+  import.meta.url,
+)
 const heapMbMax = 1_024
 const endMsMax = 1_000
 
@@ -91,7 +103,8 @@ class KnowledgeThread implements Knowledge {
     await this.#first
     signal.throwIfAborted()
     const thread = this.#supervision.get(id)
-    if (thread?.alive() !== true) throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
+    if (thread?.alive() !== true)
+      throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
     const call = ++this.#lastCall
     const answer = Promise.withResolvers<KnowledgeAnswer>()
     const onAbort = (): void => {
@@ -114,7 +127,12 @@ class KnowledgeThread implements Knowledge {
   }
 
   async #start(): Promise<RunningThread> {
-    const worker = new Worker(entry, { workerData: this.#data, name: 'knowledge', execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMbMax } })
+    const worker = new Worker(entry, {
+      workerData: this.#data,
+      name: 'knowledge',
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+    })
     const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
     let reason: string | null = null
     let alive = true
@@ -122,7 +140,8 @@ class KnowledgeThread implements Knowledge {
     worker.on('error', (error: unknown) => (reason = messageOf(error)))
     worker.once('exit', (code) => {
       alive = false
-      for (const { reject } of this.#calls.values()) reject(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
+      for (const { reject } of this.#calls.values())
+        reject(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
       resolve({ reason: reason ?? `exit code ${code}`, normal: false })
     })
     return {
@@ -147,7 +166,11 @@ class KnowledgeThread implements Knowledge {
       case 'failed':
         return this.#calls.get(message.call)?.reject(new BeaverError(message.code, message.message))
       case 'told':
-        return systemFacts.configurationDiagnostic(this.#logger, { severity: 'warning', file: message.file, message: message.message })
+        return systemFacts.configurationDiagnostic(this.#logger, {
+          severity: 'warning',
+          file: message.file,
+          message: message.message,
+        })
       default:
         return message satisfies never
     }
@@ -157,7 +180,9 @@ class KnowledgeThread implements Knowledge {
 const id = 'knowledge'
 
 /** The error as it is sent to another thread. */
-export function sentError(error: unknown): Pick<Extract<FromKnowledge, { kind: 'failed' }>, 'code' | 'message'> {
+export function sentError(
+  error: unknown,
+): Pick<Extract<FromKnowledge, { kind: 'failed' }>, 'code' | 'message'> {
   const code = error instanceof BeaverError && Object.hasOwn(errorCodes, error.code) ? error.code : 'internal'
   return { code, message: messageOf(error) }
 }

@@ -1,6 +1,7 @@
 // The index of a knowledge base: which documents it has, their passages, the words and the vectors of each.
 // X1. What is stored of a document changes in one transaction. Several processes may use the file.
-// X2. One process at a time indexes: the one that holds the lease. A lease that is not renewed ends by itself, or with its process.
+// X2. One process at a time indexes: the one that holds the lease. A lease that is not renewed ends by
+// itself, or with its process.
 // X3. A query is a list of words. Every character of a word means itself.
 import type { DocumentPassage, KnowledgePassage } from '@beaver/core'
 import { comparedWords, foldedText } from '@beaver/core'
@@ -56,13 +57,20 @@ export class PassageIndex implements Disposable {
 
   /** Every known document, by its path. */
   documents(): Map<string, IndexedDocument> {
-    const rows = this.#all<{ id: number; file: string; state: string; sha256: string | null; left_out: LeftOutReason | null }>(
-      'select id, file, state, sha256, left_out from documents',
-    )
+    const rows = this.#all<{
+      id: number
+      file: string
+      state: string
+      sha256: string | null
+      left_out: LeftOutReason | null
+    }>('select id, file, state, sha256, left_out from documents')
     return new Map(rows.map(({ file, left_out: leftOut, ...row }) => [file, { ...row, leftOut }]))
   }
 
-  /** Takes the lease for a work, or renews it. The lease of a process of this machine that is gone is taken at once. */
+  /**
+   * Takes the lease for a work, or renews it. The lease of a process of this machine that is gone is taken at
+   * once.
+   */
   takeLease(work: LeasedWork, owner: string, now: number): boolean {
     try {
       const [held] = this.#all<{ owner: string }>('select owner from lease where work = ?', [work])
@@ -99,19 +107,28 @@ export class PassageIndex implements Disposable {
 
   #putOne({ file, state, sha256, leftOut, passages }: DocumentContent): void {
     this.#forget(file)
-    const { lastInsertRowid: document } = this.#run('insert into documents (file, state, sha256, left_out) values (?, ?, ?, ?)', [file, state, sha256, leftOut])
+    const { lastInsertRowid: document } = this.#run(
+      'insert into documents (file, state, sha256, left_out) values (?, ?, ?, ?)',
+      [file, state, sha256, leftOut],
+    )
     for (const { firstLine, lastLine, heading, text } of passages) {
-      const { lastInsertRowid: id } = this.#run('insert into passages (document, first_line, last_line, heading, text, sha256) values (?, ?, ?, ?, ?, ?)', [
-        document,
-        firstLine,
-        lastLine,
-        heading,
-        text,
-        createHash('sha256')
-          .update(embeddedText(file, heading, text))
-          .digest(),
+      const { lastInsertRowid: id } = this.#run(
+        'insert into passages (document, first_line, last_line, heading, text, sha256) values (?, ?, ?, ?, ?, ?)',
+        [
+          document,
+          firstLine,
+          lastLine,
+          heading,
+          text,
+          createHash('sha256')
+            .update(embeddedText(file, heading, text))
+            .digest(),
+        ],
+      )
+      this.#run('insert into passage_words (rowid, words) values (?, ?)', [
+        id,
+        [...wordsOf(`${file} ${heading ?? ''} ${text}`)].join(' '),
       ])
-      this.#run('insert into passage_words (rowid, words) values (?, ?)', [id, [...wordsOf(`${file} ${heading ?? ''} ${text}`)].join(' ')])
     }
   }
 
@@ -119,7 +136,8 @@ export class PassageIndex implements Disposable {
   keep(documents: readonly { readonly file: string; readonly state: string }[]): void {
     if (documents.length === 0) return
     this.#transaction(() => {
-      for (const { file, state } of documents) this.#run('update documents set state = ? where file = ?', [state, file])
+      for (const { file, state } of documents)
+        this.#run('update documents set state = ? where file = ?', [state, file])
     })
   }
 
@@ -131,7 +149,8 @@ export class PassageIndex implements Disposable {
   }
 
   #forget(file: string): void {
-    const passages = 'select passages.id from passages join documents on documents.id = passages.document where documents.file = ?'
+    const passages =
+      'select passages.id from passages join documents on documents.id = passages.document where documents.file = ?'
     this.#run(`delete from passage_words where rowid in (${passages})`, [file])
     this.#run(`delete from passages where id in (${passages})`, [file])
     this.#run('delete from documents where file = ?', [file])
@@ -139,7 +158,10 @@ export class PassageIndex implements Disposable {
 
   /** Deletes the vectors of texts that no document has any more. */
   dropUnusedVectors(): void {
-    this.#run('delete from vectors where not exists (select 1 from passages where passages.sha256 = vectors.sha256)', [])
+    this.#run(
+      'delete from vectors where not exists (select 1 from passages where passages.sha256 = vectors.sha256)',
+      [],
+    )
   }
 
   /** The passages that have most of the rarest words, best first. */
@@ -148,17 +170,27 @@ export class PassageIndex implements Disposable {
     if (words.length === 0) return []
     // A single Chinese character may be the beginning of a pair.
     const terms = words.map((word) => (/^\P{ASCII}$/u.test(word) ? `"${word}" *` : `"${word}"`))
-    return this.#all<{ id: number }>('select rowid as id from passage_words where passage_words match ? order by rank limit ?', [terms.join(' OR '), max]).map(
-      ({ id }) => id,
-    )
+    return this.#all<{ id: number }>(
+      'select rowid as id from passage_words where passage_words match ? order by rank limit ?',
+      [terms.join(' OR '), max],
+    ).map(({ id }) => id)
   }
 
-  /** The words that tell passages apart: without those that many passages have, unless there are no others. */
+  /**
+   * The words that tell passages apart: without those that many passages have, unless there are no others.
+   */
   #telling(words: readonly string[]): readonly string[] {
     const passages = this.#all<{ count: number }>('select count(*) as count from passages', [])[0]?.count ?? 0
     const many = Math.max(commonMin, passages * commonShare)
-    const rare = words.filter((word) => (this.#all<{ doc: number }>('select doc from words_known where term = ?', [word])[0]?.doc ?? 0) <= many)
-    const known = rare.filter((word) => /^\P{ASCII}$/u.test(word) || this.#all('select 1 from words_known where term = ?', [word]).length > 0)
+    const rare = words.filter(
+      (word) =>
+        (this.#all<{ doc: number }>('select doc from words_known where term = ?', [word])[0]?.doc ?? 0) <=
+        many,
+    )
+    const known = rare.filter(
+      (word) =>
+        /^\P{ASCII}$/u.test(word) || this.#all('select 1 from words_known where term = ?', [word]).length > 0,
+    )
     return known.length > 0 ? rare : words
   }
 
@@ -167,16 +199,25 @@ export class PassageIndex implements Disposable {
     const wanted = packed(query)
     const best: { readonly sha256: Uint8Array; readonly similarity: number }[] = []
     // In the order of the table: an index would read all of it in another order.
-    const rows = this.#statement('select sha256, length, vector from vectors where +model = ?').iterate(model) as Iterable<VectorRow>
+    const rows = this.#statement('select sha256, length, vector from vectors where +model = ?').iterate(
+      model,
+    ) as Iterable<VectorRow>
     for (const { sha256, length, vector } of rows) {
       if (vector.length !== wanted.vector.length) continue
-      const similarity = dot(wanted.vector, new Int8Array(vector.buffer, vector.byteOffset, vector.length)) / (wanted.length * length || 1)
-      if (similarity < similarityMin || (best.length === max && similarity <= (best.at(-1)?.similarity ?? 0))) continue
+      const similarity =
+        dot(wanted.vector, new Int8Array(vector.buffer, vector.byteOffset, vector.length)) /
+        (wanted.length * length || 1)
+      if (similarity < similarityMin || (best.length === max && similarity <= (best.at(-1)?.similarity ?? 0)))
+        continue
       const place = best.findIndex((each) => each.similarity < similarity)
       best.splice(place < 0 ? best.length : place, 0, { sha256, similarity })
       if (best.length > max) best.pop()
     }
-    return best.flatMap(({ sha256 }) => this.#all<{ id: number }>('select id from passages where sha256 = ?', [sha256]).map(({ id }) => id)).slice(0, max)
+    return best
+      .flatMap(({ sha256 }) =>
+        this.#all<{ id: number }>('select id from passages where sha256 = ?', [sha256]).map(({ id }) => id),
+      )
+      .slice(0, max)
   }
 
   /** The passages with these ids, in this order. Those that are gone are left out. */
@@ -185,22 +226,38 @@ export class PassageIndex implements Disposable {
     return ids.flatMap((id) => this.#all<KnowledgePassage>(sql, [id]).map((row) => ({ ...row })))
   }
 
-  /** Passages that have no vector of this model yet, each text once. `after`: the last one of the page before. */
-  unembedded(model: string, { after, max }: { readonly after: Uint8Array; readonly max: number }): UnembeddedPassage[] {
+  /**
+   * Passages that have no vector of this model yet, each text once. `after`: the last one of the page before.
+   */
+  unembedded(
+    model: string,
+    { after, max }: { readonly after: Uint8Array; readonly max: number },
+  ): UnembeddedPassage[] {
     const rows = this.#all<{ sha256: Uint8Array; file: string; heading: string | null; text: string }>(
       `select passages.sha256, file, heading, text from passages join documents on documents.id = passages.document
        where passages.sha256 > ? and not exists (select 1 from vectors where vectors.sha256 = passages.sha256 and vectors.model = ?)
        group by passages.sha256 order by passages.sha256 limit ?`,
       [after, model, max],
     )
-    return rows.map(({ sha256, file, heading, text }) => ({ sha256, text: embeddedText(file, heading, text) }))
+    return rows.map(({ sha256, file, heading, text }) => ({
+      sha256,
+      text: embeddedText(file, heading, text),
+    }))
   }
 
-  putVectors(model: string, vectors: readonly { readonly sha256: Uint8Array; readonly vector: readonly number[] }[]): void {
+  putVectors(
+    model: string,
+    vectors: readonly { readonly sha256: Uint8Array; readonly vector: readonly number[] }[],
+  ): void {
     this.#transaction(() => {
       for (const { sha256, vector: numbers } of vectors) {
         const { length, vector } = packed(numbers)
-        this.#run('insert or replace into vectors (model, sha256, length, vector) values (?, ?, ?, ?)', [model, sha256, length, new Uint8Array(vector.buffer)])
+        this.#run('insert or replace into vectors (model, sha256, length, vector) values (?, ?, ?, ?)', [
+          model,
+          sha256,
+          length,
+          new Uint8Array(vector.buffer),
+        ])
       }
     })
   }
@@ -222,8 +279,14 @@ export class PassageIndex implements Disposable {
     return known
   }
 
-  /** The full-text index leaves ids behind that are larger than a number, and SQLite tells the last one after each statement. */
-  #run(sql: string, values: readonly SQLInputValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint } {
+  /**
+   * The full-text index leaves ids behind that are larger than a number, and SQLite tells the last one after
+   * each statement.
+   */
+  #run(
+    sql: string,
+    values: readonly SQLInputValue[],
+  ): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint } {
     const statement = this.#statement(sql)
     statement.setReadBigInts(true)
     return statement.run(...values)
@@ -234,7 +297,10 @@ export class PassageIndex implements Disposable {
   }
 }
 
-/** An owner begins with the id of its process. A process elsewhere that shares the home may have an id that is free here: both index then, which does no harm. */
+/**
+ * An owner begins with the id of its process. A process elsewhere that shares the home may have an id that is
+ * free here: both index then, which does no harm.
+ */
 function isGone(owner: string): boolean {
   const pid = Number(owner.split(' ', 1)[0])
   if (!Number.isInteger(pid) || pid <= 0) return false
@@ -252,7 +318,8 @@ const isBusy = (error: unknown): boolean => (error as { readonly errcode?: numbe
 const wordsOf = (text: string): Generator<string> => comparedWords(foldedText(text.toWellFormed()))
 
 /** A passage alone often does not say what it is about. */
-const embeddedText = (file: string, heading: string | null, text: string): string => `${file}${heading === null ? '' : ` > ${heading}`}\n${text}`.toWellFormed()
+const embeddedText = (file: string, heading: string | null, text: string): string =>
+  `${file}${heading === null ? '' : ` > ${heading}`}\n${text}`.toWellFormed()
 
 interface VectorRow {
   readonly sha256: Uint8Array
@@ -260,7 +327,10 @@ interface VectorRow {
   readonly vector: Uint8Array
 }
 
-/** The vector with numbers from -127 to 127. Its direction, which is all that is compared, changes by less than one in a hundred. */
+/**
+ * The vector with numbers from -127 to 127. Its direction, which is all that is compared, changes by less
+ * than one in a hundred.
+ */
 function packed(numbers: readonly number[]): { readonly length: number; readonly vector: Int8Array } {
   const largest = numbers.reduce((most, each) => Math.max(most, Math.abs(each)), 0) || 1
   const vector = Int8Array.from(numbers, (each) => Math.round((each / largest) * 127))

@@ -1,5 +1,6 @@
 // Reads a document that was found: its text, or why it has none.
-// R1. What is read is a regular file without a second name, and no larger than it may be, whatever it was when it was found.
+// R1. What is read is a regular file without a second name, and no larger than it may be, whatever it was
+// when it was found.
 // R2. Bytes that are not UTF-8 are U+FFFD. A file with a byte order mark of UTF-16 is read as such.
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
@@ -27,7 +28,11 @@ export async function readDocument(found: FoundDocument, fileBytesMax: number): 
   const encoding = encodingOf(bytes)
   if (encoding === null) return { kind: 'left_out', reason: 'binary' }
   const text = new TextDecoder(encoding).decode(bytes)
-  return { kind: 'text', sha256: createHash('sha256').update(bytes).digest('hex'), text: found.format === 'html' ? htmlLines(text) : text }
+  return {
+    kind: 'text',
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    text: found.format === 'html' ? htmlLines(text) : text,
+  }
 }
 
 async function bytesOf(handle: FileHandle, fileBytesMax: number): Promise<Buffer | LeftOutReason> {

@@ -1,11 +1,20 @@
 // Finds the documents of a folder, without reading them, and says which files are left out.
-// S1. Symlinks are not followed, and a file with a second name (a hard link) is left out: the other name may be outside.
+// S1. Symlinks are not followed, and a file with a second name (a hard link) is left out: the other name may
+// be outside.
 // S2. Files that usually hold keys or passwords are left out, by their names, and so is the home of Beaver.
 // S3. The order does not depend on the disk, so the bounds always leave out the same files.
 import { lstatSync } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
-import { isSecretPath, openFolderInside, type OpenedFolder, ToolFailure, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
+import {
+  isSecretPath,
+  openFolderInside,
+  type OpenedFolder,
+  ToolFailure,
+  walk,
+  type WalkedEntry,
+  workspaceRoot,
+} from '@beaver/agent/tool-kit'
 import { BeaverError } from '@beaver/core'
 import { type DocumentFormat, formatOf } from './document-format.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
@@ -56,7 +65,12 @@ export interface SurveyOptions {
 }
 
 /** The options of a survey that only tells what there is. */
-export const surveyOptions = (home: string, nowMs: number): SurveyOptions => ({ bounds: knowledgeBounds, home, nowMs, signal: new AbortController().signal })
+export const surveyOptions = (home: string, nowMs: number): SurveyOptions => ({
+  bounds: knowledgeBounds,
+  home,
+  nowMs,
+  signal: new AbortController().signal,
+})
 
 /** @throws {BeaverError} `not_found` if the folder cannot be listed; the reason of `signal` */
 export async function surveyFolder(of: Surveyed, options: SurveyOptions): Promise<Survey> {
@@ -66,9 +80,16 @@ export async function surveyFolder(of: Surveyed, options: SurveyOptions): Promis
     const root = from.folder.path.toString()
     const home = await homeBelow(root, options.home)
     for await (const entry of walk(from, { signal: options.signal })) {
-      if (home === null || (entry.shown !== home && !entry.shown.startsWith(`${home}/`))) count.add(entry, root)
+      if (home === null || (entry.shown !== home && !entry.shown.startsWith(`${home}/`)))
+        count.add(entry, root)
     }
-    return { documents: count.documents, bytes: count.bytes, leftOut: count.leftOut, examples: count.examples, [Symbol.asyncDispose]: () => close(from) }
+    return {
+      documents: count.documents,
+      bytes: count.bytes,
+      leftOut: count.leftOut,
+      examples: count.examples,
+      [Symbol.asyncDispose]: () => close(from),
+    }
   } catch (error) {
     await close(from)
     options.signal.throwIfAborted()
@@ -135,10 +156,12 @@ class Count {
     const bytes = Number(found.size)
     if (bytes > this.#of.fileBytesMax) return this.#leave('too_large', file)
     const { documentsMax, bytesMax } = this.#options.bounds
-    if (this.documents.length >= documentsMax || this.bytes + bytes > bytesMax) return this.#leave('over_bounds', file)
+    if (this.documents.length >= documentsMax || this.bytes + bytes > bytesMax)
+      return this.#leave('over_bounds', file)
     this.bytes += bytes
     const settled =
-      Number(found.mtimeNs / 1_000_000n) < this.#options.nowMs - unsettledMs && Number(found.ctimeNs / 1_000_000n) < this.#options.nowMs - unsettledMs
+      Number(found.mtimeNs / 1_000_000n) < this.#options.nowMs - unsettledMs &&
+      Number(found.ctimeNs / 1_000_000n) < this.#options.nowMs - unsettledMs
     const state = settled ? [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ') : ''
     this.documents.push({ file, format, bytes, state, open: () => entry.open() })
   }

@@ -1,9 +1,15 @@
-// The thread of the knowledge bases: it opens them, indexes them once, and answers searches until the process ends it.
+// The thread of the knowledge bases: it opens them, indexes them once, and answers searches until the process
+// ends it.
 import { BeaverError, protectSecrets, systemClock } from '@beaver/core'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { embeddingsOf } from './embeddings-of.ts'
 import { folderKnowledgeBase } from './folder-knowledge-base.ts'
-import { type FromKnowledge, type KnowledgeThreadData, sentError, type ToKnowledge } from './knowledge-thread.ts'
+import {
+  type FromKnowledge,
+  type KnowledgeThreadData,
+  sentError,
+  type ToKnowledge,
+} from './knowledge-thread.ts'
 
 const { folders, home, model, secrets } = workerData as KnowledgeThreadData
 protectSecrets(secrets)
@@ -43,7 +49,8 @@ async function search({ call, id, request }: Extract<ToKnowledge, { kind: 'searc
   calls.set(call, abort)
   try {
     const base = bases.get(id)
-    if (base === undefined) throw new BeaverError('not_found', `There is no knowledge base ${JSON.stringify(id)} here.`)
+    if (base === undefined)
+      throw new BeaverError('not_found', `There is no knowledge base ${JSON.stringify(id)} here.`)
     send({ kind: 'found', call, answer: await base.search(request, abort.signal) })
   } catch (error) {
     send({ kind: 'failed', call, ...sentError(error) })

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemClock } from '@beaver/core'
 import { onTestFinished } from 'vitest'
-import { type FolderKnowledgeBase, folderKnowledgeBase, type KnowledgeFolder, type KnowledgePorts } from '../src/index.ts'
+import {
+  type FolderKnowledgeBase,
+  folderKnowledgeBase,
+  type KnowledgeFolder,
+  type KnowledgePorts,
+} from '../src/index.ts'
 
 export interface KnowledgePlaces {
   readonly folder: string
@@ -29,7 +34,10 @@ export async function knowledgePlaces(): Promise<KnowledgePlaces> {
 
 let owners = 0
 
-/** A knowledge base as another process would open it. Its searches wait until the folder is indexed, however long that takes. */
+/**
+ * A knowledge base as another process would open it. Its searches wait until the folder is indexed, however
+ * long that takes.
+ */
 export function opened(
   { folder, home }: Pick<KnowledgePlaces, 'folder' | 'home'>,
   ports: Partial<KnowledgePorts> & { readonly of?: Partial<KnowledgeFolder> } = {},
@@ -37,7 +45,14 @@ export function opened(
   const { of, bounds, ...rest } = ports
   const base = folderKnowledgeBase(
     { id: 'handbook', folder, embeddings: true, fileBytesMax: 10_485_760, ...of },
-    { home, embeddings: null, clock: systemClock, owner: `test ${++owners}`, bounds: { waitMs: 3_600_000, ...bounds }, ...rest },
+    {
+      home,
+      embeddings: null,
+      clock: systemClock,
+      owner: `test ${++owners}`,
+      bounds: { waitMs: 3_600_000, ...bounds },
+      ...rest,
+    },
   )
   onTestFinished(() => base[Symbol.asyncDispose]())
   return base

@@ -1,5 +1,11 @@
 export { joinExternalTools } from './client/join-external-tools.ts'
-export { addressOf, type Environment, type McpHttpSpec, type McpProgramSpec, type McpServerSpec } from './client/server-spec.ts'
+export {
+  addressOf,
+  type Environment,
+  type McpHttpSpec,
+  type McpProgramSpec,
+  type McpServerSpec,
+} from './client/server-spec.ts'
 export { mcpReportFile, type McpReport, readMcpReport } from './client/status-file.ts'
 export { type McpServerState, type McpServerStatus } from './client/server-status.ts'
 export { type McpConnections, type McpOptions, startMcpServers } from './client/start-mcp-servers.ts'

@@ -1,5 +1,6 @@
-// An MCP server for tests, as a program. What it does is told by its arguments and by FIXTURE_DIR, a folder of its own:
-// each start appends its pid to `starts`, each call a line to `calls`; `mode` there wins over the argument.
+// An MCP server for tests, as a program. What it does is told by its arguments and by FIXTURE_DIR, a folder
+// of its own: each start appends its pid to `starts`, each call a line to `calls`; `mode` there wins over the
+// argument.
 import { appendFileSync, existsSync, readFileSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -52,11 +53,18 @@ function serve(): void {
   if (mode !== 'stubborn') process.stdin.on('end', () => process.exit(0))
   const changing: { readonly tool: { update(to: { description: string }): void } }[] = []
   serveStdio(() => {
-    const server = new McpServer({ name: 'fixture', version: '1.2.3' }, { capabilities: { tools: { listChanged: true } } })
+    const server = new McpServer(
+      { name: 'fixture', version: '1.2.3' },
+      { capabilities: { tools: { listChanged: true } } },
+    )
     const empty = z.strictObject({})
     server.registerTool(
       'add',
-      { description: 'Adds two numbers.', inputSchema: z.strictObject({ a: z.number(), b: z.number() }), annotations: { readOnlyHint: true } },
+      {
+        description: 'Adds two numbers.',
+        inputSchema: z.strictObject({ a: z.number(), b: z.number() }),
+        annotations: { readOnlyHint: true },
+      },
       ({ a, b }) => {
         called('add')
         return { content: [{ type: 'text', text: String(a + b) }] }
@@ -66,11 +74,15 @@ function serve(): void {
       isError: true,
       content: [{ type: 'text', text: 'The disk is full.' }],
     }))
-    server.registerTool('die', { description: 'Ends the server in the middle of the call.', inputSchema: empty }, () => {
-      called('die')
-      process.stderr.write('fixture: out of cheese\n')
-      process.exit(3)
-    })
+    server.registerTool(
+      'die',
+      { description: 'Ends the server in the middle of the call.', inputSchema: empty },
+      () => {
+        called('die')
+        process.stderr.write('fixture: out of cheese\n')
+        process.exit(3)
+      },
+    )
     server.registerTool('hang', { description: 'Never answers.', inputSchema: empty }, (_, { mcpReq }) => {
       called('hang')
       mcpReq.signal.addEventListener('abort', () => called('cancelled'))
@@ -80,23 +92,39 @@ function serve(): void {
       called('block')
       for (;;);
     })
-    server.registerTool('big', { description: 'Answers with 300,000 characters.', inputSchema: empty }, () => ({
-      content: [{ type: 'text', text: 'x'.repeat(300_000) }],
-    }))
-    server.registerTool('mixed', { description: 'Answers with all kinds of content.', inputSchema: empty }, () => ({
-      content: [
-        { type: 'text', text: 'One.' },
-        { type: 'image', mimeType: 'image/gif', data: Buffer.from('GIF89a\u0003\0\u0002\0\u0080\0\0', 'latin1').toString('base64') },
-        { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'hello' } },
-      ],
-      structuredContent: { total: 3 },
-    }))
+    server.registerTool(
+      'big',
+      { description: 'Answers with 300,000 characters.', inputSchema: empty },
+      () => ({
+        content: [{ type: 'text', text: 'x'.repeat(300_000) }],
+      }),
+    )
+    server.registerTool(
+      'mixed',
+      { description: 'Answers with all kinds of content.', inputSchema: empty },
+      () => ({
+        content: [
+          { type: 'text', text: 'One.' },
+          {
+            type: 'image',
+            mimeType: 'image/gif',
+            data: Buffer.from('GIF89a\u0003\0\u0002\0\u0080\0\0', 'latin1').toString('base64'),
+          },
+          { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'hello' } },
+        ],
+        structuredContent: { total: 3 },
+      }),
+    )
     server.registerTool('environment', { description: 'Tells its environment.', inputSchema: empty }, () => ({
       content: [{ type: 'text', text: JSON.stringify(process.env) }],
     }))
-    const described = existsSync(file('description')) ? readFileSync(file('description'), 'utf8') : 'As it was.'
+    const described = existsSync(file('description'))
+      ? readFileSync(file('description'), 'utf8')
+      : 'As it was.'
     const long = mode === 'long' ? 'y'.repeat(10_000_000) : described
-    const tool = server.registerTool('changing', { description: long, inputSchema: empty }, () => ({ content: [{ type: 'text', text: 'changed or not' }] }))
+    const tool = server.registerTool('changing', { description: long, inputSchema: empty }, () => ({
+      content: [{ type: 'text', text: 'changed or not' }],
+    }))
     changing.push({ tool })
     return server
   })

@@ -1,4 +1,5 @@
-// A process with one MCP server, for tests of its sudden end: prints the server's pid; on SIGUSR2 it exits without closing.
+// A process with one MCP server, for tests of its sudden end: prints the server's pid; on SIGUSR2 it exits
+// without closing.
 import { join } from 'node:path'
 import { startMcpServers } from '../src/client/start-mcp-servers.ts'
 

@@ -14,14 +14,28 @@ export interface HttpFixture {
   stop(): Promise<void>
 }
 
-export async function httpFixture({ port = 0, legacy = 'stateless' }: { port?: number; legacy?: 'stateless' | 'reject' } = {}): Promise<HttpFixture> {
+export async function httpFixture({
+  port = 0,
+  legacy = 'stateless',
+}: { port?: number; legacy?: 'stateless' | 'reject' } = {}): Promise<HttpFixture> {
   const handler = createMcpHandler(
     () => {
-      const server = new McpServer({ name: 'http fixture', version: '2' }, { capabilities: { tools: { listChanged: true } } })
-      server.registerTool('add', { description: 'Adds.', inputSchema: z.strictObject({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
-        content: [{ type: 'text', text: String(a + b) }],
-      }))
-      server.registerTool('hang', { description: 'Never answers.', inputSchema: z.strictObject({}) }, () => new Promise(() => {}))
+      const server = new McpServer(
+        { name: 'http fixture', version: '2' },
+        { capabilities: { tools: { listChanged: true } } },
+      )
+      server.registerTool(
+        'add',
+        { description: 'Adds.', inputSchema: z.strictObject({ a: z.number(), b: z.number() }) },
+        ({ a, b }) => ({
+          content: [{ type: 'text', text: String(a + b) }],
+        }),
+      )
+      server.registerTool(
+        'hang',
+        { description: 'Never answers.', inputSchema: z.strictObject({}) },
+        () => new Promise(() => {}),
+      )
       return server
     },
     { legacy },

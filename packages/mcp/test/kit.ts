@@ -1,4 +1,5 @@
-// For the tests of connections: a folder of its own for each, the fixture server as a program, and nothing left behind.
+// For the tests of connections: a folder of its own for each, the fixture server as a program, and nothing
+// left behind.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +20,10 @@ export interface Bench {
   program(mode: string, changes?: Partial<McpProgramSpec>): McpProgramSpec
   /** The server of raw-server.ts. */
   raw(env: Readonly<Record<string, string>>, changes?: Partial<McpProgramSpec>): McpProgramSpec
-  start(servers: Readonly<Record<string, McpServerSpec>>, options?: Partial<McpOptions>): Promise<McpConnections>
+  start(
+    servers: Readonly<Record<string, McpServerSpec>>,
+    options?: Partial<McpOptions>,
+  ): Promise<McpConnections>
   /** The lines of a file the fixture writes. */
   lines(name: 'starts' | 'calls' | 'children'): string[]
 }
@@ -48,7 +52,8 @@ export function bench({ onTestFinished }: { onTestFinished(act: () => Promise<vo
     pinsFile,
     logged,
     program,
-    raw: (env, changes) => program('', { args: [rawFixture], env: { FIXTURE_DIR: folder, ...env }, ...changes }),
+    raw: (env, changes) =>
+      program('', { args: [rawFixture], env: { FIXTURE_DIR: folder, ...env }, ...changes }),
     async start(servers, options) {
       const started = await startMcpServers(servers, {
         environment: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
@@ -82,12 +87,19 @@ export function runs(pid: number): boolean {
 }
 
 /** Time that runs `times` as fast. */
-export const quickClock = (times: number): Clock => ({ now: systemClock.now, after: (delayMs, act) => systemClock.after(delayMs / times, act) })
+export const quickClock = (times: number): Clock => ({
+  now: systemClock.now,
+  after: (delayMs, act) => systemClock.after(delayMs / times, act),
+})
 
 /** Many of these wait at the same time: they look now and then, and leave the processor to the servers. */
 export const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
 
 const never = (): AbortSignal => new AbortController().signal
 
-export const call = (connections: McpConnections, name: string, args: Record<string, number> = {}, signal: AbortSignal = never()) =>
-  connections.call({ name, callId: 'call_1', arguments: args }, signal)
+export const call = (
+  connections: McpConnections,
+  name: string,
+  args: Record<string, number> = {},
+  signal: AbortSignal = never(),
+) => connections.call({ name, callId: 'call_1', arguments: args }, signal)

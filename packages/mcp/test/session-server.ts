@@ -21,20 +21,30 @@ export async function sessionServer(): Promise<SessionServer> {
   let made = 0
   let next: ((call: { answer(): void; cut(): void }) => void) | null = null
   const say = (response: ServerResponse, message: object, headers = {}): void =>
-    void response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ jsonrpc: '2.0', ...message }))
+    void response
+      .writeHead(200, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify({ jsonrpc: '2.0', ...message }))
   const server: Server = createServer((request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end()
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
-      const { id, method, params } = JSON.parse(body) as { id?: number; method: string; params?: { name?: string } }
+      const { id, method, params } = JSON.parse(body) as {
+        id?: number
+        method: string
+        params?: { name?: string }
+      }
       const session = request.headers['mcp-session-id']
       if (method === 'initialize') {
         const begun = `session ${++made}`
         if (kit.forgetful > 0) kit.forgetful--
         else sessions.add(begun)
         kit.asked.push(method)
-        const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'sessions', version: '0' } }
+        const result = {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'sessions', version: '0' },
+        }
         return say(response, { id, result }, { 'mcp-session-id': begun })
       }
       const isKnown = typeof session === 'string' && sessions.has(session)
@@ -42,8 +52,16 @@ export async function sessionServer(): Promise<SessionServer> {
       if (id !== undefined) kit.asked.push(`${method}${isKnown ? '' : ' forgotten'}`)
       if (!isKnown) return void response.writeHead(404).end()
       if (id === undefined) return void response.writeHead(202).end()
-      if (method === 'tools/list') return say(response, { id, result: { tools: kit.tools.map((name) => ({ name, inputSchema: { type: 'object' } })) } })
-      const answer = (): void => say(response, { id, result: { content: [{ type: 'text', text: `called ${params?.name} in ${session}` }] } })
+      if (method === 'tools/list')
+        return say(response, {
+          id,
+          result: { tools: kit.tools.map((name) => ({ name, inputSchema: { type: 'object' } })) },
+        })
+      const answer = (): void =>
+        say(response, {
+          id,
+          result: { content: [{ type: 'text', text: `called ${params?.name} in ${session}` }] },
+        })
       const held = next
       next = null
       if (held === null) return answer()

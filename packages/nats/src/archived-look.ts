@@ -1,5 +1,6 @@
 // A look at the journal that knows archives: which of the missing messages signed events name.
-// K1. A message counts as archived only if an event names it and the server says that this very message is gone.
+// K1. A message counts as archived only if an event names it and the server says that this very message is
+// gone.
 import { ArchivedMessages, BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JournalLook } from './journal-judge.ts'
@@ -16,11 +17,16 @@ interface Archives {
 /** What the record of a journal says, for a command that reads it. */
 export function archivesOf(nc: NatsConnection, subjects: Subjects): Archives {
   const log = systemLogReader(nc, subjects)
-  const removals = new RemovalLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream }))
+  const removals = new RemovalLog(subjects.tenant, log, () =>
+    readKeyRing({ log, namespace: subjects.stream }),
+  )
   return { subjects, archived: async () => (await removals.now()).archived }
 }
 
-/** What was archived. A reader whose keys are another operator's believes in no archive, and the missing messages are harm. */
+/**
+ * What was archived. A reader whose keys are another operator's believes in no archive, and the missing
+ * messages are harm.
+ */
 export async function archivedNow({ subjects, archived }: Archives): Promise<ArchivedMessages> {
   const none = new ArchivedMessages(subjects.tenant, [])
   if (archived === undefined) return none
@@ -38,5 +44,7 @@ export async function lookWithArchived(nc: NatsConnection, of: Archives): Promis
     return look.kind === 'there' ? look : null
   }
   const { look, deleted } = await lookAtDeleted(nc, of.subjects.stream)
-  return look.kind === 'there' ? { ...look, archived: deleted.filter((sequence) => archived.has(sequence)).length } : null
+  return look.kind === 'there'
+    ? { ...look, archived: deleted.filter((sequence) => archived.has(sequence)).length }
+    : null
 }

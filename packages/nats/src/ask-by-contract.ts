@@ -1,4 +1,5 @@
-// Asks a daemon or the projector, and reads the answer by its contract. This is where an answer gets its type.
+// Asks a daemon or the projector, and reads the answer by its contract. This is where an answer gets its
+// type.
 import {
   queryContracts,
   type QueryInput,
@@ -29,26 +30,46 @@ export async function askDaemon<Name extends RequestName>(
   input: RequestInput<Name>,
 ): Promise<RequestOutput<Name>> {
   const whom = 'supervisor daemon'
-  return readAnswer(requestContracts[name].output, await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom }), whom)
+  return readAnswer(
+    requestContracts[name].output,
+    await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom }),
+    whom,
+  )
 }
 
 /** A request for another user has a subject of its own, for which the caller needs a right of its own. */
-function subjectFor(subjects: Subjects, name: RequestName, input: object & { readonly user_id?: string | undefined }): string {
-  return input.user_id === undefined || input.user_id === subjects.caller ? subjects.service(name) : subjects.behalf(name)
+function subjectFor(
+  subjects: Subjects,
+  name: RequestName,
+  input: object & { readonly user_id?: string | undefined },
+): string {
+  return input.user_id === undefined || input.user_id === subjects.caller
+    ? subjects.service(name)
+    : subjects.behalf(name)
 }
 
-/** Asks the projector. `undefined` is an input without fields. @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract */
+/**
+ * Asks the projector. `undefined` is an input without fields. @throws {BeaverError} as `call`; `internal` if
+ * the answer does not fit the contract
+ */
 export async function askProjector<Name extends QueryName>(
   { nc, subjects, timeoutMs }: AskAt,
   name: Name,
   input: QueryInput<Name> | undefined,
 ): Promise<QueryOutput<Name>> {
   const whom = 'projector'
-  return readAnswer(queryContracts[name].output, await call(nc, subjects.query(name), input ?? {}, { timeoutMs, whom }), whom)
+  return readAnswer(
+    queryContracts[name].output,
+    await call(nc, subjects.query(name), input ?? {}, { timeoutMs, whom }),
+    whom,
+  )
 }
 
 function readAnswer<Answer>(schema: z.ZodType<Answer>, answered: unknown, whom: string): Answer {
   const parsed = schema.safeParse(answered)
   if (parsed.success) return parsed.data
-  throw new BeaverError('internal', `The ${whom} gave an answer of an unknown shape. It may have another version: ${z.prettifyError(parsed.error)}`)
+  throw new BeaverError(
+    'internal',
+    `The ${whom} gave an answer of an unknown shape. It may have another version: ${z.prettifyError(parsed.error)}`,
+  )
 }

@@ -8,7 +8,11 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** A path in the backup: `home/…` or `streams/…`, and nothing outside of it. */
 const path = z
   .string()
-  .refine((text) => /^(home|streams)\/[^\\\0]+$/.test(text) && !text.split('/').some((part) => part === '' || part === '.' || part === '..'))
+  .refine(
+    (text) =>
+      /^(home|streams)\/[^\\\0]+$/.test(text) &&
+      !text.split('/').some((part) => part === '' || part === '.' || part === '..'),
+  )
 
 const manifest = z.strictObject({
   format: z.literal(backupFormat),
@@ -24,6 +28,8 @@ const manifest = z.strictObject({
   sha256,
 })
 /** Each stream is in a file whose SHA-256 the manifest has. */
-export const backupManifest = manifest.refine(({ streams, files }) => streams.every(({ file }) => files.some(({ path }) => path === file)))
+export const backupManifest = manifest.refine(({ streams, files }) =>
+  streams.every(({ file }) => files.some(({ path }) => path === file)),
+)
 /** What a backup holds. */
 export type BackupManifest = z.infer<typeof backupManifest>

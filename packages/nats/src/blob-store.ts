@@ -1,14 +1,29 @@
-// The BlobStore port on a JetStream object store. Each SHA-256 has one object. Any client of object stores can read it.
-// B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store client makes a consumer for
+// The BlobStore port on a JetStream object store. Each SHA-256 has one object. Any client of object stores
+// can read it.
+// B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store
+// client makes a consumer for
 //     each read. Such a consumer stays for 300 s, and the server allows 1,000 consumers for a stream.)
 // B2. The content that a read returns has the SHA-256 that was asked for.
-// B3. A read holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes after `triesMsMax` is not tried
+// B3. A read holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes
+// after `triesMsMax` is not tried
 //     again.
-// B4. The entry is stored after its chunks, and chunks are never deleted: if the answer to an entry is lost, the entry may have been stored.
+// B4. The entry is stored after its chunks, and chunks are never deleted: if the answer to an entry is lost,
+// the entry may have been stored.
 //     (The object store client deletes the chunks in this case, and leaves an object that cannot be read.)
 //     Only a redaction deletes them (erase-blob.ts). Content that was redacted is not stored again, because a replacement is read in its place.
-// B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written again.
-import { BeaverError, type BlobStore, type Clock, messageOf, pause, type Removals, type Replacements, replacementsOf, systemClock } from '@beaver/core'
+// B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written
+// again.
+import {
+  BeaverError,
+  type BlobStore,
+  type Clock,
+  messageOf,
+  pause,
+  type Removals,
+  type Replacements,
+  replacementsOf,
+  systemClock,
+} from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'
@@ -29,17 +44,25 @@ const answerMsMax = 5_000
 const retryMs = 100
 const chunksMax = 64
 
-export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, clock: Clock = systemClock): Promise<BlobStore> {
+export async function natsBlobStore(
+  nc: NatsConnection,
+  subjects: Subjects,
+  clock: Clock = systemClock,
+): Promise<BlobStore> {
   const bucket = subjects.blobBucket
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
-  await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256', ...(await placeOfBucket(jsm, subjects)) })
+  await new Objm(nc).create(bucket, {
+    description: 'Beaver: payloads of the journal by their SHA-256',
+    ...(await placeOfBucket(jsm, subjects)),
+  })
   const known = new Set<string>()
   return {
     async put(sha256, bytes) {
       if (known.has(sha256)) return
       const name = { bucket, sha256 }
       await untilDone(nc, name, 'written to', async (signal) => {
-        if (!(await isWhole(nc, jsm, { ...name, signal })) && !(await isRedacted(jsm, name))) await writeBlob(nc, name, bytes, clock)
+        if (!(await isWhole(nc, jsm, { ...name, signal })) && !(await isRedacted(jsm, name)))
+          await writeBlob(nc, name, bytes, clock)
       })
       if (known.size >= knownMax) known.clear()
       known.add(sha256)
@@ -48,11 +71,20 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, cloc
   }
 }
 
-/** Reads texts without making the bucket, for processes that must not write. `now`: what was removed from the journal. */
-export const natsTexts = (nc: NatsConnection, subjects: Pick<Subjects, 'blobBucket'>, now: () => Promise<Removals>): Replacements =>
-  replacementsOf(natsBlobReader(nc, subjects), now)
+/**
+ * Reads texts without making the bucket, for processes that must not write. `now`: what was removed from the
+ * journal.
+ */
+export const natsTexts = (
+  nc: NatsConnection,
+  subjects: Pick<Subjects, 'blobBucket'>,
+  now: () => Promise<Removals>,
+): Replacements => replacementsOf(natsBlobReader(nc, subjects), now)
 
-function natsBlobReader(nc: NatsConnection, { blobBucket: bucket }: Pick<Subjects, 'blobBucket'>): Pick<BlobStore, 'get'> {
+function natsBlobReader(
+  nc: NatsConnection,
+  { blobBucket: bucket }: Pick<Subjects, 'blobBucket'>,
+): Pick<BlobStore, 'get'> {
   let opened: Promise<JetStreamManager> | null = null
   return {
     async get(sha256) {
@@ -64,7 +96,12 @@ function natsBlobReader(nc: NatsConnection, { blobBucket: bucket }: Pick<Subject
 }
 
 /** Repeats `act` while another try may help. An error that comes after `triesMsMax` ends it. */
-async function untilDone<Value>(nc: NatsConnection, { bucket, sha256 }: BlobName, how: string, act: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+async function untilDone<Value>(
+  nc: NatsConnection,
+  { bucket, sha256 }: BlobName,
+  how: string,
+  act: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
   const ending = AbortSignal.timeout(triesMsMax)
   for (;;) {
     try {
@@ -72,14 +109,22 @@ async function untilDone<Value>(nc: NatsConnection, { bucket, sha256 }: BlobName
     } catch (error) {
       if (error instanceof BeaverError && lasting.has(error.code)) throw error
       if (ending.aborted || nc.isClosed())
-        throw new BeaverError('unreachable', `The blob ${sha256} cannot be ${how} the blob store ${bucket}: ${messageOf(error)}`, { cause: error })
+        throw new BeaverError(
+          'unreachable',
+          `The blob ${sha256} cannot be ${how} the blob store ${bucket}: ${messageOf(error)}`,
+          { cause: error },
+        )
       await lineOf(nc).up(triesMsMax)
       await pause(systemClock, retryMs, ending)
     }
   }
 }
 
-async function isWhole(nc: NatsConnection, jsm: JetStreamManager, name: BlobName & { signal: AbortSignal }): Promise<boolean> {
+async function isWhole(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  name: BlobName & { signal: AbortSignal },
+): Promise<boolean> {
   try {
     await readBlob(nc, jsm, name)
     return true
@@ -89,12 +134,21 @@ async function isWhole(nc: NatsConnection, jsm: JetStreamManager, name: BlobName
   }
 }
 
-/** Writes an object as clients of object stores do: first the chunks under a new name, then the entry that contains this name. */
-async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes: Uint8Array, clock: Clock): Promise<void> {
+/**
+ * Writes an object as clients of object stores do: first the chunks under a new name, then the entry that
+ * contains this name.
+ */
+async function writeBlob(
+  nc: NatsConnection,
+  { bucket, sha256 }: BlobName,
+  bytes: Uint8Array,
+  clock: Clock,
+): Promise<void> {
   const id = nuid.next()
   const chunkBytes = Math.min(chunkBytesMax, nc.info?.max_payload ?? chunkBytesMax)
   const chunks = Math.ceil(bytes.length / chunkBytes)
-  for (let i = 0; i < chunks; i++) await store(nc, `$O.${bucket}.C.${id}`, bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes))
+  for (let i = 0; i < chunks; i++)
+    await store(nc, `$O.${bucket}.C.${id}`, bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes))
   const entry = {
     name: sha256,
     options: { max_chunk_size: chunkBytes },
@@ -111,19 +165,35 @@ async function writeBlob(nc: NatsConnection, { bucket, sha256 }: BlobName, bytes
   await store(nc, entrySubject({ bucket, sha256 }), Buffer.from(JSON.stringify(entry)), replaces)
 }
 
-const storeAnswer = z.object({ seq: z.number().optional(), error: z.object({ description: z.string() }).optional() })
+const storeAnswer = z.object({
+  seq: z.number().optional(),
+  error: z.object({ description: z.string() }).optional(),
+})
 
-export async function store(nc: NatsConnection, subject: string, payload: Uint8Array, hdrs?: MsgHdrs): Promise<void> {
-  const answer = await lineOf(nc).request(subject, payload, { timeout: answerMsMax, ...(hdrs === undefined ? {} : { headers: hdrs }) })
+export async function store(
+  nc: NatsConnection,
+  subject: string,
+  payload: Uint8Array,
+  hdrs?: MsgHdrs,
+): Promise<void> {
+  const answer = await lineOf(nc).request(subject, payload, {
+    timeout: answerMsMax,
+    ...(hdrs === undefined ? {} : { headers: hdrs }),
+  })
   const { data } = storeAnswer.safeParse(jsonOf(answer.data))
-  if (data?.seq === undefined) throw new Error(data?.error?.description ?? 'the server did not say that it stored it')
+  if (data?.seq === undefined)
+    throw new Error(data?.error?.description ?? 'the server did not say that it stored it')
 }
 
 /** Another try does not help against these errors. */
 const lasting = new Set(['blob_missing', 'blob_corrupt', 'too_large'])
 
 /** The part of an object's entry that a read needs. */
-const objectEntry = z.object({ nuid: z.string(), size: z.int().nonnegative(), deleted: z.boolean().optional() })
+const objectEntry = z.object({
+  nuid: z.string(),
+  size: z.int().nonnegative(),
+  deleted: z.boolean().optional(),
+})
 
 interface BlobName {
   readonly bucket: string
@@ -131,23 +201,37 @@ interface BlobName {
 }
 
 /** @throws {BeaverError} `blob_missing`, `blob_corrupt`, `too_large`; any other error may be tried again */
-async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256, signal }: BlobName & { signal: AbortSignal }): Promise<Uint8Array> {
+async function readBlob(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  { bucket, sha256, signal }: BlobName & { signal: AbortSignal },
+): Promise<Uint8Array> {
   const stream = `OBJ_${bucket}`
   const name = { bucket, sha256 }
   const { nuid, size } = await objectOf(nc, jsm, name)
   if (size > blobBytesMax)
-    throw new BeaverError('too_large', `The blob ${sha256} in the blob store ${bucket} has ${size} bytes. Beaver reads at most ${blobBytesMax}.`)
+    throw new BeaverError(
+      'too_large',
+      `The blob ${sha256} in the blob store ${bucket} has ${size} bytes. Beaver reads at most ${blobBytesMax}.`,
+    )
   const bytes = Buffer.allocUnsafe(size)
   let filled = 0
   for (let from = 1; filled < size;) {
-    const page = await readPage(nc, stream, { from, subject: `$O.${bucket}.C.${nuid}`, messagesMax: chunksMax, signal })
+    const page = await readPage(nc, stream, {
+      from,
+      subject: `$O.${bucket}.C.${nuid}`,
+      messagesMax: chunksMax,
+      signal,
+    })
     for (const { sequence, payload } of page.messages) {
-      if (filled + payload.length > size) throw corrupt(name, `it holds more than the ${size} bytes of its entry`)
+      if (filled + payload.length > size)
+        throw corrupt(name, `it holds more than the ${size} bytes of its entry`)
       bytes.set(payload, filled)
       filled += payload.length
       from = sequence + 1
     }
-    if (filled < size && !page.more) throw corrupt(name, `it holds ${filled} of the ${size} bytes of its entry`)
+    if (filled < size && !page.more)
+      throw corrupt(name, `it holds ${filled} of the ${size} bytes of its entry`)
   }
   const found = hash('sha256', bytes)
   if (found !== sha256) throw corrupt(name, `the SHA-256 of its content is ${found}`)
@@ -157,24 +241,36 @@ async function readBlob(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha
 /** What the entry of a redacted blob says. */
 export const redactedMark = { beaver: 'redacted' } as const
 
-const storedEntry = z.looseObject({ nuid: z.string(), metadata: z.looseObject({ beaver: z.string().optional() }).optional() })
+const storedEntry = z.looseObject({
+  nuid: z.string(),
+  metadata: z.looseObject({ beaver: z.string().optional() }).optional(),
+})
 
 /** The entry of an object, as the leader has it; `null` if there is none. */
-export async function entryOf(jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof storedEntry> | null> {
+export async function entryOf(
+  jsm: JetStreamManager,
+  { bucket, sha256 }: BlobName,
+): Promise<z.infer<typeof storedEntry> | null> {
   const last = await storedMessageOf(jsm, `OBJ_${bucket}`, { last_by_subj: entrySubject({ bucket, sha256 }) })
   return last === null ? null : (storedEntry.safeParse(jsonOf(last.payload)).data ?? null)
 }
 
-const isRedacted = async (jsm: JetStreamManager, name: BlobName): Promise<boolean> => (await entryOf(jsm, name))?.metadata?.beaver === redactedMark.beaver
+const isRedacted = async (jsm: JetStreamManager, name: BlobName): Promise<boolean> =>
+  (await entryOf(jsm, name))?.metadata?.beaver === redactedMark.beaver
 
 /** Looks at the nearest copy of the stream first. Only the leader can say that an object does not exist. */
-async function objectOf(nc: NatsConnection, jsm: JetStreamManager, { bucket, sha256 }: BlobName): Promise<z.infer<typeof objectEntry>> {
+async function objectOf(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  { bucket, sha256 }: BlobName,
+): Promise<z.infer<typeof objectEntry>> {
   const stream = `OBJ_${bucket}`
   const subject = entrySubject({ bucket, sha256 })
   const near = await readLast(nc, stream, subject).catch(absentHasNone)
   const payload = near?.payload ?? (await storedMessageOf(jsm, stream, { last_by_subj: subject }))?.payload
   const parsed = payload === undefined ? null : objectEntry.safeParse(jsonOf(payload))
-  if (parsed === null || parsed.data?.deleted === true) throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store ${bucket}.`)
+  if (parsed === null || parsed.data?.deleted === true)
+    throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store ${bucket}.`)
   if (!parsed.success) throw corrupt({ bucket, sha256 }, 'its entry is not one of an object store')
   return parsed.data
 }
@@ -187,7 +283,8 @@ function absentHasNone(error: unknown): null {
 /** Base64 with padding, as object stores write it. */
 const urlSafe = (bytes: Buffer): string => bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')
 
-export const entrySubject = ({ bucket, sha256 }: BlobName): string => `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`
+export const entrySubject = ({ bucket, sha256 }: BlobName): string =>
+  `$O.${bucket}.M.${urlSafe(Buffer.from(sha256))}`
 
 function jsonOf(payload: Uint8Array): unknown {
   try {
@@ -198,4 +295,7 @@ function jsonOf(payload: Uint8Array): unknown {
 }
 
 const corrupt = ({ bucket, sha256 }: BlobName, why: string): BeaverError =>
-  new BeaverError('blob_corrupt', `The blob ${sha256} in the blob store ${bucket} does not have the content that its name says: ${why}.`)
+  new BeaverError(
+    'blob_corrupt',
+    `The blob ${sha256} in the blob store ${bucket} does not have the content that its name says: ${why}.`,
+  )

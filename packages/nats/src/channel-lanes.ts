@@ -1,4 +1,5 @@
-// The lanes of the message bus that a process serves now: each is read by its own consumer, one message at a time.
+// The lanes of the message bus that a process serves now: each is read by its own consumer, one message at a
+// time.
 // N1. A lane closes when nothing came for a second and nothing was published. A ring opens it again.
 // N2. A stop ends the wait for the next message at once, and lets the handlers finish.
 import { pause, systemClock } from '@beaver/core'
@@ -31,7 +32,8 @@ export class Lanes {
     else if (this.#open.size < lanesMax && !this.#signal.aborted) {
       const lane = { subject, rung: false, served: Promise.resolve() }
       this.#open.set(subject, lane)
-      // A lane that fails, because the server is away or somebody deleted its consumer, is opened again by the next look.
+      // A lane that fails, because the server is away or somebody deleted its consumer, is opened again by
+      // the next look.
       lane.served = this.#serve(lane)
         .catch(() => pause(systemClock, reopenMs, this.#signal))
         .finally(() => this.#open.delete(subject))

@@ -15,7 +15,9 @@ async function serverOf(...answers: readonly Answer[]) {
   const server = createServer((socket) => {
     const answer = answers[Math.min(sockets.push(socket), answers.length) - 1] ?? silent
     socket.on('error', () => {})
-    socket.write(`INFO ${JSON.stringify({ server_id: 's', version: serverVersionTested, jetstream: true, max_payload: 1e6, proto: 1, headers: true })}\r\n`)
+    socket.write(
+      `INFO ${JSON.stringify({ server_id: 's', version: serverVersionTested, jetstream: true, max_payload: 1e6, proto: 1, headers: true })}\r\n`,
+    )
     socket.on('data', (data) => data.includes('PING') && answer(socket))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -31,7 +33,8 @@ async function serverOf(...answers: readonly Answer[]) {
   }
 }
 
-const connected = async (url: string, patienceMs: number): Promise<void> => (await connectNats({ url, name: 'test', timeoutMs: 200, patienceMs })).close()
+const connected = async (url: string, patienceMs: number): Promise<void> =>
+  (await connectNats({ url, name: 'test', timeoutMs: 200, patienceMs })).close()
 
 it('tries a connection again whose login or whose server was late', async () => {
   await using server = await serverOf(late, silent, welcomes)
@@ -42,12 +45,18 @@ it('tries a connection again whose login or whose server was late', async () => 
 it('calls nothing a refusal that was not answered in time', async () => {
   for (const answer of [late, silent]) {
     await using server = await serverOf(answer)
-    await expect(connected(server.url, 0)).rejects.toMatchObject({ code: 'unreachable', message: expect.stringContaining('did not answer in time') as string })
+    await expect(connected(server.url, 0)).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('did not answer in time') as string,
+    })
   }
 })
 
 it('tries no connection again that is refused', async () => {
   await using server = await serverOf(refuses)
-  await expect(connected(server.url, 60_000)).rejects.toMatchObject({ code: 'unreachable', message: expect.stringContaining(' refuses ') as string })
+  await expect(connected(server.url, 60_000)).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining(' refuses ') as string,
+  })
   expect(server.tries()).toBe(1)
 })

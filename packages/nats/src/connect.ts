@@ -1,5 +1,6 @@
 // Connects to a nats-server, and checks that Beaver can work with it.
-// C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
+// C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to
+// do.
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'
@@ -12,7 +13,10 @@ export const serverVersionMin = '2.12.0'
 /** The version on which the tests run. */
 export const serverVersionTested = '2.15.1'
 
-/** Compares two versions `major.minor.patch…`. Returns a negative number if `a` is older than `b`, 0 if they are equal, else a positive one. */
+/**
+ * Compares two versions `major.minor.patch…`. Returns a negative number if `a` is older than `b`, 0 if they
+ * are equal, else a positive one.
+ */
 export function compareVersions(a: string, b: string): number {
   const parts = (version: string): number[] =>
     version
@@ -40,7 +44,10 @@ const pingMsAlone = 20_000
 const trialMsMax = 2_000
 
 export interface ConnectOptions {
-  /** One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`, `tls://host`. */
+  /**
+   * One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`,
+   * `tls://host`.
+   */
   readonly url: string
   /** The name of the connection, for the operators of the server. */
   readonly name: string
@@ -53,10 +60,12 @@ export interface ConnectOptions {
 }
 
 /**
- * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only a try of the first connection.
- * A ping is sent every `pingMs`. If two pings are unanswered when the third is due, the server counts as away. The default is 1 s where the URL names
- * several servers, because there is another one to go to, and 20 s where it names one.
- * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`, `invalid_configuration`
+ * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only a
+ * try of the first connection. A ping is sent every `pingMs`. If two pings are unanswered when the third is
+ * due, the server counts as away. The default is 1 s where the URL names several servers, because there is
+ * another one to go to, and 20 s where it names one.
+ * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`,
+ * `invalid_configuration`
  */
 export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
   const login = loginOptions(options.url, options.login)
@@ -71,7 +80,8 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     pingInterval: options.pingMs ?? (options.url.includes(',') ? pingMsInCluster : pingMsAlone),
-    // Without this option each request captures two stacks for errors that it will not have. That takes 3 % of a daemon's main thread.
+    // Without this option each request captures two stacks for errors that it will not have. That takes 3 %
+    // of a daemon's main thread.
     noAsyncTraces: true,
   }
   const nc = await patiently(() => connect(given), options.patienceMs ?? 0).catch((cause: unknown) => {
@@ -89,7 +99,10 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
             `The nats-server at ${shownUrl(options.url)} is version ${info.version}; Beaver needs ${serverVersionMin} or newer (atomic batches, always-sync). Upgrade it, or unset NATS_URL to use the embedded one.`,
           )
         : info.jetstream !== true
-          ? new BeaverError('unreachable', `The nats-server at ${shownUrl(options.url)} runs without JetStream. Start it with "-js".`)
+          ? new BeaverError(
+              'unreachable',
+              `The nats-server at ${shownUrl(options.url)} runs without JetStream. Start it with "-js".`,
+            )
           : null
   if (fault !== null) {
     await nc.close()
@@ -107,19 +120,26 @@ interface OtherServer {
 
 function waysOf(nc: NatsConnection, options: ConnectOptions, { prefer }: OtherServer): Ways {
   const urls = new Map(options.url.split(',').map((url) => [splitUrl(url.trim()).address, url]))
-  const servers = new Map(nc.getServers().flatMap(({ listen, src }) => (urls.has(src) ? [[listen, urls.get(src) ?? '']] : [])))
+  const servers = new Map(
+    nc.getServers().flatMap(({ listen, src }) => (urls.has(src) ? [[listen, urls.get(src) ?? '']] : [])),
+  )
   return {
     servers: [...servers.keys()],
-    connectTo: (server) => connectNats({ ...options, url: servers.get(server) ?? '', timeoutMs: trialMsMax, patienceMs: 0 }),
+    connectTo: (server) =>
+      connectNats({ ...options, url: servers.get(server) ?? '', timeoutMs: trialMsMax, patienceMs: 0 }),
     prefer,
   }
 }
 
 /** A busy server, or a busy process, answers neither a connection nor a login in time: this is no refusal. */
 const isLate = (error: unknown): boolean =>
-  error instanceof TimeoutError || (error instanceof AuthorizationError && /authentication timeout/i.test(error.message))
+  error instanceof TimeoutError ||
+  (error instanceof AuthorizationError && /authentication timeout/i.test(error.message))
 
-async function patiently(connecting: () => Promise<NatsConnection>, patienceMs: number): Promise<NatsConnection> {
+async function patiently(
+  connecting: () => Promise<NatsConnection>,
+  patienceMs: number,
+): Promise<NatsConnection> {
   const end = systemClock.now() + patienceMs
   for (;;) {
     try {
@@ -139,8 +159,11 @@ function notConnected(cause: unknown, url: string, hasLogin: boolean): BeaverErr
     )
   if (cause instanceof AuthorizationError) {
     const how = hasLogin ? 'this login' : 'a connection without a login'
-    const vars = 'a user and password in NATS_URL, or NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, or NATS_TOKEN'
-    return new BeaverError('unreachable', `The NATS server at ${url} refuses ${how}. Give it ${vars}.`, { cause })
+    const vars =
+      'a user and password in NATS_URL, or NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, or NATS_TOKEN'
+    return new BeaverError('unreachable', `The NATS server at ${url} refuses ${how}. Give it ${vars}.`, {
+      cause,
+    })
   }
   return new BeaverError(
     'unreachable',
@@ -150,8 +173,8 @@ function notConnected(cause: unknown, url: string, hasLogin: boolean): BeaverErr
 }
 
 /**
- * A connection that was lost is made again at another server first, if one is known: the library would try the same one again, which may be frozen or cut
- * off from the others.
+ * A connection that was lost is made again at another server first, if one is known: the library would try
+ * the same one again, which may be frozen or cut off from the others.
  *
  * @param told hears of the choice, and makes none
  */
@@ -163,7 +186,8 @@ function toAnotherServer(told?: ReconnectToServerHandler): OtherServer {
     choose(servers, info) {
       const [next, other] = servers
       const better = servers.find(({ listen }) => listen === preferred)
-      const chosen = tries++ > 0 ? null : (better ?? (other !== undefined && next?.listen === connectedTo ? other : null))
+      const chosen =
+        tries++ > 0 ? null : (better ?? (other !== undefined && next?.listen === connectedTo ? other : null))
       told?.(chosen === null ? servers : [chosen], info)
       return chosen
     },

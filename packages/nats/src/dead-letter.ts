@@ -8,8 +8,16 @@ const head = { reason: 'Beaver-Reason', subject: 'Beaver-Subject' } as const
 const contentBytesMax = 900_000
 const reasonCharsMax = 1_000
 
-/** What is published for a message that was given up. The place of the message is the name of the letter, so that it is written once. */
-export function letterOf(message: Pick<JsMsg, 'seq' | 'subject' | 'data'>, queue: BusQueue, reason: string, subjects: Subjects) {
+/**
+ * What is published for a message that was given up. The place of the message is the name of the letter, so
+ * that it is written once.
+ */
+export function letterOf(
+  message: Pick<JsMsg, 'seq' | 'subject' | 'data'>,
+  queue: BusQueue,
+  reason: string,
+  subjects: Subjects,
+) {
   const [, channel = ''] = subjects.channelNames(message.subject)
   const marks = headers()
   marks.set(head.reason, encodeURIComponent(reason.slice(0, reasonCharsMax).toWellFormed()))
@@ -22,7 +30,12 @@ export function letterOf(message: Pick<JsMsg, 'seq' | 'subject' | 'data'>, queue
 export const laneOf = ({ header }: { readonly header: MsgHdrs }): string => header.get(head.subject)
 
 export function readLetter(
-  { subject, data, header, time }: Pick<StoredMsg, 'subject' | 'data' | 'time'> & { readonly header: MsgHdrs },
+  {
+    subject,
+    data,
+    header,
+    time,
+  }: Pick<StoredMsg, 'subject' | 'data' | 'time'> & { readonly header: MsgHdrs },
   subjects: Subjects,
 ): DeadLetter {
   const [queue = '', channel = '', id = ''] = subjects.channelNames(subject)

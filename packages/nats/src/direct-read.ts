@@ -1,12 +1,17 @@
-// Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses which messages to read.
-// D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends. (The client's own
+// Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses which
+// messages to read.
+// D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends.
+// (The client's own
 //     `direct.getBatch` leaves a subscription for each page.)
 // D2. A page is bounded by `messagesMax` and `bytesMax`.
-// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the connection is closed, or if nobody
+// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the
+// connection is closed, or if nobody
 //     answers. Any copy of the stream may answer, and one on a server that is frozen gets its share of the questions, too. So after a silence it is
 //     asked again, and after the last of `silencesMs` the leader is asked, which is slower: it gives one message at a time.
-// D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
-// D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the socket, which somebody who waits for the next
+// D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for
+// each page.
+// D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the
+// socket, which somebody who waits for the next
 //     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
 import { BeaverError, messageOf } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -90,7 +95,10 @@ async function leaderPage(nc: NatsConnection, stream: string, wanted: PageWanted
   const max = Math.min(messagesMax, leaderMessagesMax)
   for (let bytes = 0; messages.length < max && bytes < bytesMax;) {
     if (signal?.aborted === true) throw stopped(stream)
-    const next = await leaderMessage(nc, stream, { seq: (messages.at(-1)?.sequence ?? Math.max(1, from) - 1) + 1, next_by_subj: subject })
+    const next = await leaderMessage(nc, stream, {
+      seq: (messages.at(-1)?.sequence ?? Math.max(1, from) - 1) + 1,
+      next_by_subj: subject,
+    })
     if (next === null) return { messages, more: false }
     messages.push(next)
     bytes += next.payload.length
@@ -98,19 +106,35 @@ async function leaderPage(nc: NatsConnection, stream: string, wanted: PageWanted
   return { messages, more: true }
 }
 
-const stopped = (stream: string): BeaverError => new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`)
+const stopped = (stream: string): BeaverError =>
+  new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`)
 
 /** @throws {BeaverError} `timeout`, `unreachable` */
-async function leaderMessage(nc: NatsConnection, stream: string, which: MessageChosen): Promise<StoredMessage | null> {
-  const message = await messageOfLeader(await jetstreamManager(nc, { checkAPI: false, timeout: leaderMsMax }), stream, which)
+async function leaderMessage(
+  nc: NatsConnection,
+  stream: string,
+  which: MessageChosen,
+): Promise<StoredMessage | null> {
+  const message = await messageOfLeader(
+    await jetstreamManager(nc, { checkAPI: false, timeout: leaderMsMax }),
+    stream,
+    which,
+  )
   if (message === null) return null
-  return { sequence: message.seq, subject: message.subject, payload: message.data, time: message.timestamp, signature: signatureIn(message.header) }
+  return {
+    sequence: message.seq,
+    subject: message.subject,
+    payload: message.data,
+    time: message.timestamp,
+    signature: signatureIn(message.header),
+  }
 }
 
 function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silenceMs: number): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
   const line = lineOf(nc)
-  const unreachable = (why: string, cause?: unknown): BeaverError => new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
+  const unreachable = (why: string, cause?: unknown): BeaverError =>
+    new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
   if (line.downMs > 0) return Promise.reject(unreachable('the connection to the server is down'))
   return new Promise((resolve, reject) => {
     const messages: StoredMessage[] = []
@@ -121,8 +145,10 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
         heard++
         if (error !== null) return end(error)
         const status = message.headers?.code ?? 0
-        if (status === 0) messages.push(subject === undefined ? storedMessage(message) : copied(storedMessage(message)))
-        else if (status === 204) end({ messages, more: Number(message.headers?.last('Nats-Num-Pending') ?? 0) > 0 })
+        if (status === 0)
+          messages.push(subject === undefined ? storedMessage(message) : copied(storedMessage(message)))
+        else if (status === 204)
+          end({ messages, more: Number(message.headers?.last('Nats-Num-Pending') ?? 0) > 0 })
         else if (status === 404) end({ messages, more: false })
         else if (status === 503) end(new StreamAbsent(`The stream ${stream} does not answer.`))
         else end(unreachable(message.headers?.description ?? String(status)))
@@ -130,10 +156,16 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
     })
     let heardBefore = -1
     const timer = setInterval(() => {
-      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMs / 1000} s.`))
+      if (heard === heardBefore)
+        end(
+          new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMs / 1000} s.`),
+        )
       heardBefore = heard
     }, silenceMs)
-    const undo = [line.onCut((cause) => end(unreachable(cause.message, cause))), line.onClosed(() => end(unreachable('the connection was closed')))]
+    const undo = [
+      line.onCut((cause) => end(unreachable(cause.message, cause))),
+      line.onClosed(() => end(unreachable('the connection was closed'))),
+    ]
     const stop = (): void => end(stopped(stream))
     signal?.addEventListener('abort', stop, { once: true })
 
@@ -147,7 +179,12 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
     }
 
     if (signal?.aborted === true) return stop()
-    const request = { seq: Math.max(1, from), batch: messagesMax, max_bytes: bytesMax, ...(subject === undefined ? {} : { next_by_subj: subject }) }
+    const request = {
+      seq: Math.max(1, from),
+      batch: messagesMax,
+      max_bytes: bytesMax,
+      ...(subject === undefined ? {} : { next_by_subj: subject }),
+    }
     try {
       nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(request), { reply: inbox })
     } catch (cause) {
@@ -157,11 +194,16 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
 }
 
 /**
- * The last message of a subject, or `null` if there is none. It is read from the nearest copy of the stream, which may be a moment behind.
+ * The last message of a subject, or `null` if there is none. It is read from the nearest copy of the stream,
+ * which may be a moment behind.
  * @throws {StreamAbsent} if no server answers for the stream
  * @throws {BeaverError} `unreachable`
  */
-export async function readLast(nc: NatsConnection, stream: string, subject: string): Promise<StoredMessage | null> {
+export async function readLast(
+  nc: NatsConnection,
+  stream: string,
+  subject: string,
+): Promise<StoredMessage | null> {
   let message: Msg | null
   try {
     message = await untilHeard<Msg | null>(
@@ -172,18 +214,28 @@ export async function readLast(nc: NatsConnection, stream: string, subject: stri
     if (message === null) return await leaderMessage(nc, stream, { last_by_subj: subject })
   } catch (cause) {
     if (cause instanceof BeaverError) throw cause
-    if (cause instanceof RequestError && cause.isNoResponders()) throw new StreamAbsent(`The stream ${stream} does not answer.`, { cause })
-    throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${messageOf(cause)}.`, { cause })
+    if (cause instanceof RequestError && cause.isNoResponders())
+      throw new StreamAbsent(`The stream ${stream} does not answer.`, { cause })
+    throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${messageOf(cause)}.`, {
+      cause,
+    })
   }
   const status = message.headers?.code ?? 0
   if (status === 404) return null
-  if (status !== 0) throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${message.headers?.description ?? status}.`)
+  if (status !== 0)
+    throw new BeaverError(
+      'unreachable',
+      `The stream ${stream} cannot be read: ${message.headers?.description ?? status}.`,
+    )
   return storedMessage(message)
 }
 
 const empty = new Uint8Array()
 
-const copied = (message: StoredMessage): StoredMessage => ({ ...message, payload: new Uint8Array(message.payload) })
+const copied = (message: StoredMessage): StoredMessage => ({
+  ...message,
+  payload: new Uint8Array(message.payload),
+})
 
 function storedMessage(message: Msg): StoredMessage {
   const { headers } = message

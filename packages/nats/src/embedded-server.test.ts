@@ -8,7 +8,15 @@ const log = `[7] 2026/11/23 07:00:00.000001 [INF] Starting nats-server
 `
 
 it.each([
-  ['the last error or fatal line, without what stands before it', log, 'Error listening on port: 4222, "address already in use"'],
-  ['nothing, where nothing went wrong', '[7] 2026/11/23 07:00:00.000001 [INF] Server is ready [ERRATA]\n', null],
+  [
+    'the last error or fatal line, without what stands before it',
+    log,
+    'Error listening on port: 4222, "address already in use"',
+  ],
+  [
+    'nothing, where nothing went wrong',
+    '[7] 2026/11/23 07:00:00.000001 [INF] Server is ready [ERRATA]\n',
+    null,
+  ],
   ['nothing, where there is no log', '', null],
 ])('of the log of a nats-server, %s', (_, text, said) => expect(lastErrorIn(text)).toBe(said))

@@ -1,6 +1,7 @@
-// The embedded nats-server: a child process that listens on loopback only and keeps its data under the data folder. By default it syncs
-// every write.
-// M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe closes.
+// The embedded nats-server: a child process that listens on loopback only and keeps its data under the data
+// folder. By default it syncs every write.
+// M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe
+// closes.
 // M2. Its death is reported once, through `closed`.
 // M3. A restart may ask for the same port, so that clients can reconnect.
 // M4. With `identities` the server takes nobody else: a process has to log in with the key of its role.
@@ -109,16 +110,25 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   }
   await stop()
   const last = lastErrorIn(await readFile(logFile, 'utf8').catch(() => ''))
-  throw new BeaverError('start_failed', `The embedded nats-server did not start${last === null ? '' : `: ${last}`}. Its log: ${logFile}`)
+  throw new BeaverError(
+    'start_failed',
+    `The embedded nats-server did not start${last === null ? '' : `: ${last}`}. Its log: ${logFile}`,
+  )
 }
 
-/** The last error in the log of nats-server, or `null` if there is none. The log is plain text: only the mark in a line says its level. */
+/**
+ * The last error in the log of nats-server, or `null` if there is none. The log is plain text: only the mark
+ * in a line says its level.
+ */
 export function lastErrorIn(log: string): string | null {
   const errors = log.split('\n').flatMap((line) => /\[(?:FTL|ERR)\] (.*)$/.exec(line)?.[1] ?? [])
   return errors.at(-1)?.trim() ?? null
 }
 
-/** Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. Nobody else can read what the server writes. */
+/**
+ * Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. Nobody else
+ * can read what the server writes.
+ */
 const guard = `umask 077; "$@" 3<&- </dev/null & pid=$!
 trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
 { cat <&3 >/dev/null 2>&1; kill -TERM $pid 2>/dev/null; } &
@@ -146,7 +156,9 @@ function usersText(identities: EmbeddedServerOptions['identities']): string[] {
   return [
     'authorization {',
     '  users: [',
-    ...identities.flatMap(({ publicKey, permissions }) => userLines([`nkey: ${JSON.stringify(publicKey)}`], permissions)),
+    ...identities.flatMap(({ publicKey, permissions }) =>
+      userLines([`nkey: ${JSON.stringify(publicKey)}`], permissions),
+    ),
     '  ]',
     '}',
   ]

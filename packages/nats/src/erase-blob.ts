@@ -1,6 +1,7 @@
 // Erases a blob that was redacted. Only an operator may do this.
 // E1. The server overwrites the bytes of each chunk, so they are not in its files any more.
-// E2. The object's entry stays and says that it was redacted: the same content is never stored under this name again.
+// E2. The object's entry stays and says that it was redacted: the same content is never stored under this
+// name again.
 // E3. To erase a blob again completes what was interrupted.
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -12,12 +13,19 @@ import type { Subjects } from './subjects.ts'
 const chunksMax = 64
 const eraseMsMax = 60_000
 
-/** @throws {BeaverError} `blob_missing` if there is no such blob; `unreachable` if a chunk cannot be erased */
-export async function eraseBlob(nc: NatsConnection, { blobBucket: bucket }: Subjects, sha256: string): Promise<{ readonly chunks: number }> {
+/**
+ * @throws {BeaverError} `blob_missing` if there is no such blob; `unreachable` if a chunk cannot be erased
+ */
+export async function eraseBlob(
+  nc: NatsConnection,
+  { blobBucket: bucket }: Subjects,
+  sha256: string,
+): Promise<{ readonly chunks: number }> {
   const stream = `OBJ_${bucket}`
   const jsm = await jetstreamManager(nc, { timeout: 10_000 })
   const entry = await entryOf(jsm, { bucket, sha256 })
-  if (entry === null) throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store ${bucket}.`)
+  if (entry === null)
+    throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store ${bucket}.`)
   const replaces = headers()
   replaces.set('Nats-Rollup', 'sub')
   const tombstone = { ...entry, size: 0, chunks: 0, digest: '', deleted: true, metadata: redactedMark }
@@ -25,11 +33,19 @@ export async function eraseBlob(nc: NatsConnection, { blobBucket: bucket }: Subj
   const signal = AbortSignal.timeout(eraseMsMax)
   let chunks = 0
   for (;;) {
-    const page = await readPage(nc, stream, { from: 1, subject: `$O.${bucket}.C.${entry.nuid}`, messagesMax: chunksMax, signal })
+    const page = await readPage(nc, stream, {
+      from: 1,
+      subject: `$O.${bucket}.C.${entry.nuid}`,
+      messagesMax: chunksMax,
+      signal,
+    })
     if (page.messages.length === 0) return { chunks }
     for (const { sequence } of page.messages) {
       if (!(await jsm.streams.deleteMessage(stream, sequence, true)))
-        throw new BeaverError('unreachable', `A part of the blob ${sha256} cannot be erased from the blob store ${bucket}. Try again.`)
+        throw new BeaverError(
+          'unreachable',
+          `A part of the blob ${sha256} cannot be erased from the blob store ${bucket}. Try again.`,
+        )
       chunks++
     }
   }

@@ -1,5 +1,5 @@
-// Finds the nats-server binary that the embedded server runs: the one that was named, else one on PATH that is new enough, else the one
-// that the set-up provided.
+// Finds the nats-server binary that the embedded server runs: the one that was named, else one on PATH that
+// is new enough, else the one that the set-up provided.
 // N1. A binary that was named is used or refused. No other binary takes its place.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -19,10 +19,14 @@ export interface FoundNatsServer {
  * @param path the value of the variable PATH
  * @throws {BeaverError} `server_missing`, `server_too_old`
  */
-export async function findNatsServer(named: string | null, path: string | undefined): Promise<FoundNatsServer> {
+export async function findNatsServer(
+  named: string | null,
+  path: string | undefined,
+): Promise<FoundNatsServer> {
   if (named !== null) {
     const version = await natsServerVersion(named)
-    if (compareVersions(version, serverVersionMin) < 0) throw tooOld(named, version, 'Unset BEAVER_NATS_SERVER, or point it to a newer one.')
+    if (compareVersions(version, serverVersionMin) < 0)
+      throw tooOld(named, version, 'Unset BEAVER_NATS_SERVER, or point it to a newer one.')
     return { binary: named, version, from: 'BEAVER_NATS_SERVER' }
   }
   let old: { binary: string; version: string } | null = null
@@ -38,14 +42,19 @@ export async function findNatsServer(named: string | null, path: string | undefi
 }
 
 function tooOld(binary: string, version: string, remedy: string): BeaverError {
-  return new BeaverError('server_too_old', `The nats-server ${binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. ${remedy}`)
+  return new BeaverError(
+    'server_too_old',
+    `The nats-server ${binary} is version ${version}; Beaver needs ${serverVersionMin} or newer. ${remedy}`,
+  )
 }
 
 type Candidate = Pick<FoundNatsServer, 'binary' | 'from'>
 
 function onPath(path = ''): Candidate[] {
   const folders = path.split(delimiter).filter((folder) => folder !== '')
-  return folders.map((folder): Candidate => ({ binary: join(folder, 'nats-server'), from: 'PATH' })).filter(({ binary }) => executable(binary))
+  return folders
+    .map((folder): Candidate => ({ binary: join(folder, 'nats-server'), from: 'PATH' }))
+    .filter(({ binary }) => executable(binary))
 }
 
 /** The set-up records the binary that it found or fetched in `.beaver/tools` of the checkout. */

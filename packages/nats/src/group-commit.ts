@@ -1,11 +1,14 @@
-// Group commit: the appends of all tasks of a daemon are written in atomic batches, so that they share the disk's syncs.
-// How a batch becomes messages is decided in publish-batch.ts.
+// Group commit: the appends of all tasks of a daemon are written in atomic batches, so that they share the
+// disk's syncs. How a batch becomes messages is decided in publish-batch.ts.
 // G1. The messages of a unit are stored together or not at all, one after the other in the stream.
-// G2. A refused batch is written again unit by unit, so that only the unit whose expectation failed is refused.
-// G3. After an unknown outcome the same message is written again with the same expectation. It is stored once: the server refuses a second
+// G2. A refused batch is written again unit by unit, so that only the unit whose expectation failed is
+// refused.
+// G3. After an unknown outcome the same message is written again with the same expectation. It is stored
+// once: the server refuses a second
 //     copy, and a refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message of the subject is under
 //     way (10164): that may be the first copy.
-// G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of its own. A unit has at most
+// G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of
+// its own. A unit has at most
 //     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome (in a cluster
 //     `clusterWaitMs`, because what is sent while the servers elect a leader is lost), and is not tried again after `giveUpMs`.
 // G5. The messages of a batch are signed together, once. A message that is written again keeps its signature.
@@ -19,18 +22,22 @@ import { BatchPublisher, type PubAck, type Write } from './publish-batch.ts'
 export interface WriteUnit {
   readonly writes: readonly Write[]
   /**
-   * The names of the things that its fences check. The server checks a fence against the stored messages, not against the batch under
-   * way. For this reason two units that share a name never go in one batch.
+   * The names of the things that its fences check. The server checks a fence against the stored messages, not
+   * against the batch under way. For this reason two units that share a name never go in one batch.
    */
   readonly touches: readonly string[]
 }
 
-export type WriteOutcome = { readonly kind: 'stored'; readonly lastSequence: number } | { readonly kind: 'refused' }
+export type WriteOutcome =
+  | { readonly kind: 'stored'; readonly lastSequence: number }
+  | { readonly kind: 'refused' }
 
 export interface GroupCommit {
   /** Writes the messages of a unit together. Messages of the same subject must be next to each other. */
   write(unit: WriteUnit): Promise<WriteOutcome>
-  /** The time for which writes have waited while none had an outcome, in milliseconds; 0 if no write is open. */
+  /**
+   * The time for which writes have waited while none had an outcome, in milliseconds; 0 if no write is open.
+   */
   readonly waitingMs: number
   /** Resolves when no write is open. */
   settled(): Promise<void>
@@ -45,7 +52,8 @@ interface Pending {
 }
 
 /** A refusal has a sequence too, which is 0. */
-const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error === undefined && ack.seq !== undefined && ack.seq > 0
+const isStored = (ack: PubAck): ack is PubAck & { seq: number } =>
+  ack.error === undefined && ack.seq !== undefined && ack.seq > 0
 
 const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => sum + write.payload.length, 0)
 
@@ -71,7 +79,11 @@ export interface GroupCommitStream {
   readonly sign?: ((leaves: readonly string[]) => readonly string[]) | undefined
 }
 
-export function groupCommit(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock): GroupCommit {
+export function groupCommit(
+  nc: NatsConnection,
+  stream: GroupCommitStream,
+  clock: Clock = steadyClock,
+): GroupCommit {
   return new CommitQueue(nc, stream, clock)
 }
 
@@ -96,13 +108,20 @@ class CommitQueue implements GroupCommit {
     this.#stream = stream
     this.#clock = clock
     this.#line = lineOf(nc)
-    this.#publisher = new BatchPublisher(nc, this.#line, { waitMs: () => ((nc.info?.cluster ?? '') === '' ? outcomeWaitMs : clusterWaitMs) })
+    this.#publisher = new BatchPublisher(nc, this.#line, {
+      waitMs: () => ((nc.info?.cluster ?? '') === '' ? outcomeWaitMs : clusterWaitMs),
+    })
   }
 
   write({ writes, touches }: WriteUnit): Promise<WriteOutcome> {
     return new Promise((resolve, reject) => {
       if (writes.length > unitMessagesMax)
-        return reject(new BeaverError('internal', `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`))
+        return reject(
+          new BeaverError(
+            'internal',
+            `The journal cannot write ${writes.length} messages together; ${unitMessagesMax} is the most.`,
+          ),
+        )
       this.#queue.push({ unit: writes, touches, since: this.#clock.now(), resolve, reject })
       this.#schedule()
     })
@@ -114,13 +133,16 @@ class CommitQueue implements GroupCommit {
   }
 
   settled(): Promise<void> {
-    return !this.#underWay && this.#queue.length === 0 ? Promise.resolve() : new Promise((resolve) => void this.#waiters.push(resolve))
+    return !this.#underWay && this.#queue.length === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => void this.#waiters.push(resolve))
   }
 
   #schedule(): void {
     if (this.#scheduled || this.#underWay || this.#queue.length === 0) return
     this.#scheduled = true
-    // This runs after everything that the present callback causes, so that all writes caused by one message or one answer go together.
+    // This runs after everything that the present callback causes, so that all writes caused by one message
+    // or one answer go together.
     process.nextTick(this.#flush)
   }
 
@@ -137,7 +159,9 @@ class CommitQueue implements GroupCommit {
 
   #sign(taken: readonly Pending[]): void {
     if (this.#stream.sign === undefined) return
-    const unsigned = taken.flatMap(({ unit }) => unit.filter(({ leaf, signature }) => leaf !== undefined && signature === undefined))
+    const unsigned = taken.flatMap(({ unit }) =>
+      unit.filter(({ leaf, signature }) => leaf !== undefined && signature === undefined),
+    )
     if (unsigned.length === 0) return
     const signatures = this.#stream.sign(unsigned.map(({ leaf }) => leaf as string))
     for (const [i, write] of unsigned.entries()) write.signature = signatures[i]
@@ -145,7 +169,10 @@ class CommitQueue implements GroupCommit {
 
   /** Writes many units as one batch. If the batch is not clearly stored, its units are settled one by one. */
   async #commit(taken: readonly Pending[]): Promise<void> {
-    const ack = taken.length === 1 ? null : await this.#publisher.send(taken.flatMap((pending) => pending.unit)).catch(() => null)
+    const ack =
+      taken.length === 1
+        ? null
+        : await this.#publisher.send(taken.flatMap((pending) => pending.unit)).catch(() => null)
     if (ack !== null && isStored(ack)) {
       this.#outcomeAt = this.#clock.now()
       this.#next()
@@ -161,13 +188,19 @@ class CommitQueue implements GroupCommit {
     if (!this.#underWay && this.#queue.length === 0) for (const wake of this.#waiters.splice(0)) wake()
   }
 
-  /** Sends the waiting writes before the answered writers continue, so that the server works at the same time as they do. */
+  /**
+   * Sends the waiting writes before the answered writers continue, so that the server works at the same time
+   * as they do.
+   */
   #next(): void {
     this.#underWay = false
     this.#flush()
   }
 
-  /** A server tells how large a message may be only when a connection begins. It may have a higher limit since. */
+  /**
+   * A server tells how large a message may be only when a connection begins. It may have a higher limit
+   * since.
+   */
   #askLimit(): void {
     const now = this.#clock.now()
     if (now - this.#limitAskedAt < limitAskMs) return
@@ -178,7 +211,9 @@ class CommitQueue implements GroupCommit {
   /** `null`: the server stored nothing, for a reason that may pass. */
   async #outcomeOf(ack: PubAck, unit: readonly Write[]): Promise<WriteOutcome | null> {
     if (isStored(ack)) return { kind: 'stored', lastSequence: ack.seq }
-    return ack.error?.err_code === wrongLastMessage ? this.#line.unlessCut(() => refusedOrLanded(this.#stream, unit)) : null
+    return ack.error?.err_code === wrongLastMessage
+      ? this.#line.unlessCut(() => refusedOrLanded(this.#stream, unit))
+      : null
   }
 
   /** Writes one unit until its outcome is known. */
@@ -199,18 +234,36 @@ class CommitQueue implements GroupCommit {
         if (error instanceof InvalidArgumentError) {
           this.#askLimit()
           return pending.reject(
-            new BeaverError('too_large', `The journal cannot store an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
+            new BeaverError(
+              'too_large',
+              `The journal cannot store an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`,
+              { cause: error },
+            ),
           )
         }
-        if (error instanceof RequestError && error.isNoResponders() && !(await this.#stream.exists().catch(() => true)))
+        if (
+          error instanceof RequestError &&
+          error.isNoResponders() &&
+          !(await this.#stream.exists().catch(() => true))
+        )
           return pending.reject(
-            new BeaverError('stream_missing', `The journal stream ${this.#stream.name} does not exist, because somebody deleted it.`, { cause: error }),
+            new BeaverError(
+              'stream_missing',
+              `The journal stream ${this.#stream.name} does not exist, because somebody deleted it.`,
+              { cause: error },
+            ),
           )
         fault = error
       }
       await pause(this.#clock, retryPauseMs, never)
     }
-    pending.reject(new BeaverError('unreachable', `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`, { cause: fault }))
+    pending.reject(
+      new BeaverError(
+        'unreachable',
+        `The journal could not be written for ${giveUpMs / 1000} s: ${messageOf(fault)}`,
+        { cause: fault },
+      ),
+    )
   }
 }
 

@@ -1,6 +1,9 @@
-// The identities at the embedded server: one nkey for each role, each in a file of its own that only the home's user can read.
-// I1. A key is made once, and kept. A file that holds no key is an error, because a process that runs may use the old one.
-// I2. The client and the operator act in the name of the machine's user, so the journal names a person. The other parts act in their role's name.
+// The identities at the embedded server: one nkey for each role, each in a file of its own that only the
+// home's user can read.
+// I1. A key is made once, and kept. A file that holds no key is an error, because a process that runs may use
+// the old one.
+// I2. The client and the operator act in the name of the machine's user, so the journal names a person. The
+// other parts act in their role's name.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -59,11 +62,16 @@ export function embeddedIdentities(dataDir: string, of: IdentitiesOf): KeyedIden
 }
 
 /**
- * Identities whose keys are in this folder, each in a file of the identity's name. Keys that do not exist are made.
+ * Identities whose keys are in this folder, each in a file of the identity's name. Keys that do not exist are
+ * made.
  *
  * @throws {BeaverError} `invalid_configuration` if a file holds no key
  */
-export function identitiesWith(folder: string, named: readonly NamedRole[], of: IdentitiesOf): KeyedIdentity[] {
+export function identitiesWith(
+  folder: string,
+  named: readonly NamedRole[],
+  of: IdentitiesOf,
+): KeyedIdentity[] {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), of))
 }
@@ -88,6 +96,10 @@ function publicKeyIn(file: string): string {
   try {
     return nkeys.fromSeed(Buffer.from(readFileSync(file, 'utf8').trim())).getPublicKey()
   } catch (cause) {
-    throw new BeaverError('invalid_configuration', `The file ${file} holds no NATS key. Remove it and start Beaver again, which makes a new one.`, { cause })
+    throw new BeaverError(
+      'invalid_configuration',
+      `The file ${file} holds no NATS key. Remove it and start Beaver again, which makes a new one.`,
+      { cause },
+    )
   }
 }

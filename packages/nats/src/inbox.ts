@@ -1,4 +1,5 @@
-// The subjects at which a connection receives answers. Each identity has its own prefix, so that no other identity can be allowed to read them.
+// The subjects at which a connection receives answers. Each identity has its own prefix, so that no other
+// identity can be allowed to read them.
 import { createInbox, type NatsConnection } from '@nats-io/nats-core'
 import { encodeToken } from './subjects.ts'
 
@@ -10,5 +11,7 @@ export function inboxPrefix(caller: string | null): string {
 /** A new subject for answers. */
 export function inboxOf(nc: NatsConnection): string {
   // The client's class has this field, but its interface does not.
-  return createInbox((nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options?.inboxPrefix)
+  return createInbox(
+    (nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options?.inboxPrefix,
+  )
 }

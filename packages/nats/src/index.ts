@@ -4,7 +4,14 @@ export { natsBlobStore, natsTexts } from './blob-store.ts'
 export { closeGently } from './close-gently.ts'
 export { compareVersions, connectNats, serverVersionTested, shownUrl } from './connect.ts'
 export { eraseBlob } from './erase-blob.ts'
-export { embeddedIdentities, embeddedLogin, identitiesWith, type Identity, type NamedRole, permissionsFor } from './identities.ts'
+export {
+  embeddedIdentities,
+  embeddedLogin,
+  identitiesWith,
+  type Identity,
+  type NamedRole,
+  permissionsFor,
+} from './identities.ts'
 export { type Attempt, beyondRole, neededBy, ofAnotherTenant, permitted } from './probe-permissions.ts'
 export { type Role, roles } from './permissions.ts'
 export { userLines } from './server-users.ts'
@@ -13,19 +20,37 @@ export { findNatsServer, type FoundNatsServer } from './find-nats-server.ts'
 export { findTask } from './find-task.ts'
 export { type JournalSignatures, natsJournal, type NatsJournal } from './journal.ts'
 export { journalTrust, type JournalTrust, type RecordReading, recordReading } from './journal-trust.ts'
-export { type FeedBatch, type FeedMessage, followJournal, followLog, type StrayMessage, type SystemFeedMessage } from './journal-feed.ts'
+export {
+  type FeedBatch,
+  type FeedMessage,
+  followJournal,
+  followLog,
+  type StrayMessage,
+  type SystemFeedMessage,
+} from './journal-feed.ts'
 export { type JournalReader, journalReader } from './journal-reader.ts'
 export { type MessageBusOptions, natsMessageBus } from './message-bus.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'
 export { natsOpenTasks } from './open-tasks.ts'
 export type { NatsLogin } from '@beaver/platform/nats-login'
 export { type DaemonFigures, natsPeers, type NatsPeers, type PresentDaemon, presentDaemons } from './peers.ts'
-export { type JournalAcceptance, type JournalFinding, journalFindingKind, type JournalMark } from './journal-judge.ts'
+export {
+  type JournalAcceptance,
+  type JournalFinding,
+  journalFindingKind,
+  type JournalMark,
+} from './journal-judge.ts'
 export { acceptanceFault, readAcceptances, signedAcceptance } from './journal-acceptance.ts'
 export { acceptableState } from './acceptable-state.ts'
 export { backupFormat, backupManifest, type BackupManifest } from './backup-manifest.ts'
 export { judgeMark } from './judge-mark.ts'
-export { type JournalWatch, markStore, type MarkStore, journalRefusal, watchJournal } from './journal-watch.ts'
+export {
+  type JournalWatch,
+  markStore,
+  type MarkStore,
+  journalRefusal,
+  watchJournal,
+} from './journal-watch.ts'
 export { lineOf } from './line.ts'
 export { callerName, roleLogin } from './login.ts'
 export { elsewhereMs, leaveServer } from './other-server.ts'
@@ -37,11 +62,24 @@ export { call, NotSent, parseRequest, serve } from './rpc.ts'
 export { natsFault } from './nats-fault.ts'
 export { natsSessionSearch } from './session-search.ts'
 export { damageIn } from './server-log.ts'
-export { type ArchivedHead, archivableOf, deleteArchived, mayShorten, type Removed } from './shorten-journal.ts'
+export {
+  type ArchivedHead,
+  archivableOf,
+  deleteArchived,
+  mayShorten,
+  type Removed,
+} from './shorten-journal.ts'
 export { ensureJournalStream, hasChannelStream } from './stream.ts'
 export { type PlacedConfig, replicasExpected, storedPlacement, type StreamPlace } from './stream-place.ts'
 export { type StreamLook, streamPulse } from './stream-pulse.ts'
-export { deleteEmptyStream, describeStream, lastSequenceOf, restoreStream, snapshotStream, type StreamDescription } from './stream-snapshot.ts'
+export {
+  deleteEmptyStream,
+  describeStream,
+  lastSequenceOf,
+  restoreStream,
+  snapshotStream,
+  type StreamDescription,
+} from './stream-snapshot.ts'
 export { callerOf, encodeToken, logOf, type Subjects, subjectsOf } from './subjects.ts'
 export { natsSystemLog } from './system-log.ts'
 export { natsTaskQueue } from './task-queue.ts'

@@ -22,7 +22,8 @@ const acceptance: JournalAcceptance = {
   findings: [{ kind: 'unreadable', message: 'Message 3 cannot be read. 第三', harmful: false }],
 }
 const signed = signedAcceptance('BEAVER_x', acceptance, operator)
-const faultOf = (changed: Partial<JournalAcceptance>): string | null => acceptanceFault('BEAVER_x', { ...signed, ...changed }, operator.id)
+const faultOf = (changed: Partial<JournalAcceptance>): string | null =>
+  acceptanceFault('BEAVER_x', { ...signed, ...changed }, operator.id)
 
 describe('an acceptance', () => {
   it('counts with the signature of the operator, also when it was read from a file', () => {
@@ -32,21 +33,43 @@ describe('an acceptance', () => {
 
   it('does not count if any of its fields was changed, or for another journal', () => {
     const changes: Partial<JournalAcceptance>[] = [
-      ...[{ id: 'a2' }, { at: '2026-01-02T00:00:00Z' }, { by: 'ben' }, { reason: 'x' }, { identity: 'BEAVER_x@2' }, { sequence: 7 }, { hash: 'h7' }],
-      ...[{ missing: 3 }, { lost: 'x' }, { settings: [] }, { chosen: {} }, { findings: [] }, { signature: `${(signed.signature ?? '').slice(0, -4)}AAAA` }],
+      ...[
+        { id: 'a2' },
+        { at: '2026-01-02T00:00:00Z' },
+        { by: 'ben' },
+        { reason: 'x' },
+        { identity: 'BEAVER_x@2' },
+        { sequence: 7 },
+        { hash: 'h7' },
+      ],
+      ...[
+        { missing: 3 },
+        { lost: 'x' },
+        { settings: [] },
+        { chosen: {} },
+        { findings: [] },
+        { signature: `${(signed.signature ?? '').slice(0, -4)}AAAA` },
+      ],
     ]
-    for (const change of changes) expect([change, faultOf(change)]).toEqual([change, `its signature by the key ${operator.id} is not one of this content`])
+    for (const change of changes)
+      expect([change, faultOf(change)]).toEqual([
+        change,
+        `its signature by the key ${operator.id} is not one of this content`,
+      ])
     expect(acceptanceFault('BEAVER_y', signed, operator.id)).toContain('is not one of this content')
   })
 
   it('does not count without a signature, or with that of another key, also one that has the id of the operator', () => {
     const other = keyOf()
     expect(acceptanceFault('BEAVER_x', acceptance, operator.id)).toBe('it is not signed')
-    expect(acceptanceFault('BEAVER_x', signedAcceptance('BEAVER_x', acceptance, other), operator.id)).toContain(`${other.id}, which is not the operator's`)
+    expect(
+      acceptanceFault('BEAVER_x', signedAcceptance('BEAVER_x', acceptance, other), operator.id),
+    ).toContain(`${other.id}, which is not the operator's`)
     const forged = { ...signedAcceptance('BEAVER_x', acceptance, other), key_id: operator.id }
     expect(acceptanceFault('BEAVER_x', forged, operator.id)).toContain('is not one of this content')
     for (const signature of ['', '%', 'A', 'x'.repeat(10_000)]) expect(faultOf({ signature })).not.toBe(null)
-    for (const public_key of ['', '%', 'A', 'x'.repeat(10_000)]) expect(faultOf({ public_key })).not.toBe(null)
+    for (const public_key of ['', '%', 'A', 'x'.repeat(10_000)])
+      expect(faultOf({ public_key })).not.toBe(null)
   })
 
   it('without a signature counts in a home that knows no operator, and a signed one does not', () => {
@@ -56,7 +79,9 @@ describe('an acceptance', () => {
 })
 
 it('a process applies the acceptances that count, by the operator that its home knows now', () => {
-  const lines = [acceptance, signed, signedAcceptance('BEAVER_x', { ...acceptance, id: 'a3' }, keyOf())].map((each) => JSON.stringify(each)).join('\n')
+  const lines = [acceptance, signed, signedAcceptance('BEAVER_x', { ...acceptance, id: 'a3' }, keyOf())]
+    .map((each) => JSON.stringify(each))
+    .join('\n')
   const text = (read: string | null) => ({ read: () => read, write: async () => undefined })
   let known: string | null = operator.id
   const store = markStore(text(null), text(lines), { stream: 'BEAVER_x', operator: () => known })

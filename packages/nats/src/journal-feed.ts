@@ -1,11 +1,20 @@
-// Follows the journal: first the stored entries, then new ones, in order and without gaps. It makes no consumer: it reads pages by direct
-// get (direct-read.ts), and in between it sleeps until another read is worth it (stream-waker.ts).
+// Follows the journal: first the stored entries, then new ones, in order and without gaps. It makes no
+// consumer: it reads pages by direct get (direct-read.ts), and in between it sleeps until another read is
+// worth it (stream-waker.ts).
 // J1. Only messages that were read from the stream are given out.
 // J2. If the line is lost and comes back, this costs time, but no entries.
 // J3. If the stream is deleted, recreated or truncated, the follow ends with an error that says so.
 // J4. It leaves nothing behind.
 // J5. At most two pages are held: the one that is given out, and the next.
-import { type Backoff, BeaverError, type LogId, pause, pauseBefore, systemClock, type SystemLogName } from '@beaver/core'
+import {
+  type Backoff,
+  BeaverError,
+  type LogId,
+  pause,
+  pauseBefore,
+  systemClock,
+  type SystemLogName,
+} from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'
 import { findTaskNear } from './find-task.ts'
@@ -56,7 +65,10 @@ export interface FollowWanted {
   readonly log?: LogId
   /** The identity that the stream must have, as a look gives it. Default: the identity that it has now. */
   readonly identity?: string
-  /** Told when messages in between cannot be read, or, for a few looks, messages at the end. Only a follow of all logs tells. */
+  /**
+   * Told when messages in between cannot be read, or, for a few looks, messages at the end. Only a follow of
+   * all logs tells.
+   */
   readonly onGap?: (gap: Gap) => void
   readonly signal: AbortSignal
 }
@@ -70,21 +82,36 @@ export interface Gap {
 const messagesMax = 1_000
 const retryMsMax = 2_000
 const backoff: Backoff = { pauseMsMin: 20, pauseMsMax: retryMsMax, jitter: false }
-/** While other logs grow and nothing is published on its own log, a follow of one log reads after at most this many looks at the stream. */
+/**
+ * While other logs grow and nothing is published on its own log, a follow of one log reads after at most this
+ * many looks at the stream.
+ */
 const looksMax = 30
 
 /**
- * Gives batches of entries. The first batch may be empty; it says that the journal is followed. The follow ends when `signal` aborts or the
- * connection is closed on purpose.
+ * Gives batches of entries. The first batch may be empty; it says that the journal is followed. The follow
+ * ends when `signal` aborts or the connection is closed on purpose.
  * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` if an error closes the connection
  */
-export async function* followJournal(nc: NatsConnection, subjects: Subjects, { from, log, identity, onGap, signal }: FollowWanted): AsyncGenerator<FeedBatch> {
+export async function* followJournal(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { from, log, identity, onGap, signal }: FollowWanted,
+): AsyncGenerator<FeedBatch> {
   const { stream } = subjects
   const published = log === undefined ? subjects.logs : subjects.log(log)
-  const waker = new StreamWaker(nc, { stream, subject: published, looksMax: log === undefined ? 1 : looksMax, identity, signal })
+  const waker = new StreamWaker(nc, {
+    stream,
+    subject: published,
+    looksMax: log === undefined ? 1 : looksMax,
+    identity,
+    signal,
+  })
   try {
     await waker.look()
-    for await (const page of log === undefined ? pages(nc, waker, { stream, from, onGap }) : pagesOfLog(nc, waker, { subjects, log, from })) {
+    for await (const page of log === undefined
+      ? pages(nc, waker, { stream, from, onGap })
+      : pagesOfLog(nc, waker, { subjects, log, from })) {
       yield batchOf(subjects, page)
     }
     await throwWhyClosed(nc, signal)
@@ -104,12 +131,19 @@ function batchOf(subjects: Subjects, page: Page): FeedBatch {
     if (log !== null) messages.push({ sequence, log, payload, signature })
     else if (subjects.isStray(subject)) strays.push({ sequence, subject, payload })
   }
-  return { messages, system, strays, stored: page.messages, to: page.messages.at(-1)?.sequence ?? 0, caughtUp: !page.more }
+  return {
+    messages,
+    system,
+    strays,
+    stored: page.messages,
+    to: page.messages.at(-1)?.sequence ?? 0,
+    caughtUp: !page.more,
+  }
 }
 
 /**
- * Gives the entries of one task's log from the first one on, in whichever session the task is. If the task does not exist yet, it waits for
- * the task. It ends and throws as `followJournal`.
+ * Gives the entries of one task's log from the first one on, in whichever session the task is. If the task
+ * does not exist yet, it waits for the task. It ends and throws as `followJournal`.
  */
 export async function* followLog(
   nc: NatsConnection,
@@ -122,8 +156,17 @@ export async function* followLog(
 }
 
 /** Waits for a task's log, and returns it. Returns `null` if the waker is over before the log exists. */
-async function taskThatComes(nc: NatsConnection, subjects: Subjects, { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal }) {
-  const waker = new StreamWaker(nc, { stream: subjects.stream, subject: subjects.taskIdClaims(tenant, task), looksMax, signal })
+async function taskThatComes(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { tenant, task, signal }: { tenant: string; task: string; signal: AbortSignal },
+) {
+  const waker = new StreamWaker(nc, {
+    stream: subjects.stream,
+    subject: subjects.taskIdClaims(tenant, task),
+    looksMax,
+    signal,
+  })
   try {
     await waker.look()
     while (!waker.over) {
@@ -138,7 +181,10 @@ async function taskThatComes(nc: NatsConnection, subjects: Subjects, { tenant, t
   }
 }
 
-/** The first entry of a log as soon as it exists, then all later ones. These are two subjects, and each is named exactly (D4 in direct-read.ts). */
+/**
+ * The first entry of a log as soon as it exists, then all later ones. These are two subjects, and each is
+ * named exactly (D4 in direct-read.ts).
+ */
 async function* pagesOfLog(
   nc: NatsConnection,
   waker: StreamWaker,
@@ -148,7 +194,14 @@ async function* pagesOfLog(
   let first: Page | null = null
   while (!waker.over && (first === null || first.messages.length === 0)) {
     const end = waker.end
-    first = await untilAnswered(nc, waker, () => readPage(nc, stream, { from: 1, subject: subjects.accepted(log), messagesMax: 1, signal: waker.signal }))
+    first = await untilAnswered(nc, waker, () =>
+      readPage(nc, stream, {
+        from: 1,
+        subject: subjects.accepted(log),
+        messagesMax: 1,
+        signal: waker.signal,
+      }),
+    )
     waker.read(first?.messages.length ?? 0)
     if (first?.messages.length === 0) await waker.wait(end)
   }
@@ -157,12 +210,17 @@ async function* pagesOfLog(
   yield* pages(nc, waker, { stream, subject: subjects.events(log), from })
 }
 
-/** Gives the first page and then each page that is not empty, in order, until the waker is over. The next page is read while one is given out. */
+/**
+ * Gives the first page and then each page that is not empty, in order, until the waker is over. The next page
+ * is read while one is given out.
+ */
 async function* pages(nc: NatsConnection, waker: StreamWaker, of: PagesOf): AsyncGenerator<Page> {
   const gaps = new Gaps(of)
   let from = of.from
   const next = async (): Promise<Page | null> => {
-    const page = await untilAnswered(nc, waker, () => readPage(nc, of.stream, { from, subject: of.subject, messagesMax, signal: waker.signal }))
+    const page = await untilAnswered(nc, waker, () =>
+      readPage(nc, of.stream, { from, subject: of.subject, messagesMax, signal: waker.signal }),
+    )
     from = (page?.messages.at(-1)?.sequence ?? from - 1) + 1
     waker.read(page?.messages.length ?? 0)
     return page
@@ -191,7 +249,10 @@ interface PagesOf {
   readonly onGap?: ((gap: Gap) => void) | undefined
 }
 
-/** Finds what a follow of all messages did not get. The watch asks about each gap whether an archive explains it. */
+/**
+ * Finds what a follow of all messages did not get. The watch asks about each gap whether an archive explains
+ * it.
+ */
 class Gaps {
   readonly #onGap: (gap: Gap) => void
   #next: number
@@ -221,7 +282,11 @@ class Gaps {
 const endMissedMax = 3
 
 /** Asks again while the server cannot be reached. Returns `null` if the waker is over. */
-async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () => Promise<T>): Promise<T | null> {
+async function untilAnswered<T>(
+  nc: NatsConnection,
+  waker: StreamWaker,
+  ask: () => Promise<T>,
+): Promise<T | null> {
   for (let tries = 1; !waker.over; tries++) {
     try {
       return await ask()
@@ -239,5 +304,6 @@ async function untilAnswered<T>(nc: NatsConnection, waker: StreamWaker, ask: () 
 async function throwWhyClosed(nc: NatsConnection, signal: AbortSignal): Promise<void> {
   if (signal.aborted || !nc.isClosed()) return
   const cause = await nc.closed()
-  if (cause instanceof Error) throw new BeaverError('unreachable', `The journal cannot be followed: ${cause.message}.`, { cause })
+  if (cause instanceof Error)
+    throw new BeaverError('unreachable', `The journal cannot be followed: ${cause.message}.`, { cause })
 }

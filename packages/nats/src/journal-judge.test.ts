@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { acceptedMark, firstMark, type JournalAcceptance, type JournalLook, judgeJournal } from './journal-judge.ts'
+import {
+  acceptedMark,
+  firstMark,
+  type JournalAcceptance,
+  type JournalLook,
+  judgeJournal,
+} from './journal-judge.ts'
 import { subjectsOf } from './subjects.ts'
 
 const { captured } = subjectsOf('x')
@@ -19,8 +25,11 @@ const config = {
 const look: JournalLook = { identity: 'BEAVER_x@1', lastSequence: 10, messages: 10, lost: null, config }
 const mark = firstMark(look, 'h10')
 const kinds = (seen: Partial<JournalLook>, hash: string | null | undefined = 'h10'): string[] =>
-  judgeJournal(mark, { ...look, ...seen }, hash, captured).map(({ kind, harmful }) => `${kind}${harmful ? '!' : ''}`)
-const withSetting = (setting: Record<string, unknown>): string[] => kinds({ config: { ...config, ...setting } })
+  judgeJournal(mark, { ...look, ...seen }, hash, captured).map(
+    ({ kind, harmful }) => `${kind}${harmful ? '!' : ''}`,
+  )
+const withSetting = (setting: Record<string, unknown>): string[] =>
+  kinds({ config: { ...config, ...setting } })
 
 const acceptance: JournalAcceptance = {
   id: 'a1',
@@ -39,7 +48,8 @@ const acceptance: JournalAcceptance = {
 const shorter: JournalLook = { ...look, lastSequence: 6, messages: 6 }
 
 describe('a journal', () => {
-  it('that has grown is sound', () => expect([kinds({}), kinds({ lastSequence: 12, messages: 12 })]).toEqual([[], []]))
+  it('that has grown is sound', () =>
+    expect([kinds({}), kinds({ lastSequence: 12, messages: 12 })]).toEqual([[], []]))
 
   it.each([
     ['is shorter', { lastSequence: 9, messages: 9 }, undefined, ['rolled_back!']],
@@ -64,7 +74,9 @@ describe('a journal', () => {
     { allow_msg_ttl: true },
     { persist_mode: 'async' },
     { subjects: [logs] },
-  ])('with the setting %o may lose or change entries', (setting) => expect(withSetting(setting)).toEqual(['configuration!']))
+  ])('with the setting %o may lose or change entries', (setting) =>
+    expect(withSetting(setting)).toEqual(['configuration!']),
+  )
 
   it('is sound with and without `deny_delete`: an archive needs one without, and earlier versions made one with it', () => {
     expect(withSetting({ deny_delete: true })).toEqual([])
@@ -77,9 +89,13 @@ describe('a journal', () => {
     expect(kinds({ messages: 6, archived: 3 })).toEqual(['messages_missing!'])
   })
 
-  it.each([{ max_msgs: 100 }, { max_bytes: 1 }, { republish: { src: '>', dest: 'x.>' } }, { num_replicas: 3 }])(
-    'with the setting %o loses nothing, and is told',
-    (setting) => expect(withSetting(setting)).toEqual(['configuration']),
+  it.each([
+    { max_msgs: 100 },
+    { max_bytes: 1 },
+    { republish: { src: '>', dest: 'x.>' } },
+    { num_replicas: 3 },
+  ])('with the setting %o loses nothing, and is told', (setting) =>
+    expect(withSetting(setting)).toEqual(['configuration']),
   )
 
   it('that captures more is sound, and an emptied one with `discard: old` is not', () => {
@@ -91,7 +107,12 @@ describe('a journal', () => {
 describe('an accepted state', () => {
   it('is the new mark, and settles what was accepted', () => {
     const next = acceptedMark(mark, acceptance, shorter, 'h6')
-    expect(next).toMatchObject({ sequence: 6, hash: 'h6', settled: ['Message 3 cannot be read.'], accepted: ['a1'] })
+    expect(next).toMatchObject({
+      sequence: 6,
+      hash: 'h6',
+      settled: ['Message 3 cannot be read.'],
+      accepted: ['a1'],
+    })
     expect(next === null ? [] : judgeJournal(next, shorter, 'h6', captured)).toEqual([])
   })
 

@@ -1,8 +1,10 @@
-// Judges the journal as a whole: whether it still is the stream that a process saw before, with everything that was in it.
-// A process keeps a mark of what it saw last. The journal must contain the mark, must not end before it, and must not miss any message but those
-// that are in an archive. The chain of each log is not judged here (record.ts).
+// Judges the journal as a whole: whether it still is the stream that a process saw before, with everything
+// that was in it. A process keeps a mark of what it saw last. The journal must contain the mark, must not end
+// before it, and must not miss any message but those that are in an archive. The chain of each log is not
+// judged here (record.ts).
 // W1. Judging is pure: a mark and a look give findings. Who looks, and when, is for the adapters.
-// W2. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as before, or until somebody accepts it.
+// W2. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as before,
+// or until somebody accepts it.
 // W3. An acceptance is for one state of the journal, and is applied once.
 import { z } from 'zod'
 
@@ -13,7 +15,10 @@ export interface JournalLook {
   readonly lastSequence: number
   /** The number of messages that the stream has. */
   readonly messages: number
-  /** How many messages are missing because they are in an archive, as a signed event says of each of them. Default: none. */
+  /**
+   * How many messages are missing because they are in an archive, as a signed event says of each of them.
+   * Default: none.
+   */
   readonly archived?: number
   /** What the server itself lost since it started: `messages` may be 0 although bytes are lost. */
   readonly lost: { readonly messages: number; readonly bytes: number } | null
@@ -91,18 +96,39 @@ export const noHash = ''
 /** The mark of a journal that this process sees for the first time. */
 export function firstMark(look: JournalLook, hash: string): JournalMark {
   const { identity, lastSequence: sequence } = look
-  return { identity, sequence, hash, missing: 0, lost: null, settings: [], chosen: chosenSettings(look.config), reported: [], settled: [], accepted: [] }
+  return {
+    identity,
+    sequence,
+    hash,
+    missing: 0,
+    lost: null,
+    settings: [],
+    chosen: chosenSettings(look.config),
+    reported: [],
+    settled: [],
+    accepted: [],
+  }
 }
 
-/** How many messages a journal misses: it has every message from the first one on, except those that are in an archive. */
-export const missingIn = ({ lastSequence, messages, archived = 0 }: JournalLook): number => Math.max(0, lastSequence - messages - archived)
+/**
+ * How many messages a journal misses: it has every message from the first one on, except those that are in an
+ * archive.
+ */
+export const missingIn = ({ lastSequence, messages, archived = 0 }: JournalLook): number =>
+  Math.max(0, lastSequence - messages - archived)
 
 /**
  * What is wrong with the journal, as the look shows it.
  *
- * @param hashAtMark the hash of the message with the mark's sequence; `null` if there is no such message, `undefined` if it was not read
+ * @param hashAtMark the hash of the message with the mark's sequence; `null` if there is no such message,
+ * `undefined` if it was not read
  */
-export function judgeJournal(mark: JournalMark, look: JournalLook, hashAtMark: string | null | undefined, captured: readonly string[]): JournalFinding[] {
+export function judgeJournal(
+  mark: JournalMark,
+  look: JournalLook,
+  hashAtMark: string | null | undefined,
+  captured: readonly string[],
+): JournalFinding[] {
   const { identity, lastSequence } = look
   const place = placeFinding(mark, look, hashAtMark)
   const missing = missingIn(look) - mark.missing
@@ -118,25 +144,41 @@ export function judgeJournal(mark: JournalMark, look: JournalLook, hashAtMark: s
         ]
       : []),
     ...(lost !== null && lostText(lost) !== mark.lost
-      ? [harm('server_lost_data', `The nats-server says that it lost data of the journal ${identity} when it started: ${lostText(lost)}.`)]
+      ? [
+          harm(
+            'server_lost_data',
+            `The nats-server says that it lost data of the journal ${identity} when it started: ${lostText(lost)}.`,
+          ),
+        ]
       : []),
     ...settingsFindings(mark, look.config, captured),
   ]
 }
 
-function placeFinding(mark: JournalMark, look: JournalLook, hashAtMark: string | null | undefined): JournalFinding | null {
+function placeFinding(
+  mark: JournalMark,
+  look: JournalLook,
+  hashAtMark: string | null | undefined,
+): JournalFinding | null {
   const { identity, lastSequence } = look
   if (identity !== mark.identity)
-    return harm('recreated', `The journal is ${identity} now, and it was ${mark.identity}. Somebody deleted the stream and created it again.`)
+    return harm(
+      'recreated',
+      `The journal is ${identity} now, and it was ${mark.identity}. Somebody deleted the stream and created it again.`,
+    )
   if (lastSequence < mark.sequence)
     return harm(
       'rolled_back',
       `The journal ${identity} ends at message ${lastSequence}, and it ended at message ${mark.sequence} before. Its end was lost, or somebody put back an older copy.`,
     )
-  if (mark.sequence === 0 || mark.hash === noHash || hashAtMark === undefined || hashAtMark === mark.hash) return null
+  if (mark.sequence === 0 || mark.hash === noHash || hashAtMark === undefined || hashAtMark === mark.hash)
+    return null
   return hashAtMark === null
     ? harm('replaced', `Message ${mark.sequence} of the journal ${identity} cannot be read any more.`)
-    : harm('replaced', `Message ${mark.sequence} of the journal ${identity} has another content than before. Somebody replaced messages.`)
+    : harm(
+        'replaced',
+        `Message ${mark.sequence} of the journal ${identity} has another content than before. Somebody replaced messages.`,
+      )
 }
 
 /** The text by which a loss that the server reports is accepted. */
@@ -144,7 +186,11 @@ export const lostText = ({ messages, bytes }: { messages: number; bytes: number 
   messages === 0 ? count(bytes, 'byte') : `${count(messages, 'message')}, ${count(bytes, 'byte')}`
 
 /** What Beaver sets, and what each other value may do. `null`: any other value loses or changes entries. */
-const wanted: readonly { readonly name: string; readonly value: unknown; readonly harmless?: (config: JournalLook['config']) => boolean }[] = [
+const wanted: readonly {
+  readonly name: string
+  readonly value: unknown
+  readonly harmless?: (config: JournalLook['config']) => boolean
+}[] = [
   { name: 'retention', value: 'limits' },
   { name: 'discard', value: 'new' },
   { name: 'storage', value: 'file' },
@@ -185,28 +231,43 @@ const chosenNames = ['num_replicas', 'compression', 'placement'] as const
 function settingOf(config: JournalLook['config'], name: string): unknown {
   const value = config[name]
   if (value === undefined || value === null || value === '')
-    return absent[name] ?? (typeof wanted.find((each) => each.name === name)?.value === 'boolean' ? false : null)
+    return (
+      absent[name] ?? (typeof wanted.find((each) => each.name === name)?.value === 'boolean' ? false : null)
+    )
   return Array.isArray(value) && value.length === 0 ? null : value
 }
 
 /** The settings that differ from what Beaver sets, as `name=value`. */
-export function otherSettings(config: JournalLook['config'], captured: readonly string[]): { readonly text: string; readonly harmful: boolean }[] {
+export function otherSettings(
+  config: JournalLook['config'],
+  captured: readonly string[],
+): { readonly text: string; readonly harmful: boolean }[] {
   const found = wanted.flatMap(({ name, value, harmless }) => {
     const is = settingOf(config, name)
-    return is === value ? [] : [{ text: `${name}=${JSON.stringify(is)}`, harmful: harmless?.(config) !== true }]
+    return is === value
+      ? []
+      : [{ text: `${name}=${JSON.stringify(is)}`, harmful: harmless?.(config) !== true }]
   })
   const subjects = Array.isArray(config['subjects']) ? config['subjects'].map(String) : []
   const uncovered = captured.filter((subject) => !subjects.some((pattern) => covers(pattern, subject)))
-  return uncovered.length === 0 ? found : [...found, { text: `subjects=${JSON.stringify(subjects)}`, harmful: true }]
+  return uncovered.length === 0
+    ? found
+    : [...found, { text: `subjects=${JSON.stringify(subjects)}`, harmful: true }]
 }
 
 export const chosenSettings = (config: JournalLook['config']): Record<string, string> =>
   Object.fromEntries(chosenNames.map((name) => [name, JSON.stringify(config[name] ?? null)]))
 
-function settingsFindings(mark: JournalMark, config: JournalLook['config'], captured: readonly string[]): JournalFinding[] {
+function settingsFindings(
+  mark: JournalMark,
+  config: JournalLook['config'],
+  captured: readonly string[],
+): JournalFinding[] {
   const other = otherSettings(config, captured).filter(({ text }) => !mark.settings.includes(text))
   const now = chosenSettings(config)
-  const changed = chosenNames.filter((name) => mark.chosen[name] !== undefined && mark.chosen[name] !== now[name])
+  const changed = chosenNames.filter(
+    (name) => mark.chosen[name] !== undefined && mark.chosen[name] !== now[name],
+  )
   return [
     ...other.map(({ text, harmful }) => ({
       kind: 'configuration' as const,
@@ -233,21 +294,42 @@ function covers(pattern: string, subject: string): boolean {
 }
 
 /**
- * The mark after an acceptance; `null` if the acceptance is for another state of the journal, or was applied already.
+ * The mark after an acceptance; `null` if the acceptance is for another state of the journal, or was applied
+ * already.
  *
  * @param hashAtAccepted the hash of the message with the acceptance's sequence; `null` if there is none
  */
-export function acceptedMark(mark: JournalMark, acceptance: JournalAcceptance, look: JournalLook, hashAtAccepted: string | null): JournalMark | null {
+export function acceptedMark(
+  mark: JournalMark,
+  acceptance: JournalAcceptance,
+  look: JournalLook,
+  hashAtAccepted: string | null,
+): JournalMark | null {
   const { id, identity, sequence, hash, missing, lost, settings, chosen, findings } = acceptance
   if (mark.accepted.includes(id) || identity !== look.identity || sequence > look.lastSequence) return null
   if (sequence > 0 && hashAtAccepted !== hash) return null
   const accepted = [...mark.accepted, id].slice(-acceptedMax)
   const settled = [...mark.settled, ...findings.map(({ message }) => message)].slice(-settledMax)
-  return { identity, sequence, hash, missing, lost, settings: [...settings], chosen: { ...chosen }, reported: [], settled, accepted }
+  return {
+    identity,
+    sequence,
+    hash,
+    missing,
+    lost,
+    settings: [...settings],
+    chosen: { ...chosen },
+    reported: [],
+    settled,
+    accepted,
+  }
 }
 
 const acceptedMax = 100
 const settledMax = 1_000
 
-const harm = (kind: JournalFinding['kind'], message: string): JournalFinding => ({ kind, message, harmful: true })
+const harm = (kind: JournalFinding['kind'], message: string): JournalFinding => ({
+  kind,
+  message,
+  harmful: true,
+})
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`

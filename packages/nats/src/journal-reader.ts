@@ -1,8 +1,18 @@
-// Reads the journal and does not write it: the entries of a log, and the tasks of a session. Clients use it, and natsJournal does too.
+// Reads the journal and does not write it: the entries of a log, and the tasks of a session. Clients use it,
+// and natsJournal does too.
 // J1. Messages come in order, page by page. At most one page is held.
-// J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other questions
+// J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be
+// missing. All other questions
 //     go to the stream's leader, and their answers are never stale.
-import { type Entry, foreignFault, type LogId, type SessionId, sessionId, type SessionTail, type TaskId } from '@beaver/core'
+import {
+  type Entry,
+  foreignFault,
+  type LogId,
+  type SessionId,
+  sessionId,
+  type SessionTail,
+  type TaskId,
+} from '@beaver/core'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -44,19 +54,43 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
   }
 }
 
-/** Finds the log of a task by the task's id alone. Returns `null` if there is none. Asks the stream's leader. */
-export async function findLog(jsm: JetStreamManager, subjects: Subjects, tenant: string, task: string): Promise<LogId | null> {
-  const claim = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.taskIdClaims(tenant, task) })
+/**
+ * Finds the log of a task by the task's id alone. Returns `null` if there is none. Asks the stream's leader.
+ */
+export async function findLog(
+  jsm: JetStreamManager,
+  subjects: Subjects,
+  tenant: string,
+  task: string,
+): Promise<LogId | null> {
+  const claim = await storedMessageOf(jsm, subjects.stream, {
+    last_by_subj: subjects.taskIdClaims(tenant, task),
+  })
   if (claim === null) return null
   const own = { tenant, session: task as string, task } as LogId
-  // Both forms are fenced by each other, so the message that was stored first decides. A later one is a stranger's.
-  const [named, accepted] = await Promise.all([subjects.taskId(tenant, task), subjects.accepted(own)].map((subject) => firstOf(jsm, subjects.stream, subject)))
+  // Both forms are fenced by each other, so the message that was stored first decides. A later one is a
+  // stranger's.
+  const [named, accepted] = await Promise.all(
+    [subjects.taskId(tenant, task), subjects.accepted(own)].map((subject) =>
+      firstOf(jsm, subjects.stream, subject),
+    ),
+  )
   return logClaimedBy(own, named ?? null, accepted ?? null)
 }
 
-/** The log to which an id belongs, by the entry that claims the id for another session, and by the first entry under the id's own name. */
-function logClaimedBy(own: LogId, named: Pick<Found, 'revision' | 'payload'> | null, accepted: Pick<Found, 'revision'> | null): LogId {
-  const session = named === null || (accepted !== null && accepted.revision < named.revision) ? null : sessionIn(named.payload)
+/**
+ * The log to which an id belongs, by the entry that claims the id for another session, and by the first entry
+ * under the id's own name.
+ */
+function logClaimedBy(
+  own: LogId,
+  named: Pick<Found, 'revision' | 'payload'> | null,
+  accepted: Pick<Found, 'revision'> | null,
+): LogId {
+  const session =
+    named === null || (accepted !== null && accepted.revision < named.revision)
+      ? null
+      : sessionIn(named.payload)
   return session === null ? own : { ...own, session }
 }
 
@@ -68,7 +102,10 @@ function sessionIn(payload: Uint8Array): SessionId | null {
   }
 }
 
-/** The first entry of a log. Only one message of this subject is an entry; a stranger may have published more. Asks the stream's leader. */
+/**
+ * The first entry of a log. Only one message of this subject is an entry; a stranger may have published more.
+ * Asks the stream's leader.
+ */
 export const firstEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Found | null> =>
   firstOf(jsm, subjects.stream, subjects.accepted(log))
 
@@ -76,26 +113,54 @@ const firstOf = (jsm: JetStreamManager, stream: string, subject: string): Promis
   storedMessageOf(jsm, stream, { seq: 1, next_by_subj: subject })
 
 /** The last entry of a log. Asks the stream's leader. */
-export async function lastEntry(jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Entry | null> {
-  return (await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.events(log) })) ?? firstEntry(jsm, subjects, log)
+export async function lastEntry(
+  jsm: JetStreamManager,
+  subjects: Subjects,
+  log: LogId,
+): Promise<Entry | null> {
+  return (
+    (await storedMessageOf(jsm, subjects.stream, { last_by_subj: subjects.events(log) })) ??
+    firstEntry(jsm, subjects, log)
+  )
 }
 
-/** The newest task of a session, and the revision of the last message that takes a place in the session. Asks the stream's leader. */
-export async function tailOf(nc: NatsConnection, jsm: JetStreamManager, subjects: Subjects, of: { tenant: string; session: SessionId }): Promise<SessionTail> {
+/**
+ * The newest task of a session, and the revision of the last message that takes a place in the session. Asks
+ * the stream's leader.
+ */
+export async function tailOf(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  subjects: Subjects,
+  of: { tenant: string; session: SessionId },
+): Promise<SessionTail> {
   const subject = subjects.sessionAccepted(of.tenant, of.session)
   const last = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
   if (last === null) return { task: null, revision: 0 }
   const { revision } = last
   let task = acceptedBy(subjects, last)
   // Only if a stranger published it: then the newest task is further back.
-  if (task === null) for await (const found of messagesOf(nc, subjects.stream, subject)) task = acceptedBy(subjects, found) ?? task
+  if (task === null)
+    for await (const found of messagesOf(nc, subjects.stream, subject))
+      task = acceptedBy(subjects, found) ?? task
   return { task, revision }
 }
 
-/** The task that was accepted after `revision` in the same session; `null` if there is none. Asks the stream's leader. */
-export async function taskAfter(jsm: JetStreamManager, subjects: Subjects, { tenant, session }: LogId, revision: number): Promise<TaskId | null> {
+/**
+ * The task that was accepted after `revision` in the same session; `null` if there is none. Asks the stream's
+ * leader.
+ */
+export async function taskAfter(
+  jsm: JetStreamManager,
+  subjects: Subjects,
+  { tenant, session }: LogId,
+  revision: number,
+): Promise<TaskId | null> {
   for (let seq = revision + 1; ;) {
-    const found = await storedMessageOf(jsm, subjects.stream, { seq, next_by_subj: subjects.sessionAccepted(tenant, session) })
+    const found = await storedMessageOf(jsm, subjects.stream, {
+      seq,
+      next_by_subj: subjects.sessionAccepted(tenant, session),
+    })
     if (found === null) return null
     const task = acceptedBy(subjects, found)
     if (task !== null) return task
@@ -103,7 +168,10 @@ export async function taskAfter(jsm: JetStreamManager, subjects: Subjects, { ten
   }
 }
 
-/** The task that a message accepts; `null` if the message is a stranger's: it has no records, or is not under the subject of an entry. */
+/**
+ * The task that a message accepts; `null` if the message is a stranger's: it has no records, or is not under
+ * the subject of an entry.
+ */
 function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | null {
   const log = subjects.entryLog(subject)
   return log === null || foreignFault({ payload }) !== null ? null : log.task
@@ -112,18 +180,27 @@ function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | n
 const pageMax = 500
 
 /**
- * The entries of a log, in order, as far as a replica has them: the last ones may be missing, but none between others. Each subject is named exactly,
- * because for a pattern the server looks through all subjects. The first entry is the first message of its subject; a stranger may have published more
- * there.
+ * The entries of a log, in order, as far as a replica has them: the last ones may be missing, but none
+ * between others. Each subject is named exactly, because for a pattern the server looks through all subjects.
+ * The first entry is the first message of its subject; a stranger may have published more there.
  */
-export async function* entriesOf(nc: NatsConnection, jsm: JetStreamManager, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
+export async function* entriesOf(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  subjects: Subjects,
+  log: LogId,
+): AsyncGenerator<Found> {
   const { stream } = subjects
   const events = subjects.events(log)
-  const [accepted, later] = await Promise.all([pageOf(nc, stream, subjects.accepted(log), 1, 1), pageOf(nc, stream, events, 1)])
+  const [accepted, later] = await Promise.all([
+    pageOf(nc, stream, subjects.accepted(log), 1, 1),
+    pageOf(nc, stream, events, 1),
+  ])
   const [begun] = accepted.messages
   if (begun !== undefined) yield found(begun)
   else if (later.messages.length > 0) {
-    // Another replica, which is behind, was asked for the first entry. Only the leader knows that there is none.
+    // Another replica, which is behind, was asked for the first entry. Only the leader knows that there is
+    // none.
     const first = await firstEntry(jsm, subjects, log)
     if (first !== null) yield first
   }
@@ -135,7 +212,12 @@ export async function* entriesOf(nc: NatsConnection, jsm: JetStreamManager, subj
  *
  * @param first the first page, if it was read already
  */
-export async function* messagesOf(nc: NatsConnection, stream: string, subject: string, first?: Page): AsyncGenerator<Found> {
+export async function* messagesOf(
+  nc: NatsConnection,
+  stream: string,
+  subject: string,
+  first?: Page,
+): AsyncGenerator<Found> {
   let from = 1
   for (let page = first ?? null; ; page = null) {
     const { messages, more } = page ?? (await pageOf(nc, stream, subject, from))
@@ -147,8 +229,13 @@ export async function* messagesOf(nc: NatsConnection, stream: string, subject: s
   }
 }
 
-const pageOf = (nc: NatsConnection, stream: string, subject: string, from: number, messagesMax = pageMax): Promise<Page> =>
-  readPage(nc, stream, { from, subject, messagesMax }).catch(absentIsEmpty)
+const pageOf = (
+  nc: NatsConnection,
+  stream: string,
+  subject: string,
+  from: number,
+  messagesMax = pageMax,
+): Promise<Page> => readPage(nc, stream, { from, subject, messagesMax }).catch(absentIsEmpty)
 
 function found({ subject, sequence, payload, time, signature }: StoredMessage): Found {
   return { subject, revision: sequence, payload, timeMs: Date.parse(time), signature }

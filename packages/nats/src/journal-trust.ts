@@ -1,8 +1,11 @@
 // JournalTrust: whose signatures count in a journal, as it is now. It follows the system log `keys`.
-// T1. A key event that was published is read before the next signature is judged, and a ring is never older than `ageMsMax` when a signature is judged.
+// T1. A key event that was published is read before the next signature is judged, and a ring is never older
+// than `ageMsMax` when a signature is judged.
 // T2. A signature by a key that the ring does not know is judged again by a ring that was just read.
-// T3. If the journal gets another operator, nothing is judged any more: every question fails with `operator_changed`.
-// T4. A reader of the record reads the keys when it judges its first entry. It believes what was written before the journal had an operator. If the line
+// T3. If the journal gets another operator, nothing is judged any more: every question fails with
+// `operator_changed`.
+// T4. A reader of the record reads the keys when it judges its first entry. It believes what was written
+// before the journal had an operator. If the line
 //     is lost while it reads the keys, this costs time, but no entries.
 import {
   type Backoff,
@@ -51,7 +54,10 @@ export interface JournalTrustOf {
   readonly judge?: (ring: KeyRing, log: LogId | SystemLogName, entry: SignedEntry) => string | null
 }
 
-/** How somebody who only reads the record reads it: whose signatures count, and what is read in place of what was removed. */
+/**
+ * How somebody who only reads the record reads it: whose signatures count, and what is read in place of what
+ * was removed.
+ */
 export interface RecordReading {
   readonly blobs: Replacements
   readonly judge: Required<SignatureJudge>
@@ -60,9 +66,14 @@ export interface RecordReading {
 /**
  * Reads the record for somebody who writes nothing.
  *
- * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one that it sees counts
+ * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one
+ * that it sees counts
  */
-export function recordReading(nc: NatsConnection, subjects: Subjects, operator: () => string | null): RecordReading {
+export function recordReading(
+  nc: NatsConnection,
+  subjects: Subjects,
+  operator: () => string | null,
+): RecordReading {
   const log = systemLogReader(nc, subjects)
   let known: string | null = null
   const check = (ring: KeyRing): void => {
@@ -72,7 +83,10 @@ export function recordReading(nc: NatsConnection, subjects: Subjects, operator: 
   const open = async (): Promise<JournalTrust> => {
     const first = await readKeyRing({ log, namespace: subjects.stream })
     check(first)
-    return journalTrust({ nc, subjects, log, check, judge: (ring, of, entry) => ring.recordFault(of, entry) }, first)
+    return journalTrust(
+      { nc, subjects, log, check, judge: (ring, of, entry) => ring.recordFault(of, entry) },
+      first,
+    )
   }
   let opened: Promise<JournalTrust> | null = null
   const ask = async <T>(question: (trust: JournalTrust) => Promise<T>): Promise<T> => {
@@ -92,7 +106,10 @@ export function recordReading(nc: NatsConnection, subjects: Subjects, operator: 
   const removals = (): Promise<Removals> => ask((trust) => trust.removals())
   return {
     blobs: natsTexts(nc, subjects, removals),
-    judge: { signatureFault: (of, entry) => ask((trust) => trust.faultOf(of, entry)), archived: async () => (await removals()).archived },
+    judge: {
+      signatureFault: (of, entry) => ask((trust) => trust.faultOf(of, entry)),
+      archived: async () => (await removals()).archived,
+    },
   }
 }
 

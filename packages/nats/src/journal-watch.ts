@@ -1,12 +1,24 @@
-// Watches the journal as a whole for one process: at the start, each second, every ten seconds with the content at the mark, and after every
-// loss of the line before anything is written. journal-judge.ts says what is wrong.
-// W1. Nothing is admitted before the journal was compared with the mark, and nothing while a harmful finding stands.
-// W2. What looks like a lost end is looked at again first: a look may be older than a write that was acknowledged meanwhile.
+// Watches the journal as a whole for one process: at the start, each second, every ten seconds with the
+// content at the mark, and after every loss of the line before anything is written. journal-judge.ts says
+// what is wrong.
+// W1. Nothing is admitted before the journal was compared with the mark, and nothing while a harmful finding
+// stands.
+// W2. What looks like a lost end is looked at again first: a look may be older than a write that was
+// acknowledged meanwhile.
 // W3. The mark is stored at most once a second, and moves on only while the journal is sound.
 // W4. A finding is one line of the log when it appears, and one when nothing is left of it.
-// W5. A missing message counts as archived only if a signed event names it and the server says that this very message is gone. How many there are is
+// W5. A missing message counts as archived only if a signed event names it and the server says that this very
+// message is gone. How many there are is
 //     not enough: while an archive deletes its messages, another one may be lost.
-import { type ArchivedMessages, BeaverError, type Clock, type Logger, pause, steadyClock, systemFacts } from '@beaver/core'
+import {
+  type ArchivedMessages,
+  BeaverError,
+  type Clock,
+  type Logger,
+  pause,
+  steadyClock,
+  systemFacts,
+} from '@beaver/core'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import {
@@ -36,15 +48,21 @@ export interface MarkStore {
 }
 
 /**
- * A mark or an acceptance that cannot be read counts as none, and so does an acceptance that the operator did not sign.
+ * A mark or an acceptance that cannot be read counts as none, and so does an acceptance that the operator did
+ * not sign.
  *
  * @param of.operator the id of the operator's key that this home knows now; `null`: it knows none
  */
-export function markStore(mark: KeptText, acceptances: KeptText, of: { readonly stream: string; readonly operator: () => string | null }): MarkStore {
+export function markStore(
+  mark: KeptText,
+  acceptances: KeptText,
+  of: { readonly stream: string; readonly operator: () => string | null },
+): MarkStore {
   return {
     readMark: () => journalMark.safeParse(parsedText(mark.read() ?? '')).data ?? null,
     writeMark: (value) => mark.write(JSON.stringify(value)),
-    readAcceptances: () => readAcceptances(acceptances).filter((each) => acceptanceFault(of.stream, each, of.operator()) === null),
+    readAcceptances: () =>
+      readAcceptances(acceptances).filter((each) => acceptanceFault(of.stream, each, of.operator()) === null),
   }
 }
 
@@ -65,7 +83,10 @@ const againMax = 2
 const retryMs = 100
 const never = new AbortController().signal
 
-/** Begins to watch, and resolves when the journal was compared once. The journal must exist. @throws {BeaverError} `unreachable` */
+/**
+ * Begins to watch, and resolves when the journal was compared once. The journal must exist. @throws
+ * {BeaverError} `unreachable`
+ */
 export async function watchJournal(nc: NatsConnection, of: JournalWatchOf): Promise<JournalWatch> {
   const watch = new JournalWatch(nc, of, await jetstreamManager(nc, { checkAPI: false }))
   await watch.untilChecked()
@@ -139,17 +160,26 @@ export class JournalWatch {
     return this.findings
   }
 
-  /** `null`: write. Otherwise wait for it first. It rejects with `journal_changed` or `stream_missing` if nothing may be written. */
+  /**
+   * `null`: write. Otherwise wait for it first. It rejects with `journal_changed` or `stream_missing` if
+   * nothing may be written.
+   */
   gate(): Promise<void> | null {
     return this.#isChecked && this.harm === null ? null : this.#admitted()
   }
 
-  /** The last message that this process saw. A later write has a higher sequence, unless the journal was put back. */
+  /**
+   * The last message that this process saw. A later write has a higher sequence, unless the journal was put
+   * back.
+   */
   get sequence(): number {
     return Math.max(this.#newest?.sequence ?? 0, this.#mark?.sequence ?? 0)
   }
 
-  /** Notes what was written or read last. What comes after a loss of the line counts only after the journal was compared. */
+  /**
+   * Notes what was written or read last. What comes after a loss of the line counts only after the journal
+   * was compared.
+   */
   acknowledged(newest: Acknowledged): void {
     if (this.#isChecked && newest.sequence > (this.#newest?.sequence ?? 0)) this.#newest = newest
   }
@@ -164,9 +194,16 @@ export class JournalWatch {
   report(finding: JournalFinding): void {
     const mark = this.#mark
     if (mark === null || mark.reported.length >= reportedMax) return
-    if (mark.settled.includes(finding.message) || mark.reported.some(({ message }) => message === finding.message)) return
+    if (
+      mark.settled.includes(finding.message) ||
+      mark.reported.some(({ message }) => message === finding.message)
+    )
+      return
     systemFacts.journalChanged(this.#of.logger, finding)
-    this.#mark = { ...mark, reported: [...mark.reported, { ...finding, at: new Date(this.#clock.now()).toISOString() }] }
+    this.#mark = {
+      ...mark,
+      reported: [...mark.reported, { ...finding, at: new Date(this.#clock.now()).toISOString() }],
+    }
     this.#store()
   }
 
@@ -205,12 +242,18 @@ export class JournalWatch {
   async #admitted(): Promise<void> {
     await this.untilChecked()
     const { harm } = this
-    if (harm !== null) throw new BeaverError(harm.kind === 'missing_stream' ? 'stream_missing' : 'journal_changed', journalRefusal(harm))
+    if (harm !== null)
+      throw new BeaverError(
+        harm.kind === 'missing_stream' ? 'stream_missing' : 'journal_changed',
+        journalRefusal(harm),
+      )
   }
 
   #check(): Promise<void> {
     this.#checking ??= this.#compare()
-      .catch((error: unknown) => systemFacts.callbackFailed(this.#of.logger, { where: 'the watch over the journal', error }))
+      .catch((error: unknown) =>
+        systemFacts.callbackFailed(this.#of.logger, { where: 'the watch over the journal', error }),
+      )
       .finally(() => (this.#checking = null))
     return this.#checking
   }
@@ -220,9 +263,14 @@ export class JournalWatch {
     const { seen } = this.#pulse
     if (seen.kind === 'unknown') return
     const due = this.#clock.now() - this.#fullAt > fullEveryMs
-    const known = seen.kind === 'missing' || this.#mark === null ? null : { ...seen, archived: this.#archived.count }
-    const quick = known === null ? null : judgeJournal(this.#mark as JournalMark, known, undefined, this.#of.subjects.captured)
-    if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0) return void this.#check()
+    const known =
+      seen.kind === 'missing' || this.#mark === null ? null : { ...seen, archived: this.#archived.count }
+    const quick =
+      known === null
+        ? null
+        : judgeJournal(this.#mark as JournalMark, known, undefined, this.#of.subjects.captured)
+    if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0)
+      return void this.#check()
     this.#moveOn()
     this.#store()
   }
@@ -260,11 +308,18 @@ export class JournalWatch {
     }
     const { identity, sequence } = this.#mark
     const isSame = identity === look.identity && sequence <= look.lastSequence
-    const found = judgeJournal(this.#mark, look, isSame ? await this.#hashAtMark(sequence) : undefined, captured)
-    if ((found.length > 0 || this.#mark.reported.length > 0) && (await this.#accept(look))) return judgeJournal(this.#mark, look, undefined, captured)
+    const found = judgeJournal(
+      this.#mark,
+      look,
+      isSame ? await this.#hashAtMark(sequence) : undefined,
+      captured,
+    )
+    if ((found.length > 0 || this.#mark.reported.length > 0) && (await this.#accept(look)))
+      return judgeJournal(this.#mark, look, undefined, captured)
     if (found.some(({ harmful }) => harmful)) return found
     const newest = await this.#hashAt(look.lastSequence)
-    if (newest !== null && look.lastSequence > this.#mark.sequence) this.#mark = { ...this.#mark, sequence: look.lastSequence, hash: newest }
+    if (newest !== null && look.lastSequence > this.#mark.sequence)
+      this.#mark = { ...this.#mark, sequence: look.lastSequence, hash: newest }
     return found
   }
 
@@ -276,7 +331,11 @@ export class JournalWatch {
     if (missing !== this.#archived.missing) {
       const counted = await lookWithArchived(this.#nc, this.#of)
       if (counted === null || counted.identity !== identity) return counted
-      this.#archived = { count: counted.archived ?? 0, missing: counted.lastSequence - counted.messages, identity }
+      this.#archived = {
+        count: counted.archived ?? 0,
+        missing: counted.lastSequence - counted.messages,
+        identity,
+      }
       return counted
     }
     return { ...look, archived: this.#archived.count }
@@ -294,7 +353,12 @@ export class JournalWatch {
     for (const acceptance of this.#of.store.readAcceptances()) {
       const mark = this.#mark as JournalMark
       if (mark.accepted.includes(acceptance.id)) continue
-      const next = acceptedMark(mark, acceptance, look, acceptance.sequence > look.lastSequence ? null : await this.#hashAt(acceptance.sequence))
+      const next = acceptedMark(
+        mark,
+        acceptance,
+        look,
+        acceptance.sequence > look.lastSequence ? null : await this.#hashAt(acceptance.sequence),
+      )
       if (next === null) continue
       this.#mark = next
       this.#newest = null
@@ -315,7 +379,8 @@ export class JournalWatch {
     const newest = this.#newest
     if (newest === null || this.#mark === null || this.harm !== null) return
     this.#newest = null
-    if (newest.sequence > this.#mark.sequence) this.#mark = { ...this.#mark, sequence: newest.sequence, hash: hashOf(newest) }
+    if (newest.sequence > this.#mark.sequence)
+      this.#mark = { ...this.#mark, sequence: newest.sequence, hash: hashOf(newest) }
   }
 
   #store(): void {
@@ -330,7 +395,9 @@ export class JournalWatch {
 
   #tell(found: readonly JournalFinding[]): void {
     const { logger } = this.#of
-    for (const each of found) if (!this.#findings.some(({ message }) => message === each.message)) systemFacts.journalChanged(logger, each)
+    for (const each of found)
+      if (!this.#findings.some(({ message }) => message === each.message))
+        systemFacts.journalChanged(logger, each)
     if (found.length === 0 && this.#findings.length > 0) systemFacts.journalSound(logger)
   }
 }

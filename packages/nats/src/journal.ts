@@ -1,10 +1,22 @@
-// The Journal port on JetStream. There is one stream. A log has two subjects, one for its first entry and one for all later entries. Each
-// entry is one message.
-// J1. The fence is `Nats-Expected-Last-Subject-Sequence`. There is no `Nats-Msg-Id`, because a duplicate id would hide a refused write.
-// J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything under that name: the id and
+// The Journal port on JetStream. There is one stream. A log has two subjects, one for its first entry and one
+// for all later entries. Each entry is one message.
+// J1. The fence is `Nats-Expected-Last-Subject-Sequence`. There is no `Nats-Msg-Id`, because a duplicate id
+// would hide a refused write.
+// J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything
+// under that name: the id and
 //     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
-// J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the stream's leader.
-import { type Acceptance, type AcceptOutcome, ArchivedMessages, type Entry, type Journal, lastHashOf, leafContent, type LogId } from '@beaver/core'
+// J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the
+// stream's leader.
+import {
+  type Acceptance,
+  type AcceptOutcome,
+  ArchivedMessages,
+  type Entry,
+  type Journal,
+  lastHashOf,
+  leafContent,
+  type LogId,
+} from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
 import { entriesOf, findLog, firstEntry, lastEntry, tailOf, taskAfter } from './journal-reader.ts'
@@ -18,7 +30,10 @@ import type { Subjects } from './subjects.ts'
 export interface NatsJournal extends Journal {
   /** Resolves when each write has its outcome. */
   settled(): Promise<void>
-  /** The time for which the journal has not answered, in milliseconds: neither a waiting write nor the regular look of the clock. */
+  /**
+   * The time for which the journal has not answered, in milliseconds: neither a waiting write nor the regular
+   * look of the clock.
+   */
   readonly silentMs: number
   close(): void
 }
@@ -36,7 +51,11 @@ export interface JournalSignatures {
 }
 
 /** @param signatures default: nothing is signed, and no signature is judged */
-export async function natsJournal(nc: NatsConnection, subjects: Subjects, signatures: JournalSignatures | null = null): Promise<NatsJournal> {
+export async function natsJournal(
+  nc: NatsConnection,
+  subjects: Subjects,
+  signatures: JournalSignatures | null = null,
+): Promise<NatsJournal> {
   const jsm = await ensureJournalStream(nc, subjects)
   const clock: ServerClock = await serverClock(nc, subjects)
   const commits: GroupCommit = groupCommit(nc, {
@@ -53,8 +72,13 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
   return {
     async append({ log, expectedRevision, payloads }) {
       const subject = subjects.events(log)
-      const outcome = await commits.write({ writes: fenced(subject, expectedRevision, payloads, (payload) => leafOf(log, payload)), touches: [subject] })
-      return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
+      const outcome = await commits.write({
+        writes: fenced(subject, expectedRevision, payloads, (payload) => leafOf(log, payload)),
+        touches: [subject],
+      })
+      return outcome.kind === 'stored'
+        ? { kind: 'appended', revision: outcome.lastSequence }
+        : { kind: 'fenced' }
     },
     async accept(acceptance) {
       const { log, payloads } = acceptance
@@ -65,7 +89,13 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
         const first = unit.writes.findIndex(({ payload }) => payload === payloads[0])
         const acceptedRevision = lastRevision - (unit.writes.length - 1 - first)
         const revision = payloads.length === 1 ? 0 : acceptedRevision + payloads.length - 1
-        return { kind: 'accepted', acceptedRevision, revision, lastRevision, signature: unit.writes[first]?.signature }
+        return {
+          kind: 'accepted',
+          acceptedRevision,
+          revision,
+          lastRevision,
+          signature: unit.writes[first]?.signature,
+        }
       }
       const by = await findLog(jsm, subjects, log.tenant, log.task)
       return by === null ? { kind: 'tail_moved' } : ({ kind: 'id_taken', by } satisfies AcceptOutcome)
@@ -81,7 +111,8 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
       return entries
     },
     signatureFault: async (log, entry) => (await signatures?.trust.faultOf(log, entry)) ?? null,
-    archived: async () => (await signatures?.trust.removals())?.archived ?? new ArchivedMessages(subjects.tenant, []),
+    archived: async () =>
+      (await signatures?.trust.removals())?.archived ?? new ArchivedMessages(subjects.tenant, []),
     now: () => clock.now(),
     get entryBytesMax() {
       return Math.min(entryBytesBound, (nc.info?.max_payload ?? payloadBytesDefault) - frameBytesMax)
@@ -102,35 +133,85 @@ function signedLeaf(log: LogId, payload: Uint8Array): string | undefined {
   return recordHash === null ? undefined : leafContent(log, recordHash)
 }
 
-/** Only the first message of a subject has a fence: within a batch the server stores the later messages directly after it. */
-function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[], leafOf: (payload: Uint8Array) => string | undefined): Write[] {
-  return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload, leaf: leafOf(payload) }))
+/**
+ * Only the first message of a subject has a fence: within a batch the server stores the later messages
+ * directly after it.
+ */
+function fenced(
+  subject: string,
+  expectedRevision: number,
+  payloads: readonly Uint8Array[],
+  leafOf: (payload: Uint8Array) => string | undefined,
+): Write[] {
+  return payloads.map((payload, i) => ({
+    subject,
+    expectedSequence: i === 0 ? expectedRevision : null,
+    payload,
+    leaf: leafOf(payload),
+  }))
 }
 
-function acceptanceUnit(subjects: Subjects, { log, payloads, tail, followers = [] }: Acceptance, leafOf: LeafOf): WriteUnit {
+function acceptanceUnit(
+  subjects: Subjects,
+  { log, payloads, tail, followers = [] }: Acceptance,
+  leafOf: LeafOf,
+): WriteUnit {
   const { tenant, session, task } = log
   const [first = new Uint8Array(), ...later] = payloads
-  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first, leaf: leafOf(log, first) }
+  const place = {
+    subject: subjects.accepted(log),
+    expectedSequence: tail.revision,
+    payload: first,
+    leaf: leafOf(log, first),
+  }
   const events = fenced(subjects.events(log), 0, later, (payload) => leafOf(log, payload))
   const ofSession = `session ${subjects.session(tenant, session)}`
   if (session === (task as string) && tail.revision === 0)
-    return { writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events], touches: [ofSession, `id ${subjects.taskId(tenant, task)}`] }
-  const own = { writes: [idClaim(subjects, log), { ...place, fence: subjects.sessionAccepted(tenant, session) }, ...events], touches: namesOf(subjects, log) }
-  // The first place has the fence of the session. Within a batch the server stores the others directly behind it.
+    return {
+      writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events],
+      touches: [ofSession, `id ${subjects.taskId(tenant, task)}`],
+    }
+  const own = {
+    writes: [
+      idClaim(subjects, log),
+      { ...place, fence: subjects.sessionAccepted(tenant, session) },
+      ...events,
+    ],
+    touches: namesOf(subjects, log),
+  }
+  // The first place has the fence of the session. Within a batch the server stores the others directly behind
+  // it.
   const behind = followers.map(({ log: each, payload }) => ({
-    writes: [idClaim(subjects, each), { subject: subjects.accepted(each), expectedSequence: null, payload, leaf: leafOf(each, payload) }],
+    writes: [
+      idClaim(subjects, each),
+      { subject: subjects.accepted(each), expectedSequence: null, payload, leaf: leafOf(each, payload) },
+    ],
     touches: namesOf(subjects, each),
   }))
-  return { writes: [own, ...behind].flatMap(({ writes }) => writes), touches: [ofSession, ...[own, ...behind].flatMap(({ touches }) => touches)] }
+  return {
+    writes: [own, ...behind].flatMap(({ writes }) => writes),
+    touches: [ofSession, ...[own, ...behind].flatMap(({ touches }) => touches)],
+  }
 }
 
 /** The entry that gives an id to a session of another name. */
 function idClaim(subjects: Subjects, { tenant, session, task }: LogId): Write {
   const payload = Buffer.from(JSON.stringify({ session }))
-  return { subject: subjects.taskId(tenant, task), expectedSequence: 0, fence: subjects.taskIdClaims(tenant, task), payload }
+  return {
+    subject: subjects.taskId(tenant, task),
+    expectedSequence: 0,
+    fence: subjects.taskIdClaims(tenant, task),
+    payload,
+  }
 }
 
-/** The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the session of that name. */
+/**
+ * The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the
+ * session of that name.
+ */
 function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
-  return [`id ${subjects.taskId(tenant, task)}`, `session ${subjects.session(tenant, task as string as LogId['session'])}`]
+  return [
+    `id ${subjects.taskId(tenant, task)}`,
+    `session ${subjects.session(tenant, task as string as LogId['session'])}`,
+  ]
 }

@@ -1,4 +1,5 @@
-// Whether the journal is the one that a mark of a home knows, for a command. A process that runs has a watch (journal-watch.ts).
+// Whether the journal is the one that a mark of a home knows, for a command. A process that runs has a watch
+// (journal-watch.ts).
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -15,12 +16,17 @@ import type { Subjects } from './subjects.ts'
  * @returns `null` if the text is no mark
  * @throws {BeaverError} `unreachable`
  */
-export async function judgeMark(nc: NatsConnection, subjects: Subjects, text: string): Promise<readonly JournalFinding[] | null> {
+export async function judgeMark(
+  nc: NatsConnection,
+  subjects: Subjects,
+  text: string,
+): Promise<readonly JournalFinding[] | null> {
   const { data: mark } = journalMark.safeParse(parsedText(text))
   if (mark === undefined) return null
   const archives = archivesOf(nc, subjects)
   const look = await lookWithArchived(nc, archives)
-  if (look === null) throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer.`)
+  if (look === null)
+    throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer.`)
   const jsm = await jetstreamManager(nc, { checkAPI: false })
   const isSame = mark.identity === look.identity && mark.sequence <= look.lastSequence
   const hash = isSame ? await hashAt(jsm, subjects.stream, mark.sequence) : undefined

@@ -1,7 +1,8 @@
-// KnownMemories: the newest value of each key of the bucket, as far as this process has seen it. How the bucket is read is decided in
-// memory-watch.ts, and what follows from the values in memory-store.ts.
+// KnownMemories: the newest value of each key of the bucket, as far as this process has seen it. How the
+// bucket is read is decided in memory-watch.ts, and what follows from the values in memory-store.ts.
 // K1. The known value of a key only moves forward.
-// K2. A watch that ends is started again. The known values stay, and the new watch begins with all values of the bucket.
+// K2. A watch that ends is started again. The known values stay, and the new watch begins with all values of
+// the bucket.
 import { type Clock, pause } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type MemoryValue, readMemory } from './memory-value.ts'
@@ -20,9 +21,13 @@ export class KnownMemories {
     if (value.revision > (this.#values.get(key)?.revision ?? 0)) this.#values.set(key, value)
   }
 
-  /** Takes in all values of the bucket and then each change, until the returned function is called. Resolves when all existing values are known. */
+  /**
+   * Takes in all values of the bucket and then each change, until the returned function is called. Resolves
+   * when all existing values are known.
+   */
   async follow(nc: NatsConnection, bucket: WatchedBucket, clock: Clock): Promise<() => Promise<void>> {
-    const begin = (): Promise<MemoryWatch> => watchMemories(nc, bucket, (seen) => this.keep(seen.key, readMemory(seen)))
+    const begin = (): Promise<MemoryWatch> =>
+      watchMemories(nc, bucket, (seen) => this.keep(seen.key, readMemory(seen)))
     const stopping = new AbortController()
     let watch = await begin()
     const following = (async (): Promise<void> => {

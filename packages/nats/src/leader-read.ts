@@ -11,7 +11,9 @@ export interface Found extends Entry {
 }
 
 /** A sequence, the first message of a subject from a sequence on, or the last message of a subject. */
-export type MessageChosen = { readonly seq: number; readonly next_by_subj?: string } | { readonly last_by_subj: string }
+export type MessageChosen =
+  | { readonly seq: number; readonly next_by_subj?: string }
+  | { readonly last_by_subj: string }
 
 /** An election takes some seconds. While it lasts, the same question is asked again. */
 const electionMsMax = 10_000
@@ -19,24 +21,34 @@ const electionPauseMs = 100
 const never = new AbortController().signal
 
 /**
- * A message of a stream, or `null` if there is none. A stream that does not exist has none. Waits for a leader while one is elected.
+ * A message of a stream, or `null` if there is none. A stream that does not exist has none. Waits for a
+ * leader while one is elected.
  *
  * @throws {BeaverError} `timeout`, `unreachable`
  */
-export async function messageOfLeader(jsm: JetStreamManager, stream: string, which: MessageChosen): Promise<StoredMsg | null> {
+export async function messageOfLeader(
+  jsm: JetStreamManager,
+  stream: string,
+  which: MessageChosen,
+): Promise<StoredMsg | null> {
   for (const askedAtMs = steadyClock.now(); ;) {
     try {
       return await jsm.streams.getMessage(stream, which)
     } catch (error) {
       if (isNotFound(error)) return null
-      if (!isRefusedWith(error, noLeader) || steadyClock.now() - askedAtMs > electionMsMax) throw natsFault(error)
+      if (!isRefusedWith(error, noLeader) || steadyClock.now() - askedAtMs > electionMsMax)
+        throw natsFault(error)
       await pause(steadyClock, electionPauseMs, never)
     }
   }
 }
 
 /** The same, as an entry of a log. @throws {BeaverError} `timeout`, `unreachable` */
-export async function storedMessageOf(jsm: JetStreamManager, stream: string, which: MessageChosen): Promise<Found | null> {
+export async function storedMessageOf(
+  jsm: JetStreamManager,
+  stream: string,
+  which: MessageChosen,
+): Promise<Found | null> {
   const message = await messageOfLeader(jsm, stream, which)
   if (message === null) return null
   const { subject, seq: revision, data: payload, timestamp, header } = message
@@ -56,4 +68,5 @@ export async function streamExists(jsm: JetStreamManager, stream: string): Promi
 
 /** Whether the error says that the message or the stream does not exist. */
 const isNotFound = (error: unknown): boolean =>
-  isRefusedWith(error, noMessage, noStream) || (error instanceof JetStreamError && 'code' in error && error.code === 404)
+  isRefusedWith(error, noMessage, noStream) ||
+  (error instanceof JetStreamError && 'code' in error && error.code === 404)

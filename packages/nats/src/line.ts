@@ -1,6 +1,8 @@
-// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut during a request.
+// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut
+// during a request.
 // L1. A question whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
-// L2. The client discards what is sent while the line is down. So a writer waits for the line first, and a request rejects at once.
+// L2. The client discards what is sent while the line is down. So a writer waits for the line first, and a
+// request rejects at once.
 // L3. A connection has one line: `lineOf` returns the same line for each caller.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 
@@ -78,7 +80,9 @@ function newLine(nc: NatsConnection): Line {
       return () => void closers.delete(closed)
     },
     request: (subject, payload, options) =>
-      down ? Promise.reject(new Error('the connection to the server is down')) : unlessCut(() => nc.request(subject, payload, options)),
+      down
+        ? Promise.reject(new Error('the connection to the server is down'))
+        : unlessCut(() => nc.request(subject, payload, options)),
     up: (waitMsMax) =>
       new Promise((resolve) => {
         if (!down) return resolve()

@@ -24,19 +24,31 @@ test.each([
 
 test('a client has the key of the name that it was given', () => {
   using folder = folderWith(...roleKeys, 'anna', 'ben')
-  expect(roleLogin({ keysFolder: folder.path, caller: 'operator' }, 'client')).toEqual({ caller: 'operator', nkeyFile: join(folder.path, 'operator.nk') })
+  expect(roleLogin({ keysFolder: folder.path, caller: 'operator' }, 'client')).toEqual({
+    caller: 'operator',
+    nkeyFile: join(folder.path, 'operator.nk'),
+  })
 })
 
 test.each([
   [['anna', 'ben'], /BEAVER_CALLER to a name whose key is in .*: anna, ben, operator\.$/],
   [[], /BEAVER_CALLER to a name whose key is in .*: operator\.$/],
-])('a client that could be several (%j) is asked for its name, with those that there are', (clients, message) => {
-  using folder = folderWith(...roleKeys, ...clients)
-  expect(() => roleLogin({ keysFolder: folder.path }, 'client')).toThrow(
-    expect.objectContaining({ code: 'invalid_configuration', message: expect.stringMatching(message) }),
-  )
-})
+])(
+  'a client that could be several (%j) is asked for its name, with those that there are',
+  (clients, message) => {
+    using folder = folderWith(...roleKeys, ...clients)
+    expect(() => roleLogin({ keysFolder: folder.path }, 'client')).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration', message: expect.stringMatching(message) }),
+    )
+  },
+)
 
-test.each(['daemon', 'projector', 'gateway', 'operator'] as const)('a %s has its own key, whoever the caller is', (role) => {
-  expect(roleLogin({ keysFolder: '/keys', caller: 'anna' }, role)).toEqual({ caller: role, nkeyFile: `/keys/${role}.nk` })
-})
+test.each(['daemon', 'projector', 'gateway', 'operator'] as const)(
+  'a %s has its own key, whoever the caller is',
+  (role) => {
+    expect(roleLogin({ keysFolder: '/keys', caller: 'anna' }, role)).toEqual({
+      caller: role,
+      nkeyFile: `/keys/${role}.nk`,
+    })
+  },
+)

@@ -1,5 +1,6 @@
 // How a process says to a NATS server who it is, and how it knows the server.
-// L1. What stands in the URL comes first, then the file of credentials, the nkey, user and password, the token.
+// L1. What stands in the URL comes first, then the file of credentials, the nkey, user and password, the
+// token.
 // L2. Files are read again at each connection, so that credentials can be replaced while a process runs.
 // L3. No message contains a secret.
 import { readdirSync, readFileSync } from 'node:fs'
@@ -20,14 +21,15 @@ import { type Role, roles } from './permissions.ts'
 import { decodeToken, encodeToken } from './subjects.ts'
 
 /**
- * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a client's is that of its name. Otherwise every role
- * has the same login.
+ * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a
+ * client's is that of its name. Otherwise every role has the same login.
  *
  * @throws {BeaverError} `invalid_configuration` if nothing says in whose name the client asks
  */
 export function roleLogin({ keysFolder, ...login }: NatsLogin, role: Role): NatsLogin {
   const { credsFile, nkeyFile, user, token } = login
-  if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((given) => given !== undefined)) return login
+  if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((given) => given !== undefined))
+    return login
   const caller = role === 'client' ? (login.caller ?? clientIn(keysFolder)) : role
   return { ...login, caller, nkeyFile: join(keysFolder, `${encodeToken(caller)}.nk`) }
 }
@@ -47,7 +49,9 @@ function clientIn(keysFolder: string): string {
 /** The names of the keys in a folder; none if it cannot be read. */
 function keysIn(folder: string): string[] {
   try {
-    return readdirSync(folder).flatMap((file) => (file.endsWith('.nk') ? [decodeToken(file.slice(0, -'.nk'.length))] : []))
+    return readdirSync(folder).flatMap((file) =>
+      file.endsWith('.nk') ? [decodeToken(file.slice(0, -'.nk'.length))] : [],
+    )
   } catch {
     return []
   }
@@ -64,9 +68,11 @@ export interface LoginOptions {
 /**
  * What the library needs to connect.
  *
- * @param url one server or several, separated by commas. User and password, or a token alone, may stand before an `@`. A server without a login of
+ * @param url one server or several, separated by commas. User and password, or a token alone, may stand
+ * before an `@`. A server without a login of
  *   its own has that of the first one that has a login
- * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or if the servers have different users and `login.caller` is missing
+ * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or if the servers have different
+ * users and `login.caller` is missing
  */
 export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
   const servers = url.split(',').map((server) => splitUrl(server.trim()))
@@ -74,8 +80,14 @@ export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
   if (login.caller === undefined) mustHaveOneName(inUrls)
   const tls = tlsOf(login)
   const authenticating =
-    inUrls.length > 1 ? byServer(servers, inUrls[0] as string) : sameForAll(inUrls[0] === undefined ? authenticatorOf(login) : fromUrl(inUrls[0]))
-  return { servers: servers.map(({ address }) => address), ...authenticating, ...(tls === null ? {} : { tls }) }
+    inUrls.length > 1
+      ? byServer(servers, inUrls[0] as string)
+      : sameForAll(inUrls[0] === undefined ? authenticatorOf(login) : fromUrl(inUrls[0]))
+  return {
+    servers: servers.map(({ address }) => address),
+    ...authenticating,
+    ...(tls === null ? {} : { tls }),
+  }
 }
 
 /** A process asks in one name, whichever server it is connected to. */
@@ -88,10 +100,16 @@ function mustHaveOneName(userInfos: readonly string[]): void {
     )
 }
 
-const sameForAll = (authenticator: Authenticator | null): Pick<LoginOptions, 'authenticator'> => (authenticator === null ? {} : { authenticator })
+const sameForAll = (authenticator: Authenticator | null): Pick<LoginOptions, 'authenticator'> =>
+  authenticator === null ? {} : { authenticator }
 
-/** A server that another one announced has the login of the server to which the process was connected before. */
-function byServer(servers: readonly { address: string; userInfo: string | null }[], usual: string): Pick<LoginOptions, 'authenticator' | 'reconnectToServer'> {
+/**
+ * A server that another one announced has the login of the server to which the process was connected before.
+ */
+function byServer(
+  servers: readonly { address: string; userInfo: string | null }[],
+  usual: string,
+): Pick<LoginOptions, 'authenticator' | 'reconnectToServer'> {
   const logins = new Map(servers.map(({ address, userInfo }) => [address, fromUrl(userInfo ?? usual)]))
   let now = fromUrl(usual)
   return {
@@ -105,8 +123,8 @@ function byServer(servers: readonly { address: string; userInfo: string | null }
 }
 
 /**
- * In whose name a process sends requests: "BEAVER_CALLER", else the user, the name in the credentials, or the public nkey. A server whose
- * permissions follow `beaver nats-config` accepts no other name from this login.
+ * In whose name a process sends requests: "BEAVER_CALLER", else the user, the name in the credentials, or the
+ * public nkey. A server whose permissions follow `beaver nats-config` accepts no other name from this login.
  *
  * @throws {BeaverError} `invalid_configuration` if a file cannot be read
  */
@@ -129,14 +147,18 @@ export function loginName(url: string, login: NatsLogin = {}): string | null {
 }
 
 /** A token names nobody. */
-const nameIn = (userInfo: string): string | null => (userInfo.includes(':') ? decoded(userInfo.split(':')[0] ?? '') || null : 'token')
+const nameIn = (userInfo: string): string | null =>
+  userInfo.includes(':') ? decoded(userInfo.split(':')[0] ?? '') || null : 'token'
 
 /** The name that the JWT of a file of credentials gives to its user. */
 function nameInCreds(content: string): string | null {
   const payload = /-----BEGIN NATS USER JWT-----\s+[^.\s]+\.([^.\s]+)\./.exec(content)?.[1]
   if (payload === undefined) return null
   try {
-    const { name, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { name?: unknown; sub?: unknown }
+    const { name, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
+      name?: unknown
+      sub?: unknown
+    }
     return [name, sub].find((each): each is string => typeof each === 'string' && each !== '') ?? null
   } catch {
     return null
@@ -151,7 +173,9 @@ export function splitUrl(server: string): { address: string; userInfo: string | 
 
 function fromUrl(userInfo: string): Authenticator {
   const [user = '', ...rest] = userInfo.split(':')
-  return rest.length === 0 ? tokenAuthenticator(decoded(user)) : usernamePasswordAuthenticator(decoded(user), decoded(rest.join(':')))
+  return rest.length === 0
+    ? tokenAuthenticator(decoded(user))
+    : usernamePasswordAuthenticator(decoded(user), decoded(rest.join(':')))
 }
 
 /** A password may contain a `%` that encodes nothing. */
@@ -166,7 +190,12 @@ function decoded(text: string): string {
 function authenticatorOf({ credsFile, nkeyFile, user, password, token }: NatsLogin): Authenticator | null {
   if (credsFile !== undefined) {
     const read = (): string =>
-      found(contentOf(credsFile, 'credentials'), /-----BEGIN NATS USER JWT-----[\s\S]*-----BEGIN USER NKEY SEED-----/, credsFile, 'credentials')
+      found(
+        contentOf(credsFile, 'credentials'),
+        /-----BEGIN NATS USER JWT-----[\s\S]*-----BEGIN USER NKEY SEED-----/,
+        credsFile,
+        'credentials',
+      )
     read()
     return credsAuthenticator(() => Buffer.from(read()))
   }
@@ -186,7 +215,10 @@ function seedIn(nkeyFile: string): Uint8Array {
 function tlsOf({ caFile, certFile, keyFile }: NatsLogin): TlsOptions | null {
   if (caFile === undefined && certFile === undefined && keyFile === undefined) return null
   if ((certFile === undefined) !== (keyFile === undefined))
-    throw new BeaverError('invalid_configuration', 'A client certificate needs NATS_CERT and NATS_KEY. Only one of them is set.')
+    throw new BeaverError(
+      'invalid_configuration',
+      'A client certificate needs NATS_CERT and NATS_KEY. Only one of them is set.',
+    )
   return {
     ...(caFile === undefined ? {} : { ca: contentOf(caFile, 'certificates of authorities') }),
     ...(certFile === undefined ? {} : { cert: contentOf(certFile, 'certificate') }),
@@ -198,13 +230,24 @@ function contentOf(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('invalid_configuration', `The file ${file} (NATS ${what}) cannot be read: ${messageOf(cause)}`, { cause })
+    throw new BeaverError(
+      'invalid_configuration',
+      `The file ${file} (NATS ${what}) cannot be read: ${messageOf(cause)}`,
+      { cause },
+    )
   }
 }
 
 /** The content, or what matches in it. */
-function found(content: string, pattern: RegExp, file: string, what: string, wanted: 'content' | 'match' = 'content'): string {
+function found(
+  content: string,
+  pattern: RegExp,
+  file: string,
+  what: string,
+  wanted: 'content' | 'match' = 'content',
+): string {
   const match = pattern.exec(content)
-  if (match === null) throw new BeaverError('invalid_configuration', `The file ${file} contains no NATS ${what}.`)
+  if (match === null)
+    throw new BeaverError('invalid_configuration', `The file ${file} contains no NATS ${what}.`)
   return wanted === 'match' ? match[0] : content
 }

@@ -1,10 +1,13 @@
-// The MemoryStore port on a JetStream key-value bucket. A value is one JSON document (memory-value.ts). Each tenant has one key,
-// and each user of it has one more for the list `user` of this user (D-67).
-// M1. A change is written only over the revision from which it was decided. Changes that one process makes to one memory follow one another.
+// The MemoryStore port on a JetStream key-value bucket. A value is one JSON document (memory-value.ts). Each
+// tenant has one key, and each user of it has one more for the list `user` of this user (D-67).
+// M1. A change is written only over the revision from which it was decided. Changes that one process makes to
+// one memory follow one another.
 // M2. A value that cannot be read is reported, and never overwritten.
 // M3. `read` is answered from the known values (known-memories.ts).
-// M4. No refusal depends on the watch alone: the stream's leader is asked before a change is refused as missing, full or already there.
-// M5. At most `waitingMax` changes wait at a time. Each change has at most `triesMax` tries, and none begins after `giveUpMs`.
+// M4. No refusal depends on the watch alone: the stream's leader is asked before a change is refused as
+// missing, full or already there.
+// M5. At most `waitingMax` changes wait at a time. Each change has at most `triesMax` tries, and none begins
+// after `giveUpMs`.
 import {
   BeaverError,
   changeMemory,
@@ -72,7 +75,9 @@ export async function natsMemoryStore(
     const unfollow = await known.follow(nc, { js, jsm, bucket, readyMsMax }, clock)
     return new KvMemoryStore({ kv, bucket, known, unfollow, limits, clock, random })
   } catch (cause) {
-    throw new BeaverError('start_failed', `The memory ${bucket} cannot be opened: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('start_failed', `The memory ${bucket} cannot be opened: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -98,14 +103,19 @@ class KvMemoryStore implements NatsMemoryStore {
   }
 
   async read(owner: MemoryOwner): Promise<MemorySnapshot> {
-    return { memory: this.#known(keyOf(owner, 'memory')).memory, user: this.#known(keyOf(owner, 'user')).user }
+    return {
+      memory: this.#known(keyOf(owner, 'memory')).memory,
+      user: this.#known(keyOf(owner, 'user')).user,
+    }
   }
 
   async change(owner: MemoryOwner, change: MemoryChange): Promise<MemoryAnswer> {
     if (this.#waiting >= waitingMax) return unavailable(new Error(`${waitingMax} changes wait already`))
     const key = keyOf(owner, change.target)
     this.#waiting++
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(() => this.#write(key, change)).catch(unavailable)
+    const turn = (this.#turns.get(key) ?? Promise.resolve())
+      .then(() => this.#write(key, change))
+      .catch(unavailable)
     this.#turns.set(key, turn)
     const answer = await turn
     this.#waiting--
@@ -141,7 +151,10 @@ class KvMemoryStore implements NatsMemoryStore {
         const { answer, next } = changeMemory(held.snapshot, change, limits)
         if (next !== null) {
           writing = { snapshot: next, answer }
-          const revision = await kv.put(key, memoryText(next), { previousSeq: held.revision, timeout: writeMsMax })
+          const revision = await kv.put(key, memoryText(next), {
+            previousSeq: held.revision,
+            timeout: writeMsMax,
+          })
           known.keep(key, { revision, snapshot: next })
           return answer
         }
@@ -173,7 +186,8 @@ class KvMemoryStore implements NatsMemoryStore {
 const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string =>
   user === null || target === 'memory' ? encodeToken(tenant) : `${encodeToken(tenant)}.${encodeToken(user)}`
 
-const same = (a: MemorySnapshot, b: MemorySnapshot): boolean => JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
+const same = (a: MemorySnapshot, b: MemorySnapshot): boolean =>
+  JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
 
 /** Whether another writer was faster. In this case our value is surely not stored. */
 const wasRefused = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage, wrongLastMessageAgain)

@@ -12,7 +12,11 @@ export interface MemoryValue {
 }
 
 const version = 1
-const stored = z.strictObject({ version: z.literal(version), memory: z.array(z.string()), user: z.array(z.string()) })
+const stored = z.strictObject({
+  version: z.literal(version),
+  memory: z.array(z.string()),
+  user: z.array(z.string()),
+})
 
 export const noMemory: MemoryValue = { revision: 0, snapshot: emptyMemory }
 

@@ -1,6 +1,9 @@
-// Watches the memory bucket: first all its values, then each change. What a value means is decided in memory-value.ts.
-// W1. Every value comes from the stream's leader, in the order in which it was written, so the seen values only move forward.
-// W2. The consumer that reads the first values is deleted after that. Changes are read one by one without a consumer, so that nobody can
+// Watches the memory bucket: first all its values, then each change. What a value means is decided in
+// memory-value.ts.
+// W1. Every value comes from the stream's leader, in the order in which it was written, so the seen values
+// only move forward.
+// W2. The consumer that reads the first values is deleted after that. Changes are read one by one without a
+// consumer, so that nobody can
 //     delete a consumer during the watch.
 // W3. A watch that cannot go on ends.
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
@@ -27,7 +30,11 @@ export interface WatchedBucket {
 }
 
 /** Resolves when `seen` has had all existing values. */
-export async function watchMemories(nc: NatsConnection, of: WatchedBucket, seen: (value: SeenValue) => void): Promise<MemoryWatch> {
+export async function watchMemories(
+  nc: NatsConnection,
+  of: WatchedBucket,
+  seen: (value: SeenValue) => void,
+): Promise<MemoryWatch> {
   const [stream, prefix] = [`KV_${of.bucket}`, `$KV.${of.bucket}.`]
   const stopping = new AbortController()
   const waker = new StreamWaker(nc, { stream, subject: `${prefix}>`, signal: stopping.signal })
@@ -42,7 +49,11 @@ export async function watchMemories(nc: NatsConnection, of: WatchedBucket, seen:
   const follow = async (): Promise<void> => {
     while (!waker.over) {
       const end = waker.end
-      for (let change = await changeFrom(of.jsm, { stream, prefix, next }); change !== null; change = await changeFrom(of.jsm, { stream, prefix, next })) {
+      for (
+        let change = await changeFrom(of.jsm, { stream, prefix, next });
+        change !== null;
+        change = await changeFrom(of.jsm, { stream, prefix, next })
+      ) {
         seen(change)
         next = change.revision + 1
         waker.read(1)
@@ -68,8 +79,15 @@ interface Place {
 }
 
 /** Returns the sequence of the newest value, or 0 if there is none. */
-async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Place, seen: (value: SeenValue) => void): Promise<number> {
-  const consumer = await js.consumers.getPushConsumer(stream, { filter_subjects: `${prefix}>`, deliver_policy: DeliverPolicy.LastPerSubject })
+async function readAll(
+  { js, readyMsMax }: WatchedBucket,
+  { stream, prefix }: Place,
+  seen: (value: SeenValue) => void,
+): Promise<number> {
+  const consumer = await js.consumers.getPushConsumer(stream, {
+    filter_subjects: `${prefix}>`,
+    deliver_policy: DeliverPolicy.LastPerSubject,
+  })
   let last = 0
   let late = false
   let stop = (): void => {}
@@ -95,13 +113,21 @@ async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Pl
 }
 
 /** The first value from a sequence on, or `null` if there is none yet. Asks the stream's leader. */
-async function changeFrom(jsm: JetStreamManager, { stream, prefix, next }: Place & { next: number }): Promise<SeenValue | null> {
+async function changeFrom(
+  jsm: JetStreamManager,
+  { stream, prefix, next }: Place & { next: number },
+): Promise<SeenValue | null> {
   const first: { seq: number; next_by_subj: string } = { seq: next, next_by_subj: `${prefix}>` }
   const found = await messageOfLeader(jsm, stream, first)
-  return found === null ? null : valueOf({ subject: found.subject, seq: found.seq, data: found.data, headers: found.header }, prefix)
+  return found === null
+    ? null
+    : valueOf({ subject: found.subject, seq: found.seq, data: found.data, headers: found.header }, prefix)
 }
 
-function valueOf(of: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined }, prefix: string): SeenValue {
+function valueOf(
+  of: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined },
+  prefix: string,
+): SeenValue {
   const operation = of.headers?.get('KV-Operation') ?? ''
   return {
     key: of.subject.slice(prefix.length),

@@ -1,8 +1,11 @@
-// The MessageBus port on one work queue of JetStream. Each lane is a subject, and has a durable consumer of its own with one message at a time:
-// so the order of a lane holds for any number of gateways, and a lane that waits holds up no other.
+// The MessageBus port on one work queue of JetStream. Each lane is a subject, and has a durable consumer of
+// its own with one message at a time: so the order of a lane holds for any number of gateways, and a lane
+// that waits holds up no other.
 // M1. A consumer goes by itself when nobody has used its lane for a while. The messages stay.
-// M2. A lane is found by what is published and, each second, by what the stream holds: no message depends on being heard.
-// M3. A dead letter is written before the message goes. If the process dies in between, it is written once all the same.
+// M2. A lane is found by what is published and, each second, by what the stream holds: no message depends on
+// being heard.
+// M3. A dead letter is written before the message goes. If the process dies in between, it is written once
+// all the same.
 import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
 import {
   type BusLoad,
@@ -46,13 +49,19 @@ export interface MessageBusOptions {
 const answerMsMax = 5_000
 const lookMs = 1_000
 const consumerIdleMs = 300_000
-/** The server makes one consumer after the other, so more requests at a time would only wait, and time out. */
+/**
+ * The server makes one consumer after the other, so more requests at a time would only wait, and time out.
+ */
 const openingMax = 16
 /** A message that was taken this often and never settled ends those who take it. */
 const deliveriesMax = 1_000
 
 /** @throws {BeaverError} `start_failed` if the stream cannot be made */
-export async function natsMessageBus(nc: NatsConnection, subjects: Subjects, { leaseMs = 10_000 }: MessageBusOptions = {}): Promise<MessageBus> {
+export async function natsMessageBus(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { leaseMs = 10_000 }: MessageBusOptions = {},
+): Promise<MessageBus> {
   const jsm = await jetstreamManager(nc, { timeout: answerMsMax })
   await ensureChannelStream(jsm, subjects)
   return new NatsMessageBus(nc, { jsm, js: jetstream(nc, { timeout: answerMsMax }), subjects, leaseMs })
@@ -91,7 +100,10 @@ class NatsMessageBus implements MessageBus {
     return this.#uncertain.all().catch(fail)
   }
 
-  async publish<Queue extends BusQueue>(queue: Queue, message: BusMessages[Queue]): Promise<{ readonly duplicate: boolean }> {
+  async publish<Queue extends BusQueue>(
+    queue: Queue,
+    message: BusMessages[Queue],
+  ): Promise<{ readonly duplicate: boolean }> {
     const { js, subjects } = this.#of
     const { lane, name } = addressOf(queue, message, subjects)
     return publishOnce(() => js.publish(lane, JSON.stringify(message), { msgID: name }), this.#nc)
@@ -101,10 +113,15 @@ class NatsMessageBus implements MessageBus {
     const { channels, signal } = taking
     const { subjects } = this.#of
     const lanes = new Lanes((lane) => this.#serve(lane, queue, taking), signal)
-    const rung = (error: Error | null, message: Msg): void => void (error === null && lanes.ring(message.subject))
-    const heard = channels.map((channel) => this.#nc.subscribe(subjects.channelLanes(queue, channel), { callback: rung }))
+    const rung = (error: Error | null, message: Msg): void =>
+      void (error === null && lanes.ring(message.subject))
+    const heard = channels.map((channel) =>
+      this.#nc.subscribe(subjects.channelLanes(queue, channel), { callback: rung }),
+    )
     while (!signal.aborted && !this.#nc.isClosed()) {
-      for (const channel of channels) for (const [subject] of await this.#waiting(subjects.channelLanes(queue, channel)).catch(() => [])) lanes.ring(subject)
+      for (const channel of channels)
+        for (const [subject] of await this.#waiting(subjects.channelLanes(queue, channel)).catch(() => []))
+          lanes.ring(subject)
       await pause(systemClock, lookMs, signal)
     }
     for (const each of heard) if (!each.isClosed()) each.unsubscribe()
@@ -115,7 +132,9 @@ class NatsMessageBus implements MessageBus {
     const found = await this.#waiting('>').catch(fail)
     return found.flatMap(([subject, messages]): BusLoad[] => {
       const [queue = '', channel = '', chat_id = '', kind] = this.#of.subjects.channelNames(subject)
-      return kind === undefined || (queue !== 'inbound' && queue !== 'outbound') ? [] : [{ queue, channel, chat_id, messages }]
+      return kind === undefined || (queue !== 'inbound' && queue !== 'outbound')
+        ? []
+        : [{ queue, channel, chat_id, messages }]
     })
   }
 
@@ -133,7 +152,10 @@ class NatsMessageBus implements MessageBus {
     for await (const message of this.#dead()) {
       const letter = readLetter(message, subjects)
       if (letter.id !== id) continue
-      await publishOnce(() => js.publish(laneOf(message), message.data, { msgID: `again-${id}-${message.seq}` }), this.#nc)
+      await publishOnce(
+        () => js.publish(laneOf(message), message.data, { msgID: `again-${id}-${message.seq}` }),
+        this.#nc,
+      )
       await jsm.streams.deleteMessage(this.#stream, message.seq).catch(fail)
       return letter
     }
@@ -148,14 +170,20 @@ class NatsMessageBus implements MessageBus {
   async *#dead(): AsyncGenerator<StoredMsg> {
     const { jsm, subjects } = this.#of
     for (let seq = 1; ;) {
-      const message = await jsm.direct.getMessage(this.#stream, { seq, next_by_subj: subjects.channelDeaths }).catch(fail)
+      const message = await jsm.direct
+        .getMessage(this.#stream, { seq, next_by_subj: subjects.channelDeaths })
+        .catch(fail)
       if (message === null) return
       yield message
       seq = message.seq + 1
     }
   }
 
-  async #serve<Queue extends BusQueue>(lane: Lane, queue: Queue, { signal, handle }: Taking<Queue>): Promise<void> {
+  async #serve<Queue extends BusQueue>(
+    lane: Lane,
+    queue: Queue,
+    { signal, handle }: Taking<Queue>,
+  ): Promise<void> {
     const consumer = await this.#open(lane.subject)
     while (!signal.aborted) {
       lane.rung = false
@@ -183,18 +211,26 @@ class NatsMessageBus implements MessageBus {
     return js.consumers.getConsumerFromInfo(await adding.finally(() => this.#opening.end()))
   }
 
-  async #settle<Queue extends BusQueue>(message: JsMsg, queue: Queue, handle: Taking<Queue>['handle']): Promise<void> {
+  async #settle<Queue extends BusQueue>(
+    message: JsMsg,
+    queue: Queue,
+    handle: Taking<Queue>['handle'],
+  ): Promise<void> {
     const { subjects, leaseMs } = this.#of
     const stopBeating = beating(message, leaseMs / 3)
     try {
       const read = readMessage(queue, message, subjects)
-      const handled = 'fault' in read ? ({ kind: 'dead', reason: read.fault } as const) : await handle(read.message as BusMessages[Queue])
+      const handled =
+        'fault' in read
+          ? ({ kind: 'dead', reason: read.fault } as const)
+          : await handle(read.message as BusMessages[Queue])
       if (handled.kind === 'dead') await this.#bury(message, queue, handled.reason)
       if (handled.kind === 'back') message.nak()
       else {
         await message.ackAck({ timeout: answerMsMax })
         // A note that stays does no harm: nobody takes the message again.
-        if (!('fault' in read) && 'id' in read.message) await this.#uncertain.end(read.message.id).catch(() => {})
+        if (!('fault' in read) && 'id' in read.message)
+          await this.#uncertain.end(read.message.id).catch(() => {})
       }
     } catch {
       message.nak(lookMs)
@@ -221,36 +257,55 @@ function readMessage(
   { subject, data, info }: Pick<JsMsg, 'subject' | 'data' | 'info'>,
   subjects: Subjects,
 ): { message: InboundMessage | OutboundMessage } | { fault: string } {
-  if (info.deliveryCount > deliveriesMax) return { fault: `It was taken ${deliveriesMax} times, and nobody settled it.` }
+  if (info.deliveryCount > deliveriesMax)
+    return { fault: `It was taken ${deliveriesMax} times, and nobody settled it.` }
   try {
     const read = schemas[queue].safeParse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data)))
-    if (!read.success) return { fault: `It is no ${queue} message: ${read.error.issues[0]?.path.join('.') ?? ''} ${read.error.issues[0]?.message ?? ''}` }
-    return addressOf(queue, read.data, subjects).lane === subject ? { message: read.data } : { fault: 'It names another chat than its subject.' }
+    if (!read.success)
+      return {
+        fault: `It is no ${queue} message: ${read.error.issues[0]?.path.join('.') ?? ''} ${read.error.issues[0]?.message ?? ''}`,
+      }
+    return addressOf(queue, read.data, subjects).lane === subject
+      ? { message: read.data }
+      : { fault: 'It names another chat than its subject.' }
   } catch (error) {
     return { fault: `It is no JSON: ${messageOf(error)}` }
   }
 }
 
-type Addressed = { readonly channel: string; readonly chat_id: string } & ({ readonly message_id: string; readonly kind: string } | { readonly id: string })
+type Addressed = { readonly channel: string; readonly chat_id: string } & (
+  | { readonly message_id: string; readonly kind: string }
+  | { readonly id: string }
+)
 
 /** Where a message goes, and the name under which the server knows it again. */
 function addressOf(queue: BusQueue, message: Addressed, subjects: Subjects): { lane: string; name: string } {
   const { channel, chat_id } = message
   const [kind, id] = 'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
-  return { lane: subjects.channelLane(queue, channel, chat_id, kind), name: `${queue}-${hash('sha256', JSON.stringify([channel, chat_id, id]))}` }
+  return {
+    lane: subjects.channelLane(queue, channel, chat_id, kind),
+    name: `${queue}-${hash('sha256', JSON.stringify([channel, chat_id, id]))}`,
+  }
 }
 
 const triesMax = 3
 
 /** The name of the message makes another try harmless. */
-async function publishOnce(publish: () => Promise<{ readonly duplicate: boolean }>, nc: NatsConnection): Promise<{ readonly duplicate: boolean }> {
+async function publishOnce(
+  publish: () => Promise<{ readonly duplicate: boolean }>,
+  nc: NatsConnection,
+): Promise<{ readonly duplicate: boolean }> {
   for (let tries = 1; ; tries++) {
     try {
       return { duplicate: (await publish()).duplicate }
     } catch (error) {
       if (isRefusedWith(error, fullStream))
-        throw new BeaverError('wrong_state', `Too many messages wait (${laneMessagesMax} of this chat, or too many in all). Send it again later.`)
-      if (tries >= triesMax || nc.isClosed() || (error instanceof RequestError && error.isNoResponders())) return fail(error)
+        throw new BeaverError(
+          'wrong_state',
+          `Too many messages wait (${laneMessagesMax} of this chat, or too many in all). Send it again later.`,
+        )
+      if (tries >= triesMax || nc.isClosed() || (error instanceof RequestError && error.isNoResponders()))
+        return fail(error)
     }
   }
 }

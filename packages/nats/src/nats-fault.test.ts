@@ -1,12 +1,21 @@
 import { BeaverError } from '@beaver/core'
-import { ClosedConnectionError, DrainingConnectionError, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import {
+  ClosedConnectionError,
+  DrainingConnectionError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/nats-core'
 import { expect, it } from 'vitest'
 import { natsFault } from './nats-fault.ts'
 
 it.each([
   [new TimeoutError(), 'timeout'],
   [new RequestError('no responders'), 'unreachable'],
-  [new RequestError('refused', { cause: new PermissionViolationError('no', 'publish', 'a.b') }), 'not_allowed'],
+  [
+    new RequestError('refused', { cause: new PermissionViolationError('no', 'publish', 'a.b') }),
+    'not_allowed',
+  ],
   [new ClosedConnectionError(), 'unreachable'],
   // A client that is closed drains its connection first.
   [new DrainingConnectionError(), 'unreachable'],
@@ -15,5 +24,10 @@ it.each([
 })
 
 it('what is no failure of NATS stays as it is', () => {
-  for (const error of [new BeaverError('not_found', 'There is no task.'), new TypeError('x is not a function'), 'text']) expect(natsFault(error)).toBe(error)
+  for (const error of [
+    new BeaverError('not_found', 'There is no task.'),
+    new TypeError('x is not a function'),
+    'text',
+  ])
+    expect(natsFault(error)).toBe(error)
 })

@@ -1,17 +1,37 @@
-// Turns what the NATS client throws into a BeaverError, so that no caller of Beaver sees an error of a library.
+// Turns what the NATS client throws into a BeaverError, so that no caller of Beaver sees an error of a
+// library.
 import { BeaverError, messageOf } from '@beaver/core'
 import { JetStreamError } from '@nats-io/jetstream'
-import { ClosedConnectionError, DrainingConnectionError, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import {
+  ClosedConnectionError,
+  DrainingConnectionError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/nats-core'
 
 const lost = [RequestError, ClosedConnectionError, DrainingConnectionError, JetStreamError]
 
-/** The error for a caller: `timeout`, `unreachable` or `not_allowed`. What is no failure of NATS stays as it is. */
+/**
+ * The error for a caller: `timeout`, `unreachable` or `not_allowed`. What is no failure of NATS stays as it
+ * is.
+ */
 export function natsFault(error: unknown): unknown {
   if (error instanceof BeaverError) return error
-  if (error instanceof Error && (error instanceof PermissionViolationError || error.cause instanceof PermissionViolationError))
-    return new BeaverError('not_allowed', `This login may not do this at the NATS server: ${messageOf(error)}.`, { cause: error })
-  if (error instanceof TimeoutError) return new BeaverError('timeout', 'The journal did not answer in time.', { cause: error })
+  if (
+    error instanceof Error &&
+    (error instanceof PermissionViolationError || error.cause instanceof PermissionViolationError)
+  )
+    return new BeaverError(
+      'not_allowed',
+      `This login may not do this at the NATS server: ${messageOf(error)}.`,
+      { cause: error },
+    )
+  if (error instanceof TimeoutError)
+    return new BeaverError('timeout', 'The journal did not answer in time.', { cause: error })
   if (lost.some((kind) => error instanceof kind))
-    return new BeaverError('unreachable', `The journal cannot be reached now: ${messageOf(error)}.`, { cause: error })
+    return new BeaverError('unreachable', `The journal cannot be reached now: ${messageOf(error)}.`, {
+      cause: error,
+    })
   return error
 }

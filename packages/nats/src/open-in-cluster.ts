@@ -12,7 +12,10 @@ const againMs = 250
 /** Whether the servers answered and refused, for another reason than that they have no leader now. */
 const isRefusal = (cause: unknown): boolean => cause instanceof JetStreamApiError && cause.code !== noLeader
 
-/** @param open leaves nothing behind if it fails @throws what `open` throws, if it may not pass or does not pass in time */
+/**
+ * @param open leaves nothing behind if it fails @throws what `open` throws, if it may not pass or does not
+ * pass in time
+ */
 export async function openInCluster<Opened>(
   nc: NatsConnection,
   open: () => Promise<Opened>,
@@ -25,11 +28,18 @@ export async function openInCluster<Opened>(
     } catch (thrown) {
       const error = natsFault(thrown)
       // A store that cannot be opened says so, and its cause says whether it may pass.
-      const cause = error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
-      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || (cause.code === 'unreachable' && !isRefusal(cause.cause)))
+      const cause =
+        error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
+      const mayPass =
+        cause instanceof BeaverError &&
+        (cause.code === 'timeout' || (cause.code === 'unreachable' && !isRefusal(cause.cause)))
       const isAlone = (nc.info?.cluster ?? '') === ''
       if (!mayPass || isAlone || nc.isClosed() || clock.now() > end) throw error
-      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${cause.message}`)
+      if (!isTold)
+        logger.warn(
+          'start_waits',
+          `The start waits until the servers of the cluster answer for every stream: ${cause.message}`,
+        )
       await pause(clock, againMs, new AbortController().signal)
     }
   }

@@ -9,7 +9,13 @@ const answerMsMax = 5_000
 export function natsOpenTasks(nc: NatsConnection, subjects: Subjects): OpenTasks {
   return {
     async list({ tenant, owner, idleMsMin, limit }) {
-      const input = { tenant, needs_daemon: true, idle_ms_min: idleMsMin, limit, ...(owner === undefined ? {} : { owner }) }
+      const input = {
+        tenant,
+        needs_daemon: true,
+        idle_ms_min: idleMsMin,
+        limit,
+        ...(owner === undefined ? {} : { owner }),
+      }
       return (await askProjector({ nc, subjects, timeoutMs: answerMsMax }, 'open_tasks', input)).tasks
     },
   }

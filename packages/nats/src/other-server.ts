@@ -1,6 +1,9 @@
-// Leaves a server of a cluster that is of no use: it may be frozen, or cut off from the others. A ping does not show the second.
-// O1. A connection goes only to a server at which the journal answers now. While the servers elect a leader there is none, and no server is better.
-// O2. A leader that does not hear most of its followers does not count: it answers questions, and can store nothing.
+// Leaves a server of a cluster that is of no use: it may be frozen, or cut off from the others. A ping does
+// not show the second.
+// O1. A connection goes only to a server at which the journal answers now. While the servers elect a leader
+// there is none, and no server is better.
+// O2. A leader that does not hear most of its followers does not count: it answers questions, and can store
+// nothing.
 import { steadyClock } from '@beaver/core'
 import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -38,7 +41,9 @@ export async function leaveServer(nc: NatsConnection, stream: string): Promise<b
   lookedAtMs.set(nc, Infinity)
   try {
     const others = its.servers.filter((server) => server !== nc.getServer())
-    its.prefer(await Promise.any(others.map(async (server) => (await requireAnswer(its, server, stream), server))))
+    its.prefer(
+      await Promise.any(others.map(async (server) => (await requireAnswer(its, server, stream), server))),
+    )
     await nc.reconnect()
     return true
   } catch {
@@ -51,8 +56,11 @@ export async function leaveServer(nc: NatsConnection, stream: string): Promise<b
 async function requireAnswer(its: Ways, server: string, stream: string): Promise<void> {
   const nc = await its.connectTo(server)
   try {
-    const answer = (await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: answerMsMax })).json<{ error?: unknown } & Partial<StreamInfo>>()
-    if (answer.error !== undefined || !hearsMost(answer.cluster)) throw new Error('the journal does not answer there')
+    const answer = (await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: answerMsMax })).json<
+      { error?: unknown } & Partial<StreamInfo>
+    >()
+    if (answer.error !== undefined || !hearsMost(answer.cluster))
+      throw new Error('the journal does not answer there')
   } finally {
     await nc.close()
   }

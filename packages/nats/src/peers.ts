@@ -1,9 +1,13 @@
 // The Peers port on core NATS, and the watch over the other daemons.
-// P1. A daemon whose connection is gone has no responder. Others learn this at once, and need not wait for a lease.
-// P2. A daemon without a responder is asked a second time before it counts as gone: while it reconnects, it has no responder for a moment.
-// P3. The server says that nobody responds only when a request arrives. A daemon that dies with a request in its hands would look silent until the
-// request times out. So a daemon that does not answer is asked again every `pingEveryMs`.
-// P4. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do not flood each other.
+// P1. A daemon whose connection is gone has no responder. Others learn this at once, and need not wait for a
+// lease.
+// P2. A daemon without a responder is asked a second time before it counts as gone: while it reconnects, it
+// has no responder for a moment.
+// P3. The server says that nobody responds only when a request arrives. A daemon that dies with a request in
+// its hands would look silent until the request times out. So a daemon that does not answer is asked again
+// every `pingEveryMs`.
+// P4. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do
+// not flood each other.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
@@ -13,8 +17,8 @@ import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
   /**
-   * Announces this daemon to the others, and watches them. `onGone` is called once for each daemon that dies. `describe` gives what the
-   * daemon says about itself to callers of `presentDaemons`.
+   * Announces this daemon to the others, and watches them. `onGone` is called once for each daemon that dies.
+   * `describe` gives what the daemon says about itself to callers of `presentDaemons`.
    */
   watch(self: string, onGone: (daemonId: string) => void, describe?: () => DaemonFigures): { leave(): void }
 }
@@ -76,7 +80,8 @@ export function natsPeers(nc: NatsConnection, subjects: Subjects, logger: Logger
 
   return {
     state,
-    watch: (self, onGone, describe = () => ({})) => new DaemonWatch({ nc, subjects, self, state, onGone, describe, logger }),
+    watch: (self, onGone, describe = () => ({})) =>
+      new DaemonWatch({ nc, subjects, self, state, onGone, describe, logger }),
   }
 }
 
@@ -90,7 +95,10 @@ interface DaemonWatchParts {
   readonly logger: Logger
 }
 
-/** Learns of the other daemons from their announcements, and asks some of them again and again whether they live. */
+/**
+ * Learns of the other daemons from their announcements, and asks some of them again and again whether they
+ * live.
+ */
 class DaemonWatch {
   readonly #parts: DaemonWatchParts
   readonly #known = new Set<string>()
@@ -110,10 +118,15 @@ class DaemonWatch {
         }),
       })
     this.#subscriptions = [
-      hear(subjects.presence, ({ data }) => (this.#announcements.take('') === 'handle' ? this.#learn(data) : refused(nc))),
+      hear(subjects.presence, ({ data }) =>
+        this.#announcements.take('') === 'handle' ? this.#learn(data) : refused(nc),
+      ),
       hear(subjects.presenceQuestion, (question) => this.#answer(question)),
     ]
-    this.#timers = [setInterval(() => this.#lookAtSome(), askEveryMs), setInterval(() => this.#announce(), announceEveryMs)]
+    this.#timers = [
+      setInterval(() => this.#lookAtSome(), askEveryMs),
+      setInterval(() => this.#announce(), announceEveryMs),
+    ]
     for (const timer of this.#timers) timer.unref()
     this.#announce()
   }
@@ -137,7 +150,8 @@ class DaemonWatch {
     const { self, describe } = this.#parts
     if (question.reply === undefined || !isInbox(question.reply)) return refused(this.#parts.nc)
     // The inbox begins with the name of the caller.
-    if (this.#questions.take(question.reply.split('.', 1)[0] ?? '') !== 'handle') return refused(this.#parts.nc)
+    if (this.#questions.take(question.reply.split('.', 1)[0] ?? '') !== 'handle')
+      return refused(this.#parts.nc)
     question.respond(JSON.stringify({ daemon: self, ...describe() }))
   }
 
@@ -155,7 +169,8 @@ class DaemonWatch {
 
   #lookAtSome(): void {
     const { logger } = this.#parts
-    for (const daemonId of some([...this.#known], askedMax)) void this.#look(daemonId).catch((error: unknown) => logger.warn('peer_unasked', messageOf(error)))
+    for (const daemonId of some([...this.#known], askedMax))
+      void this.#look(daemonId).catch((error: unknown) => logger.warn('peer_unasked', messageOf(error)))
   }
 
   async #look(daemonId: string): Promise<void> {
@@ -164,7 +179,9 @@ class DaemonWatch {
     const seen = await this.#parts.state(daemonId)
     this.#asking.delete(daemonId)
     if (seen !== 'gone' || !this.#known.delete(daemonId)) return
-    this.#parts.logger.warn('daemon_gone', 'Another daemon is gone. This daemon now looks at its tasks.', { from: daemonId })
+    this.#parts.logger.warn('daemon_gone', 'Another daemon is gone. This daemon now looks at its tasks.', {
+      from: daemonId,
+    })
     this.#parts.onGone(daemonId)
   }
 }
@@ -189,9 +206,11 @@ function parsed(data: Uint8Array): unknown {
 export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 
 /**
- * All daemons that answer within `waitMs`, including those that take no requests because their journal does not answer.
+ * All daemons that answer within `waitMs`, including those that take no requests because their journal does
+ * not answer.
  *
- * @param wait.emptyMs how long it waits for the first answer, because on a busy machine nobody may answer in time. Default: `waitMs`
+ * @param wait.emptyMs how long it waits for the first answer, because on a busy machine nobody may answer in
+ * time. Default: `waitMs`
  */
 export async function presentDaemons(
   nc: NatsConnection,

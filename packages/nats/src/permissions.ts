@@ -1,7 +1,10 @@
-// What each role of Beaver may publish and receive at a NATS server. The embedded server and `beaver nats-config` use the same table.
+// What each role of Beaver may publish and receive at a NATS server. The embedded server and `beaver
+// nats-config` use the same table.
 // P1. A role gets nothing outside its tenant, and no requests in another caller's name.
-// P2. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a stream, delete a message of it, or make a consumer that Beaver does not need.
-// P3. A process that answers requests needs no right to publish answers: the server allows the reply to what it received.
+// P2. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a stream, delete a
+// message of it, or make a consumer that Beaver does not need.
+// P3. A process that answers requests needs no right to publish answers: the server allows the reply to what
+// it received.
 import type { Subjects } from './subjects.ts'
 
 /**
@@ -34,10 +37,20 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   const hears = [subjects.logs, subjects.system('keys'), subjects.anyEnded, subjects.anyLive]
   switch (role) {
     case 'client':
-      return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
+      return {
+        publish: [...asks, ...reads(stream), ...reads(blobs)],
+        subscribe: [...receive, ...hears],
+        answers: false,
+      }
     case 'gateway':
       return {
-        publish: [...asks, subjects.behalf('>'), ...reads(stream), ...reads(blobs), ...servesChannels(subjects)],
+        publish: [
+          ...asks,
+          subjects.behalf('>'),
+          ...reads(stream),
+          ...reads(blobs),
+          ...servesChannels(subjects),
+        ],
         subscribe: [...receive, ...hears, ...subjects.capturedChannels],
         answers: false,
       }
@@ -57,21 +70,52 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
       }
     case 'projector':
       return {
-        publish: [subjects.system('checkpoints'), subjects.system('keys'), '$JS.API.INFO', creates(stream), ...reads(stream), ...reads(blobs)],
+        publish: [
+          subjects.system('checkpoints'),
+          subjects.system('keys'),
+          '$JS.API.INFO',
+          creates(stream),
+          ...reads(stream),
+          ...reads(blobs),
+        ],
         subscribe: [...receive, subjects.queries('>'), subjects.logs],
         answers: true,
       }
     case 'daemon':
       return {
         publish: [
-          ...[subjects.logs, ...subjects.capturedWakes, subjects.anyEnded, subjects.anyLive, subjects.anyDaemon, subjects.presence],
-          ...[subjects.system('keys'), subjects.query('>'), `$O.${subjects.blobBucket}.>`, `$KV.${subjects.memoryBucket}.>`, '$JS.API.INFO'],
+          ...[
+            subjects.logs,
+            ...subjects.capturedWakes,
+            subjects.anyEnded,
+            subjects.anyLive,
+            subjects.anyDaemon,
+            subjects.presence,
+          ],
+          ...[
+            subjects.system('keys'),
+            subjects.query('>'),
+            `$O.${subjects.blobBucket}.>`,
+            `$KV.${subjects.memoryBucket}.>`,
+            '$JS.API.INFO',
+          ],
           ...[stream, wakeStream, blobs, memory].flatMap((each) => [creates(each), ...reads(each)]),
           ...[stream, wakeStream].flatMap(consumes),
-          ...[`$JS.API.CONSUMER.CREATE.${memory}.>`, `$JS.API.CONSUMER.DELETE.${memory}.*`, `$JS.API.CONSUMER.INFO.${memory}.*`],
+          ...[
+            `$JS.API.CONSUMER.CREATE.${memory}.>`,
+            `$JS.API.CONSUMER.DELETE.${memory}.*`,
+            `$JS.API.CONSUMER.INFO.${memory}.*`,
+          ],
         ],
         subscribe: [
-          ...[...receive, subjects.services('>'), subjects.behalves('>'), subjects.anyDaemon, subjects.presence, subjects.presenceQuestion],
+          ...[
+            ...receive,
+            subjects.services('>'),
+            subjects.behalves('>'),
+            subjects.anyDaemon,
+            subjects.presence,
+            subjects.presenceQuestion,
+          ],
           ...[subjects.logs, subjects.system('keys'), subjects.anyEnded, `$KV.${subjects.memoryBucket}.>`],
         ],
         answers: true,

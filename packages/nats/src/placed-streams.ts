@@ -1,5 +1,11 @@
 // The streams of Beaver as the servers of a cluster hold them, and the change of their place.
-import { type ClusterInfo, type JetStreamManager, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
+import {
+  type ClusterInfo,
+  type JetStreamManager,
+  jetstreamManager,
+  type PeerInfo,
+  type StreamInfo,
+} from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { isRefusedWith, noStream } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
@@ -37,7 +43,13 @@ const answerMsMax = 3_000
 /** A follower answers the leader every second. */
 const awayNs = 4_000_000_000
 
-const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: Subjects): readonly { readonly name: string; readonly what: Held }[] => [
+const named = ({
+  stream,
+  wakeStream,
+  blobBucket,
+  memoryBucket,
+  channelStream,
+}: Subjects): readonly { readonly name: string; readonly what: Held }[] => [
   { name: stream, what: 'journal' },
   { name: wakeStream, what: 'wakes' },
   { name: `OBJ_${blobBucket}`, what: 'blobs' },
@@ -51,7 +63,11 @@ const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: 
  * @param wanted default: all. A login of the role `client` may ask about the journal and the blobs only
  * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
  */
-export async function placedStreams(nc: NatsConnection, subjects: Subjects, wanted?: readonly Held[]): Promise<readonly PlacedStream[]> {
+export async function placedStreams(
+  nc: NatsConnection,
+  subjects: Subjects,
+  wanted?: readonly Held[],
+): Promise<readonly PlacedStream[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
   const streams = named(subjects).filter(({ what }) => wanted?.includes(what) ?? true)
   const found = await Promise.all(streams.map(async (each) => placedNow(jsm, each)))
@@ -59,7 +75,10 @@ export async function placedStreams(nc: NatsConnection, subjects: Subjects, want
 }
 
 /** `null`: there is no such stream. A stream that nobody answers for has no leader. */
-async function placedNow(jsm: JetStreamManager, of: { readonly name: string; readonly what: Held }): Promise<PlacedStream | null> {
+async function placedNow(
+  jsm: JetStreamManager,
+  of: { readonly name: string; readonly what: Held },
+): Promise<PlacedStream | null> {
   try {
     return placed(of, await jsm.streams.info(of.name))
   } catch (error) {
@@ -97,7 +116,11 @@ export function followersOf(cluster: ClusterInfo | undefined): readonly StreamFo
 }
 
 /** Gives a stream another place. The servers copy what is missing afterwards. @throws what the server says */
-export async function placeStream(nc: NatsConnection, name: string, { num_replicas, placement }: PlacedConfig): Promise<void> {
+export async function placeStream(
+  nc: NatsConnection,
+  name: string,
+  { num_replicas, placement }: PlacedConfig,
+): Promise<void> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
   await jsm.streams.update(name, { num_replicas, ...(placement === undefined ? {} : { placement }) })
 }

@@ -1,8 +1,17 @@
-// Tries what an identity must not be able to do at a NATS server. Tests and `beaver doctor` use the same attempts.
-// A1. An attempt changes nothing, even if the server permits it: its content is no request that anybody carries out, and a message for a stream
+// Tries what an identity must not be able to do at a NATS server. Tests and `beaver doctor` use the same
+// attempts.
+// A1. An attempt changes nothing, even if the server permits it: its content is no request that anybody
+// carries out, and a message for a stream
 //     expects a last sequence that no stream has.
-// A2. Only a refusal by the server counts as refused. An answer, or the word that nobody listens, means that the message got through.
-import { headers, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
+// A2. Only a refusal by the server counts as refused. An answer, or the word that nobody listens, means that
+// the message got through.
+import {
+  headers,
+  type NatsConnection,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/nats-core'
 import type { Role } from './permissions.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -26,7 +35,10 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   const { stream, wakeStream } = subjects
   const asAnother = subjects.service('status').split('.').with(4, 'somebody').join('.')
-  const writesLogs = [publish('accept a task in the journal', subjects.accepted(log)), publish("write a task's log", subjects.events(log))]
+  const writesLogs = [
+    publish('accept a task in the journal', subjects.accepted(log)),
+    publish("write a task's log", subjects.events(log)),
+  ]
   const daemonOnly = [
     publish('wake a task', subjects.wake(log)),
     publish('set the alarm of a task', subjects.alarm(log)),
@@ -60,7 +72,10 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   ]
   const answersQueries = subscribe('receive queries', subjects.queries('>'))
   const lane = subjects.channelLane('inbound', 'probe', 'probe', 'message')
-  const chats = [publish('speak for a person in a chat', lane), subscribe('hear what people write in chats', lane)]
+  const chats = [
+    publish('speak for a person in a chat', lane),
+    subscribe('hear what people write in chats', lane),
+  ]
   const forOthers = publish('ask on behalf of others', subjects.behalf('status'))
   switch (role) {
     case 'client':
@@ -68,9 +83,22 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     case 'gateway':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries]
     case 'operator':
-      return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)), answersQueries]
+      return [
+        ...always,
+        ...writesLogs,
+        ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)),
+        answersQueries,
+      ]
     case 'projector':
-      return [...always, ...writesLogs, ...daemonOnly, ...administers, ...chats, forOthers, publish('submit a task', subjects.service('task.submit'))]
+      return [
+        ...always,
+        ...writesLogs,
+        ...daemonOnly,
+        ...administers,
+        ...chats,
+        forOthers,
+        publish('submit a task', subjects.service('task.submit')),
+      ]
     case 'daemon':
       return [...always, ...administers, ...chats, answersQueries, forOthers]
     default:
@@ -78,12 +106,18 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   }
 }
 
-/** What a part of a running system cannot do without. It is only a part of what its role may do: enough to tell a login of another role. */
+/**
+ * What a part of a running system cannot do without. It is only a part of what its role may do: enough to
+ * tell a login of another role.
+ */
 export function neededBy(role: 'daemon' | 'projector' | 'gateway', subjects: Subjects): Attempt[] {
   const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   switch (role) {
     case 'daemon':
-      return [subscribe('receive requests to daemons', subjects.services('>')), publish('accept a task in the journal', subjects.accepted(log))]
+      return [
+        subscribe('receive requests to daemons', subjects.services('>')),
+        publish('accept a task in the journal', subjects.accepted(log)),
+      ]
     case 'projector':
       return [subscribe('receive queries', subjects.queries('>'))]
     case 'gateway':
@@ -98,10 +132,20 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
   const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   const blobs = `OBJ_${of.blobBucket}`
   return [
-    ...['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'image.store', 'memory', 'status'].map((name) =>
-      publish(`ask for ${name}`, of.service(name)),
+    ...[
+      'task.submit',
+      'task.run',
+      'task.cancel',
+      'task.steer',
+      'task.decide',
+      'task.retry',
+      'image.store',
+      'memory',
+      'status',
+    ].map((name) => publish(`ask for ${name}`, of.service(name))),
+    ...['tasks', 'task', 'sessions', 'session', 'events', 'search', 'approvals', 'audit'].map((name) =>
+      publish(`query ${name}`, of.query(name)),
     ),
-    ...['tasks', 'task', 'sessions', 'session', 'events', 'search', 'approvals', 'audit'].map((name) => publish(`query ${name}`, of.query(name))),
     publish('ask on behalf of somebody', of.behalf('task.submit')),
     publish('accept a task', of.accepted(log)),
     publish("write a task's log", of.events(log)),
@@ -156,10 +200,17 @@ async function maySend(nc: NatsConnection, subject: string): Promise<boolean> {
   const head = headers()
   head.set('Nats-Expected-Last-Sequence', String(Number.MAX_SAFE_INTEGER))
   try {
-    await nc.request(subject, 'This is a test of permissions. It is no request.', { timeout: answerMsMax, headers: head })
+    await nc.request(subject, 'This is a test of permissions. It is no request.', {
+      timeout: answerMsMax,
+      headers: head,
+    })
     return true
   } catch (error) {
-    if (error instanceof PermissionViolationError || (error instanceof Error && error.cause instanceof PermissionViolationError)) return false
+    if (
+      error instanceof PermissionViolationError ||
+      (error instanceof Error && error.cause instanceof PermissionViolationError)
+    )
+      return false
     // Nobody listens, or nobody answers what is no request: the message got through.
     if (error instanceof TimeoutError || error instanceof RequestError) return true
     throw error
@@ -168,7 +219,9 @@ async function maySend(nc: NatsConnection, subject: string): Promise<boolean> {
 
 async function mayReceive(nc: NatsConnection, subject: string): Promise<boolean> {
   let refused = false
-  const subscription = nc.subscribe(subject, { callback: (error) => void (refused ||= error instanceof PermissionViolationError) })
+  const subscription = nc.subscribe(subject, {
+    callback: (error) => void (refused ||= error instanceof PermissionViolationError),
+  })
   await nc.flush()
   // The refusal comes before the answer to the flush, but the client may tell of it a moment later.
   await new Promise((resolve) => setImmediate(resolve))

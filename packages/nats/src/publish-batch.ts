@@ -1,15 +1,25 @@
-// BatchPublisher: turns the writes of a batch into messages that the server stores together or not at all. Which writes go together, and what
-// an answer means for them, is decided in group-commit.ts.
+// BatchPublisher: turns the writes of a batch into messages that the server stores together or not at all.
+// Which writes go together, and what an answer means for them, is decided in group-commit.ts.
 // B1. A batch with one write is an ordinary message.
 // B2. The server answers only the last message of a batch; the answer is for the whole batch.
 // B3. The wait for an answer takes at most `waitMs`.
-// B4. A batch is sent only if the server takes each of its messages: a batch that is begun and not ended stays open there for seconds.
-import { headers, InvalidArgumentError, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+// B4. A batch is sent only if the server takes each of its messages: a batch that is begun and not ended
+// stays open there for seconds.
+import {
+  headers,
+  InvalidArgumentError,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+} from '@nats-io/nats-core'
 import type { Line } from './line.ts'
 
 export interface Write {
   readonly subject: string
-  /** The sequence of the last message that `fence` matches, or 0 if there is none. `null`: the write has no fence of its own. */
+  /**
+   * The sequence of the last message that `fence` matches, or 0 if there is none. `null`: the write has no
+   * fence of its own.
+   */
   readonly expectedSequence: number | null
   /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string
@@ -52,16 +62,21 @@ export class BatchPublisher {
     this.#waitMs = waitMs
   }
 
-  /** @throws {InvalidArgumentError} if a message is larger than the server takes. @throws {Error} if the line is cut, or if no answer comes in time. In both cases the writes may or may not be stored. */
+  /**
+   * @throws {InvalidArgumentError} if a message is larger than the server takes. @throws {Error} if the line
+   * is cut, or if no answer comes in time. In both cases the writes may or may not be stored.
+   */
   async send(writes: readonly Write[]): Promise<PubAck> {
     const batch = `${this.#writer}${(this.#batchesSent++).toString(36)}`
     let answer: Msg | null = null
     const bytesMax = (this.#nc.info?.max_payload ?? Infinity) - headersBytesMax
-    if (writes.length > 1 && writes.some(({ payload }) => payload.length > bytesMax)) throw InvalidArgumentError.format('payload', 'max_payload size exceeded')
+    if (writes.length > 1 && writes.some(({ payload }) => payload.length > bytesMax))
+      throw InvalidArgumentError.format('payload', 'max_payload size exceeded')
     for (let i = 0; i < writes.length; i++) {
       const write = writes[i] as Write
       const head = headers()
-      if (write.expectedSequence !== null) head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
+      if (write.expectedSequence !== null)
+        head.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence))
       if (write.fence !== undefined) head.set('Nats-Expected-Last-Subject-Sequence-Subject', write.fence)
       if (write.signature !== undefined) head.set(signatureHeader, write.signature)
       if (writes.length > 1) {
@@ -73,7 +88,10 @@ export class BatchPublisher {
         continue
       }
       if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
-      answer = await this.#line.request(write.subject, write.payload, { headers: head, timeout: this.#waitMs() })
+      answer = await this.#line.request(write.subject, write.payload, {
+        headers: head,
+        timeout: this.#waitMs(),
+      })
     }
     return answer === null ? {} : answer.json<PubAck>()
   }

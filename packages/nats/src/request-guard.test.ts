@@ -5,9 +5,12 @@ import { subjectsOf } from './subjects.ts'
 
 const subjects = subjectsOf('ns')
 
-test.each([`${inboxPrefix(null)}.abc.1`, `${inboxPrefix('会 话')}.abc`, '_R_.x.y', '_GR_.abc.def'])('%s is an inbox', (subject) => {
-  expect(isInbox(subject)).toBe(true)
-})
+test.each([`${inboxPrefix(null)}.abc.1`, `${inboxPrefix('会 话')}.abc`, '_R_.x.y', '_GR_.abc.def'])(
+  '%s is an inbox',
+  (subject) => {
+    expect(isInbox(subject)).toBe(true)
+  },
+)
 
 test.each([
   '',
@@ -41,7 +44,9 @@ describe('the open requests of an endpoint', () => {
 describe('the requests of an endpoint in a second', () => {
   const times = (rate: RequestRate, caller: string, count: number): Record<string, number> => {
     const taken = Array.from({ length: count }, () => rate.take(caller))
-    return Object.fromEntries(['handle', 'refuse', 'drop'].map((what) => [what, taken.filter((each) => each === what).length]))
+    return Object.fromEntries(
+      ['handle', 'refuse', 'drop'].map((what) => [what, taken.filter((each) => each === what).length]),
+    )
   }
 
   it('of one caller are bounded, some of the others are refused, and the rest is dropped; another caller is handled', () => {
@@ -67,5 +72,9 @@ describe('the requests of an endpoint in a second', () => {
   })
 
   it('have no bound where the endpoint has none', () =>
-    expect(times(new RequestRate(Infinity, () => 0), 'a', 10_000)).toEqual({ handle: 10_000, refuse: 0, drop: 0 }))
+    expect(times(new RequestRate(Infinity, () => 0), 'a', 10_000)).toEqual({
+      handle: 10_000,
+      refuse: 0,
+      drop: 0,
+    }))
 })

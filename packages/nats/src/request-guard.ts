@@ -1,11 +1,14 @@
 // Decides which messages of strangers an endpoint handles.
-// G1. An answer goes to an inbox only. A caller names the subject of the answer, and the server publishes it with the rights of this process:
+// G1. An answer goes to an inbox only. A caller names the subject of the answer, and the server publishes it
+// with the rights of this process:
 //     on a subject of the journal or of the JetStream API it would be a write or a command that the caller may not be allowed.
 // G2. A request has at most `requestBytesMax` bytes.
-// G3. One caller has at most three quarters of the open requests of an endpoint, so that others are still answered. The subject of a request
+// G3. One caller has at most three quarters of the open requests of an endpoint, so that others are still
+// answered. The subject of a request
 //     names its caller.
 // G4. What is refused is counted for each connection.
-// G5. In one second, an endpoint handles at most `perCallerMax` requests of one caller, and twice as many of all. It says so to some of the callers
+// G5. In one second, an endpoint handles at most `perCallerMax` requests of one caller, and twice as many of
+// all. It says so to some of the callers
 //     whose requests it does not handle, and drops the other requests before it reads them, because to answer a flood costs as much as to serve it.
 import { steadyClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -15,8 +18,9 @@ export const requestBytesMax = 1024 * 1024
 const replyCharsMax = 512
 
 /**
- * Whether an answer may be published on a subject. Inboxes begin with `_`: `_INBOX.` of a client without a login, `_INBOX_<caller>.`, and the
- * `_R_.` and `_GR_.` of a server that passes a request on. No subject of Beaver and none of the server begins so.
+ * Whether an answer may be published on a subject. Inboxes begin with `_`: `_INBOX.` of a client without a
+ * login, `_INBOX_<caller>.`, and the `_R_.` and `_GR_.` of a server that passes a request on. No subject of
+ * Beaver and none of the server begins so.
  */
 export function isInbox(subject: string): boolean {
   return subject.length <= replyCharsMax && /^_[A-Za-z0-9_=-]*\.[^\s*>]+$/.test(subject)
@@ -34,11 +38,15 @@ export class OpenRequests {
     this.#perCallerMax = Math.max(1, Math.floor((max * 3) / 4))
   }
 
-  /** Begins a request. @param caller the subject of the request, which names the caller @returns why it is refused, or the function that ends it */
+  /**
+   * Begins a request. @param caller the subject of the request, which names the caller @returns why it is
+   * refused, or the function that ends it
+   */
   begin(caller: string): string | (() => void) {
     const own = this.#byCaller.get(caller) ?? 0
     if (this.#open >= this.#max) return `This endpoint handles ${this.#max} at a time`
-    if (own >= this.#perCallerMax) return `This endpoint handles ${this.#perCallerMax} of one caller at a time`
+    if (own >= this.#perCallerMax)
+      return `This endpoint handles ${this.#perCallerMax} of one caller at a time`
     this.#open++
     this.#byCaller.set(caller, own + 1)
     return () => {
@@ -80,7 +88,8 @@ export class RequestRate {
       this.#byCaller.clear()
     }
     const own = this.#byCaller.get(caller) ?? 0
-    if (own >= this.#perCallerMax || this.#all >= 2 * this.#perCallerMax) return ++this.#refused <= answeredRefusalsMax ? 'refuse' : 'drop'
+    if (own >= this.#perCallerMax || this.#all >= 2 * this.#perCallerMax)
+      return ++this.#refused <= answeredRefusalsMax ? 'refuse' : 'drop'
     this.#all++
     this.#byCaller.set(caller, own + 1)
     return 'handle'

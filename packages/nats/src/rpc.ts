@@ -1,16 +1,41 @@
-// Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false, error: {code, message, problems}}`.
-// P1. Every request that is not part of a flood is answered. If the handler throws, the answer is its error. An answer that cannot be sent is lost.
+// Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false,
+// error: {code, message, problems}}`.
+// P1. Every request that is not part of a flood is answered. If the handler throws, the answer is its error.
+// An answer that cannot be sent is lost.
 // P2. If nobody serves the subject, the caller learns it at once.
-// P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
-// P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
+// P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard
+// it.
+// P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code
+// `timeout`.
 // P5. What a stranger sends is bounded and counted (request-guard.ts).
-import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem, problemsOf, problemsText } from '@beaver/core'
-import { type Msg, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import {
+  BeaverError,
+  type ErrorCode,
+  errorCodes,
+  messageOf,
+  type Problem,
+  problemsOf,
+  problemsText,
+} from '@beaver/core'
+import {
+  type Msg,
+  type NatsConnection,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/nats-core'
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
 import { natsFault } from './nats-fault.ts'
-import { isInbox, OpenRequests, refused, requestBytesMax, RequestRate, requestsPerSecondMax } from './request-guard.ts'
+import {
+  isInbox,
+  OpenRequests,
+  refused,
+  requestBytesMax,
+  RequestRate,
+  requestsPerSecondMax,
+} from './request-guard.ts'
 
 const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
@@ -19,7 +44,9 @@ const answer = z.discriminatedUnion('ok', [
     error: z.object({
       code: z.string(),
       message: z.string(),
-      problems: z.array(z.object({ path: z.string(), message: z.string(), code: z.string().optional() })).default([]),
+      problems: z
+        .array(z.object({ path: z.string(), message: z.string(), code: z.string().optional() }))
+        .default([]),
     }),
   }),
 ])
@@ -34,11 +61,17 @@ export class NotSent extends Error {}
 export interface ServeOptions {
   /** How many requests are handled at a time. Default: 1,000. */
   readonly openMax?: number
-  /** How many requests of one caller are handled in a second. Default: 4,000. `Infinity` for a subject on which only daemons may publish. */
+  /**
+   * How many requests of one caller are handled in a second. Default: 4,000. `Infinity` for a subject on
+   * which only daemons may publish.
+   */
   readonly perSecondMax?: number
 }
 
-/** Serves a subject until `stop`. All servers of the same subject share its requests. `handle` gets the content of a request, and its subject. */
+/**
+ * Serves a subject until `stop`. All servers of the same subject share its requests. `handle` gets the
+ * content of a request, and its subject.
+ */
 export function serve(
   nc: NatsConnection,
   subject: string,
@@ -49,11 +82,15 @@ export function serve(
   const rate = new RequestRate(perSecondMax)
   const respond = async (message: Msg, isTooMuch: boolean): Promise<void> => {
     const { reply = '' } = message
-    // The caller of a request with another subject for the answer gets no answer, so it is not carried out (G1 in request-guard.ts).
+    // The caller of a request with another subject for the answer gets no answer, so it is not carried out
+    // (G1 in request-guard.ts).
     if (reply !== '' && !isInbox(reply)) return refused(nc)
-    const begun = isTooMuch ? `This endpoint handles ${perSecondMax} of one caller in a second` : open.begin(message.subject)
+    const begun = isTooMuch
+      ? `This endpoint handles ${perSecondMax} of one caller in a second`
+      : open.begin(message.subject)
     try {
-      if (typeof begun === 'string') throw new BeaverError('timeout', `There are too many requests at once. Try again later. ${begun}.`)
+      if (typeof begun === 'string')
+        throw new BeaverError('timeout', `There are too many requests at once. Try again later. ${begun}.`)
       const result = await handle(requestOf(nc, message.data), message.subject)
       const text = JSON.stringify({ ok: true, result: result ?? null })
       const excess = excessOf(nc, text)
@@ -80,7 +117,10 @@ export function serve(
   return { stop: () => subscription.drain().catch(() => {}) }
 }
 
-/** Says why a text is too large for a message, or `null` if it is not. The headers and the subject need some of the space. */
+/**
+ * Says why a text is too large for a message, or `null` if it is not. The headers and the subject need some
+ * of the space.
+ */
 function excessOf(nc: NatsConnection, text: string): string | null {
   const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
   const bytes = text.length > max / 3 ? Buffer.byteLength(text) : text.length
@@ -100,40 +140,66 @@ function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
     return JSON.parse(Buffer.from(data).toString())
   } catch (cause) {
     refused(nc)
-    throw new BeaverError('invalid_arguments', `The request is not JSON: ${messageOf(cause)}`, { cause, problems: [{ path: '', message: 'must be JSON' }] })
+    throw new BeaverError('invalid_arguments', `The request is not JSON: ${messageOf(cause)}`, {
+      cause,
+      problems: [{ path: '', message: 'must be JSON' }],
+    })
   }
 }
 
 function describe(thrown: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
-  // What a server of NATS says while it has no leader is for the caller to repeat, and no fault of the one who answers.
+  // What a server of NATS says while it has no leader is for the caller to repeat, and no fault of the one
+  // who answers.
   const error = natsFault(thrown)
   if (error instanceof BeaverError && error.code === 'not_allowed' && error !== thrown)
-    return { code: 'internal', message: `The login of the process that answers lacks a right. ${error.message}`, problems: [] }
-  if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems }
+    return {
+      code: 'internal',
+      message: `The login of the process that answers lacks a right. ${error.message}`,
+      problems: [],
+    }
+  if (error instanceof BeaverError)
+    return { code: error.code, message: error.message, problems: error.problems }
   return { code: 'internal', message: messageOf(error), problems: [] }
 }
 
 /**
  * Sends a request and waits for the answer. `whom` names the expected responder in the text of an error.
- * @throws {BeaverError} `no_daemon` if nobody serves the subject, `unreachable` if the line is down or is cut, `timeout`, `too_large` if the
+ * @throws {BeaverError} `no_daemon` if nobody serves the subject, `unreachable` if the line is down or is
+ * cut, `timeout`, `too_large` if the
  *   request does not fit into a message, `internal` if the answer has an unknown shape, or the error in the answer
  */
-export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
+export async function call(
+  nc: NatsConnection,
+  subject: string,
+  request: unknown,
+  options: { timeoutMs: number; whom: string },
+): Promise<unknown> {
   const sent = JSON.stringify(request)
   const excess = excessOf(nc, sent)
   if (excess !== null)
-    throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts and images into files of the workspace, and name their paths.`)
+    throw new BeaverError(
+      'too_large',
+      `The request ${excess}. Send less: put long texts and images into files of the workspace, and name their paths.`,
+    )
   const line = lineOf(nc)
   if (line.downMs > 0)
-    throw new BeaverError('unreachable', `The connection to NATS at ${shownUrl(nc.getServer())} has been down for ${(line.downMs / 1000).toFixed(1)} s.`, {
-      cause: new NotSent(),
-    })
+    throw new BeaverError(
+      'unreachable',
+      `The connection to NATS at ${shownUrl(nc.getServer())} has been down for ${(line.downMs / 1000).toFixed(1)} s.`,
+      {
+        cause: new NotSent(),
+      },
+    )
   let message: Msg
   try {
-    message = await line.request(subject, Buffer.from(sent), { timeout: Math.min(options.timeoutMs, timeoutMsMax) })
+    message = await line.request(subject, Buffer.from(sent), {
+      timeout: Math.min(options.timeoutMs, timeoutMsMax),
+    })
   } catch (cause) {
     if (cause instanceof RequestError && cause.isNoResponders()) {
-      throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, { cause })
+      throw new BeaverError('no_daemon', `No ${options.whom} answers. Start the system with "beaver up".`, {
+        cause,
+      })
     }
     if (cause instanceof Error && cause.cause instanceof PermissionViolationError)
       throw new BeaverError(
@@ -145,15 +211,27 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
       )
     // A connection that is closed gives up its open requests, and the client calls that a timeout, too.
     if (cause instanceof TimeoutError && (nc.isClosed() || nc.isDraining()))
-      throw new BeaverError('unreachable', `The connection was closed before the ${options.whom} answered.`, { cause })
-    if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })
-    throw new BeaverError('unreachable', `The ${options.whom} could not be asked: ${messageOf(cause)}`, { cause })
+      throw new BeaverError('unreachable', `The connection was closed before the ${options.whom} answered.`, {
+        cause,
+      })
+    if (cause instanceof TimeoutError)
+      throw new BeaverError(
+        'timeout',
+        `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`,
+        { cause },
+      )
+    throw new BeaverError('unreachable', `The ${options.whom} could not be asked: ${messageOf(cause)}`, {
+      cause,
+    })
   }
   const parsed = answer.safeParse(parsedAnswer(message))
-  if (!parsed.success) throw new BeaverError('internal', `The ${options.whom} gave an answer of an unknown shape.`)
+  if (!parsed.success)
+    throw new BeaverError('internal', `The ${options.whom} gave an answer of an unknown shape.`)
   if (parsed.data.ok) return parsed.data.result
   const { code, message: text, problems } = parsed.data.error
-  throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, { problems })
+  throw new BeaverError(Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : 'internal', text, {
+    problems,
+  })
 }
 
 function parsedAnswer(message: Msg): unknown {
@@ -164,10 +242,15 @@ function parsedAnswer(message: Msg): unknown {
   }
 }
 
-/** Parses a request with its schema. The error lists every problem with its path. @throws {BeaverError} `invalid_arguments` */
+/**
+ * Parses a request with its schema. The error lists every problem with its path. @throws {BeaverError}
+ * `invalid_arguments`
+ */
 export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: string): T {
   const parsed = schema.safeParse(request)
   if (parsed.success) return parsed.data
   const problems = problemsOf(parsed.error.issues, request)
-  throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${problemsText(problems)}`, { problems })
+  throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${problemsText(problems)}`, {
+    problems,
+  })
 }

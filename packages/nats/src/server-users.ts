@@ -7,9 +7,15 @@ import type { Permissions } from './permissions.ts'
  * @param login the lines that say how the user logs in, such as `nkey: "U…"`
  * @param indent spaces before each line
  */
-export function userLines(login: readonly string[], { publish, denied = [], subscribe, answers }: Permissions, indent = '    '): string[] {
+export function userLines(
+  login: readonly string[],
+  { publish, denied = [], subscribe, answers }: Permissions,
+  indent = '    ',
+): string[] {
   const list = (subjects: readonly string[]): string[] => [
-    ...subjects.map((subject, i) => `${indent}      ${JSON.stringify(subject)}${i < subjects.length - 1 ? ',' : ''}`),
+    ...subjects.map(
+      (subject, i) => `${indent}      ${JSON.stringify(subject)}${i < subjects.length - 1 ? ',' : ''}`,
+    ),
   ]
   return [
     `${indent}{`,
@@ -17,7 +23,9 @@ export function userLines(login: readonly string[], { publish, denied = [], subs
     `${indent}  permissions {`,
     `${indent}    publish { allow: [`,
     ...list(publish),
-    ...(denied.length === 0 ? [`${indent}    ] }`] : [`${indent}    ], deny: [`, ...list(denied), `${indent}    ] }`]),
+    ...(denied.length === 0
+      ? [`${indent}    ] }`]
+      : [`${indent}    ], deny: [`, ...list(denied), `${indent}    ] }`]),
     `${indent}    subscribe { allow: [`,
     ...list(subscribe),
     `${indent}    ] }`,

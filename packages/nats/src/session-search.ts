@@ -9,7 +9,14 @@ const answerMsMax = 10_000
 export function natsSessionSearch(nc: NatsConnection, subjects: Subjects): SessionSearch {
   return {
     async search({ tenant, user }, { query, limit, session, includeCurrent }) {
-      const input = { tenant, user_id: user, query, limit, session_id: session, include_current: includeCurrent }
+      const input = {
+        tenant,
+        user_id: user,
+        query,
+        limit,
+        session_id: session,
+        include_current: includeCurrent,
+      }
       return (await askProjector({ nc, subjects, timeoutMs: answerMsMax }, 'session_search', input)).hits
     },
   }

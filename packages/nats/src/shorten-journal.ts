@@ -1,6 +1,8 @@
-// Shortens the journal: names the messages of archived tasks in signed events, and deletes what such events name. `beaver archive` calls it in this order.
-// Both steps can be repeated, so an archive that was interrupted is completed by the next one.
-// H1. Only the entries between the first and the last entry of an ended task are named. The log is verified first, up to the head that the archive has.
+// Shortens the journal: names the messages of archived tasks in signed events, and deletes what such events
+// name. `beaver archive` calls it in this order. Both steps can be repeated, so an archive that was
+// interrupted is completed by the next one.
+// H1. Only the entries between the first and the last entry of an ended task are named. The log is verified
+// first, up to the head that the archive has.
 // H2. A message is deleted only if a counting event names it, and if it has the content that the event says.
 // H3. What is read from the server decides, not the read model.
 import {
@@ -33,17 +35,23 @@ export interface ArchivedHead {
   readonly hash: string
 }
 
-/** Whether the server deletes messages of the journal. A stream that an earlier version made refuses it, and this cannot be changed. */
+/**
+ * Whether the server deletes messages of the journal. A stream that an earlier version made refuses it, and
+ * this cannot be changed.
+ */
 export async function mayShorten(nc: NatsConnection, { stream }: Subjects): Promise<boolean> {
   const look = await lookAt(nc, stream)
-  if (look.kind !== 'there') throw new BeaverError('unreachable', `The journal stream ${stream} does not answer.`)
+  if (look.kind !== 'there')
+    throw new BeaverError('unreachable', `The journal stream ${stream} does not answer.`)
   return look.config['deny_delete'] !== true
 }
 
 /**
- * The messages of a task that can be named: those between its first and its last entry that no event names yet.
+ * The messages of a task that can be named: those between its first and its last entry that no event names
+ * yet.
  *
- * @throws {BeaverError} `corrupt_journal` if the log does not verify, `conflict` if it does not end with the head of the archive or has not ended
+ * @throws {BeaverError} `corrupt_journal` if the log does not verify, `conflict` if it does not end with the
+ * head of the archive or has not ended
  */
 export async function archivableOf(
   nc: NatsConnection,
@@ -65,10 +73,17 @@ export async function archivableOf(
     const continues = before === part?.messages.at(-1)?.head
     if (i === 0 || i === entries.length - 1) continue
     if (part === null || !continues) parts.push((part = { after: startOf(entry), messages: [] }))
-    part.messages.push({ sequence: entry.revision, payloadSha256: createHash('sha256').update(entry.payload).digest('base64url'), head })
+    part.messages.push({
+      sequence: entry.revision,
+      payloadSha256: createHash('sha256').update(entry.payload).digest('base64url'),
+      head,
+    })
   }
   if (head.hash !== hash || type === null || !isTerminalTaskEvent(type))
-    throw new BeaverError('conflict', `The log of the task ${log.task} does not end with the record that its archive has as its end.`)
+    throw new BeaverError(
+      'conflict',
+      `The log of the task ${log.task} does not end with the record that its archive has as its end.`,
+    )
   return parts.map(({ after, messages }) => ({ log, after, messages }))
 }
 
@@ -78,8 +93,17 @@ function startOf({ payload }: Found): LogHead {
   return { taskseq: (first?.taskseq ?? 1) - 1, epoch: first?.epoch ?? 0, hash: first?.prevhash ?? '' }
 }
 
-function verified(log: LogId, from: LogHead, entry: Found, archived: ArchivedMessages): { readonly head: LogHead; readonly type: string | null } {
-  const broken = (why: string): BeaverError => new BeaverError('corrupt_journal', `The log of the task ${log.task} is broken: ${why}. See "beaver check".`)
+function verified(
+  log: LogId,
+  from: LogHead,
+  entry: Found,
+  archived: ArchivedMessages,
+): { readonly head: LogHead; readonly type: string | null } {
+  const broken = (why: string): BeaverError =>
+    new BeaverError(
+      'corrupt_journal',
+      `The log of the task ${log.task} is broken: ${why}. See "beaver check".`,
+    )
   const foreign = foreignFault(entry)
   if (foreign !== null) throw broken(foreign)
   let head = from
@@ -98,37 +122,52 @@ function verified(log: LogId, from: LogHead, entry: Found, archived: ArchivedMes
 export interface Removed {
   /** How many messages it deleted. */
   readonly deleted: number
-  /** How many messages are named, still there, and were left: their file was refused, or they have another content. */
+  /**
+   * How many messages are named, still there, and were left: their file was refused, or they have another
+   * content.
+   */
   readonly left: number
 }
 
 /**
  * Deletes the messages that the events name and that are still there.
  *
- * @param of.mayDelete whether the messages of this file may be deleted: the file is where it was written, and has its SHA-256
+ * @param of.mayDelete whether the messages of this file may be deleted: the file is where it was written, and
+ * has its SHA-256
  * @throws {BeaverError} `unreachable`, `not_allowed`
  */
 export async function deleteArchived(
   nc: NatsConnection,
   subjects: Subjects,
-  of: { readonly archived: ArchivedMessages; readonly mayDelete: (file: { readonly file: string; readonly sha256: string }) => Promise<boolean> },
+  of: {
+    readonly archived: ArchivedMessages
+    readonly mayDelete: (file: { readonly file: string; readonly sha256: string }) => Promise<boolean>
+  },
 ): Promise<Removed> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
   const { look, deleted: gone } = await lookAtDeleted(nc, subjects.stream)
-  if (look.kind !== 'there') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer.`)
+  if (look.kind !== 'there')
+    throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer.`)
   let [deleted, left] = [0, 0]
   for (const log of logsStillThere(of.archived, new Set(gone))) {
     const places: number[] = []
     for await (const { revision, payload } of entriesOf(nc, jsm, subjects, log)) {
       const named = of.archived.at(revision)
       if (named === null) continue
-      const isSame = logKey(named.log) === logKey(log) && named.payloadSha256 === createHash('sha256').update(payload).digest('hex')
+      const isSame =
+        logKey(named.log) === logKey(log) &&
+        named.payloadSha256 === createHash('sha256').update(payload).digest('hex')
       if (isSame && (await of.mayDelete(named))) places.push(revision)
       else left++
     }
-    // The bytes are not overwritten: that takes 4 ms for each message. The server frees their space when it compacts their block.
+    // The bytes are not overwritten: that takes 4 ms for each message. The server frees their space when it
+    // compacts their block.
     for (let from = 0; from < places.length; from += atOnceMax)
-      await Promise.all(places.slice(from, from + atOnceMax).map((sequence) => jsm.streams.deleteMessage(subjects.stream, sequence, false)))
+      await Promise.all(
+        places
+          .slice(from, from + atOnceMax)
+          .map((sequence) => jsm.streams.deleteMessage(subjects.stream, sequence, false)),
+      )
     deleted += places.length
   }
   return { deleted, left }

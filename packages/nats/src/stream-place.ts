@@ -1,7 +1,9 @@
 // How many servers of a cluster hold the streams of Beaver, and which ones.
-// P1. The journal is made first. As many servers hold every other stream, at the same place, because work stops without any of them.
+// P1. The journal is made first. As many servers hold every other stream, at the same place, because work
+// stops without any of them.
 // P2. A stream that exists keeps its place. Only `beaver nats apply` changes it.
-// P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
+// P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A
+// wish that no servers can fulfil is refused.
 import type { JetStreamManager, Placement, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { isRefusedWith, noStream, tooFewServers } from './api-refusal.ts'
@@ -12,7 +14,9 @@ export interface StreamPlace {
   /** How many servers hold each stream. Default: 3 in a cluster with three servers, otherwise 1. */
   readonly replicas?: number | undefined
   /** The cluster, and the tags that each of the servers has. Default: any servers. */
-  readonly placement?: { readonly cluster?: string | undefined; readonly tags?: readonly string[] | undefined } | undefined
+  readonly placement?:
+    | { readonly cluster?: string | undefined; readonly tags?: readonly string[] | undefined }
+    | undefined
 }
 
 /** As the configuration of a stream has it. */
@@ -26,13 +30,20 @@ type NewStream = Parameters<JetStreamManager['streams']['add']>[0]
 const replicasInCluster = 3
 
 /** How many replicas the servers of this connection can be expected to hold. */
-export const replicasExpected = (nc: NatsConnection): number => ((nc.info?.cluster ?? '') === '' ? 1 : replicasInCluster)
+export const replicasExpected = (nc: NatsConnection): number =>
+  (nc.info?.cluster ?? '') === '' ? 1 : replicasInCluster
 
 /** Makes the journal stream at its place. @throws what the server says */
-export async function addJournal(nc: NatsConnection, jsm: JetStreamManager, { replicas, placement }: StreamPlace, stream: NewStream): Promise<void> {
+export async function addJournal(
+  nc: NatsConnection,
+  jsm: JetStreamManager,
+  { replicas, placement }: StreamPlace,
+  stream: NewStream,
+): Promise<void> {
   const wanted = replicas ?? replicasExpected(nc)
   const at = placement === undefined ? {} : { placement: storedPlacement(placement) }
-  const add = (num_replicas: number): Promise<StreamInfo> => jsm.streams.add({ ...stream, ...at, num_replicas } as NewStream)
+  const add = (num_replicas: number): Promise<StreamInfo> =>
+    jsm.streams.add({ ...stream, ...at, num_replicas } as NewStream)
   try {
     await add(wanted)
   } catch (error) {
@@ -42,7 +53,10 @@ export async function addJournal(nc: NatsConnection, jsm: JetStreamManager, { re
 }
 
 /** The place of the journal. It is that of one server while there is no journal. */
-export async function placeOfJournal(jsm: JetStreamManager, { stream }: Pick<Subjects, 'stream'>): Promise<PlacedConfig> {
+export async function placeOfJournal(
+  jsm: JetStreamManager,
+  { stream }: Pick<Subjects, 'stream'>,
+): Promise<PlacedConfig> {
   try {
     return placeIn((await jsm.streams.info(stream)).config)
   } catch (error) {
@@ -52,15 +66,30 @@ export async function placeOfJournal(jsm: JetStreamManager, { stream }: Pick<Sub
 }
 
 /** The same, as the clients of buckets write it. */
-export async function placeOfBucket(jsm: JetStreamManager, subjects: Pick<Subjects, 'stream'>): Promise<{ replicas: number; placement?: Placement }> {
+export async function placeOfBucket(
+  jsm: JetStreamManager,
+  subjects: Pick<Subjects, 'stream'>,
+): Promise<{ replicas: number; placement?: Placement }> {
   const { num_replicas: replicas, ...at } = await placeOfJournal(jsm, subjects)
   return { replicas, ...at }
 }
 
-export const storedPlacement = ({ cluster = '', tags = [] }: NonNullable<StreamPlace['placement']>): Placement => ({ cluster, tags: [...tags] })
+export const storedPlacement = ({
+  cluster = '',
+  tags = [],
+}: NonNullable<StreamPlace['placement']>): Placement => ({ cluster, tags: [...tags] })
 
-/** The place in the configuration of a stream. A server that places it anywhere leaves the placement out, or leaves it empty. */
-export function placeIn({ num_replicas, placement }: { readonly num_replicas: number; readonly placement?: Partial<Placement> | undefined }): PlacedConfig {
+/**
+ * The place in the configuration of a stream. A server that places it anywhere leaves the placement out, or
+ * leaves it empty.
+ */
+export function placeIn({
+  num_replicas,
+  placement,
+}: {
+  readonly num_replicas: number
+  readonly placement?: Partial<Placement> | undefined
+}): PlacedConfig {
   const stored = storedPlacement({ cluster: placement?.cluster, tags: placement?.tags ?? undefined })
   return { num_replicas, ...(stored.cluster === '' && stored.tags.length === 0 ? {} : { placement: stored }) }
 }

@@ -1,8 +1,11 @@
-// What is known about a stream while somebody follows it: whether it exists, whether it is still the same one, and where it ends.
-// S1. For each connection and stream one look is under way at a time, however many follow: a look costs the server one request.
+// What is known about a stream while somebody follows it: whether it exists, whether it is still the same
+// one, and where it ends.
+// S1. For each connection and stream one look is under way at a time, however many follow: a look costs the
+// server one request.
 // S2. All followers are woken after every look. When the line is up again, a look begins at once.
 // S3. No timer runs while nobody follows.
-// S4. If a stream that is followed does not answer at this server, the connection goes to another one (other-server.ts).
+// S4. If a stream that is followed does not answer at this server, the connection goes to another one
+// (other-server.ts).
 import { messageOf, steadyClock } from '@beaver/core'
 import type { ClusterInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -105,21 +108,42 @@ const info = z.union([
 ])
 
 /** Looks at a stream. It never rejects. */
-export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> => (await lookInto(nc, stream, empty)).look
+export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> =>
+  (await lookInto(nc, stream, empty)).look
 
-/** The same, with the sequences of all messages that are missing between the first and the last one. The answer has about seven bytes for each. */
-export const lookAtDeleted = (nc: NatsConnection, stream: string): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> =>
+/**
+ * The same, with the sequences of all messages that are missing between the first and the last one. The
+ * answer has about seven bytes for each.
+ */
+export const lookAtDeleted = (
+  nc: NatsConnection,
+  stream: string,
+): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> =>
   lookInto(nc, stream, Buffer.from(JSON.stringify({ deleted_details: true })))
 
-async function lookInto(nc: NatsConnection, stream: string, wanted: Uint8Array): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> {
+async function lookInto(
+  nc: NatsConnection,
+  stream: string,
+  wanted: Uint8Array,
+): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> {
   const only = (look: StreamLook) => ({ look, deleted: [] })
   try {
-    const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, wanted, { timeout: answerMsMax })).json())
+    const answer = info.parse(
+      (await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, wanted, { timeout: answerMsMax })).json(),
+    )
     if (!('error' in answer)) {
-      if (!hearsMost(answer.cluster)) return only({ kind: 'unknown', reason: 'its leader does not hear the other servers' })
+      if (!hearsMost(answer.cluster))
+        return only({ kind: 'unknown', reason: 'its leader does not hear the other servers' })
       const { last_seq: lastSequence, messages, lost, deleted } = answer.state
       const gone = lost === undefined ? null : { messages: lost.msgs?.length ?? 0, bytes: lost.bytes }
-      const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer), lastSequence, messages, lost: gone, config: answer.config }
+      const look: StreamLook = {
+        kind: 'there',
+        identity: identityOf(stream, answer),
+        lastSequence,
+        messages,
+        lost: gone,
+        config: answer.config,
+      }
       return { look, deleted: deleted ?? [] }
     }
     if (answer.error.err_code === noStream) return only({ kind: 'missing' })

@@ -1,11 +1,16 @@
-// Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from these bytes.
-// S1. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer would pass over messages that come later.
+// Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from
+// these bytes.
+// S1. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer would pass
+// over messages that come later.
 //     A process that needs a consumer makes it again, and is given every message that the stream has.
-// S2. A piece is acknowledged when the caller has taken it, so that a snapshot of any size needs little memory.
+// S2. A piece is acknowledged when the caller has taken it, so that a snapshot of any size needs little
+// memory.
 // S3. A stream is restored whole or not at all: the server makes it after the last piece.
 // S4. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not at all.
-// S5. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is refused.
-// S6. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its metadata keep the first one
+// S5. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is
+// refused.
+// S6. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its
+// metadata keep the first one
 //     (stream-identity.ts).
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -20,14 +25,25 @@ import { createdOf, withCreated } from './stream-identity.ts'
 
 /** A stream without its messages, as the server says. */
 export const streamDescription = z.object({
-  config: z.looseObject({ name: z.string(), metadata: z.record(z.string(), z.string()).optional(), num_replicas: z.number().optional() }),
-  state: z.looseObject({ messages: z.number(), bytes: z.number(), first_seq: z.number(), last_seq: z.number() }),
+  config: z.looseObject({
+    name: z.string(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    num_replicas: z.number().optional(),
+  }),
+  state: z.looseObject({
+    messages: z.number(),
+    bytes: z.number(),
+    first_seq: z.number(),
+    last_seq: z.number(),
+  }),
   /** When the stream was made first. It stays the same when the stream is restored. */
   created: z.string(),
 })
 export type StreamDescription = z.infer<typeof streamDescription>
 
-const refusal = z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) })
+const refusal = z.object({
+  error: z.object({ err_code: z.number().optional(), description: z.string().optional() }),
+})
 const answerMsMax = 10_000
 /** The last answer of a restoration comes when the server has made the stream. */
 const madeMsMax = 600_000
@@ -51,7 +67,11 @@ export async function describeStream(nc: NatsConnection, stream: string): Promis
  * @returns `null` if there is no such stream
  * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what `take` throws
  */
-export async function snapshotStream(nc: NatsConnection, stream: string, take: (piece: Uint8Array) => Promise<void>): Promise<StreamDescription | null> {
+export async function snapshotStream(
+  nc: NatsConnection,
+  stream: string,
+  take: (piece: Uint8Array) => Promise<void>,
+): Promise<StreamDescription | null> {
   requireSnapshots(nc)
   const described = await describeStream(nc, stream)
   if (described === null) return null
@@ -60,10 +80,16 @@ export async function snapshotStream(nc: NatsConnection, stream: string, take: (
     if (found !== 'in a batch') return found
     await pause(systemClock, betweenTriesMs, new AbortController().signal)
   }
-  throw new BeaverError('timeout', `Each of ${triesMax} snapshots of the stream ${stream} would have ended in the middle of an append. Repeat the command.`)
+  throw new BeaverError(
+    'timeout',
+    `Each of ${triesMax} snapshots of the stream ${stream} would have ended in the middle of an append. Repeat the command.`,
+  )
 }
 
-/** @returns `in a batch`: the snapshot would end between the messages of one append, and nothing of it was taken */
+/**
+ * @returns `in a batch`: the snapshot would end between the messages of one append, and nothing of it was
+ * taken
+ */
 async function snapshotOnce(
   nc: NatsConnection,
   { config: { name: stream }, created }: StreamDescription,
@@ -78,7 +104,11 @@ async function snapshotOnce(
   }
   try {
     wait()
-    const answer = await asked(nc, `$JS.API.STREAM.SNAPSHOT.${stream}`, { deliver_subject: inbox, no_consumers: true, chunk_size: chunkBytes })
+    const answer = await asked(nc, `$JS.API.STREAM.SNAPSHOT.${stream}`, {
+      deliver_subject: inbox,
+      no_consumers: true,
+      chunk_size: chunkBytes,
+    })
     if (answer === null) return null
     const { config, state } = streamDescription.omit({ created: true }).parse(answer)
     if (await isInBatch(nc, stream, state.last_seq)) return 'in a batch'
@@ -91,7 +121,10 @@ async function snapshotOnce(
       }
       const { code = 0, description = '' } = piece.headers ?? {}
       if (code === 0 || code === 204) return { config, state, created }
-      throw new BeaverError('unreachable', `The server ended the snapshot of the stream ${stream} too early: ${code} ${description}.`)
+      throw new BeaverError(
+        'unreachable',
+        `The server ended the snapshot of the stream ${stream} too early: ${code} ${description}.`,
+      )
     }
     throw new BeaverError(
       'timeout',
@@ -103,7 +136,10 @@ async function snapshotOnce(
   }
 }
 
-/** Whether the message is one of an atomic batch, and not its last one. A server stores the messages of a batch one after the other. */
+/**
+ * Whether the message is one of an atomic batch, and not its last one. A server stores the messages of a
+ * batch one after the other.
+ */
 async function isInBatch(nc: NatsConnection, stream: string, sequence: number): Promise<boolean> {
   if (sequence === 0) return false
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
@@ -111,19 +147,26 @@ async function isInBatch(nc: NatsConnection, stream: string, sequence: number): 
   return message !== null && message.header.has('Nats-Batch-Id') && !message.header.has('Nats-Batch-Commit')
 }
 
-/** The sequence of the last message of a subject; 0 if there is none. @throws {BeaverError} `timeout`, `unreachable` */
+/**
+ * The sequence of the last message of a subject; 0 if there is none. @throws {BeaverError} `timeout`,
+ * `unreachable`
+ */
 export async function lastSequenceOf(nc: NatsConnection, stream: string, subject: string): Promise<number> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
   return (await messageOfLeader(jsm, stream, { last_by_subj: subject }))?.seq ?? 0
 }
 
 /**
- * Makes a stream from a snapshot. There must be no stream of this name. Servers that are too few for its replicas, or that have
- * other names, make it with one replica, anywhere.
+ * Makes a stream from a snapshot. There must be no stream of this name. Servers that are too few for its
+ * replicas, or that have other names, make it with one replica, anywhere.
  *
  * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what reading `pieces` throws
  */
-export async function restoreStream(nc: NatsConnection, of: StreamDescription, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+export async function restoreStream(
+  nc: NatsConnection,
+  of: StreamDescription,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
   requireSnapshots(nc)
   const { name } = of.config
   const config = withCreated(of.config, of.created)
@@ -135,7 +178,9 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
   })
   const { deliver_subject: subject } = z.object({ deliver_subject: z.string() }).parse(answer)
   const send = async (piece: Uint8Array, timeoutMs: number): Promise<void> => {
-    const { data } = await nc.request(subject, piece, { timeout: timeoutMs }).catch((error: unknown) => Promise.reject(natsFault(error) as Error))
+    const { data } = await nc
+      .request(subject, piece, { timeout: timeoutMs })
+      .catch((error: unknown) => Promise.reject(natsFault(error) as Error))
     if (data.length > 0) refuseError(name, JSON.parse(Buffer.from(data).toString()))
   }
   for await (const piece of pieces) await send(piece, answerMsMax)
@@ -165,7 +210,13 @@ export async function deleteEmptyStream(nc: NatsConnection, stream: string): Pro
 
 class ServerRefusal extends BeaverError {
   readonly errCode: number | undefined
-  constructor(stream: string, { err_code: errCode, description }: { readonly err_code?: number | undefined; readonly description?: string | undefined }) {
+  constructor(
+    stream: string,
+    {
+      err_code: errCode,
+      description,
+    }: { readonly err_code?: number | undefined; readonly description?: string | undefined },
+  ) {
     super('unreachable', `The server refuses the stream ${stream}: ${description ?? 'it says no reason'}.`)
     this.errCode = errCode
   }

@@ -1,6 +1,7 @@
-// Says when to read a stream again, for a reader without a consumer. The reader decides what is read, and from where.
-// Three things wake it: a message that is published on the subject, a look at the stream once a second, and a line that is up again. The
-// server passes a published message on before it stores it, so the message only says that a read may be worth it.
+// Says when to read a stream again, for a reader without a consumer. The reader decides what is read, and
+// from where. Three things wake it: a message that is published on the subject, a look at the stream once a
+// second, and a line that is up again. The server passes a published message on before it stores it, so the
+// message only says that a read may be worth it.
 // W1. A stream that is deleted, recreated or truncated is an error that says so. A line that is down is not.
 // W2. It ends when the reader's signal aborts, or when the connection is closed.
 // W3. It leaves no subscription, timer or listener behind.
@@ -9,7 +10,10 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 import { type StreamLook, type StreamPulse, streamPulse } from './stream-pulse.ts'
 
-/** The pauses before each read while a published message cannot be read yet, because its write is not durable yet. */
+/**
+ * The pauses before each read while a published message cannot be read yet, because its write is not durable
+ * yet.
+ */
 const chaseMs = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 
 export interface Waited {
@@ -31,10 +35,16 @@ export class StreamWaker {
   readonly #ending = new AbortController()
   readonly #undo: (() => void)[] = []
   #identity: string | null
-  /** The end of the stream at the last look, and its end at the last look before the reader had read all of it. */
+  /**
+   * The end of the stream at the last look, and its end at the last look before the reader had read all of
+   * it.
+   */
   #endSeen = 0
   #endRead = 0
-  /** The number of messages that were heard and not read yet, and the number of reads that were made to find them. */
+  /**
+   * The number of messages that were heard and not read yet, and the number of reads that were made to find
+   * them.
+   */
   #owed = 0
   #chased = 0
   /** The number of looks since the last read, and the number of looks after which the next read is due. */
@@ -127,10 +137,14 @@ export class StreamWaker {
 
   #check(look: StreamLook): void {
     if (look.kind === 'unknown') return
-    if (look.kind === 'missing') throw new BeaverError('stream_missing', `The stream ${this.#stream} does not exist.`)
+    if (look.kind === 'missing')
+      throw new BeaverError('stream_missing', `The stream ${this.#stream} does not exist.`)
     this.#identity ??= look.identity
     if (look.identity !== this.#identity) {
-      throw new BeaverError('stream_recreated', `The stream ${this.#identity} was deleted and created again as ${look.identity}.`)
+      throw new BeaverError(
+        'stream_recreated',
+        `The stream ${this.#identity} was deleted and created again as ${look.identity}.`,
+      )
     }
     if (look.lastSequence < this.#endSeen) {
       const ends = `ended at ${this.#endSeen} and now ends at ${look.lastSequence}`

@@ -1,7 +1,13 @@
-// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they are. Only the subjects of an existing
-// journal stream are completed.
+// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they
+// are. Only the subjects of an existing journal stream are completed.
 import { BeaverError, messageOf } from '@beaver/core'
-import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import { streamExists } from './leader-read.ts'
 import { addJournal, placeOfJournal, type StreamPlace } from './stream-place.ts'
@@ -10,9 +16,14 @@ import type { Subjects } from './subjects.ts'
 /**
  * Creates the journal stream if it does not exist. Its messages do not expire, and nobody can purge them.
  *
- * @param place how often and where the servers of a cluster hold it. Default: three times, where there are so many servers
+ * @param place how often and where the servers of a cluster hold it. Default: three times, where there are so
+ * many servers
  */
-export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects, place: StreamPlace = {}): Promise<JetStreamManager> {
+export async function ensureJournalStream(
+  nc: NatsConnection,
+  subjects: Subjects,
+  place: StreamPlace = {},
+): Promise<JetStreamManager> {
   const jsm = await jetstreamManager(nc, { timeout: 10_000 })
   try {
     await addJournal(nc, jsm, place, {
@@ -22,15 +33,21 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
-      // Without `deny_delete`, because an archive deletes what it has. Only the role `operator` has the permission (permissions.ts), and the watch
-      // tells of each missing message that no signed event of an archive names (docs/decisions/0077).
+      // Without `deny_delete`, because an archive deletes what it has. Only the role `operator` has the
+      // permission (permissions.ts), and the watch tells of each missing message that no signed event of an
+      // archive names (docs/decisions/0077).
       deny_purge: true,
       allow_direct: true,
       allow_atomic: true,
     })
   } catch (cause) {
     const existing = await jsm.streams.info(subjects.stream).catch(() => null)
-    if (existing === null) throw new BeaverError('start_failed', `The journal stream ${subjects.stream} cannot be created: ${messageOf(cause)}`, { cause })
+    if (existing === null)
+      throw new BeaverError(
+        'start_failed',
+        `The journal stream ${subjects.stream} cannot be created: ${messageOf(cause)}`,
+        { cause },
+      )
     if (existing.config.allow_atomic !== true) {
       throw new BeaverError(
         'start_failed',
@@ -50,7 +67,10 @@ interface Capturing {
 }
 
 /** A stream that an earlier version made does not capture every subject of this version. */
-async function captureAll(jsm: JetStreamManager, { name, wanted, config: { subjects: captured = [] } }: Capturing): Promise<void> {
+async function captureAll(
+  jsm: JetStreamManager,
+  { name, wanted, config: { subjects: captured = [] } }: Capturing,
+): Promise<void> {
   if (wanted.every((subject) => captured.includes(subject))) return
   try {
     await jsm.streams.update(name, { subjects: [...new Set([...captured, ...wanted])] })
@@ -65,9 +85,9 @@ async function captureAll(jsm: JetStreamManager, { name, wanted, config: { subje
 }
 
 /**
- * Creates the stream of wakes if it does not exist. It is a work queue that holds at most one wake and one alarm for each task. A newer
- * one replaces an older one, so that no wake is lost and none accumulate. An alarm is a message schedule: the server publishes the wake
- * when its time comes.
+ * Creates the stream of wakes if it does not exist. It is a work queue that holds at most one wake and one
+ * alarm for each task. A newer one replaces an older one, so that no wake is lost and none accumulate. An
+ * alarm is a message schedule: the server publishes the wake when its time comes.
  */
 export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
@@ -86,7 +106,12 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
     } as Parameters<typeof jsm.streams.add>[0])
   } catch (cause) {
     const existing = await jsm.streams.info(subjects.wakeStream).catch(() => null)
-    if (existing === null) throw new BeaverError('start_failed', `The stream ${subjects.wakeStream} cannot be created: ${messageOf(cause)}`, { cause })
+    if (existing === null)
+      throw new BeaverError(
+        'start_failed',
+        `The stream ${subjects.wakeStream} cannot be created: ${messageOf(cause)}`,
+        { cause },
+      )
   }
 }
 
@@ -94,7 +119,8 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
 const duplicateWindowMs = 5_000
 
 /**
- * Creates the stream of channels if it does not exist: a work queue with the messages of people and to people, and with what was given up.
+ * Creates the stream of channels if it does not exist: a work queue with the messages of people and to
+ * people, and with what was given up.
  */
 export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
@@ -115,8 +141,17 @@ export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subje
     })
   } catch (cause) {
     const existing = await jsm.streams.info(subjects.channelStream).catch(() => null)
-    if (existing === null) throw new BeaverError('start_failed', `The stream ${subjects.channelStream} cannot be created: ${messageOf(cause)}`, { cause })
-    await captureAll(jsm, { name: subjects.channelStream, wanted: subjects.capturedChannels, config: existing.config })
+    if (existing === null)
+      throw new BeaverError(
+        'start_failed',
+        `The stream ${subjects.channelStream} cannot be created: ${messageOf(cause)}`,
+        { cause },
+      )
+    await captureAll(jsm, {
+      name: subjects.channelStream,
+      wanted: subjects.capturedChannels,
+      config: existing.config,
+    })
   }
 }
 
@@ -125,10 +160,16 @@ export async function hasChannelStream(nc: NatsConnection, { channelStream }: Su
   return streamExists(await jetstreamManager(nc, { timeout: 3_000 }), channelStream)
 }
 
-/** A signed request can be repeated for twice five minutes. Within this time the server keeps one message of a name. */
+/**
+ * A signed request can be repeated for twice five minutes. Within this time the server keeps one message of a
+ * name.
+ */
 const channelDuplicateMs = 900_000
 /** Each chat that is in use has a consumer for each direction. Without a number, the server allows 1,000. */
 const channelConsumersMax = 100_000
-/** How many messages wait in one lane of the channels, and in all of them with the dead letters. More are refused. */
+/**
+ * How many messages wait in one lane of the channels, and in all of them with the dead letters. More are
+ * refused.
+ */
 export const laneMessagesMax = 10_000
 const channelMessagesMax = 1_000_000

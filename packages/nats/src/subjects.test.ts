@@ -6,7 +6,21 @@ import { callerOf, decodeToken, encodeToken, logOf, subjectsOf } from './subject
 const names = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
-  fc.constantFrom('web:会话', 'a.b', '*', '>', '…', '=', '=41', '\u{1F9AB}', 'a b', '\u0000', 'é', 'é', 'x'.repeat(128)),
+  fc.constantFrom(
+    'web:会话',
+    'a.b',
+    '*',
+    '>',
+    '…',
+    '=',
+    '=41',
+    '\u{1F9AB}',
+    'a b',
+    '\u0000',
+    'é',
+    'é',
+    'x'.repeat(128),
+  ),
 )
 const logs = fc.record({ tenant: names, session: names, task: names }) as fc.Arbitrary<LogId>
 const subjects = subjectsOf('ns')
@@ -57,7 +71,13 @@ describe('a subject', () => {
   it('of an entry, a wake or an alarm leads back to the log', () => {
     fc.assert(
       fc.property(logs, (log) => {
-        for (const subject of [subjects.accepted(log), subjects.events(log), subjects.wake(log), subjects.alarm(log), subjects.ended(log)])
+        for (const subject of [
+          subjects.accepted(log),
+          subjects.events(log),
+          subjects.wake(log),
+          subjects.alarm(log),
+          subjects.ended(log),
+        ])
           expect(logOf(subject)).toEqual(log)
       }),
     )
@@ -66,7 +86,9 @@ describe('a subject', () => {
   it('of two logs differ', () => {
     fc.assert(
       fc.property(logs, logs, (a, b) => {
-        expect(subjects.events(a) === subjects.events(b)).toBe(a.tenant === b.tenant && a.session === b.session && a.task === b.task)
+        expect(subjects.events(a) === subjects.events(b)).toBe(
+          a.tenant === b.tenant && a.session === b.session && a.task === b.task,
+        )
       }),
     )
   })
@@ -83,7 +105,9 @@ describe('a subject', () => {
         expect(matches(subjects.acceptances, subjects.accepted(log))).toBe(true)
         expect(matches(subjects.acceptances, subjects.events(log))).toBe(false)
         expect(matches(subjects.log(other), subjects.events(log))).toBe(same && log.task === other.task)
-        expect(matches(subjects.sessionAccepted(other.tenant, other.session), subjects.accepted(log))).toBe(same)
+        expect(matches(subjects.sessionAccepted(other.tenant, other.session), subjects.accepted(log))).toBe(
+          same,
+        )
       }),
     )
   })
@@ -107,20 +131,32 @@ describe('a subject', () => {
     const subjects = subjectsOf('ns', { tenant: 't' })
     const log = { tenant: 't', session: 's', task: 'x' } as LogId
     const kept = (subject: string): boolean => subjects.captured.some((filter) => matches(filter, subject))
-    expect([subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x'), subjects.system('keys')].map(kept)).toEqual([true, true, true, true])
-    expect([subjects.live(log), subjects.ended(log), subjects.service('task.submit'), subjects.query('x'), subjects.daemon('d')].map(kept)).toEqual([
-      false,
-      false,
-      false,
-      false,
-      false,
-    ])
-    expect([subjects.wake(log), subjects.alarm(log)].map((subject) => subjects.capturedWakes.some((filter) => matches(filter, subject)))).toEqual([true, true])
+    expect(
+      [subjects.accepted(log), subjects.events(log), subjects.taskId('t', 'x'), subjects.system('keys')].map(
+        kept,
+      ),
+    ).toEqual([true, true, true, true])
+    expect(
+      [
+        subjects.live(log),
+        subjects.ended(log),
+        subjects.service('task.submit'),
+        subjects.query('x'),
+        subjects.daemon('d'),
+      ].map(kept),
+    ).toEqual([false, false, false, false, false])
+    expect(
+      [subjects.wake(log), subjects.alarm(log)].map((subject) =>
+        subjects.capturedWakes.some((filter) => matches(filter, subject)),
+      ),
+    ).toEqual([true, true])
   })
 
   it('of the longest ids stays below what a nats-server takes (4,096 bytes a control line)', () => {
     const longest = '会'.repeat(128)
-    expect(subjects.accepted({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length).toBeLessThan(3_500)
+    expect(
+      subjects.accepted({ tenant: '会'.repeat(64), session: longest, task: longest } as LogId).length,
+    ).toBeLessThan(3_500)
   })
 
   it('of two tenants never meet, whatever their names', () => {
@@ -132,7 +168,13 @@ describe('a subject', () => {
       fc.property(tenant, tenant, (a, b) => {
         fc.pre(a !== b)
         const [one, two] = [subjectsOf('ns', { tenant: a }), subjectsOf('ns', { tenant: b })]
-        const names = (of: typeof one): string[] => [of.stream, of.wakeStream, of.blobBucket, of.memoryBucket, of.fileName]
+        const names = (of: typeof one): string[] => [
+          of.stream,
+          of.wakeStream,
+          of.blobBucket,
+          of.memoryBucket,
+          of.fileName,
+        ]
         expect(names(one).filter((name) => names(two).includes(name))).toEqual([])
         for (const name of names(one)) expect(name).toMatch(/^[A-Za-z0-9_-]{1,200}$/)
         const log = { tenant: b, session: 's', task: 'x' } as LogId
@@ -146,7 +188,16 @@ describe('a subject', () => {
           one.anyDaemon,
           one.anyLive,
         ]
-        const sent = [two.accepted(log), two.wake(log), two.alarm(log), two.live(log), two.service('x'), two.behalf('x'), two.query('x'), two.daemon('d')]
+        const sent = [
+          two.accepted(log),
+          two.wake(log),
+          two.alarm(log),
+          two.live(log),
+          two.service('x'),
+          two.behalf('x'),
+          two.query('x'),
+          two.daemon('d'),
+        ]
         expect(sent.filter((subject) => filters.some((filter) => matches(filter, subject)))).toEqual([])
       }),
     )
@@ -164,7 +215,10 @@ describe('a subject', () => {
   })
 
   it('of a system log is no entry of a task, whatever the ids of tasks are', () => {
-    expect([subjects.entryLog(subjects.system('keys')), subjects.isStray(subjects.system('keys'))]).toEqual([null, false])
+    expect([subjects.entryLog(subjects.system('keys')), subjects.isStray(subjects.system('keys'))]).toEqual([
+      null,
+      false,
+    ])
     expect(subjects.systemNameOf(subjects.system('keys'))).toBe('keys')
     expect(subjects.systemNameOf(`${subjects.system('keys')}.more`)).toBeNull()
     fc.assert(fc.property(logs, (log) => subjects.systemNameOf(subjects.accepted(log)) === null))
@@ -177,9 +231,12 @@ describe('a subject', () => {
   })
 })
 
-test.each(['', 'a__b', 'a.b', 'a b', '*', '会', 'x'.repeat(33)])('the namespace %j is refused', (namespace) => {
-  expect(() => subjectsOf(namespace)).toThrow('namespace')
-})
+test.each(['', 'a__b', 'a.b', 'a b', '*', '会', 'x'.repeat(33)])(
+  'the namespace %j is refused',
+  (namespace) => {
+    expect(() => subjectsOf(namespace)).toThrow('namespace')
+  },
+)
 
 /** As a nats-server matches. */
 function matches(filter: string, subject: string): boolean {

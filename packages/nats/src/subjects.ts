@@ -1,25 +1,32 @@
 // Builds all NATS subjects and stream names. No other file does.
 // N1. A foreign id becomes exactly one token, and decodes to the same id.
 // N2. No raw id is ever part of a subject.
-// N3. The tenant is the fourth token of every subject, and each tenant has its own streams and buckets. So the permissions of a NATS user can
+// N3. The tenant is the fourth token of every subject, and each tenant has its own streams and buckets. So
+// the permissions of a NATS user can
 //     confine it to one tenant, and nothing of another tenant reaches it (docs/decisions/0049).
-// N4. A request names its caller in the subject, not in its content. A NATS server that lets each user publish only under its own name makes
+// N4. A request names its caller in the subject, not in its content. A NATS server that lets each user
+// publish only under its own name makes
 //     this name true.
-// N5. A log has one spelling. A subject that only decodes to the same ids belongs to no log, because strangers may publish it.
+// N5. A log has one spelling. A subject that only decodes to the same ids belongs to no log, because
+// strangers may publish it.
 import { hash } from 'node:crypto'
 import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 
 /** Keeps letters, digits, `-` and `_`. Every other byte of the UTF-8 text becomes `=XX`. */
 export function encodeToken(id: string): string {
   if (/^[A-Za-z0-9_-]*$/.test(id)) return id
-  return id.replace(/[^A-Za-z0-9_-]/gu, (char) => [...Buffer.from(char)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
+  return id.replace(/[^A-Za-z0-9_-]/gu, (char) =>
+    [...Buffer.from(char)].map((byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  )
 }
 
 /** The inverse of `encodeToken`. */
 export function decodeToken(token: string): string {
   if (/^[A-Za-z0-9_-]*$/.test(token)) return token
   return Buffer.from(
-    token.replace(/=([0-9A-F]{2})|[^=]/g, (char, hex: string | undefined) => (hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)))),
+    token.replace(/=([0-9A-F]{2})|[^=]/g, (char, hex: string | undefined) =>
+      hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)),
+    ),
     'latin1',
   ).toString()
 }
@@ -55,7 +62,10 @@ export interface Subjects {
   channelUncertain(channel: string): string
   /** What is uncertain in all channels. */
   readonly channelUncertains: string
-  /** What the subject of a lane or of a dead letter names: `queue`, `channel`, and then the chat and the kind, or the id. */
+  /**
+   * What the subject of a lane or of a dead letter names: `queue`, `channel`, and then the chat and the kind,
+   * or the id.
+   */
   channelNames(subject: string): readonly string[]
   /** Everything the journal stream holds. */
   readonly captured: readonly string[]
@@ -71,11 +81,20 @@ export interface Subjects {
   readonly systemLogs: string
   /** The name of the system log of a subject; `null` for every other subject. */
   systemNameOf(subject: string): SystemLogName | null
-  /** The log to which the subject of an entry belongs; `null` if it is not the one subject that Beaver gives to an entry of a log. */
+  /**
+   * The log to which the subject of an entry belongs; `null` if it is not the one subject that Beaver gives
+   * to an entry of a log.
+   */
   entryLog(subject: string): LogId | null
-  /** Whether a subject of the journal stream belongs to nothing that Beaver writes. Only a stranger publishes there. */
+  /**
+   * Whether a subject of the journal stream belongs to nothing that Beaver writes. Only a stranger publishes
+   * there.
+   */
   isStray(subject: string): boolean
-  /** The log to which the subject of a wake belongs; `null` if it is not the one subject that Beaver gives to a wake. */
+  /**
+   * The log to which the subject of a wake belongs; `null` if it is not the one subject that Beaver gives to
+   * a wake.
+   */
   wakeLog(subject: string): LogId | null
   /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
   readonly acceptances: string
@@ -89,9 +108,15 @@ export interface Subjects {
   sessionAccepted(tenant: string, session: SessionId): string
   /** Everything in a session, and everything that claims the session's name as a task's id. */
   session(tenant: string, session: SessionId): string
-  /** The entry that says to which session the task of this id belongs, if that is not the session of its own name. */
+  /**
+   * The entry that says to which session the task of this id belongs, if that is not the session of its own
+   * name.
+   */
   taskId(tenant: string, task: string): string
-  /** Everything that claims a task's id: the entry of `taskId`, or the log of a task in the session of its own name. */
+  /**
+   * Everything that claims a task's id: the entry of `taskId`, or the log of a task in the session of its own
+   * name.
+   */
   taskIdClaims(tenant: string, task: string): string
   /** A wake, which tells a daemon to look at a task. */
   wake(log: LogId): string
@@ -137,7 +162,10 @@ const tenantDefault = 'local'
  * @param of `tenant`: default `local`; `caller`: who asks, default `anonymous`
  * @throws {BeaverError} `invalid_configuration`
  */
-export function subjectsOf(namespace: string, of: { readonly tenant?: string; readonly caller?: string } = {}): Subjects {
+export function subjectsOf(
+  namespace: string,
+  of: { readonly tenant?: string; readonly caller?: string } = {},
+): Subjects {
   const { tenant, caller } = checkedNames(namespace, of)
   const root = `beaver.${namespace}`
   const own = encodeToken(tenant)
@@ -148,9 +176,12 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
   const task = (log: LogId): string => `${session(log.tenant, log.session)}.${encodeToken(log.task)}`
   const entryLog = (subject: string): LogId | null => {
     const log = logOf(subject)
-    return subject === `${root}.log.${task(log)}.accepted` || subject === `${root}.log.${task(log)}.events` ? log : null
+    return subject === `${root}.log.${task(log)}.accepted` || subject === `${root}.log.${task(log)}.events`
+      ? log
+      : null
   }
-  const systemNameOf = (subject: string): SystemLogName | null => systemNameAfter(`${root}.system.${own}.`, subject)
+  const systemNameOf = (subject: string): SystemLogName | null =>
+    systemNameAfter(`${root}.system.${own}.`, subject)
   return {
     namespace,
     tenant,
@@ -170,10 +201,13 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     systemLogs: `${root}.system.${own}.>`,
     systemNameOf,
     entryLog,
-    isStray: (subject) => entryLog(subject) === null && systemNameOf(subject) === null && !subject.endsWith('.id.claimed'),
+    isStray: (subject) =>
+      entryLog(subject) === null && systemNameOf(subject) === null && !subject.endsWith('.id.claimed'),
     wakeLog: (subject) => {
       const log = logOf(subject)
-      return subject === `${root}.wake.${task(log)}` && !subject.includes('..') && !subject.endsWith('.') ? log : null
+      return subject === `${root}.wake.${task(log)}` && !subject.includes('..') && !subject.endsWith('.')
+        ? log
+        : null
     },
     acceptances: `${root}.log.${own}.*.*.accepted`,
     accepted: (log) => `${root}.log.${task(log)}.accepted`,
@@ -207,10 +241,18 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
 
 function channelSubjects(root: string) {
   return {
-    capturedChannels: [`${root}.inbound.*.*.*`, `${root}.outbound.*.*.*`, `${root}.dead.*.*.*`, `${root}.begun.*.*`, `${root}.uncertain.*`],
-    channelLane: (queue: string, channel: string, chat: string, kind: string) => `${root}.${queue}.${encodeToken(channel)}.${encodeToken(chat)}.${kind}`,
+    capturedChannels: [
+      `${root}.inbound.*.*.*`,
+      `${root}.outbound.*.*.*`,
+      `${root}.dead.*.*.*`,
+      `${root}.begun.*.*`,
+      `${root}.uncertain.*`,
+    ],
+    channelLane: (queue: string, channel: string, chat: string, kind: string) =>
+      `${root}.${queue}.${encodeToken(channel)}.${encodeToken(chat)}.${kind}`,
     channelLanes: (queue: string, channel: string) => `${root}.${queue}.${encodeToken(channel)}.*.*`,
-    channelDead: (queue: string, channel: string, id: string) => `${root}.dead.${queue}.${encodeToken(channel)}.${encodeToken(id)}`,
+    channelDead: (queue: string, channel: string, id: string) =>
+      `${root}.dead.${queue}.${encodeToken(channel)}.${encodeToken(id)}`,
     channelDeaths: `${root}.dead.*.*.*`,
     channelBegun: (channel: string, id: string) => `${root}.begun.${encodeToken(channel)}.${encodeToken(id)}`,
     channelUncertain: (channel: string) => `${root}.uncertain.${encodeToken(channel)}`,
@@ -222,17 +264,24 @@ function channelSubjects(root: string) {
   }
 }
 
-function checkedNames(namespace: string, { tenant = tenantDefault, caller = 'anonymous' }: { readonly tenant?: string; readonly caller?: string }) {
+function checkedNames(
+  namespace: string,
+  { tenant = tenantDefault, caller = 'anonymous' }: { readonly tenant?: string; readonly caller?: string },
+) {
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(namespace) || namespace.includes('__')) {
-    throw new BeaverError('invalid_configuration', `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_", without "__".`)
+    throw new BeaverError(
+      'invalid_configuration',
+      `The namespace ${JSON.stringify(namespace)} must be 1 to 32 letters, digits, "-" or "_", without "__".`,
+    )
   }
-  if (tenant === '' || caller === '') throw new BeaverError('invalid_configuration', 'The names of a tenant and of a caller must not be empty.')
+  if (tenant === '' || caller === '')
+    throw new BeaverError('invalid_configuration', 'The names of a tenant and of a caller must not be empty.')
   return { tenant, caller }
 }
 
 /**
- * Keeps letters and digits. Every other byte of the UTF-8 text becomes `-XX`, because the names of buckets allow no `=`. A file system allows
- * no long names, so a long text becomes `-H` and its SHA-256.
+ * Keeps letters and digits. Every other byte of the UTF-8 text becomes `-XX`, because the names of buckets
+ * allow no `=`. A file system allows no long names, so a long text becomes `-H` and its SHA-256.
  */
 function streamToken(id: string): string {
   const token = escaped(id)
@@ -242,7 +291,9 @@ function streamToken(id: string): string {
 const streamTokenCharsMax = 100
 
 function escaped(id: string): string {
-  return id.replace(/[^A-Za-z0-9]/gu, (char) => [...Buffer.from(char)].map((byte) => `-${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
+  return id.replace(/[^A-Za-z0-9]/gu, (char) =>
+    [...Buffer.from(char)].map((byte) => `-${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  )
 }
 
 function systemNameAfter(prefix: string, subject: string): SystemLogName | null {

@@ -1,4 +1,5 @@
-// The SystemLog port on JetStream. A system log is one subject of the journal stream. Each entry is one message.
+// The SystemLog port on JetStream. A system log is one subject of the journal stream. Each entry is one
+// message.
 // S1. The fence, and the write after an unknown outcome, are those of the logs of tasks (group-commit.ts).
 // S2. No read is stale: the leader of the stream says what the last entry is.
 import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
@@ -25,17 +26,28 @@ export function systemLogReader(nc: NatsConnection, subjects: Subjects): Pick<Sy
       const end = (await last(name))?.revision ?? 0
       for (let tries = 0; tries < readTriesMax; tries++) {
         const entries: Entry[] = []
-        for await (const { revision, payload, timeMs, signature } of messagesOf(nc, subjects.stream, subjects.system(name)))
+        for await (const { revision, payload, timeMs, signature } of messagesOf(
+          nc,
+          subjects.stream,
+          subjects.system(name),
+        ))
           entries.push({ revision, payload, timeMs, signature })
         if ((entries.at(-1)?.revision ?? 0) >= end) return entries
       }
-      throw new BeaverError('unreachable', `The system log ${name} was read without its last entry, ${readTriesMax} times.`)
+      throw new BeaverError(
+        'unreachable',
+        `The system log ${name} was read without its last entry, ${readTriesMax} times.`,
+      )
     },
   }
 }
 
 /** Makes the journal stream if it does not exist, at this place. */
-export async function natsSystemLog(nc: NatsConnection, subjects: Subjects, place: StreamPlace = {}): Promise<SystemLog> {
+export async function natsSystemLog(
+  nc: NatsConnection,
+  subjects: Subjects,
+  place: StreamPlace = {},
+): Promise<SystemLog> {
   const jsm = await ensureJournalStream(nc, subjects, place)
   const commits = groupCommit(nc, {
     name: subjects.stream,
@@ -48,8 +60,13 @@ export async function natsSystemLog(nc: NatsConnection, subjects: Subjects, plac
   return {
     async append({ name, expectedRevision, payload, signature }) {
       const subject = subjects.system(name)
-      const outcome = await commits.write({ writes: [{ subject, expectedSequence: expectedRevision, payload, signature }], touches: [subject] })
-      return outcome.kind === 'stored' ? { kind: 'appended', revision: outcome.lastSequence } : { kind: 'fenced' }
+      const outcome = await commits.write({
+        writes: [{ subject, expectedSequence: expectedRevision, payload, signature }],
+        touches: [subject],
+      })
+      return outcome.kind === 'stored'
+        ? { kind: 'appended', revision: outcome.lastSequence }
+        : { kind: 'fenced' }
     },
     ...systemLogReader(nc, subjects),
   }

@@ -1,9 +1,27 @@
-// The TaskQueue port on two durable consumers that all daemons share: one reads the first entries of the journal stream, the other reads
-// wakes.
-// Q1. One write accepts and queues a task; there is no second stream that could miss it (docs/decisions/0031).
-// Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one is delivered too.
-import { BeaverError, type Delivery, type Entry, type LogId, messageOf, type TaskQueue, type Wake } from '@beaver/core'
-import { AckPolicy, type Consumer, DeliverPolicy, type JetStreamManager, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream'
+// The TaskQueue port on two durable consumers that all daemons share: one reads the first entries of the
+// journal stream, the other reads wakes.
+// Q1. One write accepts and queues a task; there is no second stream that could miss it
+// (docs/decisions/0031).
+// Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one
+// is delivered too.
+import {
+  BeaverError,
+  type Delivery,
+  type Entry,
+  type LogId,
+  messageOf,
+  type TaskQueue,
+  type Wake,
+} from '@beaver/core'
+import {
+  AckPolicy,
+  type Consumer,
+  DeliverPolicy,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type JsMsg,
+} from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import { queueConsumer } from './permissions.ts'
 import { signatureIn } from './publish-batch.ts'
@@ -25,27 +43,42 @@ export interface TaskQueueOptions {
   readonly now: () => number
 }
 
-export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, options: TaskQueueOptions): Promise<TaskQueue> {
+export async function natsTaskQueue(
+  nc: NatsConnection,
+  subjects: Subjects,
+  options: TaskQueueOptions,
+): Promise<TaskQueue> {
   const jsm = await jetstreamManager(nc)
   const js = jetstream(nc, { timeout: wakeMsMax })
   await ensureWakeStream(jsm, subjects)
   const consumers: Record<Source, Consumer | null> = { accepted: null, woken: null }
   const open = async (of: Source): Promise<Consumer> => {
     const stream = of === 'accepted' ? subjects.stream : subjects.wakeStream
-    await ensureConsumer(jsm, { stream, filter: of === 'accepted' ? subjects.acceptances : subjects.wakes, leaseMs: options.leaseMs })
+    await ensureConsumer(jsm, {
+      stream,
+      filter: of === 'accepted' ? subjects.acceptances : subjects.wakes,
+      leaseMs: options.leaseMs,
+    })
     return js.consumers.get(stream, queueConsumer)
   }
   for (const source of ['accepted', 'woken'] as const) consumers[source] = await open(source)
 
   /** A second wake is harmless, so a wake whose answer was lost is sent again. */
-  async function publish(subject: string, { name, atMs, target }: { name?: string; atMs?: number; target?: string }): Promise<void> {
-    const schedule = atMs === undefined || target === undefined ? {} : { schedule: { specification: new Date(atMs), target } }
+  async function publish(
+    subject: string,
+    { name, atMs, target }: { name?: string; atMs?: number; target?: string },
+  ): Promise<void> {
+    const schedule =
+      atMs === undefined || target === undefined
+        ? {}
+        : { schedule: { specification: new Date(atMs), target } }
     for (let tries = 1; ; tries++) {
       try {
         await js.publish(subject, '', { ...(name === undefined ? {} : { msgID: name }), ...schedule })
         return
       } catch (cause) {
-        if (tries >= triesMax || nc.isClosed()) throw new BeaverError('unreachable', `The task could not be woken: ${messageOf(cause)}`, { cause })
+        if (tries >= triesMax || nc.isClosed())
+          throw new BeaverError('unreachable', `The task could not be woken: ${messageOf(cause)}`, { cause })
       }
     }
   }
@@ -56,12 +89,16 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
       let stop = (): void => {}
       try {
         const consumer = (consumers[of] ??= await open(of))
-        const messages = await consumer.fetch({ max_messages: deliveriesMax, expires: Math.max(1_000, waitMs) })
+        const messages = await consumer.fetch({
+          max_messages: deliveriesMax,
+          expires: Math.max(1_000, waitMs),
+        })
         stop = () => void messages.close()
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()
         for await (const message of messages) {
-          const log = of === 'accepted' ? subjects.entryLog(message.subject) : subjects.wakeLog(message.subject)
+          const log =
+            of === 'accepted' ? subjects.entryLog(message.subject) : subjects.wakeLog(message.subject)
           if (log !== null) yield delivery(message, log, of)
           else {
             message.term('Beaver: the subject names no task')
@@ -76,11 +113,18 @@ export async function natsTaskQueue(nc: NatsConnection, subjects: Subjects, opti
       }
     },
     wake: (log, { name }: Wake = {}) => publish(subjects.wake(log), name === undefined ? {} : { name }),
-    wakeIn: (log, delayMs) => publish(subjects.alarm(log), { atMs: options.now() + Math.max(0, delayMs), target: subjects.wake(log) }),
+    wakeIn: (log, delayMs) =>
+      publish(subjects.alarm(log), {
+        atMs: options.now() + Math.max(0, delayMs),
+        target: subjects.wake(log),
+      }),
   }
 }
 
-async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }: { stream: string; filter: string; leaseMs: number }): Promise<void> {
+async function ensureConsumer(
+  jsm: JetStreamManager,
+  { stream, filter, leaseMs }: { stream: string; filter: string; leaseMs: number },
+): Promise<void> {
   const config = {
     durable_name: queueConsumer,
     description: 'Beaver: tasks on their way to a daemon',
@@ -102,7 +146,8 @@ async function ensureConsumer(jsm: JetStreamManager, { stream, filter, leaseMs }
 }
 
 function delivery(message: JsMsg, log: LogId, of: Source): Delivery {
-  const cause = of === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
+  const cause =
+    of === 'accepted' ? 'accepted' : message.headers?.has(alarmHeader) === true ? 'alarm' : 'woken'
   return {
     log,
     deliveries: message.info.deliveryCount,
@@ -118,24 +163,39 @@ function delivery(message: JsMsg, log: LogId, of: Source): Delivery {
 }
 
 function entryOf(message: JsMsg): Entry {
-  return { revision: message.seq, payload: message.data, timeMs: Number(message.timestampNanos / 1_000_000n), signature: signatureIn(message.headers) }
+  return {
+    revision: message.seq,
+    payload: message.data,
+    timeMs: Number(message.timestampNanos / 1_000_000n),
+    signature: signatureIn(message.headers),
+  }
 }
 
 type Described = Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>
 
 /**
- * Whether a text is the subject for answers of a delivery of this queue: `$JS.ACK.<stream>.daemons.…`, or `$JS.ACK.<domain>.<account>.<stream>.daemons.…`.
- * Another daemon sent it, so it could be any subject.
+ * Whether a text is the subject for answers of a delivery of this queue: `$JS.ACK.<stream>.daemons.…`, or
+ * `$JS.ACK.<domain>.<account>.<stream>.daemons.…`. Another daemon sent it, so it could be any subject.
  */
 function isLease(lease: string, stream: string): boolean {
   const tokens = lease.split('.')
-  if (lease.length > leaseCharsMax || tokens[0] !== '$JS' || tokens[1] !== 'ACK' || !tokens.every((token) => /^[^\s*>]+$/.test(token))) return false
+  if (
+    lease.length > leaseCharsMax ||
+    tokens[0] !== '$JS' ||
+    tokens[1] !== 'ACK' ||
+    !tokens.every((token) => /^[^\s*>]+$/.test(token))
+  )
+    return false
   const at = tokens.length === 9 ? 2 : 4
   return tokens.length >= 9 && tokens[at] === stream && tokens[at + 1] === queueConsumer
 }
 
 /** Each delivery has its own subject for answers, so any connection can answer it. */
-function adopted(nc: NatsConnection, subjects: Subjects, { log, deliveries, lease, cause }: Described): Delivery {
+function adopted(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { log, deliveries, lease, cause }: Described,
+): Delivery {
   if (!isLease(lease, cause === 'accepted' ? subjects.stream : subjects.wakeStream))
     throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
   const tell = (what: string): void => nc.publish(lease, what)

@@ -1,6 +1,7 @@
-// What nobody knows about messages to networks that have no key of idempotency: the notes of tries that began, and the count of those whose end
-// nobody knows. The stream of channels holds both.
-// U1. A note is there before its message leaves. Only the process that wrote a note, or that found it, removes it.
+// What nobody knows about messages to networks that have no key of idempotency: the notes of tries that
+// began, and the count of those whose end nobody knows. The stream of channels holds both.
+// U1. A note is there before its message leaves. Only the process that wrote a note, or that found it,
+// removes it.
 // U2. The count of a channel is one message, which a newer one replaces.
 import { randomUUID } from 'node:crypto'
 import type { OutboundMessage, UncertainSends } from '@beaver/contracts'
@@ -18,7 +19,10 @@ interface StoreParts {
 const latestMax = 20
 const triesMax = 10
 
-const counted = z.object({ tries: z.int().min(0), latest: z.array(z.object({ id: z.string(), chat_id: z.string(), at: z.string() })) })
+const counted = z.object({
+  tries: z.int().min(0),
+  latest: z.array(z.object({ id: z.string(), chat_id: z.string(), at: z.string() })),
+})
 type Counted = z.infer<typeof counted>
 
 export class UncertainStore {
@@ -34,8 +38,12 @@ export class UncertainStore {
     const { js, subjects } = this.#of
     const subject = subjects.channelBegun(channel, id)
     try {
-      // A name of its own each time: the server must not take the note for a repeated one that is gone already.
-      const { seq } = await js.publish(subject, at, { msgID: randomUUID(), expect: { lastSubjectSequence: 0 } })
+      // A name of its own each time: the server must not take the note for a repeated one that is gone
+      // already.
+      const { seq } = await js.publish(subject, at, {
+        msgID: randomUUID(),
+        expect: { lastSubjectSequence: 0 },
+      })
       this.#notes.set(id, seq)
       return { again: false }
     } catch (error) {
@@ -56,7 +64,9 @@ export class UncertainStore {
 
   async all(): Promise<readonly UncertainSends[]> {
     const { jsm, subjects } = this.#of
-    const { state } = await jsm.streams.info(subjects.channelStream, { subjects_filter: subjects.channelUncertains })
+    const { state } = await jsm.streams.info(subjects.channelStream, {
+      subjects_filter: subjects.channelUncertains,
+    })
     const found: UncertainSends[] = []
     for (const subject of Object.keys(state.subjects ?? {}).toSorted()) {
       const [, channel = ''] = subjects.channelNames(subject)
@@ -74,8 +84,12 @@ export class UncertainStore {
       const { tries: before, latest } = last === null ? { tries: 0, latest: [] } : readCount(last.data)
       const next: Counted = { tries: before + 1, latest: [entry, ...latest].slice(0, latestMax) }
       try {
-        await js.publish(subject, JSON.stringify(next), { msgID: randomUUID(), expect: { lastSubjectSequence: last?.seq ?? 0 } })
-        if (last !== null) await jsm.streams.deleteMessage(subjects.channelStream, last.seq, false).catch(() => {})
+        await js.publish(subject, JSON.stringify(next), {
+          msgID: randomUUID(),
+          expect: { lastSubjectSequence: last?.seq ?? 0 },
+        })
+        if (last !== null)
+          await jsm.streams.deleteMessage(subjects.channelStream, last.seq, false).catch(() => {})
         return
       } catch (error) {
         if (!isRefusedWith(error, wrongLastMessage) || tries >= triesMax) throw error

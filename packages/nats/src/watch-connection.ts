@@ -1,4 +1,5 @@
-// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change, and nothing in between.
+// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change,
+// and nothing in between.
 // W1. It only watches; no other code depends on it.
 // W2. A stream that does not answer does not count as missing.
 import { type Clock, type Logger, messageOf, steadyClock, systemFacts } from '@beaver/core'
@@ -6,8 +7,16 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'
 import { streamPulse } from './stream-pulse.ts'
 
-/** @param stream the stream whose deletion and recreation are reported too. Default: only the connection is watched. */
-export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string, clock: Clock = steadyClock): void {
+/**
+ * @param stream the stream whose deletion and recreation are reported too. Default: only the connection is
+ * watched.
+ */
+export function watchConnection(
+  nc: NatsConnection,
+  logger: Logger,
+  stream?: string,
+  clock: Clock = steadyClock,
+): void {
   /** In a cluster, the next connection may be to another server. */
   let server = shownUrl(nc.getServer())
   let downSince: number | null = null
@@ -20,7 +29,8 @@ export function watchConnection(nc: NatsConnection, logger: Logger, stream?: str
         server = shownUrl(nc.getServer())
         systemFacts.connectionUp(logger, { server, downMs: clock.now() - downSince })
         downSince = null
-      } else if (status.type === 'error') systemFacts.connectionError(logger, { server, reason: messageOf(status.error) })
+      } else if (status.type === 'error')
+        systemFacts.connectionError(logger, { server, reason: messageOf(status.error) })
     }
   })()
   const forget = stream === undefined ? () => {} : watchStream(nc, logger, stream)
@@ -43,7 +53,8 @@ function watchStream(nc: NatsConnection, logger: Logger, stream: string): () => 
       missing = true
       return
     }
-    if (identity !== null && identity !== seen.identity) systemFacts.streamRecreated(logger, { stream, created: seen.identity.slice(stream.length + 1) })
+    if (identity !== null && identity !== seen.identity)
+      systemFacts.streamRecreated(logger, { stream, created: seen.identity.slice(stream.length + 1) })
     else if (missing && identity !== null) systemFacts.streamBack(logger, { stream })
     missing = false
     identity = seen.identity

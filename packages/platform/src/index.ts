@@ -1,7 +1,13 @@
 export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './config/nats-login.ts'
 export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config/config.ts'
 export { type ManagedMcpServer, managedMcpServers } from './config/managed-mcp.ts'
-export { importedPrices, importPrices, mergedPrices, type PriceChange, type PricesFile } from './config/prices.ts'
+export {
+  importedPrices,
+  importPrices,
+  mergedPrices,
+  type PriceChange,
+  type PricesFile,
+} from './config/prices.ts'
 export { type BadEntry, readPrices } from './config/read-prices.ts'
 export { type EndpointConfig, isSimulated } from './config/endpoint.ts'
 export { inlineFallback, namesOfRoute, routeOf } from './config/named-models.ts'
@@ -12,12 +18,31 @@ export { whileLocked } from './home/file-lock.ts'
 export { HomeInUse, isAlive, lockHolder, lockHome, startOf } from './home/home-lock.ts'
 export { homeKeys, knownOperator, machineName } from './home/home-keys.ts'
 export { acceptancesFile, journalFiles, keptFile, type KeptFile } from './home/kept-file.ts'
-export { homeChangeTexts, type HomeChange, makeHomePrivate, makePrivateFile, readModelFile } from './home/private-home.ts'
+export {
+  homeChangeTexts,
+  type HomeChange,
+  makeHomePrivate,
+  makePrivateFile,
+  readModelFile,
+} from './home/private-home.ts'
 export { isMarked, makeOwnFolder, mark as homeMark, markHome, requireOwnHome } from './home/home-origin.ts'
 export { serverLogOf } from './home/server-log.ts'
 export { readSystemFile, removeSystemFile, type SystemFile, writeSystemFile } from './home/system-file.ts'
 export { runAsChild, type StartedChild } from './process/lifeline.ts'
 export { stderrLogger, type StderrLoggerOptions } from './process/stderr-logger.ts'
 export { type AskedRight } from './trust/asked-rights.ts'
-export { type FolderTrust, requireTrust, systemKeysLeftOut, trustForChild, trustLines } from './trust/folder-trust.ts'
-export { revokeTrust, trustedFolder, type TrustedFolder, trustedFolders, trustFolder, trustStoreFolder } from './trust/trust-store.ts'
+export {
+  type FolderTrust,
+  requireTrust,
+  systemKeysLeftOut,
+  trustForChild,
+  trustLines,
+} from './trust/folder-trust.ts'
+export {
+  revokeTrust,
+  trustedFolder,
+  type TrustedFolder,
+  trustedFolders,
+  trustFolder,
+  trustStoreFolder,
+} from './trust/trust-store.ts'

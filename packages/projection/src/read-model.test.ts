@@ -47,10 +47,16 @@ describe('rows', () => {
     await model.apply(stream.messages)
     for (const task of ['task-team', 'task-one', 'task-flow', 'task-asks', 'task-waits']) {
       const state = foldTask(eventsOf(stream.messages.filter((message) => message.log?.task === task)))
-      const row = model.sql.get<{ task_key: number }>('select task_key, status, daemon, root_run_id from tasks where task_id = ?', [task])!
+      const row = model.sql.get<{ task_key: number }>(
+        'select task_key, status, daemon, root_run_id from tasks where task_id = ?',
+        [task],
+      )!
       expect(row).toMatchObject({ status: state.status, daemon: state.owner, root_run_id: state.rootRunId })
       for (const [runId, run] of state.runs) {
-        const stored = model.sql.get('select * from runs where task_key = ? and run_id = ?', [row.task_key, runId])
+        const stored = model.sql.get('select * from runs where task_key = ? and run_id = ?', [
+          row.task_key,
+          runId,
+        ])
         expect(stored).toMatchObject({
           status: run.status,
           output: run.outputSeq === 0 ? null : run.outputText,
@@ -76,14 +82,28 @@ describe('rows', () => {
         expect(parsed).toEqual(
           team.graph.nodes.map(({ node_id, kind, depends_on }) => {
             const { status, runId, causeNodeId, input, output, cancelReason } = team.nodes.get(node_id)!
-            return { node_id, kind, depends_on, status, run_id: runId, cause_node_id: causeNodeId, input, output, cancel_reason: cancelReason }
+            return {
+              node_id,
+              kind,
+              depends_on,
+              status,
+              run_id: runId,
+              cause_node_id: causeNodeId,
+              input,
+              output,
+              cancel_reason: cancelReason,
+            }
           }),
         )
         const kept = model.sql.one<{ outputs: string; shared_state: string | null }>(
           'select nodes, outputs, output, shared_state from teams where team_run_id = ?',
           [teamRunId],
         )
-        expect({ ...kept, outputs: JSON.parse(kept.outputs) as unknown, shared_state: JSON.parse(kept.shared_state ?? '{}') as unknown }).toEqual({
+        expect({
+          ...kept,
+          outputs: JSON.parse(kept.outputs) as unknown,
+          shared_state: JSON.parse(kept.shared_state ?? '{}') as unknown,
+        }).toEqual({
           nodes: team.graph.nodes.length,
           outputs: team.graph.outputs,
           output: team.graph.output,
@@ -114,12 +134,28 @@ describe('rows', () => {
   test('keep the calls of two answers apart when the provider uses an id again', async () => {
     const stream = newStream()
     const log = stream.log('task-1')
-    const call = (path: string): { id: string; name: string; arguments: string }[] => [{ id: 'call_0', name: 'read_file', arguments: path }]
-    log.write(submitted(log.log), runStarted('r'), said('r', null, call('a')), toolStarted('r', 'call_0'), toolResult('r', 'call_0', 'A'))
-    log.write(said('r', null, call('b')), toolStarted('r', 'call_0'), toolResult('r', 'call_0', 'B', { error: 'tool_crash' }))
+    const call = (path: string): { id: string; name: string; arguments: string }[] => [
+      { id: 'call_0', name: 'read_file', arguments: path },
+    ]
+    log.write(
+      submitted(log.log),
+      runStarted('r'),
+      said('r', null, call('a')),
+      toolStarted('r', 'call_0'),
+      toolResult('r', 'call_0', 'A'),
+    )
+    log.write(
+      said('r', null, call('b')),
+      toolStarted('r', 'call_0'),
+      toolResult('r', 'call_0', 'B', { error: 'tool_crash' }),
+    )
     using model = openOn(stream)
     await model.apply(stream.messages)
-    expect(model.sql.all('select arguments, result, success, error, starts from tool_calls order by asked_taskseq')).toEqual([
+    expect(
+      model.sql.all(
+        'select arguments, result, success, error, starts from tool_calls order by asked_taskseq',
+      ),
+    ).toEqual([
       { arguments: 'a', result: 'A', success: 1, error: null, starts: 1 },
       { arguments: 'b', result: 'B', success: 0, error: 'tool_crash', starts: 1 },
     ])
@@ -128,8 +164,16 @@ describe('rows', () => {
   test('give a result to the newest call of its id, not to an older one that never ended', async () => {
     const stream = newStream()
     const log = stream.log('task-1')
-    const call = (path: string): { id: string; name: string; arguments: string }[] => [{ id: 'call_0', name: 'read_file', arguments: path }]
-    log.write(submitted(log.log), runStarted('r'), said('r', null, call('old')), said('r', null, call('new')), toolResult('r', 'call_0', 'N'))
+    const call = (path: string): { id: string; name: string; arguments: string }[] => [
+      { id: 'call_0', name: 'read_file', arguments: path },
+    ]
+    log.write(
+      submitted(log.log),
+      runStarted('r'),
+      said('r', null, call('old')),
+      said('r', null, call('new')),
+      toolResult('r', 'call_0', 'N'),
+    )
     using model = openOn(stream)
     await model.apply(stream.messages)
     expect(model.sql.all('select arguments, result from tool_calls order by asked_taskseq')).toEqual([
@@ -144,17 +188,28 @@ describe('rows', () => {
     log.write(submitted(log.log), runStarted('r'), toolResult('r', 'ghost', 'boo'))
     using model = openOn(stream)
     await model.apply(stream.messages)
-    expect(model.sql.all('select call_id, arguments, result from tool_calls')).toEqual([{ call_id: 'ghost', arguments: null, result: 'boo' }])
+    expect(model.sql.all('select call_id, arguments, result from tool_calls')).toEqual([
+      { call_id: 'ghost', arguments: null, result: 'boo' },
+    ])
   })
 
   test('count failed provider calls without tokens', async () => {
     const stream = newStream()
     const log = stream.log('task-1')
     const failure = { class: 'rate_limited', message: 'slow down' } as const
-    log.write(submitted(log.log), runStarted('r'), event('provider_call_failed', { failure, tries: 1, retry_in_ms: 500, status: 429 }, 'r'), said('r', 'ok'))
+    log.write(
+      submitted(log.log),
+      runStarted('r'),
+      event('provider_call_failed', { failure, tries: 1, retry_in_ms: 500, status: 429 }, 'r'),
+      said('r', 'ok'),
+    )
     using model = openOn(stream)
     await model.apply(stream.messages)
-    expect(model.sql.all('select success, failure_class, http_status, retry_in_ms, input_tokens from provider_calls order by taskseq')).toEqual([
+    expect(
+      model.sql.all(
+        'select success, failure_class, http_status, retry_in_ms, input_tokens from provider_calls order by taskseq',
+      ),
+    ).toEqual([
       { success: 0, failure_class: 'rate_limited', http_status: 429, retry_in_ms: 500, input_tokens: null },
       { success: 1, failure_class: null, http_status: null, retry_in_ms: null, input_tokens: 10 },
     ])
@@ -192,16 +247,21 @@ describe('exactly once', () => {
     const expected = [...whole.dump()].join('\n')
     const last = stream.messages.length
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ from: fc.nat(last), size: fc.integer({ min: 0, max: last }) }), { maxLength: 12 }), async (slices) => {
-        using model = openOn(stream)
-        let reached = 0
-        for (const { from, size } of [...slices, { from: 0, size: last }]) {
-          const begin = Math.min(from, reached)
-          await model.apply(stream.messages.slice(begin, begin + size))
-          reached = Math.max(reached, begin + size)
-        }
-        expect([...model.dump()].join('\n')).toBe(expected)
-      }),
+      fc.asyncProperty(
+        fc.array(fc.record({ from: fc.nat(last), size: fc.integer({ min: 0, max: last }) }), {
+          maxLength: 12,
+        }),
+        async (slices) => {
+          using model = openOn(stream)
+          let reached = 0
+          for (const { from, size } of [...slices, { from: 0, size: last }]) {
+            const begin = Math.min(from, reached)
+            await model.apply(stream.messages.slice(begin, begin + size))
+            reached = Math.max(reached, begin + size)
+          }
+          expect([...model.dump()].join('\n')).toBe(expected)
+        },
+      ),
       { numRuns: 40 },
     )
   })
@@ -228,8 +288,14 @@ describe('exactly once', () => {
     }
     await using model = openReadModel(file, { readBlob: stream.readBlob })
     expect(model.begin(identity)).toBe(stream.messages[4]?.sequence)
-    expect(await model.apply(stream.messages)).toMatchObject({ messages: stream.messages.length - 5, findings: 0 })
-    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({ sequence: stream.messages.at(-1)?.sequence, events: 116 })
+    expect(await model.apply(stream.messages)).toMatchObject({
+      messages: stream.messages.length - 5,
+      findings: 0,
+    })
+    expect(model.sql.get('select sequence, events from checkpoint')).toEqual({
+      sequence: stream.messages.at(-1)?.sequence,
+      events: 116,
+    })
   })
 
   test('leaves nothing of a batch that fails half way, and applies it whole the next time', async () => {
@@ -237,9 +303,13 @@ describe('exactly once', () => {
     using whole = openOn(stream)
     await whole.apply(stream.messages)
     using model = openOn(stream)
-    model.sql.run("create trigger full before insert on events when new.sequence > 20 begin select raise(abort, 'disk full'); end")
+    model.sql.run(
+      "create trigger full before insert on events when new.sequence > 20 begin select raise(abort, 'disk full'); end",
+    )
     await expect(model.apply(stream.messages)).rejects.toThrow('disk full')
-    expect(model.sql.get('select sequence, events, (select count(*) from tasks) as tasks from checkpoint')).toEqual({ sequence: 0, events: 0, tasks: 0 })
+    expect(
+      model.sql.get('select sequence, events, (select count(*) from tasks) as tasks from checkpoint'),
+    ).toEqual({ sequence: 0, events: 0, tasks: 0 })
     model.sql.run('drop trigger full')
     await model.apply(stream.messages)
     expect(model.digest()).toBe(whole.digest())
@@ -248,7 +318,9 @@ describe('exactly once', () => {
   test('refuses messages that come in the wrong order, and applies none of them', async () => {
     const stream = scene()
     using model = openOn(stream)
-    await expect(model.apply([stream.messages[1]!, stream.messages[0]!])).rejects.toMatchObject({ code: 'internal' })
+    await expect(model.apply([stream.messages[1]!, stream.messages[0]!])).rejects.toMatchObject({
+      code: 'internal',
+    })
     expect(model.sql.get('select sequence from checkpoint')).toEqual({ sequence: 0 })
   })
 
@@ -268,7 +340,10 @@ describe('the stream', () => {
     openOn(newStream(), file).close()
     using model = openReadModel(file, { readBlob: newStream().readBlob })
     expect(() => model.begin('BEAVER_main@2026-02-02T00:00:00Z')).toThrow(
-      expect.objectContaining({ code: 'stream_recreated', message: expect.stringContaining(`delete ${file}`) }),
+      expect.objectContaining({
+        code: 'stream_recreated',
+        message: expect.stringContaining(`delete ${file}`),
+      }),
     )
   })
 
@@ -282,5 +357,7 @@ test('the full-text index agrees with the transcript', async () => {
   const stream = scene()
   using model = openOn(stream)
   await model.apply(stream.messages)
-  expect(() => model.sql.run("insert into transcript_fts (transcript_fts, rank) values ('integrity-check', 1)")).not.toThrow()
+  expect(() =>
+    model.sql.run("insert into transcript_fts (transcript_fts, rank) values ('integrity-check', 1)"),
+  ).not.toThrow()
 })

@@ -1,10 +1,13 @@
-// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of application. The rows belong to
-// fold/, the tables to store/, the verdicts to fold/audit.ts, the answers to queries/.
+// The read model: the journal folded into one SQLite file. It owns the file, the checkpoint and the order of
+// application. The rows belong to fold/, the tables to store/, the verdicts to fold/audit.ts, the answers to
+// queries/.
 // M1. The checkpoint is written in the transaction of its rows, so every event counts exactly once.
 // M2. A read model belongs to one stream. Another stream is refused, even one of the same name.
 // M3. Rows depend on the journal's messages, their order and their blobs, never on the batches.
-// M4. Signatures are judged by the keys that the journal itself announced before each message (fold/stored-keys.ts).
-// M5. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in memory.
+// M4. Signatures are judged by the keys that the journal itself announced before each message
+// (fold/stored-keys.ts).
+// M5. One `apply` runs at a time. The caller bounds a batch, because its messages and blobs are held in
+// memory.
 import {
   BeaverError,
   blobNameOf,
@@ -19,7 +22,13 @@ import {
   type ReadBlob,
   type ReplacedData,
 } from '@beaver/core'
-import { type Archives, noArchives, notArchived, remembersArchived, withoutArchived } from './fold/archives.ts'
+import {
+  type Archives,
+  noArchives,
+  notArchived,
+  remembersArchived,
+  withoutArchived,
+} from './fold/archives.ts'
 import { broken, type GapsOf, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
@@ -62,35 +71,49 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   /**
    * Binds the file to a stream. Returns the sequence that was applied last, or 0.
    *
-   * @param streamIdentity tells a stream from another one of the same name, for example `BEAVER_main@2026-01-01T00:00:00Z`
+   * @param streamIdentity tells a stream from another one of the same name, for example
+   * `BEAVER_main@2026-01-01T00:00:00Z`
    * @param streamEnd the last sequence of the stream, if it is known
-   * @throws {BeaverError} `stream_recreated` if the file was built from another stream, or from more messages than this stream has
+   * @throws {BeaverError} `stream_recreated` if the file was built from another stream, or from more messages
+   * than this stream has
    */
   begin(streamIdentity: string, streamEnd?: number): number
-  /** The stream to which the file is bound, and the sequence that was applied last; `null` if it is bound to none. */
+  /**
+   * The stream to which the file is bound, and the sequence that was applied last; `null` if it is bound to
+   * none.
+   */
   bound(): { readonly stream: string; readonly sequence: number } | null
   /** The sequence that was applied last, or 0. */
   position(): number
-  /** Whether a row has a text that was redacted, or is of a message that was archived, after the row was written. */
+  /**
+   * Whether a row has a text that was redacted, or is of a message that was archived, after the row was
+   * written.
+   */
   remembersRemoved(): boolean
   /** Empties the file, so that no byte of its texts is left, and begins from the first message again. */
   forget(): void
   /** How often the file was emptied since it was opened. */
   readonly emptied: number
-  /** Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged. */
+  /**
+   * Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged.
+   */
   keyRing(): KeyRing
-  /** Removes all rows, so that the next `begin` may bind the file to another stream and everything is applied again. */
+  /**
+   * Removes all rows, so that the next `begin` may bind the file to another stream and everything is applied
+   * again.
+   */
   clear(): void
   /** Whether another program has changed the file since the last question. */
   changedByOthers(): boolean
   /**
-   * Applies a part of the stream, in order and in one transaction. Messages that were applied before are skipped.
-   * It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is missing.
+   * Applies a part of the stream, in order and in one transaction. Messages that were applied before are
+   * skipped. It rejects, with nothing applied, if a blob cannot be fetched for another reason than that it is
+   * missing.
    */
   apply(messages: readonly JournalMessage[], beside?: Beside): Promise<Applied>
   /**
-   * Indexes texts that a large batch left for later, for the time of one slice. Returns whether there are more. Searches find these texts even
-   * before that, but more slowly.
+   * Indexes texts that a large batch left for later, for the time of one slice. Returns whether there are
+   * more. Searches find these texts even before that, but more slowly.
    */
   indexTexts(): boolean
   /** The rows of all tables as text, in a fixed order. */
@@ -114,7 +137,8 @@ export interface ReadModelOptions {
 }
 
 /**
- * Opens the read model in a file, and creates the file if it does not exist. `:memory:` keeps the model in memory.
+ * Opens the read model in a file, and creates the file if it does not exist. `:memory:` keeps the model in
+ * memory.
  *
  * @throws {BeaverError} `invalid_configuration` for a file of a newer Beaver or of another program
  * @example
@@ -137,9 +161,16 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
   const close = (): void => {
     if (db.isOpen) db.close()
   }
-  const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0, stored = [] }: Beside): Promise<Applied> => {
+  const applyBatch = async (
+    messages: readonly JournalMessage[],
+    { system = [], to = 0, stored = [] }: Beside,
+  ): Promise<Applied> => {
     const { sequence } = checkpointOf(sql)
-    const incoming = await takeIn(withoutArchived(inOrder(messages, sequence), archives), options.readBlob, options.replacedData)
+    const incoming = await takeIn(
+      withoutArchived(inOrder(messages, sequence), archives),
+      options.readBlob,
+      options.replacedData,
+    )
     const beside = { system: inOrder(system, sequence), to, stored: inOrder(stored, sequence) }
     try {
       return sql.transaction(() => store(sql, incoming, { ...beside, keys, archives }))
@@ -150,7 +181,8 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
   }
   return {
     sql,
-    begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
+    begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) =>
+      sql.transaction(() => bind(sql, { identity, streamEnd, file })),
     bound: () => sql.get<Checkpoint>('select stream, sequence from checkpoint') ?? null,
     position: () => checkpointOf(sql).sequence,
     remembersRemoved: () => remembersRedacted(sql) || remembersArchived(sql, archives),
@@ -207,7 +239,10 @@ function checkpointOf(sql: Sql): Checkpoint {
   return row
 }
 
-function bind(sql: Sql, { identity, streamEnd, file }: { identity: string; streamEnd: number; file: string }): number {
+function bind(
+  sql: Sql,
+  { identity, streamEnd, file }: { identity: string; streamEnd: number; file: string },
+): number {
   const row = sql.get<Checkpoint>('select stream, sequence from checkpoint')
   if (row === undefined) {
     sql.run('insert into checkpoint (id, stream, sequence, events) values (1, ?, 0, 0)', [identity])
@@ -237,7 +272,10 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
   let last = checkpoint
   for (const message of messages) {
     if (message.sequence <= checkpoint || seen.has(message.sequence)) continue
-    invariant(message.sequence > last, `Message ${message.sequence} of the journal came after message ${last}`)
+    invariant(
+      message.sequence > last,
+      `Message ${message.sequence} of the journal came after message ${last}`,
+    )
     seen.add((last = message.sequence))
     fresh.push(message)
   }
@@ -246,7 +284,11 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
 
 type Around = Required<Beside> & { readonly keys: StoredKeys | null; readonly archives: Archives }
 
-function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored, keys, archives }: Around): Applied {
+function store(
+  sql: Sql,
+  incoming: readonly IncomingMessage[],
+  { system, to, stored, keys, archives }: Around,
+): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, news: 0, findings: 0 }
@@ -269,17 +311,30 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
     const task = batch.task(log)
     if (archives.archived().has(sequence)) {
       broken(task)
-      recordFinding(sql, { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null }, notArchived(sequence))
+      recordFinding(
+        sql,
+        { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null },
+        notArchived(sequence),
+      )
       counts.findings++
     }
     const trust = keys?.judge({ ...message, log }) ?? 'signed'
     if (typeof trust === 'object') {
       broken(task)
-      recordFinding(sql, { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null }, trust)
+      recordFinding(
+        sql,
+        { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null },
+        trust,
+      )
       counts.findings++
     }
     if (trust === 'unsigned') task.change().unsigned += message.records.length
-    const at = { sequence, log, isTrusted: typeof trust !== 'object', gaps: () => archives.archived().gapsOf(log) }
+    const at = {
+      sequence,
+      log,
+      isTrusted: typeof trust !== 'object',
+      gaps: () => archives.archived().gapsOf(log),
+    }
     for (const record of message.records) {
       counts.findings += storeRecord(sql, task, at, record)
       counts.events++
@@ -309,13 +364,19 @@ function storeForeign(batch: Batch, { sequence, log, subject, payload, fault }: 
 function storeRecord(
   sql: Sql,
   task: HeldTask,
-  { sequence, log, isTrusted, gaps }: { readonly sequence: number; readonly log: LogId; readonly isTrusted: boolean; readonly gaps: GapsOf },
+  {
+    sequence,
+    log,
+    isTrusted,
+    gaps,
+  }: { readonly sequence: number; readonly log: LogId; readonly isTrusted: boolean; readonly gaps: GapsOf },
   incoming: OpenedRecord,
 ): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
   const verdict = judge(task, log, record, gaps)
-  if (verdict.finding !== null) recordFinding(sql, verdict.kind === 'repeat' ? { ...at, record } : at, verdict.finding)
+  if (verdict.finding !== null)
+    recordFinding(sql, verdict.kind === 'repeat' ? { ...at, record } : at, verdict.finding)
   if (verdict.kind === 'repeat') return 1
   let findings = verdict.finding === null ? 0 : 1
 
@@ -326,18 +387,21 @@ function storeRecord(
   const type = eventTypeOf(record)
   const { taskseq, epoch, time, hash } = record
   const runId = record.runid ?? null
-  sql.run('insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', [
-    task.key,
-    taskseq,
-    epoch,
-    type ?? record.type,
-    runId,
-    time,
-    dataJson,
-    blobNameOf(record),
-    hash,
-    sequence,
-  ])
+  sql.run(
+    'insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [
+      task.key,
+      taskseq,
+      epoch,
+      type ?? record.type,
+      runId,
+      time,
+      dataJson,
+      blobNameOf(record),
+      hash,
+      sequence,
+    ],
+  )
   task.change().last_event_at = time
   if (!isTrusted) return findings // What nobody who may signed is kept, and changes nothing else.
   const place = { taskKey: task.key, taskseq, time, runId }

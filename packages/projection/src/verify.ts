@@ -1,6 +1,6 @@
-// Verifies rows again: builds the rows of tasks anew from the entries that the journal has now, and compares them with the rows of the read
-// model. So a claim about a task is checked when it is made: an entry that was changed, an entry that is gone and a row that somebody
-// edited all show.
+// Verifies rows again: builds the rows of tasks anew from the entries that the journal has now, and compares
+// them with the rows of the read model. So a claim about a task is checked when it is made: an entry that was
+// changed, an entry that is gone and a row that somebody edited all show.
 // V1. It changes nothing in the read model.
 // V2. A task that is written meanwhile is not judged: `moved`.
 import { clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
@@ -58,13 +58,20 @@ export async function verifyTasks(
   fresh.begin('verification')
   await fresh.apply(messages)
   return tasks.map(({ key, log }) => {
-    const newest = sql.one<{ newest: number | null }>('select max(sequence) as newest from events where task_key = ?', [key]).newest
+    const newest = sql.one<{ newest: number | null }>(
+      'select max(sequence) as newest from events where task_key = ?',
+      [key],
+    ).newest
     return (newest ?? 0) > sequence ? { kind: 'moved', log } : compare(sql, fresh.sql, { key, log })
   })
 }
 
 function taskOf(sql: Sql, key: number): { readonly key: number; readonly log: LogId } {
-  const { tenant, session_id: session, task_id: task } = sql.one<Row>('select task_key, tenant, session_id, task_id from tasks where task_key = ?', [key])
+  const {
+    tenant,
+    session_id: session,
+    task_id: task,
+  } = sql.one<Row>('select task_key, tenant, session_id, task_id from tasks where task_key = ?', [key])
   return { key, log: { tenant, session, task } as LogId }
 }
 
@@ -73,19 +80,38 @@ function compare(sql: Sql, fresh: Sql, { key, log }: { key: number; log: LogId }
     'select task_key, last_taskseq, head_hash, chain_ok from tasks where tenant = ? and session_id = ? and task_id = ?',
     [log.tenant, log.session, log.task],
   )
-  if (found === undefined) return { kind: 'differs', log, messages: [`The journal has no entry of the task ${log.task} any more.`] }
-  const ours = sql.one<{ last_taskseq: number; head_hash: string }>('select last_taskseq, head_hash from tasks where task_key = ?', [key])
-  const messages = [...inJournal(sql, fresh, { key, freshKey: found.task_key }), ...ends(ours, found), ...differences(sql, fresh, key, found.task_key)]
-  const { events } = fresh.one<{ events: number }>('select count(*) as events from events where task_key = ?', [found.task_key])
-  return messages.length === 0 ? { kind: 'same', log, events, head: found.head_hash } : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
+  if (found === undefined)
+    return { kind: 'differs', log, messages: [`The journal has no entry of the task ${log.task} any more.`] }
+  const ours = sql.one<{ last_taskseq: number; head_hash: string }>(
+    'select last_taskseq, head_hash from tasks where task_key = ?',
+    [key],
+  )
+  const messages = [
+    ...inJournal(sql, fresh, { key, freshKey: found.task_key }),
+    ...ends(ours, found),
+    ...differences(sql, fresh, key, found.task_key),
+  ]
+  const { events } = fresh.one<{ events: number }>(
+    'select count(*) as events from events where task_key = ?',
+    [found.task_key],
+  )
+  return messages.length === 0
+    ? { kind: 'same', log, events, head: found.head_hash }
+    : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
 }
 
 /** What the journal shows now and did not show when it was read first. */
 function inJournal(sql: Sql, fresh: Sql, of: { key: number; freshKey: number }): string[] {
   const said = (from: Sql, key: number): string[] =>
-    from.all<{ message: string }>('select message from audit_findings where task_key = ? order by finding_id', [key]).map(({ message }) => message)
+    from
+      .all<{ message: string }>('select message from audit_findings where task_key = ? order by finding_id', [
+        key,
+      ])
+      .map(({ message }) => message)
   const before = new Set(said(sql, of.key))
-  return said(fresh, of.freshKey).flatMap((message) => (before.has(message) ? [] : [`The journal changed: ${message}.`]))
+  return said(fresh, of.freshKey).flatMap((message) =>
+    before.has(message) ? [] : [`The journal changed: ${message}.`],
+  )
 }
 
 interface Head {
@@ -95,21 +121,29 @@ interface Head {
 
 function ends(ours: Head, found: Head): string[] {
   if (found.last_taskseq < ours.last_taskseq)
-    return [`The journal has the events of the task up to ${found.last_taskseq}, and it had them up to ${ours.last_taskseq}. The end of the log is lost.`]
+    return [
+      `The journal has the events of the task up to ${found.last_taskseq}, and it had them up to ${ours.last_taskseq}. The end of the log is lost.`,
+    ]
   if (found.last_taskseq === ours.last_taskseq && found.head_hash !== ours.head_hash)
-    return [`The last event of the task has another hash in the journal than before: ${found.head_hash.slice(0, 16)}, not ${ours.head_hash.slice(0, 16)}.`]
+    return [
+      `The last event of the task has another hash in the journal than before: ${found.head_hash.slice(0, 16)}, not ${ours.head_hash.slice(0, 16)}.`,
+    ]
   return []
 }
 
 /** The first rows of each table that differ. */
 function differences(sql: Sql, fresh: Sql, key: number, freshKey: number): string[] {
-  const [ours, theirs] = [Map.groupBy(taskRows(sql, key), ({ table }) => table), Map.groupBy(taskRows(fresh, freshKey), ({ table }) => table)]
+  const [ours, theirs] = [
+    Map.groupBy(taskRows(sql, key), ({ table }) => table),
+    Map.groupBy(taskRows(fresh, freshKey), ({ table }) => table),
+  ]
   const found: string[] = []
   for (const table of new Set([...ours.keys(), ...theirs.keys()])) {
     const [left = [], right = []] = [ours.get(table), theirs.get(table)]
     const at = left.findIndex((row, i) => row.text !== right[i]?.text)
     const place = at === -1 ? (right.length > left.length ? left.length : -1) : at
-    if (place !== -1) found.push(`The read model differs from the journal: ${told(table, left[place], right[place])}.`)
+    if (place !== -1)
+      found.push(`The read model differs from the journal: ${told(table, left[place], right[place])}.`)
   }
   return found
 }
@@ -120,7 +154,9 @@ const shown = (value: unknown): string => clip(JSON.stringify(value) ?? 'nothing
 function told(table: string, ours: TaskRowText | undefined, theirs: TaskRowText | undefined): string {
   if (ours === undefined) return `the table ${table} misses a row`
   if (theirs === undefined) return `the table ${table} has a row too many`
-  const names = Object.keys(ours.columns).filter((name) => JSON.stringify(ours.columns[name]) !== JSON.stringify(theirs.columns[name]))
+  const names = Object.keys(ours.columns).filter(
+    (name) => JSON.stringify(ours.columns[name]) !== JSON.stringify(theirs.columns[name]),
+  )
   const column = names[0] ?? ''
   const more = names.length > 1 ? ` and ${names.length - 1} more` : ''
   return `in the table ${table}, ${column}${more} is ${shown(ours.columns[column])} and should be ${shown(theirs.columns[column])}`
@@ -128,7 +164,9 @@ function told(table: string, ours: TaskRowText | undefined, theirs: TaskRowText 
 
 /** What the counts of the read model say against each other: rows that are gone leave no row to verify. */
 export function countFaults(sql: Sql): string[] {
-  const { tasks, lastKey, counted, events, repeats, applied } = sql.one<Record<'tasks' | 'lastKey' | 'counted' | 'events' | 'repeats' | 'applied', number>>(
+  const { tasks, lastKey, counted, events, repeats, applied } = sql.one<
+    Record<'tasks' | 'lastKey' | 'counted' | 'events' | 'repeats' | 'applied', number>
+  >(
     `select (select count(*) from tasks) as tasks, (select coalesce(max(task_key), 0) from tasks) as lastKey,
       (select coalesce(sum(n), 0) from task_counts) as counted, (select count(*) from events) + (select count(*) from system_events where type <> 'unreadable') as events,
       (select count(*) from audit_findings where kind = 'repeat') as repeats, (select coalesce(max(events), 0) from checkpoint) as applied`,
@@ -138,8 +176,14 @@ export function countFaults(sql: Sql): string[] {
     'select (select total(calls) from model_usage) as used, (select total(calls) from usage_by_day) as summed',
   )
   return [
-    ...(tasks === lastKey && tasks === counted ? [] : [`The read model has the rows of ${tasks} tasks, and it had those of ${Math.max(lastKey, counted)}.`]),
-    ...(events + repeats === applied ? [] : [`The read model has ${events + repeats} events, and it had ${applied}.`]),
+    ...(tasks === lastKey && tasks === counted
+      ? []
+      : [
+          `The read model has the rows of ${tasks} tasks, and it had those of ${Math.max(lastKey, counted)}.`,
+        ]),
+    ...(events + repeats === applied
+      ? []
+      : [`The read model has ${events + repeats} events, and it had ${applied}.`]),
     ...(used === summed || Math.max(used, summed) > Number.MAX_SAFE_INTEGER
       ? []
       : [`The sums of usage by day have ${summed} calls, and the tasks of the read model have ${used}.`]),

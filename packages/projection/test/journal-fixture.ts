@@ -1,4 +1,5 @@
-// A journal to project, built with core's own seal and joinBatch: logs of several tasks in one stream, with their blobs.
+// A journal to project, built with core's own seal and joinBatch: logs of several tasks in one stream, with
+// their blobs.
 import {
   type AgentNode,
   BeaverError,
@@ -49,7 +50,10 @@ export interface Stream {
 const tickMs = 100
 const start = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** A stream whose sequences have gaps, as a filtered consumer sees them. Each event is 100 ms after the one before it. */
+/**
+ * A stream whose sequences have gaps, as a filtered consumer sees them. Each event is 100 ms after the one
+ * before it.
+ */
 export function newStream(): Stream {
   const messages: JournalMessage[] = []
   const blobs = new Map<string, Uint8Array>()
@@ -72,7 +76,12 @@ export function newStream(): Stream {
         epoch: 0,
         sealed(of) {
           const time = new Date(start + ticks++ * tickMs).toISOString()
-          const done = seal(writer.head, draft(of), { epoch: writer.epoch, source: '/beaver/daemons/d1', subject: task, time })
+          const done = seal(writer.head, draft(of), {
+            epoch: writer.epoch,
+            source: '/beaver/daemons/d1',
+            subject: task,
+            time,
+          })
           writer.head = done.head
           keep(done.record.blob)
           return done.record
@@ -89,14 +98,27 @@ export function newStream(): Stream {
   }
 }
 
-export const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({ input_tokens: input, output_tokens: output, calls: 1 })
+export const usage = (input: number, output: number): DataOf<'run_completed'>['usage'] => ({
+  input_tokens: input,
+  output_tokens: output,
+  calls: 1,
+})
 
 export function submitted(log: LogId, text = 'Count the words', skill: string | null = null): DomainEvent {
   const request = { text, workspace: '/w', skill, source: 'cli' }
-  return event('task_submitted', { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: null, request })
+  return event('task_submitted', {
+    task_id: log.task,
+    session_id: log.session,
+    tenant: log.tenant,
+    previous_task_id: null,
+    request,
+  })
 }
 
-export function runStarted(run: string, of: { parent?: string; node?: string; team?: string; name?: string } = {}): DomainEvent {
+export function runStarted(
+  run: string,
+  of: { parent?: string; node?: string; team?: string; name?: string } = {},
+): DomainEvent {
   return event(
     'run_started',
     {
@@ -114,7 +136,11 @@ export function runStarted(run: string, of: { parent?: string; node?: string; te
   )
 }
 
-export function answer(run: string, content: string | null, calls: { id: string; name: string; arguments: string }[] = []): DomainEvent {
+export function answer(
+  run: string,
+  content: string | null,
+  calls: { id: string; name: string; arguments: string }[] = [],
+): DomainEvent {
   return event(
     'assistant_message_added',
     {
@@ -134,17 +160,37 @@ export function answer(run: string, content: string | null, calls: { id: string;
 export const toolStarted = (run: string, id: string, tool = 'read_file'): DomainEvent =>
   event('tool_call_started', { call_id: id, tool_name: tool, idempotent: true }, run)
 
-export function toolResult(run: string, id: string, content: string, of: { tool?: string; error?: string } = {}): DomainEvent {
+export function toolResult(
+  run: string,
+  id: string,
+  content: string,
+  of: { tool?: string; error?: string } = {},
+): DomainEvent {
   const { tool = 'read_file', error = null } = of
-  return event('tool_result_recorded', { call_id: id, tool_name: tool, success: error === null, content, error, duration_ms: 7 }, run)
+  return event(
+    'tool_result_recorded',
+    { call_id: id, tool_name: tool, success: error === null, content, error, duration_ms: 7 },
+    run,
+  )
 }
 
-export const userMessage = (run: string, content: string): DomainEvent => event('user_message_added', { content }, run)
+export const userMessage = (run: string, content: string): DomainEvent =>
+  event('user_message_added', { content }, run)
 
-export const runCompleted = (run: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage: usage(20, 10) }, run)
+export const runCompleted = (run: string): DomainEvent =>
+  event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage: usage(20, 10) }, run)
 
 export function result(of: Partial<TaskResult> = {}): TaskResult {
-  return { final_output: 'done', outputs: [], usage: usage(20, 10), provider: 'openai', model: 'small', simulated: false, failure: null, ...of }
+  return {
+    final_output: 'done',
+    outputs: [],
+    usage: usage(20, 10),
+    provider: 'openai',
+    model: 'small',
+    simulated: false,
+    failure: null,
+    ...of,
+  }
 }
 
 function agentNode(id: string, after: string[] = []): AgentNode {
@@ -155,7 +201,11 @@ function agentNode(id: string, after: string[] = []): AgentNode {
       name: id,
       role: '',
       system_prompt: '',
-      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'GraphWorkflow', workflow_agent_name: id },
+      metadata: {
+        sub_agent_kind: 'generic_skill_worker',
+        workflow_tool: 'GraphWorkflow',
+        workflow_agent_name: id,
+      },
     },
     instruction: `Do ${id}`,
     depends_on: after,
@@ -175,20 +225,33 @@ export function graphOf(nodes: { id: string; after?: string[] }[]): ExecutionGra
 }
 
 /** A task done alone: one tool call, then the answer. */
-export function singleTask(writer: LogWriter, of: { text?: string; final?: string; tool?: string } = {}): void {
+export function singleTask(
+  writer: LogWriter,
+  of: { text?: string; final?: string; tool?: string } = {},
+): void {
   const { text = 'Count the words', final = 'There are 42 words.', tool = 'one two three' } = of
   const run = `run-${writer.log.task}`
   writer.write(submitted(writer.log, text))
   writer.epoch = 1
   writer.write(event('task_claimed', { daemon: 'd1' }))
-  writer.write(runStarted(run), event('system_prompt_snapshotted', { content: 'hidden prompt' }, run), userMessage(run, text))
-  writer.write(answer(run, null, [{ id: 'c1', name: 'read_file', arguments: '{"path":"a.txt"}' }]), toolStarted(run, 'c1'))
+  writer.write(
+    runStarted(run),
+    event('system_prompt_snapshotted', { content: 'hidden prompt' }, run),
+    userMessage(run, text),
+  )
+  writer.write(
+    answer(run, null, [{ id: 'c1', name: 'read_file', arguments: '{"path":"a.txt"}' }]),
+    toolStarted(run, 'c1'),
+  )
   writer.write(toolResult(run, 'c1', tool))
   writer.write(answer(run, final), runCompleted(run))
   writer.write(event('task_completed', result({ final_output: final })))
 }
 
-/** A team of four in which `check` fails its evidence and blocks `publish`; the nodes end in another order than they were declared. */
+/**
+ * A team of four in which `check` fails its evidence and blocks `publish`; the nodes end in another order
+ * than they were declared.
+ */
 export function teamTask(writer: LogWriter): void {
   const root = 'root-run'
   const team = 'team-1' as TeamRunId
@@ -209,7 +272,11 @@ export function teamTask(writer: LogWriter): void {
   writer.write(event('task_claimed', { daemon: 'd1' }))
   writer.write(
     runStarted(root),
-    event('skill_activation_snapshotted', { skills: [{ name: 'report', sha256: 'ab', content: 'hidden skill body' }] }, root),
+    event(
+      'skill_activation_snapshotted',
+      { skills: [{ name: 'report', sha256: 'ab', content: 'hidden skill body' }] },
+      root,
+    ),
     userMessage(root, 'Write the report'),
   )
   writer.write(
@@ -237,13 +304,28 @@ export function teamTask(writer: LogWriter): void {
   ])
   writer.write(
     toolStarted(root, 'w1', 'GraphWorkflow'),
-    event('task_team_run_started', { team_run_id: team, run_id: root as RunId, call_id: 'w1', graph, concurrent_nodes_max: 4 }, root),
+    event(
+      'task_team_run_started',
+      { team_run_id: team, run_id: root as RunId, call_id: 'w1', graph, concurrent_nodes_max: 4 },
+      root,
+    ),
   )
   writer.write(...nodeRun('gather', 'facts'), event('node_completed', of('gather')))
   writer.write(...nodeRun('write', 'the report'), event('node_completed', of('write')))
   const checks: DataOf<'node_evidence_evaluated'>['checks'] = [
-    { requirement: { kind: 'tool_succeeded', tool: 'read_file' }, status: 'failed', detail: 'The tool read_file was not called.', rests_on: [] },
-    { field: 'validation_rules', requirement: 'be careful', status: 'not_checked', detail: 'Shown.', rests_on: [] },
+    {
+      requirement: { kind: 'tool_succeeded', tool: 'read_file' },
+      status: 'failed',
+      detail: 'The tool read_file was not called.',
+      rests_on: [],
+    },
+    {
+      field: 'validation_rules',
+      requirement: 'be careful',
+      status: 'not_checked',
+      detail: 'Shown.',
+      rests_on: [],
+    },
   ]
   const failure = { class: 'evidence_missing', message: 'The tool read_file was not called.' } as const
   writer.write(
@@ -253,28 +335,50 @@ export function teamTask(writer: LogWriter): void {
   )
   writer.write(
     event('node_blocked', { team_run_id: team, node_id: 'publish', cause_node_id: 'check' }),
-    event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: '2 of 4 nodes completed; failed: check' }, root),
-    toolResult(root, 'w1', 'Two of four nodes completed.', { tool: 'GraphWorkflow', error: 'team_incomplete' }),
+    event(
+      'task_team_run_failed',
+      { team_run_id: team, outcome: 'incomplete', message: '2 of 4 nodes completed; failed: check' },
+      root,
+    ),
+    toolResult(root, 'w1', 'Two of four nodes completed.', {
+      tool: 'GraphWorkflow',
+      error: 'team_incomplete',
+    }),
   )
   writer.write(answer(root, 'The report is incomplete.'), runCompleted(root))
   const outputs = [{ node_id: 'publish', output: '' }]
-  writer.write(event('task_incomplete', result({ final_output: 'The report is incomplete.', outputs, failure, simulated: true })))
+  writer.write(
+    event(
+      'task_incomplete',
+      result({ final_output: 'The report is incomplete.', outputs, failure, simulated: true }),
+    ),
+  )
 }
 
 /**
- * A task that is a workflow, without a root agent: `split` (code) grows the graph by two, `branch` is skipped, `find` calls a
- * tool, `stop` is cancelled and blocks `tail`; members change the shared state.
+ * A task that is a workflow, without a root agent: `split` (code) grows the graph by two, `branch` is
+ * skipped, `find` calls a tool, `stop` is cancelled and blocks `tail`; members change the shared state.
  */
 export function workflowTask(writer: LogWriter): void {
   const team = 'team-w' as TeamRunId
-  const of = (node: string): { team_run_id: TeamRunId; node_id: string } => ({ team_run_id: team, node_id: node })
-  const ran = (node: string): { team_run_id: TeamRunId; node_id: string; run_id: RunId } => ({ ...of(node), run_id: `run-${node}` as RunId })
+  const of = (node: string): { team_run_id: TeamRunId; node_id: string } => ({
+    team_run_id: team,
+    node_id: node,
+  })
+  const ran = (node: string): { team_run_id: TeamRunId; node_id: string; run_id: RunId } => ({
+    ...of(node),
+    run_id: `run-${node}` as RunId,
+  })
   const begun = (node: string, input: DataOf<'node_started'>['input'] = null): DomainEvent[] => [
     event('node_started', { ...ran(node), input }),
     runStarted(`run-${node}`, { node, team }),
   ]
   const given = submitted(writer.log, 'Map the list').data as DataOf<'task_submitted'>
-  const request = { ...given.request, workflow: { name: 'workflow:map', arguments: { list: [1, 2] } }, profile: 'analyst' }
+  const request = {
+    ...given.request,
+    workflow: { name: 'workflow:map', arguments: { list: [1, 2] } },
+    profile: 'analyst',
+  }
   writer.write(event('task_submitted', { ...given, request }))
   writer.epoch = 1
   const graph: ExecutionGraph = {
@@ -282,7 +386,14 @@ export function workflowTask(writer: LogWriter): void {
     task: 'Map the list',
     nodes: [
       { kind: 'code', node_id: 'split', depends_on: [], operation: 'map' },
-      { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'read_file', arguments: { path: 'a.txt' }, deadline_ms: 5_000 },
+      {
+        kind: 'tool',
+        node_id: 'find',
+        depends_on: ['split'],
+        tool: 'read_file',
+        arguments: { path: 'a.txt' },
+        deadline_ms: 5_000,
+      },
       agentNode('branch', ['split']),
       agentNode('stop', ['split']),
       agentNode('tail', ['stop']),
@@ -294,7 +405,13 @@ export function workflowTask(writer: LogWriter): void {
   }
   writer.write(
     event('task_claimed', { daemon: 'd1' }),
-    event('task_team_run_started', { team_run_id: team, run_id: null, call_id: null, graph, concurrent_nodes_max: 4 }),
+    event('task_team_run_started', {
+      team_run_id: team,
+      run_id: null,
+      call_id: null,
+      graph,
+      concurrent_nodes_max: 4,
+    }),
     event('node_computed', { ...of('split'), output: '["x","y"]' }),
     event('graph_extended', {
       ...of('split'),
@@ -312,9 +429,18 @@ export function workflowTask(writer: LogWriter): void {
     ...begun('item-1', { instruction: 'Do x' }),
     ...begun('item-2'),
   )
-  writer.write(event('tool_call_requested', { call: { id: 'c-find', name: 'read_file', arguments: '{"path":"a.txt"}' } }, 'run-find'))
+  writer.write(
+    event(
+      'tool_call_requested',
+      { call: { id: 'c-find', name: 'read_file', arguments: '{"path":"a.txt"}' } },
+      'run-find',
+    ),
+  )
   writer.write(toolStarted('run-find', 'c-find'), toolResult('run-find', 'c-find', 'found it'))
-  writer.write(event('run_completed', { finish_reason: 'tool', tool_iterations: 1, usage: usage(0, 0) }, 'run-find'), event('node_completed', ran('find')))
+  writer.write(
+    event('run_completed', { finish_reason: 'tool', tool_iterations: 1, usage: usage(0, 0) }, 'run-find'),
+    event('node_completed', ran('find')),
+  )
   writer.write(event('node_cancel_requested', { ...of('stop'), reason: 'not needed' }))
   writer.write(
     event('run_cancelled', { reason: 'not needed', tool_iterations: 0, usage: usage(0, 0) }, 'run-stop'),
@@ -325,26 +451,51 @@ export function workflowTask(writer: LogWriter): void {
     const run_id = `run-${item}` as RunId
     writer.write(
       userMessage(run_id, 'go'),
-      event('shared_state_changed', { team_run_id: team, run_id, change: { action: 'increment', path: 'seen', by: 1 } }, run_id),
-      event('shared_state_changed', { team_run_id: team, run_id, change: { action: 'append', path: 'names', value: item } }, run_id),
+      event(
+        'shared_state_changed',
+        { team_run_id: team, run_id, change: { action: 'increment', path: 'seen', by: 1 } },
+        run_id,
+      ),
+      event(
+        'shared_state_changed',
+        { team_run_id: team, run_id, change: { action: 'append', path: 'names', value: item } },
+        run_id,
+      ),
       answer(run_id, `${item} done`),
       runCompleted(run_id),
     )
   }
   writer.write(
-    event('team_diagnostic_recorded', { ...of('item-1'), code: 'unknown_member', message: 'Nobody is called z.' }),
+    event('team_diagnostic_recorded', {
+      ...of('item-1'),
+      code: 'unknown_member',
+      message: 'Nobody is called z.',
+    }),
     event('node_completed', ran('item-1')),
     event('node_completed', ran('item-2')),
-    event('node_failed', { ...of('end'), run_id: null, failure: { class: 'internal', message: 'No code for this.' } }),
-    event('task_team_run_failed', { team_run_id: team, outcome: 'incomplete', message: '4 of 8 nodes completed' }),
+    event('node_failed', {
+      ...of('end'),
+      run_id: null,
+      failure: { class: 'internal', message: 'No code for this.' },
+    }),
+    event('task_team_run_failed', {
+      team_run_id: team,
+      outcome: 'incomplete',
+      message: '4 of 8 nodes completed',
+    }),
   )
   const outputs = [{ node_id: 'item-2', output: 'item-2 done' }]
   const failure = { class: 'internal', message: 'end: No code for this.' } as const
-  writer.write(event('task_incomplete', result({ final_output: '## item-2\n\nitem-2 done', outputs, failure })))
+  writer.write(
+    event('task_incomplete', result({ final_output: '## item-2\n\nitem-2 done', outputs, failure })),
+  )
 }
 
 /** A folder that is gone after the block. */
 export function tempFolder(): Disposable & { file(name: string): string } {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-projection-'))
-  return { file: (name) => join(folder, name), [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+  return {
+    file: (name) => join(folder, name),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
 }

@@ -1,11 +1,32 @@
-// Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has news, and after `every_events` events.
-// M1. It signs only what the read model has applied and verified itself, and only while the model is up to date: a catch-up makes none.
-// M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none.
-// M3. It signs only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs none.
+// Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has
+// news, and after `every_events` events.
+// M1. It signs only what the read model has applied and verified itself, and only while the model is up to
+// date: a catch-up makes none.
+// M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept
+// checkpoint, it says so and signs none.
+// M3. It signs only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs
+// none.
 // M4. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
 // M5. It signs nothing, and announces no key, while the journal is not as this projector saw it last.
-import { checkpointText, type Clock, type Logger, messageOf, noteKeyText, pause, readCheckpoint, signNote, systemClock, systemFacts } from '@beaver/core'
-import { type Anchoring, checkpointFault, nextCheckpoint, type NoteSigner, type ReadModel } from '@beaver/projection'
+import {
+  checkpointText,
+  type Clock,
+  type Logger,
+  messageOf,
+  noteKeyText,
+  pause,
+  readCheckpoint,
+  signNote,
+  systemClock,
+  systemFacts,
+} from '@beaver/core'
+import {
+  type Anchoring,
+  checkpointFault,
+  nextCheckpoint,
+  type NoteSigner,
+  type ReadModel,
+} from '@beaver/projection'
 import { type Target, TargetGroup } from './checkpoint-targets.ts'
 import { keepNote, lastKeptNote, readyKept } from './kept-checkpoints.ts'
 import type { ProjectorKey, ProjectorKeyNow } from './projector-key.ts'
@@ -40,7 +61,10 @@ export class CheckpointMaker {
   #faults: Anchoring['faults'] = []
   #key: ProjectorKeyNow = { kind: 'none', fault: null }
 
-  constructor(of: CheckpointsOf, { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock }) {
+  constructor(
+    of: CheckpointsOf,
+    { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock },
+  ) {
     this.#of = of
     this.#clock = clock
     this.#logger = logger
@@ -49,7 +73,10 @@ export class CheckpointMaker {
   }
 
   get state(): Anchoring {
-    const untrusted = this.#key.kind === 'none' && this.#key.fault !== null ? [{ from: 'the keys of the journal', message: this.#key.fault }] : []
+    const untrusted =
+      this.#key.kind === 'none' && this.#key.fault !== null
+        ? [{ from: 'the keys of the journal', message: this.#key.fault }]
+        : []
     return { faults: [...untrusted, ...this.#faults], targets: this.#targets.state }
   }
 
@@ -57,7 +84,8 @@ export class CheckpointMaker {
   async notes(): Promise<NoteSigner | null> {
     const { origin } = this.#of
     const key = await this.#readKey()
-    // Readers judge a note by the last message that it counts, so the tree must contain the event that trusts the key.
+    // Readers judge a note by the last message that it counts, so the tree must contain the event that trusts
+    // the key.
     if (key.kind === 'none' || this.#of.model.position() < key.from) return null
     const noteKey = { name: origin, publicKey: key.publicKey }
     return { key: noteKeyText(noteKey), sign: (text) => signNote(text, noteKey, (bytes) => key.sign(bytes)) }
@@ -66,7 +94,8 @@ export class CheckpointMaker {
   async #readKey(): Promise<ProjectorKeyNow> {
     const before = this.#key.kind === 'none' ? this.#key.fault : null
     this.#key = await this.#of.key.current()
-    if (this.#key.kind === 'none' && this.#key.fault !== null && this.#key.fault !== before) systemFacts.checkpointKeyUntrusted(this.#logger, this.#key.fault)
+    if (this.#key.kind === 'none' && this.#key.fault !== null && this.#key.fault !== before)
+      systemFacts.checkpointKeyUntrusted(this.#logger, this.#key.fault)
     return this.#key
   }
 
@@ -132,7 +161,8 @@ export class CheckpointMaker {
     const kept = lastKeptNote(file)
     const head = kept === null ? null : readCheckpoint(kept)
     const fault = head === null ? null : checkpointFault(model.sql, head)
-    if (fault !== null && this.#faults[0]?.message !== fault) systemFacts.checkpointUnfit(this.#logger, { file, reason: fault })
+    if (fault !== null && this.#faults[0]?.message !== fault)
+      systemFacts.checkpointUnfit(this.#logger, { file, reason: fault })
     this.#faults = fault === null ? [] : [{ from: file, message: fault }]
     return fault !== null
   }

@@ -1,9 +1,19 @@
 // Where checkpoints are written besides the home: the journal, and the places that the operator chose.
-// T1. A place that fails is tried a few times, then it waits for the next checkpoint. It never stops the projector or another place.
+// T1. A place that fails is tried a few times, then it waits for the next checkpoint. It never stops the
+// projector or another place.
 // T2. A place gets checkpoints in order. The newest one says everything that earlier ones said.
 import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BeaverError, type Backoff, type Clock, type Logger, messageOf, pause, pauseBefore, systemFacts } from '@beaver/core'
+import {
+  BeaverError,
+  type Backoff,
+  type Clock,
+  type Logger,
+  messageOf,
+  pause,
+  pauseBefore,
+  systemFacts,
+} from '@beaver/core'
 import { connectNats, putInBucket, shownUrl } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import type { Anchoring } from '@beaver/projection'
@@ -25,8 +35,14 @@ const triesMax = 4
 const backoff: Backoff = { pauseMsMin: 500, pauseMsMax: 5_000, jitter: false }
 const answerMsMax = 10_000
 
-/** The places that the configuration names. @param journal a name for the namespace and the tenant that fits into the name of a file */
-export function configuredTargets({ folder, webhook, bucket }: Config['checkpoints'], journal: string): Target[] {
+/**
+ * The places that the configuration names. @param journal a name for the namespace and the tenant that fits
+ * into the name of a file
+ */
+export function configuredTargets(
+  { folder, webhook, bucket }: Config['checkpoints'],
+  journal: string,
+): Target[] {
   return [
     ...(folder === undefined ? [] : [folderTarget(folder, journal)]),
     ...(webhook === undefined ? [] : [webhookTarget(webhook)]),
@@ -61,7 +77,10 @@ function webhookTarget(url: string): Target {
   }
 }
 
-function bucketTarget({ nats_url: url, name: bucket }: { readonly nats_url: string; readonly name: string }, journal: string): Target {
+function bucketTarget(
+  { nats_url: url, name: bucket }: { readonly nats_url: string; readonly name: string },
+  journal: string,
+): Target {
   return {
     name: `the bucket ${bucket} at ${shownUrl(url)}`,
     async write({ note }) {
@@ -82,7 +101,10 @@ export class TargetGroup {
   readonly #logger: Logger
   readonly #faults = new Map<string, { readonly message: string; readonly since: string }>()
 
-  constructor(targets: readonly Target[], { clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+  constructor(
+    targets: readonly Target[],
+    { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  ) {
     this.#targets = targets
     this.#clock = clock
     this.#logger = logger

@@ -1,11 +1,21 @@
-// Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest ones for a bounded time.
-// C1. What differs is in the answer, and is kept as a finding of the journal's watch until somebody accepts it.
-// C2. If the read model is emptied meanwhile, or more is archived, nothing was compared: the rows and the journal are not of the same moment.
+// Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest
+// ones for a bounded time.
+// C1. What differs is in the answer, and is kept as a finding of the journal's watch until somebody accepts
+// it.
+// C2. If the read model is emptied meanwhile, or more is archived, nothing was compared: the rows and the
+// journal are not of the same moment.
 // C3. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
 import type { QueryOutput } from '@beaver/contracts'
 import type { LogId, Replacements } from '@beaver/core'
 import type { JournalReader, JournalWatch } from '@beaver/nats'
-import { countFaults, keyOfTask, type JournalMessage, type ReadModel, type TaskVerdict, verifyTasks } from '@beaver/projection'
+import {
+  countFaults,
+  keyOfTask,
+  type JournalMessage,
+  type ReadModel,
+  type TaskVerdict,
+  verifyTasks,
+} from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
 import type { KnownArchives } from './known-archives.ts'
 
@@ -42,10 +52,15 @@ export class Comparison {
     this.#of = of
   }
 
-  /** @param input of the query `audit` @throws {BeaverError} `not_found`, `invalid_arguments` for the name of a task */
+  /**
+   * @param input of the query `audit` @throws {BeaverError} `not_found`, `invalid_arguments` for the name of
+   * a task
+   */
   run(input: NamedTask): Promise<Verified> {
     const { task_id: taskId } = input
-    const work = this.#running.then(() => (taskId === undefined ? this.#newest() : this.#one({ ...input, task_id: taskId })))
+    const work = this.#running.then(() =>
+      taskId === undefined ? this.#newest() : this.#one({ ...input, task_id: taskId }),
+    )
     this.#running = work.catch(() => {})
     return work
   }
@@ -62,8 +77,11 @@ export class Comparison {
 
   async #newest(): Promise<Verified> {
     const { sql } = this.#of.model
-    for (const message of countFaults(sql)) this.#of.watch.report({ kind: 'rows_differ', message, harmful: false })
-    const keys = sql.all<{ task_key: number }>('select task_key from tasks order by task_key desc').map(({ task_key: key }) => key)
+    for (const message of countFaults(sql))
+      this.#of.watch.report({ kind: 'rows_differ', message, harmful: false })
+    const keys = sql
+      .all<{ task_key: number }>('select task_key from tasks order by task_key desc')
+      .map(({ task_key: key }) => key)
     const verdicts: TaskVerdict[] = []
     const end = performance.now() + budgetMs
     let done = 0
@@ -79,7 +97,8 @@ export class Comparison {
   async #compare(keys: readonly number[]): Promise<readonly TaskVerdict[]> {
     const { model, archives } = this.#of
     const [emptied, archived] = [model.emptied, archives.archived()]
-    const isSameMoment = async (): Promise<boolean> => model.emptied === emptied && archives.archived() === archived && (await archives.isCurrent())
+    const isSameMoment = async (): Promise<boolean> =>
+      model.emptied === emptied && archives.archived() === archived && (await archives.isCurrent())
     try {
       const verdicts = await this.#verdicts(keys)
       return verdicts.some(({ kind }) => kind === 'differs') && !(await isSameMoment()) ? [] : verdicts
@@ -93,7 +112,8 @@ export class Comparison {
     const { model, reader, replacements, archives, namespace } = this.#of
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
-      for await (const { revision, payload, signature } of reader.entries(log)) messages.push({ sequence: revision, log, payload, signature })
+      for await (const { revision, payload, signature } of reader.entries(log))
+        messages.push({ sequence: revision, log, payload, signature })
       return messages
     }
     return verifyTasks(model.sql, keys, {
@@ -109,13 +129,22 @@ export class Comparison {
     const same = verdicts.filter((verdict) => verdict.kind === 'same')
     const differs = verdicts.filter((verdict) => verdict.kind === 'differs')
     for (const { log, messages } of differs)
-      this.#of.watch.report({ kind: 'rows_differ', message: `The task ${log.task} is not as it was: ${messages[0] ?? ''}`, harmful: false })
+      this.#of.watch.report({
+        kind: 'rows_differ',
+        message: `The task ${log.task} is not as it was: ${messages[0] ?? ''}`,
+        harmful: false,
+      })
     return {
       tasks: same.length + differs.length,
       tasks_left: left + verdicts.length - same.length - differs.length,
       events: same.reduce((sum, { events }) => sum + events, 0),
       head: verdicts.length === 1 ? (same[0]?.head ?? null) : null,
-      differs: differs.map(({ log, messages }) => ({ task_id: log.task, session_id: log.session, tenant: log.tenant, messages: [...messages] })),
+      differs: differs.map(({ log, messages }) => ({
+        task_id: log.task,
+        session_id: log.session,
+        tenant: log.tenant,
+        messages: [...messages],
+      })),
     }
   }
 }

@@ -1,17 +1,44 @@
-// Follows the journal into the read model. The loop does not give up before the connection is closed for good, and reports its state.
-// F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is clear that none wait.
-// F2. The loop starts again from the read model's own position, so no message is applied twice and none is lost.
-// F3. It is a fault too if the journal is not the one from which the read model was built, or has lost its end. The rows stay as they are
+// Follows the journal into the read model. The loop does not give up before the connection is closed for
+// good, and reports its state.
+// F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is
+// clear that none wait.
+// F2. The loop starts again from the read model's own position, so no message is applied twice and none is
+// lost.
+// F3. It is a fault too if the journal is not the one from which the read model was built, or has lost its
+// end. The rows stay as they are
 //     and are still served, until somebody accepts the journal as it is. Then they are built again from it.
 // F4. Messages that cannot be read do not stop the loop. They are a finding.
-import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, type Replacements, systemClock, systemFacts } from '@beaver/core'
-import { type connectNats, damageIn, followJournal, type JournalWatch, journalRefusal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
+import {
+  type Backoff,
+  BeaverError,
+  type Clock,
+  type Logger,
+  messageOf,
+  pause,
+  pauseBefore,
+  type Replacements,
+  systemClock,
+  systemFacts,
+} from '@beaver/core'
+import {
+  type connectNats,
+  damageIn,
+  followJournal,
+  type JournalWatch,
+  journalRefusal,
+  type StreamLook,
+  streamPulse,
+  type Subjects,
+} from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
 import type { KnownArchives } from './known-archives.ts'
 import { setImmediate } from 'node:timers/promises'
 
 export interface FollowedJournal {
-  /** Resolves when the loop has stopped. Rejects if the connection is closed for good, because the loop cannot go on. */
+  /**
+   * Resolves when the loop has stopped. Rejects if the connection is closed for good, because the loop cannot
+   * go on.
+   */
   readonly over: Promise<void>
   /** Reports the state of the loop. It asks for the end of the stream. */
   state(): Promise<Following>
@@ -130,19 +157,32 @@ class Follower {
     this.#applied = model.begin(watch.identity)
     model.changedByOthers() // What happened before is not a change.
     const onGap = (gap: { from: number; to: number }): void => void watch.unreadable(gap).catch(() => {}) // The next reading finds it again.
-    for await (const { messages: entries, strays, system, stored, to, caughtUp } of followJournal(this.#nc, subjects, {
-      from: this.#applied + 1,
-      identity: watch.identity,
-      onGap,
-      signal,
-    })) {
+    for await (const { messages: entries, strays, system, stored, to, caughtUp } of followJournal(
+      this.#nc,
+      subjects,
+      {
+        from: this.#applied + 1,
+        identity: watch.identity,
+        onGap,
+        signal,
+      },
+    )) {
       this.#refuseAnother()
       const messages =
-        strays.length === 0 ? entries : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted((x, y) => x.sequence - y.sequence)
+        strays.length === 0
+          ? entries
+          : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted(
+              (x, y) => x.sequence - y.sequence,
+            )
       let news = 0
       if (to > this.#applied) {
         // Before a message is deleted, an event names it.
-        if (hasGap(stored, this.#applied) && (await this.#into.archives?.refresh()) === true && this.#forgets()) return
+        if (
+          hasGap(stored, this.#applied) &&
+          (await this.#into.archives?.refresh()) === true &&
+          this.#forgets()
+        )
+          return
         ;({ sequence: this.#applied, news } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
         const newest = stored.at(-1)
@@ -165,7 +205,10 @@ class Follower {
     return this.#forgets()
   }
 
-  /** Forgets what was redacted or archived: the read model begins again. Returns whether there was something to forget. */
+  /**
+   * Forgets what was redacted or archived: the read model begins again. Returns whether there was something
+   * to forget.
+   */
   #forgets(): boolean {
     const { model } = this.#into
     if (!model.remembersRemoved()) return false
@@ -185,7 +228,11 @@ class Follower {
   async #journal(): Promise<Following['journal']> {
     const { model, watch, serverLog, subjects } = this.#into
     for (const line of damageIn(serverLog(), subjects.stream))
-      watch.report({ kind: 'server_log', message: `The log of the nats-server tells of damage: ${line}`, harmful: false })
+      watch.report({
+        kind: 'server_log',
+        message: `The log of the nats-server tells of damage: ${line}`,
+        harmful: false,
+      })
     if (model.changedByOthers())
       watch.report({
         kind: 'read_model_changed',
@@ -220,7 +267,10 @@ class Follower {
 
   #goesOn(): void {
     if (this.#fault === null) return
-    systemFacts.projectorResumed(this.#logger, { applied: this.#applied, stalledMs: this.#clock.now() - this.#fault.sinceMs })
+    systemFacts.projectorResumed(this.#logger, {
+      applied: this.#applied,
+      stalledMs: this.#clock.now() - this.#fault.sinceMs,
+    })
     this.#fault = null
   }
 
@@ -229,7 +279,11 @@ class Follower {
     const { harm } = this.#into.watch
     const code = harm === null ? undefined : refusedAs[harm.kind]
     if (harm === null || code === undefined) return null
-    return { code, message: journalRefusal(harm), since: timeOf(this.#fault?.sinceMs ?? this.#clock.now()) ?? '' }
+    return {
+      code,
+      message: journalRefusal(harm),
+      since: timeOf(this.#fault?.sinceMs ?? this.#clock.now()) ?? '',
+    }
   }
 
   #told(): Following['fault'] {
@@ -257,6 +311,7 @@ const timeOf = (ms: number | null): string | null => (ms === null ? null : new D
 function faultOf(look: StreamLook, clock: Clock): Following['fault'] {
   if (look.kind === 'there') return null
   const since = new Date(clock.now()).toISOString()
-  if (look.kind === 'missing') return { code: 'stream_missing', message: 'The journal stream does not exist.', since }
+  if (look.kind === 'missing')
+    return { code: 'stream_missing', message: 'The journal stream does not exist.', since }
   return { code: 'unreachable', message: `The journal stream does not answer: ${look.reason}.`, since }
 }

@@ -1,5 +1,7 @@
-// The checkpoints that a projector keeps in its home, outside of the journal: a file of lines `{"time": …, "note": …}`, newest last.
-// H1. A checkpoint is in the file before it is anywhere else, so that nobody else has one that this file does not know.
+// The checkpoints that a projector keeps in its home, outside of the journal: a file of lines `{"time": …,
+// "note": …}`, newest last.
+// H1. A checkpoint is in the file before it is anywhere else, so that nobody else has one that this file does
+// not know.
 // H2. The file does not grow without end: its older half is dropped at a start.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -16,11 +18,16 @@ export function lastKeptNote(file: string): string | null {
   return null
 }
 
-/** Readies a file for this process: ends a line that a crash cut short, and drops the older half of a file that is too large. */
+/**
+ * Readies a file for this process: ends a line that a crash cut short, and drops the older half of a file
+ * that is too large.
+ */
 export function readyKept(file: string): void {
   const lines = linesOf(file)
   if (lines.reduce((sum, line) => sum + line.length, 0) > bytesMax) {
-    writeFileSync(`${file}.partial`, lines.slice(Math.floor(lines.length / 2)).join('\n') + '\n', { mode: 0o600 })
+    writeFileSync(`${file}.partial`, lines.slice(Math.floor(lines.length / 2)).join('\n') + '\n', {
+      mode: 0o600,
+    })
     renameSync(`${file}.partial`, file)
   } else if (lines.length > 0 && !readFileSync(file, 'utf8').endsWith('\n')) {
     appendFileSync(file, '\n')
@@ -38,7 +45,9 @@ function linesOf(file: string): string[] {
       .filter((line) => line !== '')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw new BeaverError('start_failed', `The checkpoints in ${file} cannot be read: ${messageOf(cause)}.`, { cause })
+    throw new BeaverError('start_failed', `The checkpoints in ${file} cannot be read: ${messageOf(cause)}.`, {
+      cause,
+    })
   }
 }
 

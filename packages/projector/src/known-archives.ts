@@ -1,4 +1,5 @@
-// What the projector knows of archives. The rows of its read model fit this knowledge: when it grows, rows of archived messages are forgotten (follow.ts).
+// What the projector knows of archives. The rows of its read model fit this knowledge: when it grows, rows of
+// archived messages are forgotten (follow.ts).
 import { ArchivedMessages, type LogId, type RemovalLog } from '@beaver/core'
 import type { Subjects } from '@beaver/nats'
 import type { Archives } from '@beaver/projection'

@@ -1,10 +1,24 @@
-// The key with which a projector signs checkpoints and proofs: the key of its home, if the operator trusts it as the key of a projector.
-// K1. Nothing is signed before the operator trusts the key, and nothing after it was revoked. The keys are read again before each signature.
+// The key with which a projector signs checkpoints and proofs: the key of its home, if the operator trusts it
+// as the key of a projector.
+// K1. Nothing is signed before the operator trusts the key, and nothing after it was revoked. The keys are
+// read again before each signature.
 // K2. A projector whose key does not count does everything else, and says what the operator has to do.
 import { sign } from 'node:crypto'
-import { BeaverError, type Clock, joinJournal, type KeyPorts, readKeyRing, type SigningKey, steadyClock, systemSign } from '@beaver/core'
+import {
+  BeaverError,
+  type Clock,
+  joinJournal,
+  type KeyPorts,
+  readKeyRing,
+  type SigningKey,
+  steadyClock,
+  systemSign,
+} from '@beaver/core'
 
-/** The key, or why there is none. `fault`: what somebody has to put right; `null` if there is nothing to do but to wait. */
+/**
+ * The key, or why there is none. `fault`: what somebody has to put right; `null` if there is nothing to do
+ * but to wait.
+ */
 export type ProjectorKeyNow =
   | {
       readonly kind: 'trusted'
@@ -47,13 +61,24 @@ export class ProjectorKey {
   async #join(): Promise<ProjectorKeyNow> {
     const { keys, namespace } = this.#ports
     // Before the first daemon has started, there is nobody to ask.
-    if (keys.pinned(namespace) === null && (await readKeyRing(this.#ports)).operator === null) return { kind: 'none', fault: null }
+    if (keys.pinned(namespace) === null && (await readKeyRing(this.#ports)).operator === null)
+      return { kind: 'none', fault: null }
     try {
       const { key, ring } = await joinJournal('projector', this.#ports)
       const from = ring.find(key.id)?.trustedFrom ?? 0
-      return { kind: 'trusted', from, publicKey: Buffer.from(key.publicKey, 'base64url'), sign: signerOf(key), signEntry: systemSign(key, ring) }
+      return {
+        kind: 'trusted',
+        from,
+        publicKey: Buffer.from(key.publicKey, 'base64url'),
+        sign: signerOf(key),
+        signEntry: systemSign(key, ring),
+      }
     } catch (error) {
-      if (error instanceof BeaverError && (error.code === 'key_untrusted' || error.code === 'operator_changed')) return { kind: 'none', fault: error.message }
+      if (
+        error instanceof BeaverError &&
+        (error.code === 'key_untrusted' || error.code === 'operator_changed')
+      )
+        return { kind: 'none', fault: error.message }
       throw error
     }
   }

@@ -1,10 +1,21 @@
 // The audit and projection service: follows the journal into the read model, and answers the queries.
 // P1. A batch and the position after it are stored in one transaction.
-// P2. A journal that is not as it was is reported, and the queries go on with what was read before. Nothing more is applied until somebody
+// P2. A journal that is not as it was is reported, and the queries go on with what was read before. Nothing
+// more is applied until somebody
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, BeaverError, type KeyRing, type Logger, readKeyRing, RemovalLog, silentLogger, systemClock, type SystemLog } from '@beaver/core'
+import {
+  appendCheckpoint,
+  BeaverError,
+  type KeyRing,
+  type Logger,
+  readKeyRing,
+  RemovalLog,
+  silentLogger,
+  systemClock,
+  type SystemLog,
+} from '@beaver/core'
 import {
   callerName,
   closeGently,
@@ -53,7 +64,11 @@ export interface Projector {
 }
 
 /** @throws {BeaverError} `unreachable`, `start_failed` */
-export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
+export async function startProjector(
+  config: Config,
+  natsUrl: string,
+  { logger = silentLogger }: { logger?: Logger } = {},
+): Promise<Projector> {
   const login = roleLogin(config.natsLogin, 'projector')
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, login) })
   const nc = await connectNats({ url: natsUrl, login, name: 'beaver-projector' })
@@ -62,7 +77,8 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await openInCluster(nc, () => ensureJournalStream(nc, subjects, config.nats), { logger })
-  for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
+  for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home)))
+    logger.warn('home_open', text)
   const file = readModelFile(config.home, subjects.fileName)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
@@ -92,17 +108,43 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   if (model.remembersRemoved()) model.forget() // It was redacted or archived, and the projector was stopped before it forgot.
   const stopping = new AbortController()
 
-  const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, watch, logger })
+  const checkpoints = checkpointMaker(config, {
+    subjects,
+    model,
+    origin: model.bound()?.stream ?? watch.identity,
+    systemLog,
+    watch,
+    logger,
+  })
   const making = checkpoints.run()
   const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
-  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, archives, applied, signal: stopping.signal }
+  const into = {
+    subjects,
+    model,
+    watch,
+    serverLog: serverLogOf(config.home),
+    replacements,
+    archives,
+    applied,
+    signal: stopping.signal,
+  }
   const followed = followIntoModel(nc, into, { logger })
   following = followed
   followed.over.catch(() => {}) // `failed` reports it.
-  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, archives, watch, namespace: subjects.stream })
-  const around = (name: string, request: unknown): Promise<Partial<Around>> => aroundOf(name, request, { followed, checkpoints, comparison })
+  const comparison = new Comparison({
+    model,
+    reader: await journalReader(nc, subjects),
+    replacements,
+    archives,
+    watch,
+    namespace: subjects.stream,
+  })
+  const around = (name: string, request: unknown): Promise<Partial<Around>> =>
+    aroundOf(name, request, { followed, checkpoints, comparison })
   const services = Object.keys(queryContracts).map((name) =>
-    serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name, request))),
+    serve(nc, subjects.queries(name), async (request) =>
+      answer(model.sql, name, request, await around(name, request)),
+    ),
   )
 
   await nc.flush() // A projector that is ready answers queries, so the server has to know the subscriptions first.
@@ -143,15 +185,23 @@ interface CheckpointParts {
   readonly logger: Logger
 }
 
-function checkpointMaker(config: Config, { subjects, model, origin, systemLog: log, watch, logger }: CheckpointParts): CheckpointMaker {
+function checkpointMaker(
+  config: Config,
+  { subjects, model, origin, systemLog: log, watch, logger }: CheckpointParts,
+): CheckpointMaker {
   // Nothing is written into a journal that is not as it was.
   const systemLog: SystemLog = { ...log, append: async (entry) => (await watch.gate(), log.append(entry)) }
   const of = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
   const key = new ProjectorKey({ ...of, now: () => Date.now(), name: machineName() })
   const intoJournal = async ({ note }: { readonly note: string }): Promise<void> => {
     const now = await key.current()
-    if (now.kind === 'none') throw new BeaverError('key_untrusted', now.fault ?? 'The journal has no operator.')
-    await appendCheckpoint(systemLog, note, { source: '/beaver/projector', clock: systemClock, sign: now.signEntry })
+    if (now.kind === 'none')
+      throw new BeaverError('key_untrusted', now.fault ?? 'The journal has no operator.')
+    await appendCheckpoint(systemLog, note, {
+      source: '/beaver/projector',
+      clock: systemClock,
+      sign: now.signEntry,
+    })
   }
   return new CheckpointMaker(
     {
@@ -160,7 +210,10 @@ function checkpointMaker(config: Config, { subjects, model, origin, systemLog: l
       key,
       gate: () => watch.gate(),
       file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
-      targets: [{ name: 'the journal', write: intoJournal }, ...configuredTargets(config.checkpoints, subjects.fileName)],
+      targets: [
+        { name: 'the journal', write: intoJournal },
+        ...configuredTargets(config.checkpoints, subjects.fileName),
+      ],
       everyMs: config.checkpoints.every_ms,
       everyEvents: config.checkpoints.every_events,
     },
@@ -172,7 +225,11 @@ function checkpointMaker(config: Config, { subjects, model, origin, systemLog: l
 async function aroundOf(
   name: string,
   request: unknown,
-  of: { readonly followed: FollowedJournal; readonly checkpoints: CheckpointMaker; readonly comparison: Comparison },
+  of: {
+    readonly followed: FollowedJournal
+    readonly checkpoints: CheckpointMaker
+    readonly comparison: Comparison
+  },
 ): Promise<Partial<Around>> {
   const { followed, checkpoints, comparison } = of
   if (name === 'status') return { following: await followed.state(), anchoring: checkpoints.state }
@@ -183,17 +240,30 @@ async function aroundOf(
   return { following: await followed.state(), verified }
 }
 
-/** A projector without a mark has one in its read model: the stream and the last message from which that was built. */
+/**
+ * A projector without a mark has one in its read model: the stream and the last message from which that was
+ * built.
+ */
 function withCheckpoint(store: MarkStore, model: ReadModel): MarkStore {
   return {
     ...store,
     readMark(): JournalMark | null {
       const bound = model.bound()
-      const fromModel = bound === null ? null : { ...emptyMark(), identity: bound.stream, sequence: bound.sequence }
+      const fromModel =
+        bound === null ? null : { ...emptyMark(), identity: bound.stream, sequence: bound.sequence }
       return store.readMark() ?? fromModel
     },
   }
 }
 
 /** The content of the last message is not known: a mark without a hash is compared by its place alone. */
-const emptyMark = () => ({ hash: '', missing: 0, lost: null, settings: [], chosen: {}, reported: [], settled: [], accepted: [] })
+const emptyMark = () => ({
+  hash: '',
+  missing: 0,
+  lost: null,
+  settings: [],
+  chosen: {},
+  reported: [],
+  settled: [],
+  accepted: [],
+})

@@ -8,7 +8,13 @@ import { openAiEmbeddings } from './openai-embeddings.ts'
 
 const mock = new LLMock({ port: 0, logLevel: 'silent' })
 let provider: ChatProvider
-const tools = [{ name: 'get_weather', description: 'd', parameters: { type: 'object', properties: { city: { type: 'string' } } } }]
+const tools = [
+  {
+    name: 'get_weather',
+    description: 'd',
+    parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  },
+]
 
 beforeAll(async () => {
   mock.onMessage('hello', { content: 'Hi there, nice to meet you.' })
@@ -22,18 +28,37 @@ beforeAll(async () => {
     },
   )
   mock.on({ userMessage: 'weather', hasToolResult: true }, { content: 'Rain.' })
-  mock.onMessage('busy', { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 3 })
+  mock.onMessage('busy', {
+    error: { message: 'slow down', type: 'rate_limit_error' },
+    status: 429,
+    retryAfter: 3,
+  })
   mock.onMessage('boom', { error: { message: 'x', type: 'server_error' }, status: 503 })
-  mock.onMessage('key', { error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' }, status: 401 })
-  mock.onMessage('cut', { content: 'A long answer that is cut off in its middle.' }, { chunkSize: 4, truncateAfterChunks: 3 })
+  mock.onMessage('key', {
+    error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' },
+    status: 401,
+  })
+  mock.onMessage(
+    'cut',
+    { content: 'A long answer that is cut off in its middle.' },
+    { chunkSize: 4, truncateAfterChunks: 3 },
+  )
   mock.onEmbedding('text', { embedding: [0.1, 0.2, 0.3] })
   await mock.start()
-  provider = openAiChatProvider({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'gpt-5-mini', timeoutMs: 60_000, idleMs: 60_000 })
+  provider = openAiChatProvider({
+    name: 'aimock',
+    baseURL: `${mock.url}/v1`,
+    apiKey: 'sk-mock',
+    model: 'gpt-5-mini',
+    timeoutMs: 60_000,
+    idleMs: 60_000,
+  })
 })
 afterAll(() => mock.stop())
 beforeEach(() => void mock.clearChaos())
 
-const user = (content: string, over: Partial<ChatRequest> = {}): ChatRequest => ask({ messages: [{ role: 'user', content }], ...over })
+const user = (content: string, over: Partial<ChatRequest> = {}): ChatRequest =>
+  ask({ messages: [{ role: 'user', content }], ...over })
 /** Both ways of asking. */
 const ways: [string, Partial<ChatRequest>][] = [
   ['whole', {}],
@@ -43,7 +68,11 @@ const ways: [string, Partial<ChatRequest>][] = [
 describe.each(ways)('an independent fake provider, asked for a %s answer', (_, how) => {
   it('answers with text and usage', async () => {
     const answer = await provider.chat(user('hello', how))
-    expect(answer).toMatchObject({ content: 'Hi there, nice to meet you.', toolCalls: [], finishReason: 'stop' })
+    expect(answer).toMatchObject({
+      content: 'Hi there, nice to meet you.',
+      toolCalls: [],
+      finishReason: 'stop',
+    })
     expect(answer.usage.output_tokens).toBeGreaterThan(0)
     expect(answer.usage.input_tokens).toBeGreaterThan(0)
   })
@@ -60,7 +89,10 @@ describe.each(ways)('an independent fake provider, asked for a %s answer', (_, h
       { role: 'assistant', content: null, tool_calls: first.toolCalls },
       ...first.toolCalls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'rain' })),
     ]
-    expect(await provider.chat(ask({ ...how, messages, tools }))).toMatchObject({ content: 'Rain.', toolCalls: [] })
+    expect(await provider.chat(ask({ ...how, messages, tools }))).toMatchObject({
+      content: 'Rain.',
+      toolCalls: [],
+    })
   })
 
   test.each([
@@ -69,7 +101,11 @@ describe.each(ways)('an independent fake provider, asked for a %s answer', (_, h
     ['key', 'provider_refused', 401, null],
     ['nothing it knows', 'provider_refused', 404, null],
   ])('fails for %j as %s', async (text, failureClass, status, retryAfterMs) => {
-    expect(await failureOf(provider.chat(user(text, how)))).toMatchObject({ class: failureClass, status, retryAfterMs })
+    expect(await failureOf(provider.chat(user(text, how)))).toMatchObject({
+      class: failureClass,
+      status,
+      retryAfterMs,
+    })
   })
 
   test.each<[string, object, string]>([
@@ -104,10 +140,18 @@ it('brings the words of a streamed answer as they come', async () => {
 })
 
 it('cut in the middle of a stream is provider_unavailable', async () => {
-  expect((await failureOf(provider.chat(user('cut', { onText: () => undefined })))).class).toBe('provider_unavailable')
+  expect((await failureOf(provider.chat(user('cut', { onText: () => undefined })))).class).toBe(
+    'provider_unavailable',
+  )
 })
 
 it('embeds texts', async () => {
-  const embedder = openAiEmbeddings({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'text-embedding-3-small', timeoutMs: 60_000 })
+  const embedder = openAiEmbeddings({
+    name: 'aimock',
+    baseURL: `${mock.url}/v1`,
+    apiKey: 'sk-mock',
+    model: 'text-embedding-3-small',
+    timeoutMs: 60_000,
+  })
   expect(await embedder.embed(['text'], new AbortController().signal)).toEqual([[0.1, 0.2, 0.3]])
 })

@@ -5,7 +5,11 @@ import { isMarked, markedPlaces, withMarks } from './cache-markers.ts'
 
 const system: ChatMessage = { role: 'system', content: 'shared\n\n# Session\n- session: s' }
 const user = (content: string): ChatMessage => ({ role: 'user', content })
-const call = (id: string): ChatMessage => ({ role: 'assistant', content: null, tool_calls: [{ id, name: 'read', arguments: '{}' }] })
+const call = (id: string): ChatMessage => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id, name: 'read', arguments: '{}' }],
+})
 const result = (id: string, content = 'found'): ChatMessage => ({ role: 'tool', tool_call_id: id, content })
 const first = [system, user('A skill.'), user('A task.')]
 const second = [...first, call('1'), result('1'), result('2')]
@@ -31,16 +35,32 @@ describe('the marks of a request', () => {
 
   it('are four at most, and change no word, whatever the conversation is', () => {
     const message = fc.oneof(
-      fc.constantFrom<ChatMessage>(system, user('A task.'), user(''), call('1'), result('1'), result('2', '')),
+      fc.constantFrom<ChatMessage>(
+        system,
+        user('A task.'),
+        user(''),
+        call('1'),
+        result('1'),
+        result('2', ''),
+      ),
       fc.string().map((text): ChatMessage => ({ role: 'assistant', content: text })),
     )
     fc.assert(
-      fc.property(fc.array(message, { maxLength: 40 }), fc.nat(60), fc.constantFrom('part', 'message', 'none'), (messages, sharedChars, results) => {
-        const marked = withMarks(messages, messages as never, { sharedChars, results: results as 'part' })
-        const texts = marked.map(({ content }) => (Array.isArray(content) ? (content as { text: string }[]).map(({ text }) => text).join('') : content))
-        expect(texts).toEqual(messages.map(({ content }) => content))
-        expect(JSON.stringify(marked).split('"cache_control"').length - 1).toBeLessThanOrEqual(4)
-      }),
+      fc.property(
+        fc.array(message, { maxLength: 40 }),
+        fc.nat(60),
+        fc.constantFrom('part', 'message', 'none'),
+        (messages, sharedChars, results) => {
+          const marked = withMarks(messages, messages as never, { sharedChars, results: results as 'part' })
+          const texts = marked.map(({ content }) =>
+            Array.isArray(content)
+              ? (content as { text: string }[]).map(({ text }) => text).join('')
+              : content,
+          )
+          expect(texts).toEqual(messages.map(({ content }) => content))
+          expect(JSON.stringify(marked).split('"cache_control"').length - 1).toBeLessThanOrEqual(4)
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -83,12 +103,19 @@ describe('a mark', () => {
       ],
     }
     expect(withMarks([user('Look.')], [shown as never], { sharedChars: 0, results: 'part' })).toEqual([
-      { role: 'user', content: [shown.content[0], { type: 'text', text: '[a.png]', ...mark }, shown.content[2]] },
+      {
+        role: 'user',
+        content: [shown.content[0], { type: 'text', text: '[a.png]', ...mark }, shown.content[2]],
+      },
     ])
   })
 })
 
 it('a request that nobody asks again, or that has no tools, is not marked', () => {
   const [cache, tools] = [{ key: 'k', sharedChars: 0 }, [{ name: 't', description: '', parameters: {} }]]
-  expect([isMarked({ cache, tools }), isMarked({ cache, tools: [] }), isMarked({ tools })]).toEqual([true, false, false])
+  expect([isMarked({ cache, tools }), isMarked({ cache, tools: [] }), isMarked({ tools })]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })

@@ -1,9 +1,12 @@
-// Marks in the messages of a request: each says that what is before it, with it, shall be kept in the endpoint's cache.
+// Marks in the messages of a request: each says that what is before it, with it, shall be kept in the
+// endpoint's cache.
 // K1. There are at most four marks in a request, which is what endpoints take.
-// K2. A mark is at the end of what other sessions share, at the end of the system prompt, at the end of what the request before had, and at the
+// K2. A mark is at the end of what other sessions share, at the end of the system prompt, at the end of what
+// the request before had, and at the
 //     end of this request. So a request finds what the one before wrote, however many calls are between them: endpoints look back 20 parts only.
 // K3. A mark changes no word. A system prompt in two parts has the same text as in one.
-// K4. A request that nobody asks again in this form has no marks, because what is written to a cache costs more.
+// K4. A request that nobody asks again in this form has no marks, because what is written to a cache costs
+// more.
 import type { ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type OpenAI from 'openai'
@@ -20,7 +23,8 @@ export interface Marking {
 }
 
 /** Whether a request is marked: later ones must begin as it does, and those have tools. */
-export const isMarked = ({ cache, tools }: Pick<ChatRequest, 'cache' | 'tools'>): boolean => cache !== undefined && tools.length > 0
+export const isMarked = ({ cache, tools }: Pick<ChatRequest, 'cache' | 'tools'>): boolean =>
+  cache !== undefined && tools.length > 0
 
 /**
  * The places in a conversation that get a mark.
@@ -28,31 +32,50 @@ export const isMarked = ({ cache, tools }: Pick<ChatRequest, 'cache' | 'tools'>)
  * @param carries whether a message can have one
  * @returns indexes of messages, in order
  */
-export function markedPlaces(messages: readonly ChatMessage[], carries: (message: ChatMessage) => boolean): readonly number[] {
-  const carried = ({ role, content }: ChatMessage): boolean => role !== 'assistant' && (content ?? '').trim() !== ''
-  const lastBefore = (end: number): number => messages.findLastIndex((message, i) => i < end && carried(message) && carries(message))
+export function markedPlaces(
+  messages: readonly ChatMessage[],
+  carries: (message: ChatMessage) => boolean,
+): readonly number[] {
+  const carried = ({ role, content }: ChatMessage): boolean =>
+    role !== 'assistant' && (content ?? '').trim() !== ''
+  const lastBefore = (end: number): number =>
+    messages.findLastIndex((message, i) => i < end && carried(message) && carries(message))
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant')
-  const places = [messages[0]?.role === 'system' ? 0 : -1, lastAnswer < 0 ? -1 : lastBefore(lastAnswer), lastBefore(messages.length)]
+  const places = [
+    messages[0]?.role === 'system' ? 0 : -1,
+    lastAnswer < 0 ? -1 : lastBefore(lastAnswer),
+    lastBefore(messages.length),
+  ]
   return [...new Set(places)].filter((place) => place >= 0)
 }
 
 const mark = { cache_control: { type: 'ephemeral' } } as const
 
 /** The messages of chat completions with their marks. `messages` has what `wire` says, in the same places. */
-export function withMarks(messages: readonly ChatMessage[], wire: readonly WireMessage[], { sharedChars, results }: Marking): readonly WireMessage[] {
+export function withMarks(
+  messages: readonly ChatMessage[],
+  wire: readonly WireMessage[],
+  { sharedChars, results }: Marking,
+): readonly WireMessage[] {
   const places = new Set(markedPlaces(messages, ({ role }) => role !== 'tool' || results !== 'none'))
   return wire.map((message, i) => {
     if (!places.has(i)) return message
     if (message.role === 'tool' && results === 'message') return { ...message, ...mark }
-    return { ...message, content: markedParts(message.content, i === 0 && message.role === 'system' ? sharedChars : 0) } as WireMessage
+    return {
+      ...message,
+      content: markedParts(message.content, i === 0 && message.role === 'system' ? sharedChars : 0),
+    } as WireMessage
   })
 }
 
 function markedParts(content: WireMessage['content'], sharedChars: number): object[] {
-  if (typeof content === 'string') return textParts(content, sharedChars).map((text) => ({ type: 'text', text, ...mark }))
+  if (typeof content === 'string')
+    return textParts(content, sharedChars).map((text) => ({ type: 'text', text, ...mark }))
   const parts: readonly object[] = content ?? []
   // Only a part of text takes a mark.
-  const last = parts.findLastIndex((part) => 'text' in part && typeof part.text === 'string' && part.text.trim() !== '')
+  const last = parts.findLastIndex(
+    (part) => 'text' in part && typeof part.text === 'string' && part.text.trim() !== '',
+  )
   return parts.map((part, i) => (i === last ? { ...part, ...mark } : part))
 }
 

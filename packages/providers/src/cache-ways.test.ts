@@ -14,7 +14,12 @@ test.each([
   ['https://api.x.ai/v1', 'grok-4', 'chat_completions', header('x-grok-conv-id')],
   ['https://api.x.ai/v1', 'grok-4', 'responses', field],
   ['https://api.fireworks.ai/inference/v1', 'glm', 'chat_completions', header('x-session-affinity')],
-  ['https://openrouter.ai/api/v1', 'anthropic/claude-sonnet-5', 'chat_completions', { key: null, markers: true }],
+  [
+    'https://openrouter.ai/api/v1',
+    'anthropic/claude-sonnet-5',
+    'chat_completions',
+    { key: null, markers: true },
+  ],
   ['https://openrouter.ai/api/v1', 'openai/gpt-5', 'chat_completions', none],
   ['https://openrouter.ai/api/v1', 'anthropic/claude-sonnet-5', 'responses', none],
   // Nobody knows what these take.

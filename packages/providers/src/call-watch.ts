@@ -1,12 +1,20 @@
-// Ends a provider call early: if its caller aborts it, if it takes too long, or if a stream falls silent or stays open.
-// W1. The first of these aborts the request. Its reason is kept, because the client itself ends a stream without an error.
+// Ends a provider call early: if its caller aborts it, if it takes too long, or if a stream falls silent or
+// stays open.
+// W1. The first of these aborts the request. Its reason is kept, because the client itself ends a stream
+// without an error.
 export interface CallWatch {
   /** Aborts the request. */
   readonly controller: AbortController
   gaveUp(): 'timeout' | 'idle' | null
-  /** Says that data came in. Silence is counted from the last such call; before the first call it is not counted. */
+  /**
+   * Says that data came in. Silence is counted from the last such call; before the first call it is not
+   * counted.
+   */
   stir(): void
-  /** Says that the answer is complete. If the response does not end soon, the request is aborted; if it does, its connection is kept. */
+  /**
+   * Says that the answer is complete. If the response does not end soon, the request is aborted; if it does,
+   * its connection is kept.
+   */
   answered(): void
   close(): void
 }
@@ -15,7 +23,10 @@ export interface CallWatch {
 const endMsMax = 100
 
 /** @param caller aborts the call, and holds the caller's own reason */
-export function watchCall(caller: AbortSignal, limits: { readonly timeoutMs: number; readonly idleMs: number }): CallWatch {
+export function watchCall(
+  caller: AbortSignal,
+  limits: { readonly timeoutMs: number; readonly idleMs: number },
+): CallWatch {
   // AbortSignal.any() would cost more than the rest of a call.
   const controller = new AbortController()
   let why: ReturnType<CallWatch['gaveUp']> = null

@@ -1,10 +1,21 @@
-// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and they may write some in another form (wire-shapes.ts).
+// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and they may write
+// some in another form (wire-shapes.ts).
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import { type AnsweringPlace, errorInAnswer, errorInChoice } from './provider-failure.ts'
 import { withoutThoughts } from './think-block.ts'
-import { unquoted, wireArguments, wireContent, wireExtra, wireId, wireOldCall, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
+import {
+  unquoted,
+  wireArguments,
+  wireContent,
+  wireExtra,
+  wireId,
+  wireOldCall,
+  wireState,
+  wireUsage,
+  type WireUsage,
+} from './wire-shapes.ts'
 import { usageOf } from './wire-usage.ts'
 
 export interface AnswerPlace extends AnsweringPlace {
@@ -25,7 +36,13 @@ const completion = z.looseObject({
           content: wireContent,
           refusal: z.string().nullish(),
           tool_calls: z
-            .array(z.looseObject({ id: wireId, extra_content: wireExtra, function: z.looseObject({ name: z.string().min(1), arguments: wireArguments }) }))
+            .array(
+              z.looseObject({
+                id: wireId,
+                extra_content: wireExtra,
+                function: z.looseObject({ name: z.string().min(1), arguments: wireArguments }),
+              }),
+            )
             .nullish(),
           function_call: wireOldCall,
           ...wireState,
@@ -36,7 +53,10 @@ const completion = z.looseObject({
   usage: wireUsage,
 })
 
-/** @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server tells instead of an answer */
+/**
+ * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
+ * tells instead of an answer
+ */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
   return answerIn(parseJson(body, place), place, body)
 }
@@ -50,7 +70,10 @@ export function answerIn(value: unknown, place: AnswerPlace, body: string): Chat
     const issue = parsed.error.issues[0]
     throw (
       errorInAnswer(value, place) ??
-      malformed(place, `not a chat completion: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`)
+      malformed(
+        place,
+        `not a chat completion: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`,
+      )
     )
   }
   const { id, model, choices, usage } = parsed.data
@@ -62,11 +85,16 @@ export function answerIn(value: unknown, place: AnswerPlace, body: string): Chat
     ...(call.extra_content ? { extra_content: call.extra_content } : {}),
   }))
   const content = message.content === null ? null : withoutThoughts(message.content)
-  return answerFrom({ id, model, content, refusal: message.refusal ?? '', calls, finishReason, usage, state: message }, place)
+  return answerFrom(
+    { id, model, content, refusal: message.refusal ?? '', calls, finishReason, usage, state: message },
+    place,
+  )
 }
 
 const oldCalls = (call: z.output<typeof wireOldCall>) =>
-  call?.name ? [{ id: '', extra_content: null, function: { name: call.name, arguments: call.arguments } }] : []
+  call?.name
+    ? [{ id: '', extra_content: null, function: { name: call.name, arguments: call.arguments } }]
+    : []
 
 /** The content of an answer, which came as a whole or was joined from a stream. */
 export interface Said {
@@ -82,7 +110,10 @@ export interface Said {
 }
 
 /** @throws {ProviderError} `refusal` if the model declined */
-export function answerFrom({ id, model, content, refusal, calls, finishReason, usage, state }: Said, place: AnswerPlace): ChatAnswer {
+export function answerFrom(
+  { id, model, content, refusal, calls, finishReason, usage, state }: Said,
+  place: AnswerPlace,
+): ChatAnswer {
   if (refusal !== '' && !content && calls.length === 0) {
     throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(refusal)}`)
   }
@@ -92,7 +123,8 @@ export function answerFrom({ id, model, content, refusal, calls, finishReason, u
     content: content === '' && calls.length > 0 ? null : content,
     toolCalls: withIds(calls, place),
     // Some servers send the text 'null' until the answer ends, and some to its end.
-    finishReason: !finishReason || finishReason === 'null' ? (calls.length > 0 ? 'tool_calls' : 'stop') : finishReason,
+    finishReason:
+      !finishReason || finishReason === 'null' ? (calls.length > 0 ? 'tool_calls' : 'stop') : finishReason,
     usage: usageOf(usage),
     model: model || place.model,
     responseId: id || null,
@@ -100,7 +132,10 @@ export function answerFrom({ id, model, content, refusal, calls, finishReason, u
   }
 }
 
-/** What goes back: details say all that the plain text of a thought says. `null`: nothing. Empty: only what the calls have. */
+/**
+ * What goes back: details say all that the plain text of a thought says. `null`: nothing. Empty: only what
+ * the calls have.
+ */
 function stateOf(
   { reasoning_content: content, reasoning, reasoning_details: details, extra_content: extra }: Said['state'],
   calls: readonly ToolCall[],
@@ -113,11 +148,19 @@ function stateOf(
     ...(hasDetails ? { reasoning_details: details } : {}),
     ...(extra ? { extra_content: extra } : {}),
   }
-  return Object.keys(state).length === 0 && calls.every((call) => call.extra_content === undefined) ? null : state
+  return Object.keys(state).length === 0 && calls.every((call) => call.extra_content === undefined)
+    ? null
+    : state
 }
 
-/** A call without its own id gets one from its place in the conversation: the same request gives the same id, and each id is used once. */
-export function withIds(calls: readonly ToolCall[], place: Pick<AnswerPlace, 'earlierCalls' | 'toolName'>): ToolCall[] {
+/**
+ * A call without its own id gets one from its place in the conversation: the same request gives the same id,
+ * and each id is used once.
+ */
+export function withIds(
+  calls: readonly ToolCall[],
+  place: Pick<AnswerPlace, 'earlierCalls' | 'toolName'>,
+): ToolCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
     let { id } = call
@@ -143,5 +186,8 @@ export const begin = (body: string): string => body.slice(0, 4000)
 
 export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: string): ProviderError {
   // The text is redacted before it is cut, because half a key is still a secret.
-  return new ProviderError('malformed_output', place.redact(`The endpoint ${place.host} sent an answer that is ${what}`))
+  return new ProviderError(
+    'malformed_output',
+    place.redact(`The endpoint ${place.host} sent an answer that is ${what}`),
+  )
 }

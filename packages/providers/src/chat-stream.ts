@@ -1,7 +1,10 @@
-// Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would have been.
+// Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would have
+// been.
 // S1. The fields of a chunk must have the right type (wire-shapes.ts).
-// S2. An answer is complete when the server has said why it ended, or that the stream is done. If the stream just stops, the answer was cut.
-// S3. The pieces of a tool call are joined by their index, or by their id if a server gives every call the same index.
+// S2. An answer is complete when the server has said why it ended, or that the stream is done. If the stream
+// just stops, the answer was cut.
+// S3. The pieces of a tool call are joined by their index, or by their id if a server gives every call the
+// same index.
 // S4. Some servers send the whole completion as one event.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
@@ -10,7 +13,16 @@ import { answerIn, type AnswerPlace, answerFrom, malformed, type Said } from './
 import { errorInChoice, errorOfEvent } from './provider-failure.ts'
 import type { StreamEvent } from './response-body.ts'
 import { thoughtFilter } from './think-block.ts'
-import { wireArguments, wireContent, wireExtra, wireId, wireOldCall, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
+import {
+  wireArguments,
+  wireContent,
+  wireExtra,
+  wireId,
+  wireOldCall,
+  wireState,
+  wireUsage,
+  type WireUsage,
+} from './wire-shapes.ts'
 
 const callDelta = z.looseObject({
   index: z.coerce.number().int().nonnegative().nullish().catch(null),
@@ -43,7 +55,8 @@ const chunk = z.looseObject({
     )
     .nullish(),
   usage: wireUsage,
-  // Groq has the usage here too, also in a stream that was not asked for it: https://github.com/groq/groq-python, `ChatCompletionChunk.x_groq`
+  // Groq has the usage here too, also in a stream that was not asked for it:
+  // https://github.com/groq/groq-python, `ChatCompletionChunk.x_groq`
   x_groq: z
     .looseObject({ usage: wireUsage.catch(null) })
     .nullish()
@@ -51,7 +64,10 @@ const chunk = z.looseObject({
 })
 
 export interface ChatStream {
-  /** Takes the next event, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the error that the server tells instead */
+  /**
+   * Takes the next event, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the
+   * error that the server tells instead
+   */
   take(event: StreamEvent): string
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
@@ -79,7 +95,10 @@ export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStrea
     const parsed = chunk.safeParse(value)
     if (!parsed.success) {
       const issue = parsed.error.issues[0]
-      throw malformed(place, `not a stream of chat completion chunks: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`)
+      throw malformed(
+        place,
+        `not a stream of chat completion chunks: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`,
+      )
     }
     id ||= parsed.data.id ?? null
     model ||= parsed.data.model ?? null
@@ -90,7 +109,8 @@ export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStrea
     if (choice?.finish_reason && choice.finish_reason !== 'null') finishReason = choice.finish_reason
     const { delta } = choice ?? {}
     for (const call of delta?.tool_calls ?? []) calls.add(call)
-    if (delta?.function_call) calls.add({ index: 0, id: null, function: delta.function_call, extra_content: null })
+    if (delta?.function_call)
+      calls.add({ index: 0, id: null, function: delta.function_call, extra_content: null })
     if (delta) thoughts.add(delta)
     refusal += delta?.refusal ?? ''
     if (delta === undefined || delta === null || delta.content === null) return ''
@@ -113,8 +133,23 @@ export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStrea
       if (made.some((call) => call.name === '')) throw malformed(place, 'a tool call without a name')
       const said = spoke || made.length > 0 || refusal !== ''
       if (finishReason === null && !(done && said && made.every((call) => isJson(call.arguments))))
-        throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
-      return answerFrom({ id, model, content: spoke ? text.whole() : null, refusal, calls: made, finishReason, usage, state: thoughts.all() }, place)
+        throw new ProviderError(
+          'provider_unavailable',
+          `The endpoint ${place.host} ended its answer too early.`,
+        )
+      return answerFrom(
+        {
+          id,
+          model,
+          content: spoke ? text.whole() : null,
+          refusal,
+          calls: made,
+          finishReason,
+          usage,
+          state: thoughts.all(),
+        },
+        place,
+      )
     },
     unshown: () => text.unshown(),
     opensThoughts: () => (spoke && text.whole() !== '' ? text.closesOnly() : null),
@@ -150,18 +185,31 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
 
   /** The call to which a piece belongs: by its index, else by its id, else the last one. */
   function callOf({ index, id, function: called }: CallDelta): OpenCall | undefined {
-    const same = typeof index === 'number' ? open.findLast((call) => call.index === index) : id ? open.findLast((call) => call.id === id) : open.at(-1)
+    const same =
+      typeof index === 'number'
+        ? open.findLast((call) => call.index === index)
+        : id
+          ? open.findLast((call) => call.id === id)
+          : open.at(-1)
     if (same === undefined || !called?.name) return same
-    // A name begins a new call, unless the server repeats it in every piece: with the same id, or while the arguments are not complete.
+    // A name begins a new call, unless the server repeats it in every piece: with the same id, or while the
+    // arguments are not complete.
     if (id && same.id !== '') return same.id === id ? same : undefined
     return same.name === '' || same.arguments === '' || !isJson(same.arguments) ? same : undefined
   }
 
   return {
-    made: () => open.map(({ id, name, arguments: args, extra }) => ({ id, name, arguments: args, ...(extra === null ? {} : { extra_content: extra }) })),
+    made: () =>
+      open.map(({ id, name, arguments: args, extra }) => ({
+        id,
+        name,
+        arguments: args,
+        ...(extra === null ? {} : { extra_content: extra }),
+      })),
     add(delta) {
       let call = callOf(delta)
-      if (call === undefined) open.push((call = { index: delta.index ?? null, id: '', name: '', arguments: '', extra: null }))
+      if (call === undefined)
+        open.push((call = { index: delta.index ?? null, id: '', name: '', arguments: '', extra: null }))
       call.id ||= delta.id ?? ''
       call.name = joinedName(call.name, delta.function?.name ?? '')
       call.arguments += delta.function?.arguments ?? ''
@@ -170,7 +218,10 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
   }
 }
 
-/** Gemini sends a name in pieces, llama.cpp the whole name with each piece: github.com/continuedev/continue/pull/5849 */
+/**
+ * Gemini sends a name in pieces, llama.cpp the whole name with each piece:
+ * github.com/continuedev/continue/pull/5849
+ */
 const joinedName = (before: string, piece: string): string => (piece === before ? before : before + piece)
 
 /** Joins the fields that may have to go back. */
@@ -201,10 +252,12 @@ const growing: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 /** A piece belongs to the last detail if it has the same type and index. */
 function addDetail(details: Record<string, JsonObject[string]>[], piece: JsonObject): void {
   const last = details.at(-1)
-  if (last === undefined || last['type'] !== piece['type'] || last['index'] !== piece['index']) return void details.push({ ...piece })
+  if (last === undefined || last['type'] !== piece['type'] || last['index'] !== piece['index'])
+    return void details.push({ ...piece })
   for (const [name, value] of Object.entries(piece)) {
     const before = last[name]
-    if (growing.has(name) && typeof value === 'string' && typeof before === 'string') last[name] = before + value
+    if (growing.has(name) && typeof value === 'string' && typeof before === 'string')
+      last[name] = before + value
     else if (value !== null) last[name] = value
   }
 }

@@ -1,5 +1,5 @@
-// What servers demand of a conversation: the words are those of public threads and of chat templates that are published with llama.cpp
-// (https://github.com/ggml-org/llama.cpp/tree/master/models/templates).
+// What servers demand of a conversation: the words are those of public threads and of chat templates that are
+// published with llama.cpp (https://github.com/ggml-org/llama.cpp/tree/master/models/templates).
 import type { ChatMessage } from '@beaver/core'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { ask, closeServers, end, failureOf, json, provider, say, serve, sse } from '../test/kit.ts'
@@ -21,25 +21,35 @@ const rolesIn = (messages: readonly ChatMessage[]): string => messages.map(({ ro
 const wordsIn = (messages: readonly ChatMessage[]): string => messages.map(({ content }) => content).join(' ')
 
 describe('a conversation', () => {
-  it('stays as it is if nothing is demanded', () => expect(conversationIn(plainForm, conversation)).toBe(conversation))
+  it('stays as it is if nothing is demanded', () =>
+    expect(conversationIn(plainForm, conversation)).toBe(conversation))
 
   it.each([
     ['in which roles take turns', { alternates: true }, 'suattau'],
     ['without the role system', { noSystem: true }, 'uattu'],
     ['with two roles only', { alternates: true, noSystem: true, noTools: true }, 'uau'],
     ['with one call in each message', { oneCall: true }, 'suuatatu'],
-    ['with all of it', { alternates: true, noSystem: true, oneCall: true, shortIds: true, emptyContent: '' }, 'uatatau'],
+    [
+      'with all of it',
+      { alternates: true, noSystem: true, oneCall: true, shortIds: true, emptyContent: '' },
+      'uatatau',
+    ],
   ] as const)('%s keeps its words and the results of its calls', (_, form, roles) => {
     const formed = conversationIn({ ...plainForm, ...form }, conversation)
     expect(rolesIn(formed)).toBe(roles)
-    for (const word of ['You are an agent.', 'A skill.', 'A task.', 'one', 'Be brief.']) expect(wordsIn(formed)).toContain(word)
-    const ids = formed.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []))
+    for (const word of ['You are an agent.', 'A skill.', 'A task.', 'one', 'Be brief.'])
+      expect(wordsIn(formed)).toContain(word)
+    const ids = formed.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : [],
+    )
     expect(formed.flatMap((message) => (message.role === 'tool' ? [message.tool_call_id] : []))).toEqual(ids)
   })
 
   it('has ids of nine letters and digits, each its own and always the same', () => {
     const ids = (messages: readonly ChatMessage[]): string[] =>
-      conversationIn({ ...plainForm, shortIds: true }, messages).flatMap((message) => (message.role === 'tool' ? [message.tool_call_id] : []))
+      conversationIn({ ...plainForm, shortIds: true }, messages).flatMap((message) =>
+        message.role === 'tool' ? [message.tool_call_id] : [],
+      )
     expect(ids(conversation).filter((id) => /^[a-zA-Z0-9]{9}$/.test(id))).toHaveLength(2)
     expect(new Set(ids(conversation)).size).toBe(2)
     expect(ids(conversation)).toEqual(ids([...conversation]))
@@ -75,15 +85,24 @@ interface Asked {
 }
 
 const alternate = ({ messages }: Asked): boolean => !/uu|tu|aa|sa/.test(rolesIn(messages))
-const shortIds = ({ messages }: Asked): boolean => messages.every((m) => m.role !== 'tool' || /^[a-zA-Z0-9]{9}$/.test(m.tool_call_id))
+const shortIds = ({ messages }: Asked): boolean =>
+  messages.every((m) => m.role !== 'tool' || /^[a-zA-Z0-9]{9}$/.test(m.tool_call_id))
 const noSystem = ({ messages }: Asked): boolean => messages.every(({ role }) => role !== 'system')
-const oneCall = ({ messages }: Asked): boolean => messages.every((m) => m.role !== 'assistant' || (m.tool_calls?.length ?? 0) < 2)
+const oneCall = ({ messages }: Asked): boolean =>
+  messages.every((m) => m.role !== 'assistant' || (m.tool_calls?.length ?? 0) < 2)
 const noNull = ({ messages }: Asked): boolean => messages.every(({ content }) => typeof content === 'string')
 const noEmpty = ({ messages }: Asked): boolean => messages.every(({ content }) => Boolean(content))
-const describesTools = ({ tools, tool_choice }: Asked): boolean => tools?.[0]?.function.name === 'get_weather' && tool_choice === 'none'
+const describesTools = ({ tools, tool_choice }: Asked): boolean =>
+  tools?.[0]?.function.name === 'get_weather' && tool_choice === 'none'
 
 test.each<[string, string, (asked: Asked) => boolean, number, string]>([
-  ['Mistral', "Unexpected role 'user' after role 'tool'", alternate, 400, 'https://github.com/mistralai/mistral-common/issues/169'],
+  [
+    'Mistral',
+    "Unexpected role 'user' after role 'tool'",
+    alternate,
+    400,
+    'https://github.com/mistralai/mistral-common/issues/169',
+  ],
   [
     'vLLM with a template of Mistral',
     'After the optional system message, conversation roles must alternate user/assistant/user/assistant/...',
@@ -98,7 +117,13 @@ test.each<[string, string, (asked: Asked) => boolean, number, string]>([
     422,
     'https://github.com/huggingface/text-generation-inference/issues/3198',
   ],
-  ['vLLM with Gemma 2', 'System role not supported', noSystem, 400, 'https://github.com/huggingface/chat-ui/issues/1386'],
+  [
+    'vLLM with Gemma 2',
+    'System role not supported',
+    noSystem,
+    400,
+    'https://github.com/huggingface/chat-ui/issues/1386',
+  ],
   [
     'a template that says the wrong thing of the system',
     'Conversation roles must alternate user/assistant/user/assistant/...',
@@ -120,7 +145,13 @@ test.each<[string, string, (asked: Asked) => boolean, number, string]>([
     500,
     'https://github.com/ggml-org/llama.cpp/blob/master/models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja',
   ],
-  ['Mistral', 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.', shortIds, 400, 'https://github.com/nearai/ironclaw/issues/1241'],
+  [
+    'Mistral',
+    'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
+    shortIds,
+    400,
+    'https://github.com/nearai/ironclaw/issues/1241',
+  ],
   [
     'a local server with Mistral',
     'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9',
@@ -128,7 +159,13 @@ test.each<[string, string, (asked: Asked) => boolean, number, string]>([
     500,
     'https://github.com/jundot/omlx/pull/1997',
   ],
-  ['a template of Mistral', 'Tool call IDs should be alphanumeric strings with length 9!', shortIds, 500, 'https://github.com/ml-explore/mlx-lm/issues/1375'],
+  [
+    'a template of Mistral',
+    'Tool call IDs should be alphanumeric strings with length 9!',
+    shortIds,
+    500,
+    'https://github.com/ml-explore/mlx-lm/issues/1375',
+  ],
   [
     'Anthropic',
     "messages.5.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
@@ -136,7 +173,13 @@ test.each<[string, string, (asked: Asked) => boolean, number, string]>([
     400,
     'https://github.com/BlockRunAI/ClawRouter/issues/17',
   ],
-  ['a strict schema', 'body.messages.3.content: Input should be a valid string', noNull, 422, 'https://github.com/mistralai/mistral-common/issues/324'],
+  [
+    'a strict schema',
+    'body.messages.3.content: Input should be a valid string',
+    noNull,
+    422,
+    'https://github.com/mistralai/mistral-common/issues/324',
+  ],
   [
     'Kimi',
     "Invalid request: the message at position 3 with role 'assistant' must not be empty",
@@ -144,7 +187,13 @@ test.each<[string, string, (asked: Asked) => boolean, number, string]>([
     400,
     'https://github.com/AstrBotDevs/AstrBot/issues/7200',
   ],
-  ['Bedrock', 'messages: text content blocks must be non-empty', noEmpty, 400, 'https://github.com/vercel/ai/pull/15378'],
+  [
+    'Bedrock',
+    'messages: text content blocks must be non-empty',
+    noEmpty,
+    400,
+    'https://github.com/vercel/ai/pull/15378',
+  ],
   [
     'Bedrock',
     'bedrock error: The content field in the Message object at messages.3 is empty. Add a ContentBlock object to the content field and try again.',
@@ -176,13 +225,17 @@ it('a refusal that comes as the first event of a stream teaches the same', async
   const error =
     'event: error\ndata: {"error":{"message":"Error rendering prompt with jinja template: \\"Conversation roles must alternate user/assistant\\""}}\n\n'
   const url = await serve((...given) => (++asked === 1 ? sse([error]) : sse([say('hi'), end()]))(...given))
-  expect((await provider(url).chat(ask({ messages: conversation, onText: () => undefined }))).content).toBe('hi')
+  expect((await provider(url).chat(ask({ messages: conversation, onText: () => undefined }))).content).toBe(
+    'hi',
+  )
   expect(asked).toBe(2)
 })
 
 it('a server that refuses every form is asked a few times only', async () => {
   const { url, sent } = await demanding('Conversation roles must alternate user/assistant/...', () => false)
-  expect((await failureOf(provider(url).chat(ask({ messages: conversation })))).class).toBe('provider_refused')
+  expect((await failureOf(provider(url).chat(ask({ messages: conversation })))).class).toBe(
+    'provider_refused',
+  )
   expect(sent).toHaveLength(4)
 })
 
@@ -191,6 +244,8 @@ it('an answer that has begun to show is not asked for again', async () => {
   const error = 'data: {"error":{"message":"System role not supported","code":400}}\n\n'
   const url = await serve((...given) => (asked++, sse([say('so'), error]))(...given))
   const texts: string[] = []
-  expect((await failureOf(provider(url).chat(ask({ onText: (text) => texts.push(text) })))).class).toBe('provider_refused')
+  expect((await failureOf(provider(url).chat(ask({ onText: (text) => texts.push(text) })))).class).toBe(
+    'provider_refused',
+  )
   expect([asked, texts]).toEqual([1, ['so']])
 })

@@ -1,5 +1,6 @@
-// The form of a conversation that a server demands beyond what all servers take. Chat templates of local models and some makers are strict about
-// the order of roles, about ids and about empty messages. Nobody can know that before: it is learned from the refusal (server-habits.ts).
+// The form of a conversation that a server demands beyond what all servers take. Chat templates of local
+// models and some makers are strict about the order of roles, about ids and about empty messages. Nobody can
+// know that before: it is learned from the refusal (server-habits.ts).
 // C1. No word of the conversation is lost, and its order stays.
 // C2. The same conversation gives the same messages, so a run that is resumed asks as before.
 // C3. A form that was learned applies to the whole conversation, so the ids of calls and results still agree.
@@ -22,43 +23,69 @@ export interface ConversationForm {
   readonly emptyContent: '' | '(empty)' | null
 }
 
-export const plainForm: ConversationForm = { alternates: false, noSystem: false, noTools: false, oneCall: false, shortIds: false, emptyContent: null }
+export const plainForm: ConversationForm = {
+  alternates: false,
+  noSystem: false,
+  noTools: false,
+  oneCall: false,
+  shortIds: false,
+  emptyContent: null,
+}
 
 type Assistant = Extract<ChatMessage, { role: 'assistant' }>
 
 /** @returns `messages` themselves if the form demands nothing */
-export function conversationIn(form: ConversationForm, messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function conversationIn(
+  form: ConversationForm,
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
   let formed = messages
   if (form.noSystem) formed = withoutSystem(formed)
   if (form.noTools) formed = withoutTools(formed)
   if (form.oneCall) formed = withSingleCalls(formed)
   if (form.alternates) formed = inTurns(formed)
   if (form.shortIds) formed = formed.map(withShortIds)
-  if (form.emptyContent !== null) formed = formed.map((message) => withContent(message, form.emptyContent ?? ''))
+  if (form.emptyContent !== null)
+    formed = formed.map((message) => withContent(message, form.emptyContent ?? ''))
   return formed
 }
 
 /** The system prompt becomes the beginning of the first user message. */
 function withoutSystem(messages: readonly ChatMessage[]): ChatMessage[] {
-  return joinedUsers(messages.map((message) => (message.role === 'system' ? { role: 'user', content: message.content } : message)))
+  return joinedUsers(
+    messages.map((message) =>
+      message.role === 'system' ? { role: 'user', content: message.content } : message,
+    ),
+  )
 }
 
 /** The model is told in words what it called and what came of it. */
 function withoutTools(messages: readonly ChatMessage[]): ChatMessage[] {
   const names = new Map<string, string>()
   const told = messages.map((message): ChatMessage => {
-    if (message.role === 'tool') return { role: 'user', content: `The result of ${names.get(message.tool_call_id) ?? 'a tool'}:\n${message.content}` }
+    if (message.role === 'tool')
+      return {
+        role: 'user',
+        content: `The result of ${names.get(message.tool_call_id) ?? 'a tool'}:\n${message.content}`,
+      }
     if (message.role !== 'assistant' || message.tool_calls === undefined) return message
     for (const { id, name } of message.tool_calls) names.set(id, name)
     const calls = message.tool_calls.map(({ name, arguments: args }) => `I call ${name} with ${args}`)
-    return { role: 'assistant', content: [message.content ?? '', ...calls].filter((text) => text !== '').join('\n') }
+    return {
+      role: 'assistant',
+      content: [message.content ?? '', ...calls].filter((text) => text !== '').join('\n'),
+    }
   })
   return joinedUsers(told)
 }
 
 /** Each call has a message of its own, followed by its result. */
 function withSingleCalls(messages: readonly ChatMessage[]): ChatMessage[] {
-  const results = new Map(messages.flatMap((message) => (message.role === 'tool' ? [[message.tool_call_id, message] as const] : [])))
+  const results = new Map(
+    messages.flatMap((message) =>
+      message.role === 'tool' ? [[message.tool_call_id, message] as const] : [],
+    ),
+  )
   const moved = new Set<ChatMessage>()
   return messages.flatMap((message): ChatMessage[] => {
     if (moved.has(message)) return []
@@ -66,7 +93,10 @@ function withSingleCalls(messages: readonly ChatMessage[]): ChatMessage[] {
     return (message.tool_calls ?? []).flatMap((call, i): ChatMessage[] => {
       const result = results.get(call.id)
       if (result !== undefined) moved.add(result)
-      const asked: Assistant = i === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] }
+      const asked: Assistant =
+        i === 0
+          ? { ...message, tool_calls: [call] }
+          : { role: 'assistant', content: null, tool_calls: [call] }
       return result === undefined ? [asked] : [asked, result]
     })
   })
@@ -81,7 +111,8 @@ function inTurns(messages: readonly ChatMessage[]): ChatMessage[] {
   for (const message of joinedUsers(messages)) {
     const before = turned.at(-1)
     if (message.role === 'user' && before?.role === 'tool') turned.push(bridge)
-    if (message.role === 'assistant' && (before?.role === 'assistant' || before?.role === 'system')) turned.push(goOn)
+    if (message.role === 'assistant' && (before?.role === 'assistant' || before?.role === 'system'))
+      turned.push(goOn)
     turned.push(message)
   }
   return turned
@@ -95,7 +126,12 @@ function joinedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
     if (message.role === 'user' && before?.role === 'user') {
       const images = [...(before.images ?? []), ...(message.images ?? [])]
       const content = `${before.content}\n\n${message.content}`
-      joined[joined.length - 1] = { ...before, ...message, content, ...(images.length === 0 ? {} : { images }) }
+      joined[joined.length - 1] = {
+        ...before,
+        ...message,
+        content,
+        ...(images.length === 0 ? {} : { images }),
+      }
     } else joined.push(message)
   }
   return joined

@@ -1,4 +1,5 @@
-// Every dialect, whole and streamed, through a loop of a tool: the call is read, what must go back goes back, and the answer is read.
+// Every dialect, whole and streamed, through a loop of a tool: the call is read, what must go back goes back,
+// and the answer is read.
 import type { ChatAnswer, ChatProvider } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -8,19 +9,31 @@ import { ask, closeServers, json, provider, serve, sse } from '../test/kit.ts'
 afterEach(closeServers)
 
 interface Sent {
-  readonly messages: readonly (Record<string, unknown> & { readonly role: string; readonly tool_calls?: readonly Record<string, unknown>[] })[]
+  readonly messages: readonly (Record<string, unknown> & {
+    readonly role: string
+    readonly tool_calls?: readonly Record<string, unknown>[]
+  })[]
 }
 
-/** A server that answers with the call, and with the answer to who sends its result. Without what must go back it refuses, as the real one does. */
-async function speaking({ call, answer, misses, goesBack, goesBackWithCall, noDone }: Dialect, streams: boolean) {
+/**
+ * A server that answers with the call, and with the answer to who sends its result. Without what must go back
+ * it refuses, as the real one does.
+ */
+async function speaking(
+  { call, answer, misses, goesBack, goesBackWithCall, noDone }: Dialect,
+  streams: boolean,
+) {
   const sent: Sent[] = []
   const url = await serve((request, response, body) => {
     const asked = JSON.parse(body) as Sent
     sent.push(asked)
     const told = asked.messages.find(({ role }) => role === 'assistant')
     const fields = { ...told, ...told?.tool_calls?.[0] }
-    const missing = told !== undefined && Object.keys({ ...goesBack, ...goesBackWithCall }).some((field) => !(field in fields))
-    if (misses !== undefined && missing) return json({ error: { message: misses, code: 400 } }, 400)(request, response, body)
+    const missing =
+      told !== undefined &&
+      Object.keys({ ...goesBack, ...goesBackWithCall }).some((field) => !(field in fields))
+    if (misses !== undefined && missing)
+      return json({ error: { message: misses, code: 400 } }, 400)(request, response, body)
     const forms = asked.messages.some(({ role }) => role === 'tool') ? answer : call
     if (!streams) return json(forms.whole)(request, response, body)
     return sse(forms.streamed, noDone === true ? { cut: true } : {})(request, response, body)
@@ -59,7 +72,10 @@ describe.each([true, false])('streamed: %j', (streams) => {
 
   it.each(dialects)('$name: takes a call that another model made', async (dialect) => {
     const { provider: asked } = await speaking(dialect, streams)
-    const foreign = { content: null, toolCalls: [{ id: 'call_x', name: weatherCall.name, arguments: '{"city":"Paris"}' }] } as unknown as ChatAnswer
+    const foreign = {
+      content: null,
+      toolCalls: [{ id: 'call_x', name: weatherCall.name, arguments: '{"city":"Paris"}' }],
+    } as unknown as ChatAnswer
     expect((await chat(asked, [question, ...ofCall(foreign, 'another')])).content).toBe(weatherAnswer)
   })
 })

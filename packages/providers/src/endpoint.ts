@@ -1,4 +1,5 @@
-// One endpoint alone, for programs of this repository that ask it without a daemon: benches and checks of a server.
+// One endpoint alone, for programs of this repository that ask it without a daemon: benches and checks of a
+// server.
 export { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 export { openAiChatProvider } from './openai-chat.ts'
 export { openAiBaseUrl } from './openai-client.ts'

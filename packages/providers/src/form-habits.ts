@@ -1,7 +1,9 @@
 // In which form a server writes an answer, learned from its refusals.
-// H1. A request without tools may ask for the form. Beside tools, only a server that is known to have both is asked: several servers keep the model
+// H1. A request without tools may ask for the form. Beside tools, only a server that is known to have both is
+// asked: several servers keep the model
 //     to the form from its first token, so that it never calls a tool (https://github.com/vllm-project/vllm/issues/39929).
-// H2. Each refusal takes something away: this schema, the form beside tools, or the way of asking. So the number of repetitions has a bound.
+// H2. Each refusal takes something away: this schema, the form beside tools, or the way of asking. So the
+// number of repetitions has a bound.
 import type { ChatRequest } from '@beaver/agent'
 import { canonicalJson } from '@beaver/core'
 import type { FormLevel, StructuredOutput } from './response-format.ts'
@@ -22,13 +24,17 @@ export class FormHabits {
   /** Returns what this request says about the form; `null` if it says nothing. */
   sentFor({ output, tools }: Pick<ChatRequest, 'output' | 'tools'>, when: StructuredOutput): SentForm | null {
     const besideTools = tools.length > 0
-    if (output === undefined || when === 'prompt' || (besideTools && (when === 'auto' || !this.#besideTools))) return null
+    if (output === undefined || when === 'prompt' || (besideTools && (when === 'auto' || !this.#besideTools)))
+      return null
     const schema = canonicalJson(output.schema)
     const level = this.#level === 'json_schema' && this.#refusedSchemas.has(schema) ? 'none' : this.#level
     return responseFormat(output, level) === undefined ? null : { level, besideTools, schema }
   }
 
-  /** Returns whether the server is asked again in another way. `refused` is what it refused; `null` if that was not the form. */
+  /**
+   * Returns whether the server is asked again in another way. `refused` is what it refused; `null` if that
+   * was not the form.
+   */
   learns(refused: 'schema' | 'beside_tools' | 'form' | null, sent: SentForm): boolean {
     if (refused === null) return false
     if (refused === 'beside_tools' && sent.besideTools) this.#besideTools = false

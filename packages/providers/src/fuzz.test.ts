@@ -23,7 +23,9 @@ it('an answer with wrong types in any field is read or refused, never a crash', 
     { numRuns: fuzzCases / 2 },
   )
   // The cases reach each of them.
-  expect([...outcomes]).toEqual(expect.arrayContaining(['answer', 'malformed_output', 'refusal', 'rate_limited']))
+  expect([...outcomes]).toEqual(
+    expect.arrayContaining(['answer', 'malformed_output', 'refusal', 'rate_limited']),
+  )
 })
 
 it('a stream with wrong types in any field is read or refused, never a crash', () => {
@@ -31,13 +33,16 @@ it('a stream with wrong types in any field is read or refused, never a crash', (
   const read = (events: readonly unknown[]): void => {
     const stream = chatStream(place)
     const outcome = outcomeOf(() => {
-      for (const value of events) if (typeof stream.take({ kind: 'data', value }) !== 'string') throw new Error('no text')
+      for (const value of events)
+        if (typeof stream.take({ kind: 'data', value }) !== 'string') throw new Error('no text')
       return stream.end()
     })
     outcomes.add(outcome)
   }
   fc.assert(fc.property(brokenStream, read), { numRuns: fuzzCases / 2 })
-  expect([...outcomes]).toEqual(expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable', 'refusal']))
+  expect([...outcomes]).toEqual(
+    expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable', 'refusal']),
+  )
 })
 
 it('over HTTP each ends as an answer or a classified failure', async () => {
@@ -53,9 +58,15 @@ it('over HTTP each ends as an answer or a classified failure', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(brokenWhole, brokenStream), fc.boolean(), async (answered, streamed) => {
       body = answered
-      outcomes.add(await outcomeOfCall(asking.chat(ask(streamed || typeof answered !== 'string' ? { onText: () => undefined } : {}))))
+      outcomes.add(
+        await outcomeOfCall(
+          asking.chat(ask(streamed || typeof answered !== 'string' ? { onText: () => undefined } : {})),
+        ),
+      )
     }),
     { numRuns: fuzzRequests },
   )
-  expect([...outcomes]).toEqual(expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable']))
+  expect([...outcomes]).toEqual(
+    expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable']),
+  )
 })

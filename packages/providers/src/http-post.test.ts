@@ -55,7 +55,9 @@ test('a redirect comes back as it is: the key goes nowhere else', async () => {
     asked++
     json({})(request, response, body)
   })
-  const url = new URL(`${await serve((_, response) => response.writeHead(307, { location: elsewhere }).end())}/chat/completions`)
+  const url = new URL(
+    `${await serve((_, response) => response.writeHead(307, { location: elsewhere }).end())}/chat/completions`,
+  )
   const answer = await httpPost()(url, { authorization: 'Bearer k' }, '{}', never)
   expect([answer.status, answer.header('location')]).toEqual([307, elsewhere])
   answer.discard()

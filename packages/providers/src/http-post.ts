@@ -1,9 +1,11 @@
-// Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry, redirect or decompression.
-// The `openai` client's own way to send costs seven times as much (docs/decisions/0110).
+// Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry,
+// redirect or decompression. The `openai` client's own way to send costs seven times as much
+// (docs/decisions/0110).
 // H1. An abort ends the request and its connection.
 // H2. The only time limit here is that of connecting; the call's watch has the others.
 // H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself.
-// H4. A redirect is returned as it is, because a chat endpoint must not redirect a request that carries a key.
+// H4. A redirect is returned as it is, because a chat endpoint must not redirect a request that carries a
+// key.
 import type { Dispatcher } from 'undici'
 
 export interface HttpAnswer {
@@ -19,23 +21,40 @@ export interface HttpAnswer {
   discard(): void
 }
 
-export type HttpPost = (url: URL, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal) => Promise<HttpAnswer>
+export type HttpPost = (
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+) => Promise<HttpAnswer>
 
 const connectionsMax = 1_024
 const connectMsMax = 30_000
 
-/** Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon can be ready without it. */
+/**
+ * Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon can be ready
+ * without it.
+ */
 export function httpPost(): HttpPost {
   let made: Promise<Dispatcher> | null = null
   return async ({ origin, pathname, search }, headers, body, signal) => {
     const agent = await (made ??= dispatcher())
-    return answerOf(await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal }))
+    return answerOf(
+      await agent.request({ origin, path: pathname + search, method: 'POST', headers, body, signal }),
+    )
   }
 }
 
 async function dispatcher(): Promise<Dispatcher> {
   const { Agent, EnvHttpProxyAgent } = await import('undici')
-  const options = { connections: connectionsMax, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout: connectMsMax } }
+  const options = {
+    connections: connectionsMax,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: connectMsMax },
+  }
   return process.env['NODE_USE_ENV_PROXY'] === '1' ? new EnvHttpProxyAgent(options) : new Agent(options)
 }
 

@@ -1,7 +1,10 @@
 // Which images of a conversation one server is shown, learned from its refusals.
-// G1. A server that takes no images gets a text in place of each. If its operator says that it takes some, its refusals do not change that.
-// G2. A server that takes at most N images gets the newest N: what the model has just looked at is what it needs.
-// G3. A server that cannot use an image does not say which. Images that it has taken before are none of these. Of the others, the newest half is left
+// G1. A server that takes no images gets a text in place of each. If its operator says that it takes some,
+// its refusals do not change that.
+// G2. A server that takes at most N images gets the newest N: what the model has just looked at is what it
+// needs.
+// G3. A server that cannot use an image does not say which. Images that it has taken before are none of
+// these. Of the others, the newest half is left
 //     out, then the newest half of the rest: a few tries find a request that it takes. What was left out stays out.
 // G4. A conversation that is too long says nothing about images, although some servers then speak of them.
 // G5. The model reads in place of each image why it is not shown.
@@ -41,7 +44,8 @@ export class ImageHabits {
     let room = this.#most
     for (const [sha256, times] of timesShown(messages, images)) {
       if (this.#refused.has(sha256)) shown.set(sha256, 'the server of this model cannot use it')
-      else if (times > room) shown.set(sha256, `this model takes at most ${this.#most} images at once, and it is shown newer ones`)
+      else if (times > room)
+        shown.set(sha256, `this model takes at most ${this.#most} images at once, and it is shown newer ones`)
       else room -= times
     }
     return shown
@@ -51,7 +55,9 @@ export class ImageHabits {
   sent({ messages, images = new Map() }: WithImages): readonly string[] {
     const shown = this.shown({ messages, images })
     if (shown === null) return []
-    return [...timesShown(messages, images)].flatMap(([sha256, times]) => (typeof shown.get(sha256) === 'string' ? [] : Array<string>(times).fill(sha256)))
+    return [...timesShown(messages, images)].flatMap(([sha256, times]) =>
+      typeof shown.get(sha256) === 'string' ? [] : Array<string>(times).fill(sha256),
+    )
   }
 
   /** A request with these images was not refused. */
@@ -73,7 +79,10 @@ export class ImageHabits {
     return true
   }
 
-  /** Returns whether a refusal says that the server cannot use an image, so that it is asked again. Many words say so: ask this last. */
+  /**
+   * Returns whether a refusal says that the server cannot use an image, so that it is asked again. Many words
+   * say so: ask this last.
+   */
   learnsBad(said: ServerError, sent: readonly string[]): boolean {
     if (sent.length === 0 || saysOverflow(said) || !saysBadImage(said)) return false
     const images = [...new Set(sent)]
@@ -92,7 +101,10 @@ export class ImageHabits {
 }
 
 /** How often each image with content is in a conversation, the newest first. */
-function timesShown(messages: readonly ChatMessage[], contents: ReadonlyMap<string, Uint8Array>): ReadonlyMap<string, number> {
+function timesShown(
+  messages: readonly ChatMessage[],
+  contents: ReadonlyMap<string, Uint8Array>,
+): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const { sha256 } of messages.flatMap((message) => imagesIn(message)).toReversed())
     if (contents.has(sha256)) times.set(sha256, (times.get(sha256) ?? 0) + 1)

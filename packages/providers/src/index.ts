@@ -1,4 +1,9 @@
-export { type EndpointGate, type EndpointGateOptions, type GateLimits, gateBuffer } from './gate/endpoint-gate.ts'
+export {
+  type EndpointGate,
+  type EndpointGateOptions,
+  type GateLimits,
+  gateBuffer,
+} from './gate/endpoint-gate.ts'
 export { type OpenAiChatOptions } from './openai-chat.ts'
 export { type ClientVariant, openAiBaseUrl } from './openai-client.ts'
 export { type OpenAiEndpointOptions } from './openai-endpoint.ts'

@@ -1,10 +1,13 @@
-// One call to a model over HTTP, in any protocol of OpenAI: who ends it, and how its answer is read. The protocol writes the request and reads
-// what comes (openai-chat.ts, openai-responses.ts).
-// M1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not know a
+// One call to a model over HTTP, in any protocol of OpenAI: who ends it, and how its answer is read. The
+// protocol writes the request and reads what comes (openai-chat.ts, openai-responses.ts).
+// M1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a
+// server that does not know a
 //     field is asked again without it. After that the provider leaves this field out.
-// M2. A call ends within `timeoutMs`, even if the server stalls in the middle of its answer. A stream that falls silent ends within `idleMs`.
+// M2. A call ends within `timeoutMs`, even if the server stalls in the middle of its answer. A stream that
+// falls silent ends within `idleMs`.
 // M3. No error contains the API key, even if the server echoes it.
-// M4. A streamed answer equals the whole answer. What a server sends is read as what it is, a stream or a whole answer.
+// M4. A streamed answer equals the whole answer. What a server sends is read as what it is, a stream or a
+// whole answer.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
 import type { CacheSetting } from './cache-ways.ts'
@@ -24,7 +27,10 @@ export interface ModelCallOptions extends OpenAiEndpointOptions {
   readonly idleMs?: number
   /** How the model is asked. A request may replace each of them. Default: as the server decides. */
   readonly settings?: ModelSettings
-  /** When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, `auto` for other endpoints. */
+  /**
+   * When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, `auto` for
+   * other endpoints.
+   */
   readonly structuredOutput?: StructuredOutput
   /** The context window of the model, in tokens. Default: it is not known. */
   readonly contextTokens?: number
@@ -32,12 +38,16 @@ export interface ModelCallOptions extends OpenAiEndpointOptions {
   readonly images?: boolean
   /** How the endpoint's cache is helped. Default: what its documentation asks for, if it is known. */
   readonly cache?: CacheSetting
-  /** The header that has the key for the cache. Default: a field of the body, or the header that is known of the endpoint. */
+  /**
+   * The header that has the key for the cache. Default: a field of the body, or the header that is known of
+   * the endpoint.
+   */
   readonly cacheKeyHeader?: string
 }
 
 /** When an endpoint is asked for the form of an answer if nobody says so. */
-export const whenAsked = ({ baseURL }: ModelCallOptions): StructuredOutput => (baseURL === undefined ? 'native' : 'auto')
+export const whenAsked = ({ baseURL }: ModelCallOptions): StructuredOutput =>
+  baseURL === undefined ? 'native' : 'auto'
 
 /** How one interface of a server is asked and read. */
 export interface WireProtocol {
@@ -58,7 +68,9 @@ export interface WireExchange {
   readonly headers: Readonly<Record<string, string>>
   /** The server has taken the last body. */
   taken(): void
-  /** Returns whether a refusal of the last body says what the server does not know, so that it is asked again. */
+  /**
+   * Returns whether a refusal of the last body says what the server does not know, so that it is asked again.
+   */
   learns(refusal: unknown): boolean
 }
 
@@ -66,7 +78,10 @@ export interface WireExchange {
 export interface AnswerStream {
   /** Takes the next event, and returns its text or ''. @throws {ProviderError} */
   take(event: StreamEvent): string
-  /** Whether the last event ended the answer, though the server may not say that the stream is done. Default: only `done` ends it. */
+  /**
+   * Whether the last event ended the answer, though the server may not say that the stream is done. Default:
+   * only `done` ends it.
+   */
   ended?(): boolean
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
@@ -107,18 +122,29 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
     }
   }
 
-  /** Sends the request and reads the answer, and again without what the server does not take. Each refusal teaches one thing, so it ends. */
+  /**
+   * Sends the request and reads the answer, and again without what the server does not take. Each refusal
+   * teaches one thing, so it ends.
+   */
   async function asked(request: ChatRequest, reading: Reading): Promise<ChatAnswer> {
     const { watch } = reading
     const exchange = protocol.exchange(request, settingsFrom(options.settings, request.settings))
     const show = request.onText
     for (let shown = false; ;) {
       try {
-        const answer = await post(protocol.path, { body: exchange.body(), headers: exchange.headers }, watch.controller.signal)
+        const answer = await post(
+          protocol.path,
+          { body: exchange.body(), headers: exchange.headers },
+          watch.controller.signal,
+        )
         const read =
           show === undefined
             ? await readWhole(protocol, request, { ...reading, body: await bodyText(answer, place.host) })
-            : await readStream({ ...request, onText: (text) => ((shown = true), show(text)) }, answer, reading)
+            : await readStream(
+                { ...request, onText: (text) => ((shown = true), show(text)) },
+                answer,
+                reading,
+              )
         exchange.taken()
         return read
       } catch (error) {
@@ -148,7 +174,12 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
     return ended
   }
 
-  return { name, model, chat, ...(options.contextTokens === undefined ? {} : { contextTokens: options.contextTokens }) }
+  return {
+    name,
+    model,
+    chat,
+    ...(options.contextTokens === undefined ? {} : { contextTokens: options.contextTokens }),
+  }
 }
 
 /** What a server says of a tool, such as of its name, says nothing of the other fields of the request. */
@@ -158,7 +189,11 @@ function namesTools(error: unknown, { tools }: ChatRequest): boolean {
 }
 
 /** A body that nobody expects to be a stream may be one. */
-async function readWhole(protocol: WireProtocol, request: ChatRequest, { body, answering, heard }: Reading & { body: string }): Promise<ChatAnswer> {
+async function readWhole(
+  protocol: WireProtocol,
+  request: ChatRequest,
+  { body, answering, heard }: Reading & { body: string },
+): Promise<ChatAnswer> {
   if (isEventText(body)) {
     const stream = protocol.readStream(answering)
     for await (const event of eventsOfText(body)) {
@@ -176,7 +211,11 @@ async function readWhole(protocol: WireProtocol, request: ChatRequest, { body, a
 }
 
 /** The events up to the end of the answer. Then the response has a moment to end. */
-async function* untilDone(events: AsyncIterable<StreamEvent>, stream: AnswerStream, watch: CallWatch): AsyncGenerator<StreamEvent> {
+async function* untilDone(
+  events: AsyncIterable<StreamEvent>,
+  stream: AnswerStream,
+  watch: CallWatch,
+): AsyncGenerator<StreamEvent> {
   let done = false
   try {
     for await (const event of events) {
@@ -203,4 +242,7 @@ function whileRead({ onRead }: ChatRequest, read: () => ChatAnswer): ChatAnswer 
 
 /** The number of tool calls in a conversation. */
 export const callsIn = (messages: readonly ChatMessage[]): number =>
-  messages.reduce((count, message) => count + (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0), 0)
+  messages.reduce(
+    (count, message) => count + (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0),
+    0,
+  )

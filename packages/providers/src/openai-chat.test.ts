@@ -1,6 +1,15 @@
 import type { ProviderError } from '@beaver/agent'
 import { afterEach, expect, test } from 'vitest'
-import { apiKey, ask, closeServers, failureOf as failureOfCall, type Handler, json, provider, serve } from '../test/kit.ts'
+import {
+  apiKey,
+  ask,
+  closeServers,
+  failureOf as failureOfCall,
+  type Handler,
+  json,
+  provider,
+  serve,
+} from '../test/kit.ts'
 
 afterEach(closeServers)
 
@@ -11,9 +20,13 @@ const good = {
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 }
 
-const failureOf = async (handler: Handler): Promise<ProviderError> => failureOfCall(provider(await serve(handler)).chat(ask()))
+const failureOf = async (handler: Handler): Promise<ProviderError> =>
+  failureOfCall(provider(await serve(handler)).chat(ask()))
 
-const choice = (message: unknown, finish: unknown = 'stop'): unknown => ({ ...good, choices: [{ finish_reason: finish, message }] })
+const choice = (message: unknown, finish: unknown = 'stop'): unknown => ({
+  ...good,
+  choices: [{ finish_reason: finish, message }],
+})
 const called = (call: unknown): unknown => choice({ content: null, tool_calls: [call] }, 'tool_calls')
 
 test('an answer has its text, usage, model and id', async () => {
@@ -51,7 +64,11 @@ test('messages and tools have the form of the wire', async () => {
       model: 'm',
       messages: [
         { role: 'system', content: 's' },
-        { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'echo', arguments: '{}' } }] },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'echo', arguments: '{}' } }],
+        },
         { role: 'tool', tool_call_id: 'c', content: 'r' },
       ],
       tools: [{ type: 'function', function: { name: 'echo', description: 'd', parameters } }],
@@ -61,21 +78,52 @@ test('messages and tools have the form of the wire', async () => {
 
 test('tools have encoded names on the wire, in the schemas and in the history, and their own in the answer (D-13)', async () => {
   const long = `workflow:${'x'.repeat(80)}`
-  let sent: { messages: { tool_calls?: { function: { name: string } }[] }[]; tools: { function: { name: string } }[] } | undefined
+  let sent:
+    | {
+        messages: { tool_calls?: { function: { name: string } }[] }[]
+        tools: { function: { name: string } }[]
+      }
+    | undefined
   const url = await serve((request, response, body) => {
     sent = JSON.parse(body) as typeof sent
-    const names = [...(sent?.tools ?? []).map((tool) => tool.function.name), 'workflow-_elsewhere', 'list-files']
-    json(choice({ tool_calls: names.map((name, i) => ({ id: `c${i}`, function: { name, arguments: '{}' } })) }, 'tool_calls'))(request, response, body)
+    const names = [
+      ...(sent?.tools ?? []).map((tool) => tool.function.name),
+      'workflow-_elsewhere',
+      'list-files',
+    ]
+    json(
+      choice(
+        { tool_calls: names.map((name, i) => ({ id: `c${i}`, function: { name, arguments: '{}' } })) },
+        'tool_calls',
+      ),
+    )(request, response, body)
   })
-  const tools = ['workflow:摘要', long, 'read_file'].map((name) => ({ name, description: 'd', parameters: {} }))
-  const history = { role: 'assistant' as const, content: null, tool_calls: [{ id: 'h', name: 'workflow:摘要', arguments: '{}' }] }
+  const tools = ['workflow:摘要', long, 'read_file'].map((name) => ({
+    name,
+    description: 'd',
+    parameters: {},
+  }))
+  const history = {
+    role: 'assistant' as const,
+    content: null,
+    tool_calls: [{ id: 'h', name: 'workflow:摘要', arguments: '{}' }],
+  }
   const { toolCalls } = await provider(url).chat(
-    ask({ messages: [{ role: 'user', content: 'x' }, history, { role: 'tool', tool_call_id: 'h', content: 'r' }], tools }),
+    ask({
+      messages: [{ role: 'user', content: 'x' }, history, { role: 'tool', tool_call_id: 'h', content: 'r' }],
+      tools,
+    }),
   )
   const wire = sent?.tools.map((tool) => tool.function.name) ?? []
   expect(wire).toEqual(['workflow-_-u6458-u8981', expect.stringMatching(/^[a-zA-Z0-9_-]{64}$/), 'read_file'])
   expect(sent?.messages[1]?.tool_calls?.[0]?.function.name).toBe(wire[0])
-  expect(toolCalls.map((call) => call.name)).toEqual(['workflow:摘要', long, 'read_file', 'workflow:elsewhere', 'list-files'])
+  expect(toolCalls.map((call) => call.name)).toEqual([
+    'workflow:摘要',
+    long,
+    'read_file',
+    'workflow:elsewhere',
+    'list-files',
+  ])
 })
 
 test.each<[string, unknown, object]>([
@@ -97,25 +145,63 @@ test.each<[string, unknown, object]>([
     called({ type: 'function', function: { name: 'f', arguments: '{"a":1}' } }),
     { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
   ],
-  ['a tool call without arguments', called({ id: 'x', function: { name: 'f' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] }],
+  [
+    'a tool call without arguments',
+    called({ id: 'x', function: { name: 'f' } }),
+    { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] },
+  ],
   [
     'arguments that are not JSON',
     called({ id: 'x', function: { name: 'f', arguments: '{oops' } }),
     { toolCalls: [{ id: 'x', name: 'f', arguments: '{oops' }] },
   ],
-  ['a type that is empty', called({ id: 'x', type: '', function: { name: 'f', arguments: '{}' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] }],
-  ['arguments that are an object', called({ id: 'x', function: { name: 'f', arguments: { a: [1] } } }), { toolCalls: [{ arguments: '{"a":[1]}' }] }],
-  ['an id that is a number', called({ id: 7, function: { name: 'f', arguments: '{}' } }), { toolCalls: [{ id: '7' }] }],
+  [
+    'a type that is empty',
+    called({ id: 'x', type: '', function: { name: 'f', arguments: '{}' } }),
+    { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] },
+  ],
+  [
+    'arguments that are an object',
+    called({ id: 'x', function: { name: 'f', arguments: { a: [1] } } }),
+    { toolCalls: [{ arguments: '{"a":[1]}' }] },
+  ],
+  [
+    'an id that is a number',
+    called({ id: 7, function: { name: 'f', arguments: '{}' } }),
+    { toolCalls: [{ id: '7' }] },
+  ],
   [
     'content in parts',
-    choice({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, { type: 'text', text: 'a' }, 'b'] }),
+    choice({
+      content: [
+        { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+        { type: 'text', text: 'a' },
+        'b',
+      ],
+    }),
     { content: 'ab' },
   ],
   ['content without parts', choice({ content: [] }), { content: null }],
-  ['usage in fractions', { ...good, usage: { prompt_tokens: 1.5, completion_tokens: 2.2 } }, { usage: { input_tokens: 2, output_tokens: 2, calls: 1 } }],
-  ['tokens in texts', { ...good, usage: { prompt_tokens: '9', completion_tokens: '2' } }, { usage: { input_tokens: 9, output_tokens: 2, calls: 1 } }],
-  ['a usage that cannot be read', { ...good, usage: 'many' }, { content: 'hi', usage: { input_tokens: 0, output_tokens: 0, calls: 1 } }],
-  ['tokens less than none', { ...good, usage: { prompt_tokens: -1, completion_tokens: 2 } }, { usage: { input_tokens: 0, output_tokens: 2, calls: 1 } }],
+  [
+    'usage in fractions',
+    { ...good, usage: { prompt_tokens: 1.5, completion_tokens: 2.2 } },
+    { usage: { input_tokens: 2, output_tokens: 2, calls: 1 } },
+  ],
+  [
+    'tokens in texts',
+    { ...good, usage: { prompt_tokens: '9', completion_tokens: '2' } },
+    { usage: { input_tokens: 9, output_tokens: 2, calls: 1 } },
+  ],
+  [
+    'a usage that cannot be read',
+    { ...good, usage: 'many' },
+    { content: 'hi', usage: { input_tokens: 0, output_tokens: 0, calls: 1 } },
+  ],
+  [
+    'tokens less than none',
+    { ...good, usage: { prompt_tokens: -1, completion_tokens: 2 } },
+    { usage: { input_tokens: 0, output_tokens: 2, calls: 1 } },
+  ],
   [
     'a call in the form before tool_calls',
     choice({ content: null, function_call: { name: 'f', arguments: '{"a":1}' } }, 'function_call'),
@@ -126,11 +212,23 @@ test.each<[string, unknown, object]>([
     called({ id: 'x', function: { name: 'f', arguments: JSON.stringify('{\n "a": 1}') } }),
     { toolCalls: [{ arguments: '{\n "a": 1}' }] },
   ],
-  ['arguments that are a text and no object', called({ id: 'x', function: { name: 'f', arguments: '"a"' } }), { toolCalls: [{ arguments: '"a"' }] }],
+  [
+    'arguments that are a text and no object',
+    called({ id: 'x', function: { name: 'f', arguments: '"a"' } }),
+    { toolCalls: [{ arguments: '"a"' }] },
+  ],
   ["finish_reason 'null'", choice({ content: 'a' }, 'null'), { finishReason: 'stop' }],
-  ['thoughts before it', choice({ content: '<think>\nhm </b>\n</think>\n\na <think> b' }), { content: 'a <think> b' }],
+  [
+    'thoughts before it',
+    choice({ content: '<think>\nhm </b>\n</think>\n\na <think> b' }),
+    { content: 'a <think> b' },
+  ],
   ['thoughts whose beginning the template has', choice({ content: 'hm\n</think>\n\na' }), { content: 'a' }],
-  ['the tags of thoughts in it', choice({ content: 'Models write <think> and </think>.' }), { content: 'Models write <think> and </think>.' }],
+  [
+    'the tags of thoughts in it',
+    choice({ content: 'Models write <think> and </think>.' }),
+    { content: 'Models write <think> and </think>.' },
+  ],
   ['thoughts without an end', choice({ content: '<think>hm' }), { content: '' }],
   ['the end of a stream after it', `${JSON.stringify(good)}\n\ndata: [DONE]\n\n`, { content: 'hi' }],
   [
@@ -138,7 +236,11 @@ test.each<[string, unknown, object]>([
     `data: ${JSON.stringify({ choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
     { content: 'a' },
   ],
-  ['fields nobody knows', { ...good, x: 1, choices: [{ message: { content: 'a', reasoning: 'y' }, z: 2 }] }, { content: 'a' }],
+  [
+    'fields nobody knows',
+    { ...good, x: 1, choices: [{ message: { content: 'a', reasoning: 'y' }, z: 2 }] },
+    { content: 'a' },
+  ],
 ])('accepts an answer with %s', async (_, body, expected) => {
   expect(await provider(await serve(json(body))).chat(ask())).toMatchObject(expected)
 })
@@ -146,7 +248,9 @@ test.each<[string, unknown, object]>([
 test('ids it gives to tool calls are unique in the conversation', async () => {
   const call = { id: 'same', function: { name: 'f', arguments: '{}' } }
   const url = await serve(json(choice({ tool_calls: [call, call, { function: { name: 'g' } }] })))
-  const messages = [{ role: 'assistant' as const, content: null, tool_calls: [{ id: 'call_0', name: 'f', arguments: '{}' }] }]
+  const messages = [
+    { role: 'assistant' as const, content: null, tool_calls: [{ id: 'call_0', name: 'f', arguments: '{}' }] },
+  ]
   const { toolCalls } = await provider(url).chat(ask({ messages }))
   expect(toolCalls.map(({ id }) => id)).toEqual(['same', 'call_2', 'call_3'])
 })
@@ -189,20 +293,42 @@ test.each<[number, unknown, string]>([
   [409, '', 'provider_unavailable'],
   [413, '<html></html>', 'context_overflow'],
   [422, { detail: 'x' }, 'provider_refused'],
-  [400, { detail: [{ loc: ['body'], msg: "This model's maximum context length is 4096 tokens." }] }, 'context_overflow'],
   [
     400,
-    [{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } }],
+    { detail: [{ loc: ['body'], msg: "This model's maximum context length is 4096 tokens." }] },
+    'context_overflow',
+  ],
+  [
+    400,
+    [
+      {
+        error: {
+          code: 400,
+          status: 'INVALID_ARGUMENT',
+          message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).',
+        },
+      },
+    ],
     'context_overflow',
   ],
   [400, { object: 'error', message: 'the prompt is too long', code: 400 }, 'context_overflow'],
   [
     400,
-    { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}' } } },
+    {
+      error: {
+        message: 'Provider returned error',
+        code: 400,
+        metadata: { raw: '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}' },
+      },
+    },
     'context_overflow',
   ],
   [429, { error: { message: 'slow down' } }, 'rate_limited'],
-  [429, { error: { message: 'x', code: 'insufficient_quota', type: 'insufficient_quota' } }, 'provider_refused'],
+  [
+    429,
+    { error: { message: 'x', code: 'insufficient_quota', type: 'insufficient_quota' } },
+    'provider_refused',
+  ],
   [500, { error: { message: 'x' } }, 'provider_unavailable'],
   [502, '<html>Bad Gateway</html>', 'provider_unavailable'],
   [503, '', 'provider_unavailable'],
@@ -244,7 +370,9 @@ test.each([
 
 test('a refused key says where and what to check', async () => {
   const { message } = await failureOf(json({ error: { message: 'nope' } }, 401))
-  expect(message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ refused the API key: check OPENAI_API_KEY \(HTTP 401\)\. It says: nope$/)
+  expect(message).toMatch(
+    /^The endpoint 127\.0\.0\.1:\d+ refused the API key: check OPENAI_API_KEY \(HTTP 401\)\. It says: nope$/,
+  )
 })
 
 test('a model that declined is a refusal', async () => {
@@ -260,7 +388,9 @@ test('nobody listening is provider_unavailable', async () => {
   await expect(provider(url).chat(ask())).rejects.toMatchObject({
     class: 'provider_unavailable',
     status: null,
-    message: expect.stringMatching(/^The endpoint \S+ cannot be reached: connect ECONNREFUSED \S+\. Check that it runs and that the base URL is right\.$/),
+    message: expect.stringMatching(
+      /^The endpoint \S+ cannot be reached: connect ECONNREFUSED \S+\. Check that it runs and that the base URL is right\.$/,
+    ),
   })
 })
 
@@ -318,7 +448,9 @@ test('a call whose signal is aborted already makes no request', async () => {
     requests++
     json(good)(request, response, body)
   })
-  await expect(provider(url).chat(ask({ signal: AbortSignal.abort() }))).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(provider(url).chat(ask({ signal: AbortSignal.abort() }))).rejects.toMatchObject({
+    name: 'AbortError',
+  })
   expect(requests).toBe(0)
 })
 
@@ -332,5 +464,6 @@ test('a failed call is not repeated', async () => {
 })
 
 test('a base URL that is none is refused at once', () => {
-  for (const baseURL of ['', 'nonsense', 'ftp://x']) expect(() => provider(baseURL)).toThrow('must be an http or https URL')
+  for (const baseURL of ['', 'nonsense', 'ftp://x'])
+    expect(() => provider(baseURL)).toThrow('must be an http or https URL')
 })

@@ -1,6 +1,7 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions. How a call goes is in model-call.ts.
 // O1. What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts).
-// O2. On the wire, in the schemas and in the history, tools have their encoded names. Everywhere else they have their own (D-13).
+// O2. On the wire, in the schemas and in the history, tools have their encoded names. Everywhere else they
+// have their own (D-13).
 // O3. What a provider sent with the messages of its model goes back to it, and to nobody else.
 import type { ChatProvider } from '@beaver/agent'
 import { isMarked } from './cache-markers.ts'
@@ -22,7 +23,10 @@ export type OpenAiChatOptions = ModelCallOptions
 export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, structuredOutput = whenAsked(options) } = options
   const ways = cacheWays(options, 'chat_completions')
-  const habits = new ServerHabits(options.baseURL === undefined ? 'max_completion_tokens' : 'max_tokens', options.images)
+  const habits = new ServerHabits(
+    options.baseURL === undefined ? 'max_completion_tokens' : 'max_tokens',
+    options.images,
+  )
   return modelCalls(options, {
     path: '/chat/completions',
     readWhole: readChatCompletion,
@@ -45,7 +49,11 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
         outputTokens: settings.output_tokens_max === undefined ? null : habits.outputTokensField,
         form: habits.form.sentFor(request, structuredOutput),
         images: habits.images.sent(request),
-        ...{ filled: habits.filled, conversation: habits.conversation, describesCalls: habits.describesCalls },
+        ...{
+          filled: habits.filled,
+          conversation: habits.conversation,
+          describesCalls: habits.describesCalls,
+        },
         cacheKey: habits.cache.key && ways.key === 'field' && request.cache !== undefined,
         marks: ways.markers && isMarked(request) ? habits.cache.marks : null,
       })
@@ -53,14 +61,34 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       return {
         body() {
           sent = fields()
-          const form: AnswerForm = { ...(streams ? { stream: true } : {}), ...(sent.usage ? { stream_options: { include_usage: true } } : {}) }
+          const form: AnswerForm = {
+            ...(streams ? { stream: true } : {}),
+            ...(sent.usage ? { stream_options: { include_usage: true } } : {}),
+          }
           const { filled, conversation, describesCalls, cacheKey, marks } = sent
           const shown = habits.images.shown(request)
           const to = {
-            ...{ model, stateOf: sent.state ? name : null, filled, conversation, describesCalls, cacheKey, marks, settings },
-            ...{ images: shown !== null, outputTokensField: habits.outputTokensField, formLevel: sent.form?.level ?? ('none' as const) },
+            ...{
+              model,
+              stateOf: sent.state ? name : null,
+              filled,
+              conversation,
+              describesCalls,
+              cacheKey,
+              marks,
+              settings,
+            },
+            ...{
+              images: shown !== null,
+              outputTokensField: habits.outputTokensField,
+              formLevel: sent.form?.level ?? ('none' as const),
+            },
           }
-          return requestBody(to, { ...request, ...(shown === null || request.images === undefined ? {} : { images: shown }) }, form)
+          return requestBody(
+            to,
+            { ...request, ...(shown === null || request.images === undefined ? {} : { images: shown }) },
+            form,
+          )
         },
         headers: cacheHeaders(ways, request),
         taken: () => habits.taken(sent),

@@ -1,9 +1,11 @@
-// Requests through the `openai` client: it makes the address, the headers and the login of each request, also those of Azure and of a workload
-// identity. The connections are ours (http-post.ts).
-// K1. One post is one request, without a retry and without a log. With a workload identity the client first gets a token from OpenAI, and asks once
+// Requests through the `openai` client: it makes the address, the headers and the login of each request, also
+// those of Azure and of a workload identity. The connections are ours (http-post.ts).
+// K1. One post is one request, without a retry and without a log. With a workload identity the client first
+// gets a token from OpenAI, and asks once
 //     more with a new token if its token was refused.
 // K2. The raw answer goes to our own readers, because servers send more than the client knows.
-// K3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it (docs/decisions/0029).
+// K3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it
+// (docs/decisions/0029).
 import { ProviderError } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ClientOptions, OpenAI } from 'openai'
@@ -23,12 +25,17 @@ export interface AzureVariant {
   readonly deployment?: string
 }
 
-/** OpenAI gives a token to a program whose place, such as a Kubernetes cluster, it trusts. There is no key. */
+/**
+ * OpenAI gives a token to a program whose place, such as a Kubernetes cluster, it trusts. There is no key.
+ */
 export interface WorkloadIdentity {
   readonly identityProviderId: string
   readonly serviceAccountId: string
   readonly clientId?: string
-  /** What proves the place: a file that the place renews, or the metadata service of Azure (for a resource) or of Google Cloud (for an audience). */
+  /**
+   * What proves the place: a file that the place renews, or the metadata service of Azure (for a resource) or
+   * of Google Cloud (for an audience).
+   */
   readonly token: { readonly file: string } | { readonly azure: string } | { readonly gcp: string }
 }
 
@@ -56,7 +63,10 @@ export interface ClientCall {
 /** How long OpenAI may take to give a token, in milliseconds. */
 const tokenMsMax = 30_000
 
-/** What we give the client with the request of a model, and the client gives to `fetch`. It has none for the requests that the client makes itself. */
+/**
+ * What we give the client with the request of a model, and the client gives to `fetch`. It has none for the
+ * requests that the client makes itself.
+ */
 interface Asked {
   readonly caller?: AbortSignal
 }
@@ -73,7 +83,10 @@ export class OpenAiClient {
     this.#settings = settings
   }
 
-  /** @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the connection */
+  /**
+   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the
+   * connection
+   */
   async post(path: string, { body, headers }: ClientCall, signal: AbortSignal): Promise<HttpAnswer> {
     const { client, isNoToken } = await this.#ready()
     // Azure's client reads the model from the body.
@@ -82,7 +95,14 @@ export class OpenAiClient {
     try {
       // The client waits for a token also after an abort.
       const response = await untilAborted(
-        client.post(path, { body: sent, headers: { 'content-type': 'application/json', ...headers }, signal, fetchOptions }).asResponse(),
+        client
+          .post(path, {
+            body: sent,
+            headers: { 'content-type': 'application/json', ...headers },
+            signal,
+            fetchOptions,
+          })
+          .asResponse(),
         signal,
       )
       const answer = this.#answers.get(response)
@@ -97,7 +117,11 @@ export class OpenAiClient {
   /** The address and the headers of a request that needs nothing else of the client. They never change. */
   async addressOf(path: string, headers: ClientHeaders): Promise<Address> {
     const { client } = await this.#ready()
-    const { url, req } = await client.buildRequest({ method: 'post', path, headers: { 'content-type': 'application/json', ...headers } })
+    const { url, req } = await client.buildRequest({
+      method: 'post',
+      path,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
     return { url: new URL(url), headers: Object.fromEntries(new Headers(req.headers as Headers)) }
   }
 
@@ -107,7 +131,8 @@ export class OpenAiClient {
 
   async #make(): Promise<Made> {
     const { APIError, AzureOpenAI, OpenAI, OpenAIError } = await import('openai')
-    const isNoToken = (error: unknown): error is Error => error instanceof OpenAIError && !(error instanceof APIError)
+    const isNoToken = (error: unknown): error is Error =>
+      error instanceof OpenAIError && !(error instanceof APIError)
     const { baseURL, apiKey, timeoutMs, variant } = this.#settings
     const common = {
       maxRetries: 0,
@@ -122,17 +147,25 @@ export class OpenAiClient {
       // Another company's endpoint must not learn the ids of the account.
       ...(baseURL === null ? {} : { organization: null, project: null }),
     } satisfies ClientOptions
-    const provider = variant !== null && 'workloadIdentity' in variant ? await subjectTokens(variant.workloadIdentity.token) : null
+    const provider =
+      variant !== null && 'workloadIdentity' in variant
+        ? await subjectTokens(variant.workloadIdentity.token)
+        : null
     const client = (): OpenAI => {
       if (variant === null) return new OpenAI({ ...common, apiKey })
       if ('azure' in variant) return new AzureOpenAI({ ...common, apiKey, ...variant.azure })
-      return new OpenAI({ ...common, apiKey: null, workloadIdentity: { ...variant.workloadIdentity, provider: provider as SubjectTokenProvider } })
+      return new OpenAI({
+        ...common,
+        apiKey: null,
+        workloadIdentity: { ...variant.workloadIdentity, provider: provider as SubjectTokenProvider },
+      })
     }
     return { client: baseURL === null ? client() : withoutHeadersOfEnvironment(client), isNoToken }
   }
 
   async #fetch(url: string, { headers, body, caller }: RequestInit & Asked = {}): Promise<Response> {
-    if (caller === undefined) return this.#fetchToken(new URL(url), { headers: new Headers(headers), body: body as string })
+    if (caller === undefined)
+      return this.#fetchToken(new URL(url), { headers: new Headers(headers), body: body as string })
     const sent = new Headers(headers)
     const [scheme, token] = (sent.get('authorization') ?? '').split(' ')
     if (scheme === 'Bearer' && token !== undefined) this.#settings.onToken(token)
@@ -144,23 +177,34 @@ export class OpenAiClient {
       return response
     }
     const text = await bodyText(answer, this.#settings.host)
-    const response = new Response(text === '' ? null : text, { status: answer.status, headers: answer.headers() })
+    const response = new Response(text === '' ? null : text, {
+      status: answer.status,
+      headers: answer.headers(),
+    })
     this.#refusals.set(response.headers, text)
     return response
   }
 
   /** @throws {ProviderError} */
-  async #fetchToken(url: URL, { headers, body }: { readonly headers: Headers; readonly body: string }): Promise<Response> {
+  async #fetchToken(
+    url: URL,
+    { headers, body }: { readonly headers: Headers; readonly body: string },
+  ): Promise<Response> {
     const proof = (JSON.parse(body) as { subject_token?: string }).subject_token
     if (proof !== undefined) this.#settings.onToken(proof)
     const { http } = this.#settings
-    const answer = await http(url, Object.fromEntries(headers), body, AbortSignal.timeout(tokenMsMax)).catch((error: unknown) => {
-      throw this.#noToken(`${url.host} cannot be reached: ${messageOf(error)}`)
-    })
+    const answer = await http(url, Object.fromEntries(headers), body, AbortSignal.timeout(tokenMsMax)).catch(
+      (error: unknown) => {
+        throw this.#noToken(`${url.host} cannot be reached: ${messageOf(error)}`)
+      },
+    )
     const { status } = answer
     const text = await bodyText(answer, url.host)
     if (status >= 200 && status < 300) return new Response(text, { status, headers: answer.headers() })
-    throw this.#noToken(`${url.host} answered with HTTP ${status}: ${text}`, [400, 401, 403].includes(status) ? 'provider_refused' : 'provider_unavailable')
+    throw this.#noToken(
+      `${url.host} answered with HTTP ${status}: ${text}`,
+      [400, 401, 403].includes(status) ? 'provider_refused' : 'provider_unavailable',
+    )
   }
 
   /** What a failure of the client was before the client put it into its own words. */
@@ -171,7 +215,10 @@ export class OpenAiClient {
     return new EndpointRefusal(status, this.#refusals.get(headers) ?? error.message, headers)
   }
 
-  #noToken(reason: string, failure: 'provider_unavailable' | 'provider_refused' = 'provider_unavailable'): ProviderError {
+  #noToken(
+    reason: string,
+    failure: 'provider_unavailable' | 'provider_refused' = 'provider_unavailable',
+  ): ProviderError {
     const says = this.#settings.redact(reason)
     return new ProviderError(
       failure,
@@ -204,7 +251,8 @@ function withoutHeadersOfEnvironment<Made>(make: () => Made): Made {
 }
 
 async function subjectTokens(token: WorkloadIdentity['token']): Promise<SubjectTokenProvider> {
-  const { k8sServiceAccountTokenProvider, azureManagedIdentityTokenProvider, gcpIDTokenProvider } = await import('openai/auth')
+  const { k8sServiceAccountTokenProvider, azureManagedIdentityTokenProvider, gcpIDTokenProvider } =
+    await import('openai/auth')
   if ('file' in token) return k8sServiceAccountTokenProvider(token.file)
   return 'azure' in token ? azureManagedIdentityTokenProvider(token.azure) : gcpIDTokenProvider(token.gcp)
 }

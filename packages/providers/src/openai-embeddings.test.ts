@@ -7,14 +7,20 @@ import { openAiEmbeddings, readEmbeddings } from './openai-embeddings.ts'
 afterEach(closeServers)
 
 const signal = new AbortController().signal
-const embedder = (baseURL: string, timeoutMs = 10_000): EmbeddingProvider => openAiEmbeddings({ name: 'test', baseURL, apiKey, model: 'e', timeoutMs })
-const failure = async (handler: Handler): ReturnType<typeof failureOf> => failureOf(embedder(await serve(handler)).embed(['a', 'b'], signal))
+const embedder = (baseURL: string, timeoutMs = 10_000): EmbeddingProvider =>
+  openAiEmbeddings({ name: 'test', baseURL, apiKey, model: 'e', timeoutMs })
+const failure = async (handler: Handler): ReturnType<typeof failureOf> =>
+  failureOf(embedder(await serve(handler)).embed(['a', 'b'], signal))
 const place = { host: 'h', model: 'e', keyName: 'K', redact: (text: string) => text.slice(0, 100) }
 
 /** As many vectors as texts; the first number is the text's length. */
 const lengths: Handler = (request, response, body) => {
   const { input } = JSON.parse(body) as { input: string[] }
-  json({ data: input.map((text, index) => ({ index, embedding: [text.length, 0.5] })) })(request, response, body)
+  json({ data: input.map((text, index) => ({ index, embedding: [text.length, 0.5] })) })(
+    request,
+    response,
+    body,
+  )
 }
 
 it('gives a vector for each text, in their order, asking for at most 64 at once and for plain numbers', async () => {
@@ -25,7 +31,9 @@ it('gives a vector for each text, in their order, asking for at most 64 at once 
     lengths(request, response, body)
   })
   const texts = Array.from({ length: 130 }, (_, i) => 'x'.repeat(i + 1))
-  expect((await embedder(url).embed(texts, signal)).map(([length]) => length)).toEqual(texts.map((text) => text.length))
+  expect((await embedder(url).embed(texts, signal)).map(([length]) => length)).toEqual(
+    texts.map((text) => text.length),
+  )
   expect(sent).toEqual([64, 64, 2].map((count) => ({ count, format: 'float' })))
 })
 
@@ -34,13 +42,21 @@ it('asks for fewer at once where the server takes fewer, and remembers it', asyn
   const url = await serve((request, response, body) => {
     const { input } = JSON.parse(body) as { input: string[] }
     sent.push(input.length)
-    const refusal = { error: { message: 'Value error, batch size is invalid, it should not be larger than 10.: input.contents', type: 'InvalidParameter' } }
+    const refusal = {
+      error: {
+        message: 'Value error, batch size is invalid, it should not be larger than 10.: input.contents',
+        type: 'InvalidParameter',
+      },
+    }
     if (input.length > 10) json(refusal, 400)(request, response, body)
     else lengths(request, response, body)
   })
   const texts = Array.from({ length: 20 }, (_, i) => 'x'.repeat(i + 1))
   const asking = embedder(url)
-  for (let i = 0; i < 2; i++) expect((await asking.embed(texts, signal)).map(([length]) => length)).toEqual(texts.map((text) => text.length))
+  for (let i = 0; i < 2; i++)
+    expect((await asking.embed(texts, signal)).map(([length]) => length)).toEqual(
+      texts.map((text) => text.length),
+    )
   expect(sent).toEqual([20, 10, 10, 10, 10])
 })
 
@@ -114,7 +130,9 @@ test.each<[string, unknown]>([
     },
   ],
   ['null', { data: [null, null] }],
-])('vectors that are %s are malformed output', async (_, body) => expect((await failure(json(body))).class).toBe('malformed_output'))
+])('vectors that are %s are malformed output', async (_, body) =>
+  expect((await failure(json(body))).class).toBe('malformed_output'),
+)
 
 test.each<[number, unknown, string]>([
   [401, { error: { message: 'no' } }, 'provider_refused'],
@@ -140,7 +158,9 @@ it('of whatever else a server sends is refused as malformed, never a crash', () 
     fc.json(),
     fc.string(),
     fc
-      .array(fc.record({ index: fc.jsonValue({ maxDepth: 1 }), embedding: fc.jsonValue({ maxDepth: 2 }) }), { maxLength: 3 })
+      .array(fc.record({ index: fc.jsonValue({ maxDepth: 1 }), embedding: fc.jsonValue({ maxDepth: 2 }) }), {
+        maxLength: 3,
+      })
       .map((data) => JSON.stringify({ data })),
   )
   fc.assert(

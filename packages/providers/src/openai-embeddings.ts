@@ -1,6 +1,8 @@
 // An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings.
-// M1. A request has at most `textsMax` texts. The requests follow one another. If the server takes fewer, it gets half as many from then on.
-// M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with finite numbers.
+// M1. A request has at most `textsMax` texts. The requests follow one another. If the server takes fewer, it
+// gets half as many from then on.
+// M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with
+// finite numbers.
 // M3. The failure classes are those of chat.
 import { type EmbeddingProvider, ProviderError } from '@beaver/agent'
 import { maskSecrets } from '@beaver/core'
@@ -11,7 +13,9 @@ import { type AnsweringPlace, errorInAnswer, providerErrorOf } from './provider-
 import { bodyText } from './response-body.ts'
 import { saysSmallerBatch } from './server-words.ts'
 
-/** The bound of one request. With 3072 numbers for each text, the answer stays well below the bound of a body. */
+/**
+ * The bound of one request. With 3072 numbers for each text, the answer stays well below the bound of a body.
+ */
 const textsMax = 64
 
 /** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
@@ -19,7 +23,10 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
   const { name, model, timeoutMs } = options
   const { post, place } = openAiEndpoint(options)
 
-  async function embedBatch(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+  async function embedBatch(
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly number[])[]> {
     signal.throwIfAborted()
     const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
     try {
@@ -37,7 +44,10 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
 
   let batch = textsMax
 
-  async function embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
+  async function embed(
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly number[])[]> {
     const vectors: (readonly number[])[] = []
     while (vectors.length < texts.length) {
       const size = Math.min(batch, texts.length - vectors.length)
@@ -55,7 +65,11 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
 }
 
 /** @throws {ProviderError} */
-export function readEmbeddings(body: string, count: number, place: AnsweringPlace): readonly (readonly number[])[] {
+export function readEmbeddings(
+  body: string,
+  count: number,
+  place: AnsweringPlace,
+): readonly (readonly number[])[] {
   let value: unknown
   try {
     value = JSON.parse(body)
@@ -63,13 +77,16 @@ export function readEmbeddings(body: string, count: number, place: AnsweringPlac
     throw malformed(place, `not JSON. It begins: ${body.slice(0, 4000)}`)
   }
   const data = fieldOf(value, 'data')
-  if (!Array.isArray(data)) throw errorInAnswer(value, place) ?? malformed(place, 'not a list of embeddings: data is no list')
-  if (data.length !== count) throw malformed(place, `not a list of embeddings: ${data.length} for ${count} texts`)
+  if (!Array.isArray(data))
+    throw errorInAnswer(value, place) ?? malformed(place, 'not a list of embeddings: data is no list')
+  if (data.length !== count)
+    throw malformed(place, `not a list of embeddings: ${data.length} for ${count} texts`)
   const vectors: (readonly number[] | undefined)[] = Array.from({ length: count })
   for (const [position, item] of (data as unknown[]).entries()) {
     const index = fieldOf(item, 'index') ?? position
     const vector = fieldOf(item, 'embedding')
-    if (!isVector(vector)) throw malformed(place, `not a list of embeddings: data.${position}.embedding is not a list of numbers`)
+    if (!isVector(vector))
+      throw malformed(place, `not a list of embeddings: data.${position}.embedding is not a list of numbers`)
     if (typeof index !== 'number' || !(index in vectors) || vectors[index] !== undefined)
       throw malformed(place, `not a list of embeddings: data.${position}.index is wrong`)
     vectors[index] = vector
@@ -78,13 +95,20 @@ export function readEmbeddings(body: string, count: number, place: AnsweringPlac
 }
 
 /** Checks that all vectors have one length, because others cannot be compared. @throws {ProviderError} */
-function oneLength(vectors: readonly (readonly number[])[], place: AnsweringPlace): readonly (readonly number[])[] {
+function oneLength(
+  vectors: readonly (readonly number[])[],
+  place: AnsweringPlace,
+): readonly (readonly number[])[] {
   const length = vectors[0]?.length
-  if (vectors.some((vector) => vector.length !== length)) throw malformed(place, 'not a list of embeddings: they differ in length')
+  if (vectors.some((vector) => vector.length !== length))
+    throw malformed(place, 'not a list of embeddings: they differ in length')
   return vectors
 }
 
 const isVector = (value: unknown): value is readonly number[] =>
-  Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number' && Number.isFinite(each))
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((each) => typeof each === 'number' && Number.isFinite(each))
 
-const fieldOf = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined)
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

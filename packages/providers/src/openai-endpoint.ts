@@ -1,5 +1,6 @@
-// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its requests (openai-client.ts). For plain chat
-// completions it gives the address and the headers once, and we send the requests ourselves, which costs a third (docs/decisions/0110).
+// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its
+// requests (openai-client.ts). For plain chat completions it gives the address and the headers once, and we
+// send the requests ourselves, which costs a third (docs/decisions/0110).
 // E1. The key goes to this endpoint only, and no message contains it.
 // E2. One post is one request, without a retry and without a log.
 import { BeaverError, hideSecrets } from '@beaver/core'
@@ -20,7 +21,10 @@ export interface OpenAiEndpointOptions {
   readonly model: string
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
+  /**
+   * The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer
+   * <key>`.
+   */
   readonly keyHeader?: string
   /** The variant of the client, where a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant
@@ -38,9 +42,11 @@ export interface EndpointRequest {
 
 export interface OpenAiEndpoint {
   /**
-   * Posts a JSON text to a path below the base URL. The headers of the endpoint come before those of the request, whose names are in small letters.
+   * Posts a JSON text to a path below the base URL. The headers of the endpoint come before those of the
+   * request, whose names are in small letters.
    *
-   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the connection
+   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the
+   * connection
    */
   post(path: string, request: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
@@ -51,7 +57,8 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const baseURL = options.baseURL ?? openAiBaseUrl
   const host = hostOf(baseURL)
   const keyName = options.keyName ?? 'OPENAI_API_KEY'
-  if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
+  if (options.apiKey === '')
+    throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
   const redact = redactor(options.apiKey, keyName)
   const tokens = new Map<string, ReturnType<typeof hideSecrets>>()
   const { timeoutMs, variant = null } = options
@@ -62,7 +69,8 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     tokens.set(token, hideSecrets([{ name: 'a token', value: token }]))
     for (const [oldest] of tokens) if (tokens.size > tokensKept) tokens.delete(oldest)
   }
-  const redactAll = (text: string): string => redact([...tokens.values()].reduce((clean, each) => each(clean), text))
+  const redactAll = (text: string): string =>
+    redact([...tokens.values()].reduce((clean, each) => each(clean), text))
   const client = new OpenAiClient({
     baseURL: options.baseURL ?? null,
     ...{ host, apiKey: options.apiKey, timeoutMs, variant, http, onToken, redact: redactAll },
@@ -70,8 +78,13 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const always = headersOf(options)
   let chat: ReturnType<OpenAiClient['addressOf']> | null = null
 
-  async function post(path: string, { body, headers: own = {} }: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    if (path !== chatPath || variant !== null) return client.post(path, { body, headers: { ...withoutLogin(own), ...always } }, signal)
+  async function post(
+    path: string,
+    { body, headers: own = {} }: EndpointRequest,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    if (path !== chatPath || variant !== null)
+      return client.post(path, { body, headers: { ...withoutLogin(own), ...always } }, signal)
     const { url, headers } = await (chat ??= client.addressOf(path, always))
     const answer = await http(url, { ...own, ...headers }, body, signal)
     if (answer.status >= 200 && answer.status < 300) return answer
@@ -87,17 +100,26 @@ const tokensKept = 4
 
 /** A header of one request never takes the place of the key. */
 const withoutLogin = (headers: Readonly<Record<string, string>>): ClientHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization' && name !== 'api-key'))
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name !== 'authorization' && name !== 'api-key'),
+  )
 
 /** With the names of headers in small letters, as the client compares them. */
 function headersOf({ headers = {}, keyHeader, apiKey }: OpenAiEndpointOptions): ClientHeaders {
-  const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  return keyHeader === undefined ? given : { ...given, authorization: null, [keyHeader.toLowerCase()]: apiKey }
+  const given = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  return keyHeader === undefined
+    ? given
+    : { ...given, authorization: null, [keyHeader.toLowerCase()]: apiKey }
 }
 
 function hostOf(baseURL: string): string {
   const url = URL.parse(baseURL)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as ${openAiBaseUrl}`)
+    throw new BeaverError(
+      'invalid_configuration',
+      `The base URL of a provider must be an http or https URL, such as ${openAiBaseUrl}`,
+    )
   return url.host
 }

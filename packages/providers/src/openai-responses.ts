@@ -1,7 +1,9 @@
 // A ChatProvider on any endpoint that speaks OpenAI's Responses API. How a call goes is in model-call.ts.
-// P1. The conversation is the journal's: each request has all of it. A server keeps nothing, or at most what its model thought (`stores`).
+// P1. The conversation is the journal's: each request has all of it. A server keeps nothing, or at most what
+// its model thought (`stores`).
 // P2. What the server sends is checked before it is used (responses-answer.ts, responses-stream.ts).
-// P3. What a model thought goes back to the provider that sent it, with the calls that followed, and to nobody else.
+// P3. What a model thought goes back to the provider that sent it, with the calls that followed, and to
+// nobody else.
 import type { ChatProvider } from '@beaver/agent'
 import { isMarked } from './cache-markers.ts'
 import { cacheHeaders, cacheWays } from './cache-ways.ts'
@@ -14,8 +16,8 @@ import { responsesStream } from './responses-stream.ts'
 
 export interface OpenAiResponsesOptions extends ModelCallOptions {
   /**
-   * Whether the server keeps its answers, so that a thought goes back by its id. Default: it keeps nothing, and a thought goes back encrypted or in
-   * plain text.
+   * Whether the server keeps its answers, so that a thought goes back by its id. Default: it keeps nothing,
+   * and a thought goes back encrypted or in plain text.
    */
   readonly stores?: boolean
 }
@@ -49,10 +51,29 @@ export function openAiResponsesProvider(options: OpenAiResponsesOptions): ChatPr
         body() {
           last = sent()
           const shown = habits.images.shown(request)
-          const asked = { ...request, ...(shown === null || request.images === undefined ? {} : { images: shown }) }
-          const to = { model, settings, stores, stateOf: last.state ? name : null, saysStore: last.store, wantsThoughts: last.thoughts, images: shown !== null }
+          const asked = {
+            ...request,
+            ...(shown === null || request.images === undefined ? {} : { images: shown }),
+          }
+          const to = {
+            model,
+            settings,
+            stores,
+            stateOf: last.state ? name : null,
+            saysStore: last.store,
+            wantsThoughts: last.thoughts,
+            images: shown !== null,
+          }
           const cached = { cacheKey: last.cacheKey, marks: last.marks !== null }
-          return responsesBody({ ...to, ...cached, formLevel: last.form?.level ?? 'none', streams: request.onText !== undefined }, asked)
+          return responsesBody(
+            {
+              ...to,
+              ...cached,
+              formLevel: last.form?.level ?? 'none',
+              streams: request.onText !== undefined,
+            },
+            asked,
+          )
         },
         headers: cacheHeaders(ways, request),
         taken: () => call.taken(last),

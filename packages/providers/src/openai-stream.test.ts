@@ -1,18 +1,38 @@
 import type { ProviderError } from '@beaver/agent'
 import { held, until } from '@beaver/testing'
 import { afterEach, describe, expect, it, test } from 'vitest'
-import { apiKey, ask, call, chunk, closeServers, end, failureOf, type Handler, json, provider, say, serve, sse, stream } from '../test/kit.ts'
+import {
+  apiKey,
+  ask,
+  call,
+  chunk,
+  closeServers,
+  end,
+  failureOf,
+  type Handler,
+  json,
+  provider,
+  say,
+  serve,
+  sse,
+  stream,
+} from '../test/kit.ts'
 import { bodyBytesMax } from './response-body.ts'
 
 afterEach(closeServers)
 
 const usage = { id: 'r1', model: 'm-1', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } }
 
-const failure = async (handler: Handler, limits: { timeoutMs?: number; idleMs?: number } = {}): Promise<ProviderError> => failureOf(stream(handler, {}, limits))
+const failure = async (
+  handler: Handler,
+  limits: { timeoutMs?: number; idleMs?: number } = {},
+): Promise<ProviderError> => failureOf(stream(handler, {}, limits))
 
 describe('a streamed answer', () => {
   it('has the same text, usage, model and id as a whole one, and brings its text as it comes', async () => {
-    const { texts, answer } = await stream(sse([chunk({ role: 'assistant', content: '' }), say('Hel'), say('lo 🦫'), end(), usage]))
+    const { texts, answer } = await stream(
+      sse([chunk({ role: 'assistant', content: '' }), say('Hel'), say('lo 🦫'), end(), usage]),
+    )
     expect(texts).toEqual(['Hel', 'lo 🦫'])
     expect(answer).toEqual({
       content: 'Hello 🦫',
@@ -39,8 +59,14 @@ describe('a streamed answer', () => {
     const sent: { stream?: boolean; stream_options?: unknown }[] = []
     const url = await serve((request, response, body) => {
       const asked = JSON.parse(body) as (typeof sent)[number]
-      sent.push({ ...('stream' in asked ? { stream: asked.stream ?? false, stream_options: asked.stream_options } : {}) })
-      ;(asked.stream === true ? sse([say('a'), end()]) : json({ choices: [{ message: { content: 'a' } }] }))(request, response, body)
+      sent.push({
+        ...('stream' in asked ? { stream: asked.stream ?? false, stream_options: asked.stream_options } : {}),
+      })
+      ;(asked.stream === true ? sse([say('a'), end()]) : json({ choices: [{ message: { content: 'a' } }] }))(
+        request,
+        response,
+        body,
+      )
     })
     await provider(url).chat(ask({ onText: () => undefined }))
     await provider(url).chat(ask())
@@ -73,7 +99,9 @@ describe('a streamed answer', () => {
   })
 
   it('leaves arguments that are not JSON as the text they are, for the loop to give back', async () => {
-    const { answer } = await stream(sse([call(0, { id: 'a', function: { name: 'f', arguments: '{oops' } }), end('tool_calls')]))
+    const { answer } = await stream(
+      sse([call(0, { id: 'a', function: { name: 'f', arguments: '{oops' } }), end('tool_calls')]),
+    )
     expect(answer.toolCalls).toEqual([{ id: 'a', name: 'f', arguments: '{oops' }])
   })
 
@@ -91,7 +119,10 @@ describe('a streamed answer', () => {
     ],
     [
       'all with index 0',
-      [call(0, { id: 'a', function: { name: 'f', arguments: '{"a":1}' } }), call(0, { id: 'b', function: { name: 'g', arguments: '{"b":2}' } })],
+      [
+        call(0, { id: 'a', function: { name: 'f', arguments: '{"a":1}' } }),
+        call(0, { id: 'b', function: { name: 'g', arguments: '{"b":2}' } }),
+      ],
       [
         { id: 'a', name: 'f', arguments: '{"a":1}' },
         { id: 'b', name: 'g', arguments: '{"b":2}' },
@@ -111,7 +142,10 @@ describe('a streamed answer', () => {
     ],
     [
       'with the name in every piece and no id',
-      [call(0, { function: { name: 'f', arguments: '{"a"' } }), call(0, { function: { name: 'f', arguments: ':1}' } })],
+      [
+        call(0, { function: { name: 'f', arguments: '{"a"' } }),
+        call(0, { function: { name: 'f', arguments: ':1}' } }),
+      ],
       [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }],
     ],
     [
@@ -126,7 +160,10 @@ describe('a streamed answer', () => {
     ],
     [
       'with the id and name in every piece',
-      [call(0, { id: 'a', function: { name: 'f', arguments: '{"a"' } }), call(0, { id: 'a', function: { name: 'f', arguments: ':1}' } })],
+      [
+        call(0, { id: 'a', function: { name: 'f', arguments: '{"a"' } }),
+        call(0, { id: 'a', function: { name: 'f', arguments: ':1}' } }),
+      ],
       [{ id: 'a', name: 'f', arguments: '{"a":1}' }],
     ],
   ])('takes tool calls %s', async (_, chunks, calls) => {
@@ -134,19 +171,35 @@ describe('a streamed answer', () => {
   })
 
   test.each<[string, readonly unknown[]]>([
-    ['comments, other fields and no usage', [': keep-alive\n\n', 'id: 7\nretry: 5\nevent: message\n', say('a'), ': again\n\n', end()]],
+    [
+      'comments, other fields and no usage',
+      [': keep-alive\n\n', 'id: 7\nretry: 5\nevent: message\n', say('a'), ': again\n\n', end()],
+    ],
     [
       'a chunk of a filter and choices beside the first',
-      [{ choices: [], prompt_filter_results: [] }, { choices: [{ index: 1, delta: { content: 'no' } }] }, say('a'), end()],
+      [
+        { choices: [], prompt_filter_results: [] },
+        { choices: [{ index: 1, delta: { content: 'no' } }] },
+        say('a'),
+        end(),
+      ],
     ],
     ['delta null at the end and usage null', [say('a'), chunk(null, 'stop', { usage: null })]],
-    ['lines that end in CR LF', [`data: ${JSON.stringify(say('a'))}\r\n\r\n`, `data: ${JSON.stringify(end())}\r\n\r\n`]],
+    [
+      'lines that end in CR LF',
+      [`data: ${JSON.stringify(say('a'))}\r\n\r\n`, `data: ${JSON.stringify(end())}\r\n\r\n`],
+    ],
   ])('is read with %s', async (_, events) => {
-    expect((await stream(sse(events))).answer).toMatchObject({ content: 'a', usage: { input_tokens: 0, output_tokens: 0, calls: 1 } })
+    expect((await stream(sse(events))).answer).toMatchObject({
+      content: 'a',
+      usage: { input_tokens: 0, output_tokens: 0, calls: 1 },
+    })
   })
 
   it('is read as it is when the server does not stream', async () => {
-    const { answer, texts } = await stream(json({ id: 'r1', choices: [{ finish_reason: 'stop', message: { content: 'whole' } }] }))
+    const { answer, texts } = await stream(
+      json({ id: 'r1', choices: [{ finish_reason: 'stop', message: { content: 'whole' } }] }),
+    )
     expect([answer.content, texts]).toEqual(['whole', ['whole']])
   })
 
@@ -155,16 +208,21 @@ describe('a streamed answer', () => {
     const url = await serve((request, response, body) => {
       const withUsage = body.includes('stream_options')
       asked.push(withUsage)
-      const handler = withUsage ? json({ error: { message: 'Unrecognized request argument supplied: stream_options' } }, 400) : sse([say('a'), end()])
+      const handler = withUsage
+        ? json({ error: { message: 'Unrecognized request argument supplied: stream_options' } }, 400)
+        : sse([say('a'), end()])
       handler(request, response, body)
     })
     const asking = provider(url)
-    for (let i = 0; i < 2; i++) expect((await asking.chat(ask({ onText: () => undefined }))).content).toBe('a')
+    for (let i = 0; i < 2; i++)
+      expect((await asking.chat(ask({ onText: () => undefined }))).content).toBe('a')
     expect(asked).toEqual([true, false, false])
   })
 
   it('that is a refusal is one', async () => {
-    expect(await failure(sse([chunk({ refusal: 'I can' }), chunk({ refusal: 'not.' }), end()]))).toMatchObject({
+    expect(
+      await failure(sse([chunk({ refusal: 'I can' }), chunk({ refusal: 'not.' }), end()])),
+    ).toMatchObject({
       class: 'refusal',
       message: 'The model m declined: I cannot.',
     })
@@ -177,7 +235,10 @@ describe('a stream that breaks', () => {
     ['in its middle', [say('half')]],
     ['in the middle of a tool call', [call(0, { id: 'a', function: { name: 'f', arguments: '{"n' } })]],
   ])('off %s, as if it were complete, is provider_unavailable', async (_, events) => {
-    expect(await failure(sse(events, { cut: true }))).toMatchObject({ class: 'provider_unavailable', message: expect.stringContaining('too early') })
+    expect(await failure(sse(events, { cut: true }))).toMatchObject({
+      class: 'provider_unavailable',
+      message: expect.stringContaining('too early'),
+    })
   })
 
   it('with its socket is provider_unavailable', async () => {
@@ -194,7 +255,10 @@ describe('a stream that breaks', () => {
     ['falls silent in the middle of an event', [say('half'), 'data: {"ch']],
   ])('off because it %s is a provider_timeout after idle time', async (_, events) => {
     const error = await failure(sse(events, { open: true }), { idleMs: 50 })
-    expect(error).toMatchObject({ class: 'provider_timeout', message: expect.stringContaining('sent nothing for 50 ms') })
+    expect(error).toMatchObject({
+      class: 'provider_timeout',
+      message: expect.stringContaining('sent nothing for 50 ms'),
+    })
   })
 
   it('not, because each piece comes in time, ends with the time for the whole', async () => {
@@ -206,7 +270,10 @@ describe('a stream that breaks', () => {
       },
       { idleMs: 1_000, timeoutMs: 1_200 },
     )
-    expect(error).toMatchObject({ class: 'provider_timeout', message: expect.stringContaining('within 1200 ms') })
+    expect(error).toMatchObject({
+      class: 'provider_timeout',
+      message: expect.stringContaining('within 1200 ms'),
+    })
   })
 
   it('off because its caller aborts ends with the reason, and its connection', async () => {
@@ -218,7 +285,9 @@ describe('a stream that breaks', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${JSON.stringify(say('half'))}\n\n`)
     })
-    const asked = provider(url).chat(ask({ signal: controller.signal, onText: () => controller.abort(reason) }))
+    const asked = provider(url).chat(
+      ask({ signal: controller.signal, onText: () => controller.abort(reason) }),
+    )
     await expect(asked).rejects.toBe(reason)
     await until('the connection is closed', () => closed)
   })
@@ -232,7 +301,10 @@ describe('a stream that breaks', () => {
       const more = (failed?: Error | null): void => void (closed || failed || response.write(piece, more))
       more()
     })
-    expect(error).toMatchObject({ class: 'malformed_output', message: expect.stringContaining(`more than ${bodyBytesMax} bytes`) })
+    expect(error).toMatchObject({
+      class: 'malformed_output',
+      message: expect.stringContaining(`more than ${bodyBytesMax} bytes`),
+    })
     await until('the connection is closed', () => closed)
   })
 
@@ -282,8 +354,12 @@ describe('a stream that breaks', () => {
     ['oops', 'provider_unavailable'],
   ])('with the error %j in its choice is %s, whole and streamed', async (error, failureClass) => {
     const broken = { index: 0, finish_reason: 'error', error }
-    const streamed = await failure(sse([say('half'), { choices: [{ ...broken, delta: { content: '' } }] }, 'data: [DONE]\n\n']))
-    const whole = await failureOf(provider(await serve(json({ choices: [{ ...broken, message: { content: 'half' } }] }))).chat(ask()))
+    const streamed = await failure(
+      sse([say('half'), { choices: [{ ...broken, delta: { content: '' } }] }, 'data: [DONE]\n\n']),
+    )
+    const whole = await failureOf(
+      provider(await serve(json({ choices: [{ ...broken, message: { content: 'half' } }] }))).chat(ask()),
+    )
     expect([streamed.class, whole.class]).toEqual([failureClass, failureClass])
   })
 
@@ -310,5 +386,8 @@ test.each<[number, unknown, string]>([
 
 test('an error in a whole answer is known by its code', async () => {
   const body = { error: { message: 'slow', code: 429 } }
-  expect(await failureOf(provider(await serve(json(body))).chat(ask()))).toMatchObject({ class: 'rate_limited', status: null })
+  expect(await failureOf(provider(await serve(json(body))).chat(ask()))).toMatchObject({
+    class: 'rate_limited',
+    status: null,
+  })
 })

@@ -19,20 +19,36 @@ const conversation: readonly ChatMessage[] = [
   { role: 'tool', tool_call_id: 'c1', content: 'found' },
 ]
 const cache = { key: 'a1b2c3', sharedChars: 'shared'.length }
-const request = (over: Partial<ChatRequest> = {}): ChatRequest => ask({ messages: conversation, tools, cache, ...over })
+const request = (over: Partial<ChatRequest> = {}): ChatRequest =>
+  ask({ messages: conversation, tools, cache, ...over })
 
 const answers = {
-  chat: { id: 'r', model: 'm', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }] },
+  chat: {
+    id: 'r',
+    model: 'm',
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi' } }],
+  },
   responses: {
     ...{ id: 'r', model: 'm', status: 'completed', object: 'response' },
-    output: [{ type: 'message', id: 'm1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hi', annotations: [] }] }],
+    output: [
+      {
+        type: 'message',
+        id: 'm1',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'hi', annotations: [] }],
+      },
+    ],
   },
 }
 
 type Protocol = keyof typeof answers
 
 /** A server that answers unless `refuses` says something of the body. */
-async function serving(protocol: Protocol, refuses: (body: string) => { status: number; body: unknown } | null = () => null) {
+async function serving(
+  protocol: Protocol,
+  refuses: (body: string) => { status: number; body: unknown } | null = () => null,
+) {
   const bodies: string[] = []
   const headers: IncomingHttpHeaders[] = []
   const url = await serve((incoming, response, body) => {
@@ -42,7 +58,14 @@ async function serving(protocol: Protocol, refuses: (body: string) => { status: 
     json(refusal?.body ?? answers[protocol], refusal?.status ?? 200)(incoming, response, body)
   })
   const asking = (setting: { cache?: CacheSetting; cacheKeyHeader?: string } = {}) => {
-    const options = { name: 'test', baseURL: url, apiKey: 'sk-test', model: 'm', timeoutMs: 60_000, ...setting }
+    const options = {
+      name: 'test',
+      baseURL: url,
+      apiKey: 'sk-test',
+      model: 'm',
+      timeoutMs: 60_000,
+      ...setting,
+    }
     return protocol === 'chat' ? openAiChatProvider(options) : openAiResponsesProvider(options)
   }
   return { bodies, headers, asking }
@@ -79,19 +102,29 @@ describe.each(['chat', 'responses'] as const)('by %s', (protocol) => {
   })
 
   const words = cacheWordings.filter(({ refuses }) => protocol === 'chat' || refuses !== 'marks_in_results')
-  test.each(words.map((wording) => [wording.server, wording] as const))('the refusal of %s teaches, for all requests that it met', async (_, wording) => {
-    const { refuses } = wording
-    const refused = (body: string): boolean =>
-      refuses === 'key' ? body.includes('prompt_cache_key') : refuses === 'markers' ? marksIn(body) > 0 : /"role":"tool"[^}]*"content":\[/.test(body)
-    const { bodies, asking } = await serving(protocol, (body) => (refused(body) ? wording : null))
-    const provider = asking({ cache: 'both' })
-    const both = await Promise.all([provider.chat(request()), provider.chat(request())])
-    expect(both.map(({ content }) => content)).toEqual(['hi', 'hi'])
-    expect(bodies).toHaveLength(4)
-    await provider.chat(request())
-    expect(bodies).toHaveLength(5)
-    expect([bodies[4]?.includes('prompt_cache_key'), marksIn(bodies[4]) > 0]).toEqual([refuses !== 'key', refuses !== 'markers'])
-  })
+  test.each(words.map((wording) => [wording.server, wording] as const))(
+    'the refusal of %s teaches, for all requests that it met',
+    async (_, wording) => {
+      const { refuses } = wording
+      const refused = (body: string): boolean =>
+        refuses === 'key'
+          ? body.includes('prompt_cache_key')
+          : refuses === 'markers'
+            ? marksIn(body) > 0
+            : /"role":"tool"[^}]*"content":\[/.test(body)
+      const { bodies, asking } = await serving(protocol, (body) => (refused(body) ? wording : null))
+      const provider = asking({ cache: 'both' })
+      const both = await Promise.all([provider.chat(request()), provider.chat(request())])
+      expect(both.map(({ content }) => content)).toEqual(['hi', 'hi'])
+      expect(bodies).toHaveLength(4)
+      await provider.chat(request())
+      expect(bodies).toHaveLength(5)
+      expect([bodies[4]?.includes('prompt_cache_key'), marksIn(bodies[4]) > 0]).toEqual([
+        refuses !== 'key',
+        refuses !== 'markers',
+      ])
+    },
+  )
 })
 
 it('marks of the Responses API are in texts of the system and of the user', async () => {
@@ -113,7 +146,10 @@ it('marks of the Responses API are in texts of the system and of the user', asyn
 })
 
 it('a server that takes texts only gets texts', async () => {
-  const refusal = { status: 400, body: { error: { message: 'messages[0].content: invalid type: sequence, expected a string' } } }
+  const refusal = {
+    status: 400,
+    body: { error: { message: 'messages[0].content: invalid type: sequence, expected a string' } },
+  }
   const { bodies, asking } = await serving('chat', (body) => (body.includes('"content":[') ? refusal : null))
   expect((await asking({ cache: 'markers' }).chat(request())).content).toBe('hi')
   expect([bodies.length, marksIn(bodies[1])]).toEqual([2, 0])

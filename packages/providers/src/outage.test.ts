@@ -1,4 +1,5 @@
-// A loop against an endpoint that goes away and comes back, over real HTTP; the time that pauses take is virtual.
+// A loop against an endpoint that goes away and comes back, over real HTTP; the time that pauses take is
+// virtual.
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type LoopServices, runAgentLoop } from '@beaver/agent'
@@ -10,10 +11,16 @@ import { providerBundle } from './provider-bundle.ts'
 
 const minute = 60_000
 
-/** A run of one loop against `port`; pauses pass at once, in virtual time. `at` is called with the time whenever it moves. */
+/**
+ * A run of one loop against `port`; pauses pass at once, in virtual time. `at` is called with the time
+ * whenever it moves.
+ */
 async function runAgainst(
   port: number,
-  { at = async () => {}, policies = policiesWith({}) }: { at?: (ms: number) => Promise<void>; policies?: FailurePolicies } = {},
+  {
+    at = async () => {},
+    policies = policiesWith({}),
+  }: { at?: (ms: number) => Promise<void>; policies?: FailurePolicies } = {},
 ) {
   const clock = virtualClock(0)
   const pauses: number[] = []
@@ -27,7 +34,13 @@ async function runAgainst(
     },
   })
   const place = { apiKey: 'k', keyName: 'K', model: 'm', timeoutMs: 5_000, idleMs: 5_000, gateIndex: 0 }
-  const limits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 8, circuitOpenMs: 10_000, turnMsMax: 60 * minute }
+  const limits = {
+    requestsPerMinuteMax: null,
+    tokensPerMinuteMax: null,
+    circuitFailuresMax: 8,
+    circuitOpenMs: 10_000,
+    turnMsMax: 60 * minute,
+  }
   const choices = {
     ...place,
     provider: 'p',
@@ -39,7 +52,15 @@ async function runAgainst(
     limits,
   }
   const services: LoopServices = {
-    ...{ providers: providerBundle(choices, { clock }), tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null, permissions: [] },
+    ...{
+      providers: providerBundle(choices, { clock }),
+      tools: [],
+      skills: [],
+      definitions: [],
+      profiles: new Map(),
+      profileDefault: null,
+      permissions: [],
+    },
     ...{ clock, random: () => 0.5, toolTimeoutMs: 1_000, skillSelection: 'off', failurePolicies: policies },
   }
   const end = await runAgentLoop(rootSpec(), services, host, new AbortController().signal)
@@ -48,7 +69,10 @@ async function runAgainst(
 }
 
 /** A port on which nobody listens, and the server that may come there. */
-async function emptyPort(): Promise<{ port: number; open(answer: (response: ServerResponse) => void): Promise<Server> }> {
+async function emptyPort(): Promise<{
+  port: number
+  open(answer: (response: ServerResponse) => void): Promise<Server>
+}> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -56,7 +80,9 @@ async function emptyPort(): Promise<{ port: number; open(answer: (response: Serv
   return {
     port,
     async open(answer) {
-      const back = createServer((request, response) => void request.resume().on('end', () => answer(response)))
+      const back = createServer(
+        (request, response) => void request.resume().on('end', () => answer(response)),
+      )
       await new Promise<void>((resolve) => back.listen(port, '127.0.0.1', resolve))
       return back
     },
@@ -65,7 +91,9 @@ async function emptyPort(): Promise<{ port: number; open(answer: (response: Serv
 
 function say(response: ServerResponse, content: string): void {
   const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }]
-  response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: 'r', object: 'chat.completion', model: 'm', choices }))
+  response
+    .setHeader('content-type', 'application/json')
+    .end(JSON.stringify({ id: 'r', object: 'chat.completion', model: 'm', choices }))
 }
 
 async function closed(server: Server | null): Promise<void> {
@@ -77,7 +105,9 @@ describe('an endpoint that refuses connections', () => {
   it('for half an hour, and comes back: the run completes, with two or three tries a minute', async () => {
     const { port, open } = await emptyPort()
     let back: Server | null = null
-    const run = await runAgainst(port, { at: async (ms) => void (ms >= 30 * minute && (back ??= await open((response) => say(response, '42')))) })
+    const run = await runAgainst(port, {
+      at: async (ms) => void (ms >= 30 * minute && (back ??= await open((response) => say(response, '42')))),
+    })
     expect(run.end).toMatchObject({ status: 'completed', facts: { outputText: '42' } })
     expect(run.passedMs).toBeGreaterThanOrEqual(30 * minute)
     expect(run.passedMs).toBeLessThan(31 * minute)
@@ -89,7 +119,10 @@ describe('an endpoint that refuses connections', () => {
   it('for longer than the bound fails the run, with the class and the time', async () => {
     const { port } = await emptyPort()
     const run = await runAgainst(port, { policies: policiesWith({ outageMsMax: 20 * minute }) })
-    expect(run.end.failure).toMatchObject({ class: 'provider_unavailable', message: expect.stringMatching(/tried \d+ times in 20 minutes\)$/) })
+    expect(run.end.failure).toMatchObject({
+      class: 'provider_unavailable',
+      message: expect.stringMatching(/tried \d+ times in 20 minutes\)$/),
+    })
     expect(run.passedMs).toBe(20 * minute)
   })
 })
@@ -98,12 +131,17 @@ it('an endpoint that asks for 40 s is left alone for 40 s, and one that refuses 
   const { port, open } = await emptyPort()
   let limits = 1
   const server = await open((response) => {
-    if (limits-- > 0) response.writeHead(429, { 'retry-after': '40' }).end('{"error":{"message":"slow down"}}')
+    if (limits-- > 0)
+      response.writeHead(429, { 'retry-after': '40' }).end('{"error":{"message":"slow down"}}')
     else if (limits < -1) response.writeHead(401).end('{"error":{"message":"Incorrect API key provided"}}')
     else say(response, 'ok')
   })
   const limited = await runAgainst(port)
-  expect([limited.end.status, limited.pauses, limited.failures[0]?.failure.class]).toEqual(['completed', [40_000], 'rate_limited'])
+  expect([limited.end.status, limited.pauses, limited.failures[0]?.failure.class]).toEqual([
+    'completed',
+    [40_000],
+    'rate_limited',
+  ])
   const refused = await runAgainst(port)
   expect(refused.end.failure?.class).toBe('provider_refused')
   expect(refused.pauses).toEqual([])

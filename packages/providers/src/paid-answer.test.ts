@@ -1,29 +1,76 @@
 // What a failed call costs: the server has counted it, has begun to answer, or has done nothing.
 import { afterEach, describe, expect, it } from 'vitest'
-import { ask, chunk, closeServers, failureOf, type Handler, json, provider, say, serve, sse } from '../test/kit.ts'
+import {
+  ask,
+  chunk,
+  closeServers,
+  failureOf,
+  type Handler,
+  json,
+  provider,
+  say,
+  serve,
+  sse,
+} from '../test/kit.ts'
 import { responsesProvider } from '../test/responses-kit.ts'
 
 afterEach(closeServers)
 
-const counted = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, prompt_tokens_details: { cached_tokens: 60 } }
+const counted = {
+  prompt_tokens: 100,
+  completion_tokens: 20,
+  total_tokens: 120,
+  prompt_tokens_details: { cached_tokens: 60 },
+}
 const usage = { input_tokens: 100, output_tokens: 20, calls: 1, cached_input_tokens: 60 }
 const unknown = { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
-const completion = (choice: object, over: object = {}): object => ({ id: 'r', model: 'm-1', choices: [{ index: 0, ...choice }], ...over })
-const message = (over: object): object => ({ message: { role: 'assistant', content: null, ...over }, finish_reason: 'stop' })
+const completion = (choice: object, over: object = {}): object => ({
+  id: 'r',
+  model: 'm-1',
+  choices: [{ index: 0, ...choice }],
+  ...over,
+})
+const message = (over: object): object => ({
+  message: { role: 'assistant', content: null, ...over },
+  finish_reason: 'stop',
+})
 
 /** What is paid with the failure of a call, asked in one piece and as a stream. */
 async function paidFor(handler: Handler): Promise<unknown[]> {
   const url = await serve(handler)
-  return [await failureOf(provider(url).chat(ask())), await failureOf(provider(url).chat(ask({ onText: () => undefined })))].map(({ paid }) => paid)
+  return [
+    await failureOf(provider(url).chat(ask())),
+    await failureOf(provider(url).chat(ask({ onText: () => undefined }))),
+  ].map(({ paid }) => paid)
 }
 
 describe('a failure of chat completions', () => {
   it.each<[string, Handler, object | null]>([
-    ['a refusal', json(completion(message({ refusal: 'I will not.' }), { usage: counted })), { usage, model: 'm-1' }],
-    ['a refusal that is not counted', json(completion(message({ refusal: 'I will not.' }))), { usage: unknown, model: 'm-1' }],
-    ['an error in the choice', json(completion({ error: { code: 502, message: 'upstream' } }, { usage: counted })), { usage, model: 'm-1' }],
-    ['an answer without a choice', json({ model: 'm-1', choices: [], usage: counted }), { usage, model: 'm-1' }],
-    ['an answer that cannot be read', json({ model: 'm-1', choices: 7, usage: counted }), { usage, model: 'm-1' }],
+    [
+      'a refusal',
+      json(completion(message({ refusal: 'I will not.' }), { usage: counted })),
+      { usage, model: 'm-1' },
+    ],
+    [
+      'a refusal that is not counted',
+      json(completion(message({ refusal: 'I will not.' }))),
+      { usage: unknown, model: 'm-1' },
+    ],
+    [
+      'an error in the choice',
+      json(completion({ error: { code: 502, message: 'upstream' } }, { usage: counted })),
+      { usage, model: 'm-1' },
+    ],
+    [
+      'an answer without a choice',
+      json({ model: 'm-1', choices: [], usage: counted }),
+      { usage, model: 'm-1' },
+    ],
+    [
+      'an answer that cannot be read',
+      json({ model: 'm-1', choices: 7, usage: counted }),
+      { usage, model: 'm-1' },
+    ],
     [
       'a usage that makes no sense',
       json({ model: 'm-1', choices: [], usage: { prompt_tokens: [10], completion_tokens: -5 } }),
@@ -32,7 +79,12 @@ describe('a failure of chat completions', () => {
     ['an error in place of an answer', json({ error: { code: 400, message: 'bad' } }), null],
     [
       'an error that is counted as nothing',
-      json(completion({ error: { code: 502, message: 'upstream' } }, { usage: { prompt_tokens: 0, completion_tokens: 0 } })),
+      json(
+        completion(
+          { error: { code: 502, message: 'upstream' } },
+          { usage: { prompt_tokens: 0, completion_tokens: 0 } },
+        ),
+      ),
       null,
     ],
     ['a status', json({ error: { message: 'busy' } }, 503), null],
@@ -41,12 +93,22 @@ describe('a failure of chat completions', () => {
   ])('%s', async (_, handler, paid) => expect(await paidFor(handler)).toEqual([paid, paid]))
 
   it.each<[string, Handler, object | null]>([
-    ['that stops after the count', sse([say('half'), chunk({}, null, { choices: [], usage: counted })], { cut: true }), { usage, model: 'm-1' }],
+    [
+      'that stops after the count',
+      sse([say('half'), chunk({}, null, { choices: [], usage: counted })], { cut: true }),
+      { usage, model: 'm-1' },
+    ],
     ['that stops after a piece', sse([say('half')], { cut: true }), { usage: unknown, model: 'm-1' }],
-    ['that stops in its thoughts', sse([chunk({ reasoning_content: 'hm' })], { cut: true }), { usage: unknown, model: 'm-1' }],
+    [
+      'that stops in its thoughts',
+      sse([chunk({ reasoning_content: 'hm' })], { cut: true }),
+      { usage: unknown, model: 'm-1' },
+    ],
     [
       'that stops in a call',
-      sse([chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{' } }] })], { cut: true }),
+      sse([chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{' } }] })], {
+        cut: true,
+      }),
       { usage: unknown, model: 'm-1' },
     ],
     ['that only names its role', sse([chunk({ role: 'assistant', content: '' })], { cut: true }), null],
@@ -58,18 +120,35 @@ describe('a failure of chat completions', () => {
     ],
     ['that tells an error at once', sse([{ error: { code: 503, message: 'busy' } }]), null],
   ])('a stream %s', async (_, handler, paid) =>
-    expect((await failureOf(provider(await serve(handler)).chat(ask({ onText: () => undefined })))).paid).toEqual(paid),
+    expect(
+      (await failureOf(provider(await serve(handler)).chat(ask({ onText: () => undefined })))).paid,
+    ).toEqual(paid),
   )
 })
 
 describe('a failure of responses', () => {
-  const reported = { input_tokens: 100, output_tokens: 20, total_tokens: 120, input_tokens_details: { cached_tokens: 60 } }
-  const failed = { id: 'r', object: 'response', model: 'm-1', status: 'failed', error: { code: 'server_error', message: 'x' }, output: [], usage: reported }
+  const reported = {
+    input_tokens: 100,
+    output_tokens: 20,
+    total_tokens: 120,
+    input_tokens_details: { cached_tokens: 60 },
+  }
+  const failed = {
+    id: 'r',
+    object: 'response',
+    model: 'm-1',
+    status: 'failed',
+    error: { code: 'server_error', message: 'x' },
+    output: [],
+    usage: reported,
+  }
 
   it('that was counted is paid', async () => {
     const url = await serve(json(failed))
     expect((await failureOf(responsesProvider(url).chat(ask()))).paid).toEqual({ usage, model: 'm-1' })
     const streamed = await serve(sse([{ type: 'response.failed', response: failed }]))
-    expect((await failureOf(responsesProvider(streamed).chat(ask({ onText: () => undefined })))).paid).toEqual({ usage, model: 'm-1' })
+    expect(
+      (await failureOf(responsesProvider(streamed).chat(ask({ onText: () => undefined })))).paid,
+    ).toEqual({ usage, model: 'm-1' })
   })
 })

@@ -1,5 +1,6 @@
 // What a server counted of an answer that is of no use: it refused, broke off, or sent what nobody can read.
-// P1. An answer is paid as soon as the server counts it, or begins to say something. What it does not count is unknown, and no zero.
+// P1. An answer is paid as soon as the server counts it, or begins to say something. What it does not count
+// is unknown, and no zero.
 import type { PaidAnswer, ProviderError } from '@beaver/agent'
 import { field } from './server-error.ts'
 import { wireUsage, type WireUsage } from './wire-shapes.ts'
@@ -26,7 +27,11 @@ export class HeardAnswer {
       const given = field(place, 'usage')
       if (typeof given === 'object' && given !== null) this.#usage = wireUsage.parse(given)
     }
-    if (says(choice) || (typeof field(value, 'type') === 'string' && String(field(value, 'type')).endsWith('.delta'))) this.#spoke = true
+    if (
+      says(choice) ||
+      (typeof field(value, 'type') === 'string' && String(field(value, 'type')).endsWith('.delta'))
+    )
+      this.#spoke = true
     const model = field(response, 'model')
     if (typeof model === 'string' && model !== '') this.#model = model
   }
@@ -67,5 +72,8 @@ export class HeardAnswer {
 function says(choice: unknown): boolean {
   const delta = field(choice, 'delta')
   if (typeof delta !== 'object' || delta === null) return false
-  return Object.entries(delta).some(([name, piece]) => name !== 'role' && piece !== null && piece !== '' && !(Array.isArray(piece) && piece.length === 0))
+  return Object.entries(delta).some(
+    ([name, piece]) =>
+      name !== 'role' && piece !== null && piece !== '' && !(Array.isArray(piece) && piece.length === 0),
+  )
 }

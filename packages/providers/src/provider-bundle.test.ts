@@ -7,7 +7,13 @@ import { type EndpointChoice, type ProviderChoices, providerBundle } from './pro
 
 afterEach(closeServers)
 
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 60_000, turnMsMax: 3_600_000 }
+const limits: GateLimits = {
+  requestsPerMinuteMax: null,
+  tokensPerMinuteMax: null,
+  circuitFailuresMax: 3,
+  circuitOpenMs: 60_000,
+  turnMsMax: 3_600_000,
+}
 const at = (baseURL: string, over: Partial<EndpointChoice> = {}): EndpointChoice => ({
   provider: 'p',
   baseURL,
@@ -32,11 +38,24 @@ const choices = (main: EndpointChoice, over: Partial<ProviderChoices> = {}): Pro
 it('asks each endpoint with its own key and model', async () => {
   const seen: string[] = []
   const url = await serve((request, response, body) => {
-    seen.push(`${request.url} ${request.headers.authorization} ${(JSON.parse(body) as { model: string }).model}`)
-    json(request.url === '/v1/embeddings' ? { data: [{ embedding: [1] }] } : { choices: [{ message: { content: 'a' } }] })(request, response, body)
+    seen.push(
+      `${request.url} ${request.headers.authorization} ${(JSON.parse(body) as { model: string }).model}`,
+    )
+    json(
+      request.url === '/v1/embeddings'
+        ? { data: [{ embedding: [1] }] }
+        : { choices: [{ message: { content: 'a' } }] },
+    )(request, response, body)
   })
-  const other = (name: string, gateIndex: number): EndpointChoice => at(url, { apiKey: `sk-${name}-key`, model: name, gateIndex })
-  const bundle = providerBundle(choices(at(url), { fallback: other('fallback', 1), auxiliary: other('auxiliary', 2), embeddings: other('embeddings', 3) }))
+  const other = (name: string, gateIndex: number): EndpointChoice =>
+    at(url, { apiKey: `sk-${name}-key`, model: name, gateIndex })
+  const bundle = providerBundle(
+    choices(at(url), {
+      fallback: other('fallback', 1),
+      auxiliary: other('auxiliary', 2),
+      embeddings: other('embeddings', 3),
+    }),
+  )
   await bundle.main.chat(ask())
   await bundle.fallbacks[0]?.chat(ask())
   await bundle.auxiliary?.chat(ask())
@@ -54,7 +73,11 @@ it('asks each endpoint in its protocol', async () => {
   const url = await serve((request, response, body) => {
     seen.push([request.url, (JSON.parse(body) as { store?: boolean }).store])
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'a' }] }]
-    json(request.url === '/v1/responses' ? { status: 'completed', output } : { choices: [{ message: { content: 'a' } }] })(request, response, body)
+    json(
+      request.url === '/v1/responses'
+        ? { status: 'completed', output }
+        : { choices: [{ message: { content: 'a' } }] },
+    )(request, response, body)
   })
   const bundle = providerBundle(
     choices(at(url, { protocol: 'responses' }), {
@@ -62,7 +85,8 @@ it('asks each endpoint in its protocol', async () => {
       auxiliary: at(url, { protocol: 'responses', stores: true, gateIndex: 2 }),
     }),
   )
-  for (const provider of [bundle.main, bundle.fallbacks[0], bundle.auxiliary]) expect((await provider?.chat(ask()))?.content).toBe('a')
+  for (const provider of [bundle.main, bundle.fallbacks[0], bundle.auxiliary])
+    expect((await provider?.chat(ask()))?.content).toBe('a')
   expect(seen).toEqual([
     ['/v1/responses', false],
     ['/v1/chat/completions', undefined],
@@ -73,28 +97,45 @@ it('asks each endpoint in its protocol', async () => {
 it.each([
   ['native', 'json_schema', { format: { type: 'json_schema' } }],
   ['prompt', undefined, undefined],
-] as const)('asks an endpoint for the form of an answer as its setting says: %s', async (structuredOutput, chat, responses) => {
-  const seen: unknown[] = []
-  const url = await serve((request, response, body) => {
-    const { response_format: format, text } = JSON.parse(body) as { response_format?: { type: string }; text?: object }
-    seen.push(request.url === '/v1/responses' ? text : format?.type)
-    const output = [{ type: 'message', content: [{ type: 'output_text', text: '{}' }] }]
-    json(request.url === '/v1/responses' ? { status: 'completed', output } : { choices: [{ message: { content: '{}' }, finish_reason: 'stop' }] })(
-      request,
-      response,
-      body,
+] as const)(
+  'asks an endpoint for the form of an answer as its setting says: %s',
+  async (structuredOutput, chat, responses) => {
+    const seen: unknown[] = []
+    const url = await serve((request, response, body) => {
+      const { response_format: format, text } = JSON.parse(body) as {
+        response_format?: { type: string }
+        text?: object
+      }
+      seen.push(request.url === '/v1/responses' ? text : format?.type)
+      const output = [{ type: 'message', content: [{ type: 'output_text', text: '{}' }] }]
+      json(
+        request.url === '/v1/responses'
+          ? { status: 'completed', output }
+          : { choices: [{ message: { content: '{}' }, finish_reason: 'stop' }] },
+      )(request, response, body)
+    })
+    const bundle = providerBundle(
+      choices(at(url, { structuredOutput }), {
+        auxiliary: at(url, { protocol: 'responses', structuredOutput, gateIndex: 1 }),
+      }),
     )
-  })
-  const bundle = providerBundle(choices(at(url, { structuredOutput }), { auxiliary: at(url, { protocol: 'responses', structuredOutput, gateIndex: 1 }) }))
-  const request = ask({ output: { name: 'answer', schema: { type: 'object' } }, tools: [{ name: 'echo', description: 'e', parameters: { type: 'object' } }] })
-  await bundle.main.chat(request)
-  await bundle.auxiliary?.chat(request)
-  if (responses === undefined) expect(seen).toEqual([chat, responses])
-  else expect(seen).toMatchObject([chat, responses])
-})
+    const request = ask({
+      output: { name: 'answer', schema: { type: 'object' } },
+      tools: [{ name: 'echo', description: 'e', parameters: { type: 'object' } }],
+    })
+    await bundle.main.chat(request)
+    await bundle.auxiliary?.chat(request)
+    if (responses === undefined) expect(seen).toEqual([chat, responses])
+    else expect(seen).toMatchObject([chat, responses])
+  },
+)
 
 it('has nothing beside the main endpoint when nothing was chosen', async () => {
-  expect(providerBundle(choices(at(await serve(() => undefined))))).toMatchObject({ fallbacks: [], auxiliary: null, embeddings: null })
+  expect(providerBundle(choices(at(await serve(() => undefined))))).toMatchObject({
+    fallbacks: [],
+    auxiliary: null,
+    embeddings: null,
+  })
 })
 
 it('in every thread knows what another met: the circuit is one, and each endpoint has its own', async () => {
@@ -108,15 +149,24 @@ it('in every thread knows what another met: the circuit is one, and each endpoin
   const [one, other] = [providerBundle(structuredClone(chosen)), providerBundle(structuredClone(chosen))]
   for (let i = 0; i < 3; i++) await failureOf(one.main.chat(ask()))
   const error = await failureOf(other.main.chat(ask()))
-  expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ failed \(HTTP 503\).* failed 3 times in a row/)
-  expect([error.class, requests, (error.retryAfterMs ?? 0) > 50_000]).toEqual(['provider_unavailable', 3, true])
+  expect(error.message).toMatch(
+    /^The endpoint 127\.0\.0\.1:\d+ failed \(HTTP 503\).* failed 3 times in a row/,
+  )
+  expect([error.class, requests, (error.retryAfterMs ?? 0) > 50_000]).toEqual([
+    'provider_unavailable',
+    3,
+    true,
+  ])
   expect((await other.fallbacks[0]?.chat(ask()))?.content).toBe('stands in')
 })
 
 it('holds all threads when the endpoint asks for a pause', async () => {
   let requests = 0
   const url = await serve((request, response, body) => {
-    const handler = requests++ === 0 ? json({ error: { message: 'x' } }, 429, { 'retry-after-ms': '150' }) : json({ choices: [{ message: { content: 'a' } }] })
+    const handler =
+      requests++ === 0
+        ? json({ error: { message: 'x' } }, 429, { 'retry-after-ms': '150' })
+        : json({ choices: [{ message: { content: 'a' } }] })
     handler(request, response, body)
   })
   const time = virtualClock()
@@ -136,7 +186,9 @@ it('holds all threads when the endpoint asks for a pause', async () => {
 
 it('names the variable of a refused key', async () => {
   const url = await serve(json({ error: { message: 'nope' } }, 401))
-  const bundle = providerBundle(choices(at(url), { fallback: at(url, { keyName: 'BEAVER_FALLBACK_API_KEY' }) }))
+  const bundle = providerBundle(
+    choices(at(url), { fallback: at(url, { keyName: 'BEAVER_FALLBACK_API_KEY' }) }),
+  )
   const [fallback] = bundle.fallbacks
   const refused = fallback === undefined ? null : await failureOf(fallback.chat(ask()))
   expect(refused?.message).toMatch('check BEAVER_FALLBACK_API_KEY')

@@ -1,5 +1,7 @@
-// Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its gate.
-// U1. The choices are plain data and the same for every worker thread. The threads share only the gate's memory.
+// Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its
+// gate.
+// U1. The choices are plain data and the same for every worker thread. The threads share only the gate's
+// memory.
 // U2. A model of the program is behind a gate as an endpoint is.
 import type { MessagePort } from 'node:worker_threads'
 import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/agent'
@@ -54,11 +56,17 @@ export interface EndpointChoice extends ChosenPlace {
   readonly settings?: ModelSettings
   /** Whether the model takes images. Default: what its server says when it is asked. */
   readonly images?: boolean
-  /** When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, otherwise `auto`. */
+  /**
+   * When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, otherwise
+   * `auto`.
+   */
   readonly structuredOutput?: StructuredOutput
   /** How the endpoint's cache is helped. Default: what its documentation asks for, if it is known. */
   readonly cache?: CacheSetting
-  /** The header that has the key for the cache. Default: a field of the body, or the header that is known of the endpoint. */
+  /**
+   * The header that has the key for the cache. Default: a field of the body, or the header that is known of
+   * the endpoint.
+   */
   readonly cacheKeyHeader?: string
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
@@ -79,13 +87,22 @@ interface OtherChoices {
   readonly auxiliary: EndpointChoice | null
   readonly embeddings: EndpointChoice | null
   /** The models that agents may name, each with the names of those that are asked after it. Default: none. */
-  readonly models?: Readonly<Record<string, { readonly endpoint: ChatChoice; readonly route: readonly string[] }>>
+  readonly models?: Readonly<
+    Record<string, { readonly endpoint: ChatChoice; readonly route: readonly string[] }>
+  >
   readonly gate: SharedArrayBuffer
   readonly limits: GateLimits
 }
 
 /** How the model of an endpoint is asked. */
-const askedAs = ({ settings, contextTokens, images, structuredOutput, cache, cacheKeyHeader }: EndpointChoice) => ({
+const askedAs = ({
+  settings,
+  contextTokens,
+  images,
+  structuredOutput,
+  cache,
+  cacheKeyHeader,
+}: EndpointChoice) => ({
   ...(cache === undefined ? {} : { cache }),
   ...(cacheKeyHeader === undefined ? {} : { cacheKeyHeader }),
   ...(structuredOutput === undefined ? {} : { structuredOutput }),
@@ -94,7 +111,17 @@ const askedAs = ({ settings, contextTokens, images, structuredOutput, cache, cac
   ...(contextTokens === undefined ? {} : { contextTokens }),
 })
 
-const placeOf = ({ provider, baseURL, apiKey, keyName, model, headers = {}, keyHeader, variant, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
+const placeOf = ({
+  provider,
+  baseURL,
+  apiKey,
+  keyName,
+  model,
+  headers = {},
+  keyHeader,
+  variant,
+  timeoutMs,
+}: EndpointChoice): OpenAiEndpointOptions => ({
   ...{ name: provider, apiKey, keyName, model, headers, timeoutMs },
   ...(baseURL === null ? {} : { baseURL }),
   ...(keyHeader === undefined ? {} : { keyHeader }),
@@ -109,11 +136,16 @@ export interface AnswerWithoutPrompt {
 }
 
 /**
- * Asks an endpoint without a prompt, so that no model works and nothing is paid. Errors are those of the connection, or say why there is no token.
+ * Asks an endpoint without a prompt, so that no model works and nothing is paid. Errors are those of the
+ * connection, or say why there is no token.
  *
  * @param path below the base URL, such as `/chat/completions`
  */
-export async function askWithoutPrompt(choice: EndpointChoice, path: string, signal: AbortSignal): Promise<AnswerWithoutPrompt> {
+export async function askWithoutPrompt(
+  choice: EndpointChoice,
+  path: string,
+  signal: AbortSignal,
+): Promise<AnswerWithoutPrompt> {
   const { post, place } = openAiEndpoint(placeOf(choice))
   try {
     const answer = await post(path, { body: JSON.stringify({ model: choice.model }) }, signal)
@@ -126,14 +158,26 @@ export async function askWithoutPrompt(choice: EndpointChoice, path: string, sig
 
 /** A provider in the protocol of the endpoint. */
 const spoken = ({ protocol, stores }: EndpointChoice, options: OpenAiChatOptions): ChatProvider =>
-  protocol === 'responses' ? openAiResponsesProvider({ ...options, ...(stores === undefined ? {} : { stores }) }) : openAiChatProvider(options)
+  protocol === 'responses'
+    ? openAiResponsesProvider({ ...options, ...(stores === undefined ? {} : { stores }) })
+    : openAiChatProvider(options)
 
 /** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
-const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000, after: systemClock.after }
+const sharedClock: Clock = {
+  now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
+  after: systemClock.after,
+}
 
 /** For how long the circuit of a choice stays open, in milliseconds. 0: it is asked. */
-export function circuitOpenMs(choices: ProviderChoices, { gateIndex, limits = choices.limits, timeoutMs }: ChatChoice): number {
-  const gate = endpointGate(choices.gate, gateIndex, { endpoint: '', limits, tryMsMax: timeoutMs + tryMsMore })
+export function circuitOpenMs(
+  choices: ProviderChoices,
+  { gateIndex, limits = choices.limits, timeoutMs }: ChatChoice,
+): number {
+  const gate = endpointGate(choices.gate, gateIndex, {
+    endpoint: '',
+    limits,
+    tryMsMax: timeoutMs + tryMsMore,
+  })
   return Number(gate.openForNs(BigInt(Math.floor(sharedClock.now() * 1_000)) * 1_000n) / 1_000_000n)
 }
 
@@ -148,7 +192,10 @@ interface BundleParts {
 }
 
 /** @throws {BeaverError} `invalid_configuration` */
-export function providerBundle(choices: ProviderChoices, { clock = sharedClock, ownModels = null }: BundleParts = {}): ProviderBundle {
+export function providerBundle(
+  choices: ProviderChoices,
+  { clock = sharedClock, ownModels = null }: BundleParts = {},
+): ProviderBundle {
   const gates = new Map<number, EndpointGate>()
   const http = httpPost()
   const own = new OwnModelCalls(ownModels)
@@ -157,23 +204,41 @@ export function providerBundle(choices: ProviderChoices, { clock = sharedClock, 
     const { gateIndex, model, timeoutMs, limits = choices.limits } = choice
     const known = gates.get(gateIndex)
     if (known !== undefined) return known
-    const where = 'own' in choice ? ownModelInWords(choice.own) : (URL.parse(choice.baseURL ?? '')?.host ?? 'api.openai.com')
-    const gate = endpointGate(choices.gate, gateIndex, { endpoint: `${where} (model ${model})`, limits, tryMsMax: timeoutMs + tryMsMore })
+    const where =
+      'own' in choice
+        ? ownModelInWords(choice.own)
+        : (URL.parse(choice.baseURL ?? '')?.host ?? 'api.openai.com')
+    const gate = endpointGate(choices.gate, gateIndex, {
+      endpoint: `${where} (model ${model})`,
+      limits,
+      tryMsMax: timeoutMs + tryMsMore,
+    })
     gates.set(gateIndex, gate)
     return gate
   }
 
   const endpointOf = (choice: EndpointChoice): OpenAiEndpointOptions => ({ ...placeOf(choice), http })
   const asked = (choice: ChatChoice): ChatProvider =>
-    'own' in choice ? own.provider(choice) : spoken(choice, { ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) })
+    'own' in choice
+      ? own.provider(choice)
+      : spoken(choice, { ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) })
   const chat = (choice: ChatChoice): ChatProvider => gatedChat(asked(choice), gateOf(choice), clock)
-  const embeddings = (choice: EndpointChoice): EmbeddingProvider => gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
+  const embeddings = (choice: EndpointChoice): EmbeddingProvider =>
+    gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
 
   const main = chat(choices)
-  const named = new Map(Object.entries(choices.models ?? {}).map(([name, { endpoint }]) => [name, chat(endpoint)]))
-  const routeOf = (names: readonly string[] = []): ChatProvider[] => names.map((name) => named.get(name) ?? main)
+  const named = new Map(
+    Object.entries(choices.models ?? {}).map(([name, { endpoint }]) => [name, chat(endpoint)]),
+  )
+  const routeOf = (names: readonly string[] = []): ChatProvider[] =>
+    names.map((name) => named.get(name) ?? main)
   return {
-    models: new Map(Object.entries(choices.models ?? {}).map(([name, { route }]) => [name, { main: named.get(name) ?? main, fallbacks: routeOf(route) }])),
+    models: new Map(
+      Object.entries(choices.models ?? {}).map(([name, { route }]) => [
+        name,
+        { main: named.get(name) ?? main, fallbacks: routeOf(route) },
+      ]),
+    ),
     main,
     fallbacks: [...(choices.fallback === null ? [] : [chat(choices.fallback)]), ...routeOf(choices.route)],
     auxiliary: choices.auxiliary === null ? null : chat(choices.auxiliary),

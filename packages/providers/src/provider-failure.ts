@@ -1,4 +1,5 @@
-// Turns refusals, broken connections and errors in the middle of an answer into the failure class that decides what happens next.
+// Turns refusals, broken connections and errors in the middle of an answer into the failure class that
+// decides what happens next.
 // F1. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
@@ -43,10 +44,15 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   if (error instanceof ProviderError) return error
   const endpoint = `The endpoint ${place.host}`
   if (place.gaveUp === 'idle') {
-    return new ProviderError('provider_timeout', `${endpoint} began to answer and then sent nothing for ${place.idleMs} ms.`)
+    return new ProviderError(
+      'provider_timeout',
+      `${endpoint} began to answer and then sent nothing for ${place.idleMs} ms.`,
+    )
   }
-  if (place.gaveUp === 'timeout') return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
-  if (error instanceof EndpointRefusal) return refused(error.status, { ...error.said, headers: error.headers, shown: true }, place)
+  if (place.gaveUp === 'timeout')
+    return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
+  if (error instanceof EndpointRefusal)
+    return refused(error.status, { ...error.said, headers: error.headers, shown: true }, place)
   if (error instanceof SyntaxError) {
     return new ProviderError('malformed_output', `${endpoint} sent a stream in which something is not JSON.`)
   }
@@ -73,24 +79,37 @@ export class EndpointRefusal extends Error {
   }
 }
 
-/** An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it does not say what it is. */
+/**
+ * An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it
+ * does not say what it is.
+ */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
   const whole: unknown = Array.isArray(value) ? value[0] : value
   const error = field(whole, 'error') ?? bareError(whole)
   if (typeof error === 'string' && error !== '')
-    return statusIn(whole) === null && !saysOverflow(serverErrorOf(whole)) ? null : inTheMiddle(statusIn(whole), whole, place)
+    return statusIn(whole) === null && !saysOverflow(serverErrorOf(whole))
+      ? null
+      : inTheMiddle(statusIn(whole), whole, place)
   if (typeof error !== 'object' || error === null) return null
   const status = statusIn(error)
   return status === null ? null : inTheMiddle(status, error, place)
 }
 
-/** An error that is not in a member `error`: `{"object": "error", "message": …, "code": 400}`, as vLLM and Mistral write it. */
+/**
+ * An error that is not in a member `error`: `{"object": "error", "message": …, "code": 400}`, as vLLM and
+ * Mistral write it.
+ */
 function bareError(value: unknown): unknown {
   const named = field(value, 'object') === 'error' || field(value, 'type') === 'error'
-  return named && typeof field(value, 'message') === 'string' && field(value, 'choices') === undefined ? value : undefined
+  return named && typeof field(value, 'message') === 'string' && field(value, 'choices') === undefined
+    ? value
+    : undefined
 }
 
-/** An error among the events of a stream: the server says so by the name of the event, or by its content. `null` if it is none. */
+/**
+ * An error among the events of a stream: the server says so by the name of the event, or by its content.
+ * `null` if it is none.
+ */
 export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): ProviderError | null {
   if (event.kind === 'done') return null
   const error = field(event.value, 'error') ?? bareError(event.value)
@@ -98,7 +117,10 @@ export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): Provide
   return errorInAnswer(event.value, place) ?? inTheMiddle(statusIn(event.value), error ?? event.value, place)
 }
 
-/** An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason": "error"}]}`. `null` if there is none. */
+/**
+ * An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason":
+ * "error"}]}`. `null` if there is none.
+ */
 export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderError | null {
   const choices = field(value, 'choices')
   const error: unknown = Array.isArray(choices) ? field(choices[0], 'error') : undefined
@@ -106,7 +128,10 @@ export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderEr
   return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
 }
 
-/** A response that failed: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may leave out the error. */
+/**
+ * A response that failed: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may
+ * leave out the error.
+ */
 export function errorInResponse(response: unknown, place: AnsweringPlace): ProviderError {
   const error = field(response, 'error') ?? {}
   return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
@@ -116,15 +141,18 @@ export function errorInResponse(response: unknown, place: AnsweringPlace): Provi
 const toldInstead = new WeakMap<ProviderError, ServerError>()
 
 /**
- * What a server said about a request that it does not take, or `null` if it was something else. Local servers have no fixed status for what their
- * chat template refuses, and some begin a stream before they look.
+ * What a server said about a request that it does not take, or `null` if it was something else. Local servers
+ * have no fixed status for what their chat template refuses, and some begin a stream before they look.
  */
 export function refusalIn(error: unknown): ServerError | null {
   if (error instanceof EndpointRefusal) return [400, 404, 422, 500].includes(error.status) ? error.said : null
   return error instanceof ProviderError ? (toldInstead.get(error) ?? null) : null
 }
 
-/** Whether the server refuses the form of an answer: this schema, any form beside tools, or any schema. `null`: it refuses something else. */
+/**
+ * Whether the server refuses the form of an answer: this schema, any form beside tools, or any schema.
+ * `null`: it refuses something else.
+ */
 export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'form' | null {
   if (saysNoFormBesideTools(said)) return 'beside_tools'
   if (saysNoSchema(said)) return 'schema'
@@ -134,7 +162,11 @@ export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'for
 /** @param status `null`: the server names none, and is taken for broken if its words do not say otherwise */
 function inTheMiddle(status: number | null, error: unknown, place: AnsweringPlace): ProviderError {
   const said = serverErrorOf(error)
-  const made = refused(status ?? (saysOverflow(said) ? 400 : 500), { ...said, headers: undefined, shown: false }, place)
+  const made = refused(
+    status ?? (saysOverflow(said) ? 400 : 500),
+    { ...said, headers: undefined, shown: false },
+    place,
+  )
   toldInstead.set(made, said)
   return made
 }
@@ -154,20 +186,36 @@ function refused(status: number, refusal: Refusal, place: AnsweringPlace): Provi
     status: refusal.shown ? status : null,
     retryAfterMs: retryAfterMs(refusal.headers),
     refusedTools:
-      failureClass === 'provider_refused' && (status === 400 || status === 422) ? refusedTools({ ...refusal, message: said }, place.tools ?? []) : [],
+      failureClass === 'provider_refused' && (status === 400 || status === 422)
+        ? refusedTools({ ...refusal, message: said }, place.tools ?? [])
+        : [],
   })
 }
 
-function classify(status: number, error: ServerError, place: AnsweringPlace): { failureClass: FailureClass; explanation: string } {
-  if (saysQuotaUsedUp(error)) return { failureClass: 'provider_refused', explanation: 'says that the account has nothing left: check its plan and billing' }
+function classify(
+  status: number,
+  error: ServerError,
+  place: AnsweringPlace,
+): { failureClass: FailureClass; explanation: string } {
+  if (saysQuotaUsedUp(error))
+    return {
+      failureClass: 'provider_refused',
+      explanation: 'says that the account has nothing left: check its plan and billing',
+    }
   switch (status) {
     case 401:
     case 403:
       return { failureClass: 'provider_refused', explanation: `refused the API key: check ${place.keyName}` }
     case 402:
-      return { failureClass: 'provider_refused', explanation: 'asks for a payment: check the plan and billing of the account' }
+      return {
+        failureClass: 'provider_refused',
+        explanation: 'asks for a payment: check the plan and billing of the account',
+      }
     case 404:
-      return { failureClass: 'provider_refused', explanation: `does not have the model ${place.model} or the path: check the model's name and the base URL` }
+      return {
+        failureClass: 'provider_refused',
+        explanation: `does not have the model ${place.model} or the path: check the model's name and the base URL`,
+      }
     case 408:
       return { failureClass: 'provider_timeout', explanation: 'gave up waiting' }
     case 409:
@@ -176,21 +224,40 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
     case 413:
       return { failureClass: 'context_overflow', explanation: 'finds the request too large' }
     case 429:
-      if (saysLargerThanRate(error)) return { failureClass: 'context_overflow', explanation: 'finds the request larger than its limit for a minute' }
+      if (saysLargerThanRate(error))
+        return {
+          failureClass: 'context_overflow',
+          explanation: 'finds the request larger than its limit for a minute',
+        }
       return { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
     default:
-      if (saysUnreadable(error)) return { failureClass: 'malformed_output', explanation: `could not read what the model ${place.model} wrote` }
-      if (status < 500 && saysRate(error)) return { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
-      if (status >= 500 && !saysOverflowPlainly(error)) return { failureClass: 'provider_unavailable', explanation: 'failed' }
-      if (saysNotInForm(error)) return { failureClass: 'malformed_output', explanation: 'could not write the answer in the form that it was asked for' }
-      if (saysOverflow(error)) return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
+      if (saysUnreadable(error))
+        return {
+          failureClass: 'malformed_output',
+          explanation: `could not read what the model ${place.model} wrote`,
+        }
+      if (status < 500 && saysRate(error))
+        return { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
+      if (status >= 500 && !saysOverflowPlainly(error))
+        return { failureClass: 'provider_unavailable', explanation: 'failed' }
+      if (saysNotInForm(error))
+        return {
+          failureClass: 'malformed_output',
+          explanation: 'could not write the answer in the form that it was asked for',
+        }
+      if (saysOverflow(error))
+        return {
+          failureClass: 'context_overflow',
+          explanation: `says that the conversation is too long for the model ${place.model}`,
+        }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }
 }
 
 /** The HTTP status of an error in an answer: its own number, or else the one that its codes mean. */
 function statusIn(error: unknown): number | null {
-  for (const number of [field(error, 'status'), field(error, 'code')].map(Number)) if (Number.isInteger(number) && number >= 400 && number <= 599) return number
+  for (const number of [field(error, 'status'), field(error, 'code')].map(Number))
+    if (Number.isInteger(number) && number >= 400 && number <= 599) return number
   return statusSaidBy(serverErrorOf(error))
 }
 
@@ -200,7 +267,8 @@ function deepest(error: unknown): unknown {
   return at
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -3,7 +3,10 @@ import { hideSecrets } from '@beaver/core'
 
 const longestShown = 300
 
-/** Returns a function that makes foreign text fit for a message. It removes the key in all its spellings. `keyName`: the variable with the key. */
+/**
+ * Returns a function that makes foreign text fit for a message. It removes the key in all its spellings.
+ * `keyName`: the variable with the key.
+ */
 export function redactor(apiKey: string, keyName: string): (text: string) => string {
   const clean = hideSecrets([{ name: keyName, value: apiKey }])
   return (text) => {

@@ -34,7 +34,9 @@ export interface Recipient {
   readonly formLevel?: FormLevel
   /** Whether the key of the conversation is a field of the body. Default: no. */
   readonly cacheKey?: boolean
-  /** Where the marks of tool results are, if the messages are marked for a cache. Default: nothing is marked. */
+  /**
+   * Where the marks of tool results are, if the messages are marked for a cache. Default: nothing is marked.
+   */
   readonly marks?: ResultMarks | null
 }
 
@@ -48,11 +50,16 @@ export interface FilledState {
 export type OutputTokensField = 'max_completion_tokens' | 'max_tokens'
 
 /**
- * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins alike is cheap for a provider that
- * keeps a cache. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
- * contain a key that this process knows by now.
+ * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins
+ * alike is cheap for a provider that keeps a cache. What a run sends was masked when it was recorded.
+ * Descriptions of tools and skills are not recorded, and an older journal may contain a key that this process
+ * knows by now.
  */
-export function requestBody(to: Recipient, { messages, tools, output, images, cache }: BodyOf, form: AnswerForm): string {
+export function requestBody(
+  to: Recipient,
+  { messages, tools, output, images, cache }: BodyOf,
+  form: AnswerForm,
+): string {
   const shared = { model: to.model, ...form, ...offered(to, messages, tools) }
   const format = output === undefined ? undefined : responseFormat(output, to.formLevel ?? 'none')
   const shown: ShownImages = to.images === false ? null : (images ?? new Map())
@@ -66,12 +73,20 @@ export function requestBody(to: Recipient, { messages, tools, output, images, ca
   }
   const text = JSON.stringify(body)
   const masked = hasSecret(text) ? JSON.stringify(maskedData(body)) : text
-  return images === undefined || to.images === false ? masked : withContents(masked, images, mediaTypesOf(messages))
+  return images === undefined || to.images === false
+    ? masked
+    : withContents(masked, images, mediaTypesOf(messages))
 }
 
-type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & { readonly images?: NonNullable<ShownImages> | undefined }
+type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & {
+  readonly images?: NonNullable<ShownImages> | undefined
+}
 
-function wireMessages(to: Recipient, { messages, tools, cache }: BodyOf, shown: ShownImages): readonly OpenAI.ChatCompletionMessageParam[] {
+function wireMessages(
+  to: Recipient,
+  { messages, tools, cache }: BodyOf,
+  shown: ShownImages,
+): readonly OpenAI.ChatCompletionMessageParam[] {
   const told = conversationIn(to.conversation, withResultImages(messages))
   const wire = told.map((message) => wireMessage(message, to, shown))
   const { marks = null } = to
@@ -81,7 +96,13 @@ function wireMessages(to: Recipient, { messages, tools, cache }: BodyOf, shown: 
 
 function wireSettings({ settings, outputTokensField }: Recipient): Record<string, unknown> {
   const { temperature, top_p, output_tokens_max: most, reasoning_effort, extra_body } = settings
-  return { ...extra_body, temperature, top_p, reasoning_effort, ...(most === undefined ? {} : { [outputTokensField]: most }) }
+  return {
+    ...extra_body,
+    temperature,
+    top_p,
+    reasoning_effort,
+    ...(most === undefined ? {} : { [outputTokensField]: most }),
+  }
 }
 
 /** Whether a provider gets fields back that it sent with these messages. */
@@ -100,14 +121,32 @@ export function toolNameIn(tools: readonly ToolSchema[], wire: string): string {
 const known = new WeakMap<readonly ToolSchema[], (wire: string) => string>()
 
 const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
-  tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name: toolNameAtProvider(name), description, parameters } }))
+  tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name: toolNameAtProvider(name), description, parameters },
+  }))
 
-/** Some servers refuse a conversation with calls if no tool is described. Then those that were called are, and none may be called. */
-function offered({ describesCalls }: Recipient, messages: readonly ChatMessage[], tools: readonly ToolSchema[]): Record<string, never> | Offered {
+/**
+ * Some servers refuse a conversation with calls if no tool is described. Then those that were called are, and
+ * none may be called.
+ */
+function offered(
+  { describesCalls }: Recipient,
+  messages: readonly ChatMessage[],
+  tools: readonly ToolSchema[],
+): Record<string, never> | Offered {
   if (tools.length > 0) return { tools: wireTools(tools) }
-  const called = new Set(messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map(({ name }) => name) : [])))
+  const called = new Set(
+    messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(({ name }) => name) : [],
+    ),
+  )
   if (!describesCalls || called.size === 0) return {}
-  const described = [...called].map((name) => ({ name, description: 'It cannot be called any more.', parameters: { type: 'object', properties: {} } }))
+  const described = [...called].map((name) => ({
+    name,
+    description: 'It cannot be called any more.',
+    parameters: { type: 'object', properties: {} },
+  }))
   return { tools: wireTools(described), tool_choice: 'none' }
 }
 
@@ -116,8 +155,13 @@ type Offered = Pick<OpenAI.ChatCompletionCreateParams, 'tools' | 'tool_choice'>
 /** Gemini's word for a call that Gemini did not make. */
 const noSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
-function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient, shown: ShownImages): OpenAI.ChatCompletionMessageParam {
-  if (message.role === 'user' && message.images !== undefined) return userMessage(message.content, message.images, shown)
+function wireMessage(
+  message: ChatMessage,
+  { stateOf, filled }: Recipient,
+  shown: ShownImages,
+): OpenAI.ChatCompletionMessageParam {
+  if (message.role === 'user' && message.images !== undefined)
+    return userMessage(message.content, message.images, shown)
   if (message.role !== 'assistant') return message as OpenAI.ChatCompletionMessageParam
   const { content, tool_calls: calls, provider_state: state } = message
   if (calls === undefined) return { role: 'assistant', content }
@@ -133,15 +177,25 @@ function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient, shown
       id,
       type: 'function',
       function: { name: toolNameAtProvider(name), arguments: objectText(args) },
-      ...(own && extra !== undefined ? { extra_content: extra } : filled.signatures && i === 0 ? { extra_content: noSignature } : {}),
+      ...(own && extra !== undefined
+        ? { extra_content: extra }
+        : filled.signatures && i === 0
+          ? { extra_content: noSignature }
+          : {}),
     })),
   }
 }
 
-/** The state of an answer that came by the Responses API says nothing here: the endpoint had another protocol then. */
+/**
+ * The state of an answer that came by the Responses API says nothing here: the endpoint had another protocol
+ * then.
+ */
 const chatFields = (fields: JsonObject): JsonObject => (stateField in fields ? {} : fields)
 
-/** Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object. The call's result says what was wrong. */
+/**
+ * Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object.
+ * The call's result says what was wrong.
+ */
 export function objectText(args: string): string {
   try {
     const value: unknown = JSON.parse(args)

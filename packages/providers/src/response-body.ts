@@ -1,9 +1,16 @@
 // The body of a provider's response, as text or as the events of a stream.
-// R1. At most `bodyBytesMax` are kept, unpacked. If a body is larger, the answer is malformed, and its connection is closed.
+// R1. At most `bodyBytesMax` are kept, unpacked. If a body is larger, the answer is malformed, and its
+// connection is closed.
 // R2. Servers name the kind of a body wrong. Whether it is a stream of events is seen at its beginning.
 // R3. A body may be packed although nobody asked for it. It is unpacked as it comes.
 import { Readable, type Transform } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress, constants } from 'node:zlib'
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+  constants,
+} from 'node:zlib'
 import { ProviderError } from '@beaver/agent'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { HttpAnswer } from './http-post.ts'
@@ -22,8 +29,13 @@ export async function bodyText(answer: HttpAnswer, host: string): Promise<string
   return textOf(bytesOf(answer, host))
 }
 
-/** An event of a stream. `done`: the server says that nothing follows. `error`: the server calls the event an error. */
-export type StreamEvent = { readonly kind: 'data' | 'error'; readonly value: unknown } | { readonly kind: 'done' }
+/**
+ * An event of a stream. `done`: the server says that nothing follows. `error`: the server calls the event an
+ * error.
+ */
+export type StreamEvent =
+  | { readonly kind: 'data' | 'error'; readonly value: unknown }
+  | { readonly kind: 'done' }
 
 /** Whether a text is a stream of events. */
 export const isEventText = (text: string): boolean => /^\s*(data|event|id|retry)?:/.test(text)
@@ -47,16 +59,22 @@ export async function bodyOf(answer: HttpAnswer, host: string, stir: () => void)
     // Two characters of the field name are enough, but a piece may be one byte.
     if (done === true || begun.trimStart().length >= 6) {
       // A body with nothing in it is a stream that stopped before anything.
-      if (!isEventText(begun) && begun.trim() !== '') return { text: done === true ? begun : begun + (await textOf(bytes, decoder)) }
+      if (!isEventText(begun) && begun.trim() !== '')
+        return { text: done === true ? begun : begun + (await textOf(bytes, decoder)) }
       return { events: eventsIn(piecesOf(begun, bytes, decoder)) }
     }
   }
 }
 
 /** The events in a text. */
-export const eventsOfText = (text: string): AsyncIterable<StreamEvent> => eventsIn(Readable.from([text]) as AsyncIterable<string>)
+export const eventsOfText = (text: string): AsyncIterable<StreamEvent> =>
+  eventsIn(Readable.from([text]) as AsyncIterable<string>)
 
-async function* piecesOf(begun: string, bytes: AsyncIterable<Uint8Array>, decoder: TextDecoder): AsyncGenerator<string> {
+async function* piecesOf(
+  begun: string,
+  bytes: AsyncIterable<Uint8Array>,
+  decoder: TextDecoder,
+): AsyncGenerator<string> {
   yield begun
   for await (const piece of bytes) yield decoder.decode(piece, { stream: true })
 }
@@ -68,7 +86,8 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
     parser.feed(piece)
     for (const event of read.splice(0)) if (event.data.trim() !== '') yield* eventsOf(event)
   }
-  // Some servers leave out the empty line after the last event. If that event is not whole, the stream just stopped.
+  // Some servers leave out the empty line after the last event. If that event is not whole, the stream just
+  // stopped.
   parser.feed('\n\n')
   for (const event of read) {
     const given = wholeEvent(event)
@@ -77,7 +96,9 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
 }
 
 const eventOf = ({ event, data }: EventSourceMessage): StreamEvent =>
-  data.trimStart().startsWith('[DONE]') ? { kind: 'done' } : { kind: event === 'error' ? 'error' : 'data', value: JSON.parse(data) as unknown }
+  data.trimStart().startsWith('[DONE]')
+    ? { kind: 'done' }
+    : { kind: event === 'error' ? 'error' : 'data', value: JSON.parse(data) as unknown }
 
 /** One event, or several whose empty lines a proxy took away: then each line of its data is one. */
 function eventsOf(event: EventSourceMessage): readonly StreamEvent[] {
@@ -103,7 +124,11 @@ async function textOf(bytes: AsyncIterable<Uint8Array>, decoder = new TextDecode
   return text + decoder.decode()
 }
 
-async function* bytesOf(answer: HttpAnswer, host: string, stir: () => void = () => undefined): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(
+  answer: HttpAnswer,
+  host: string,
+  stir: () => void = () => undefined,
+): AsyncGenerator<Uint8Array, undefined> {
   let bytes = 0
   for await (const chunk of unpacked(answer, host)) {
     stir()
@@ -121,7 +146,11 @@ const unpackers: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGunzip(asItComes),
   'x-gzip': () => createGunzip(asItComes),
   deflate: () => createInflate(asItComes),
-  br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+  br: () =>
+    createBrotliDecompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      finishFlush: constants.BROTLI_OPERATION_FLUSH,
+    }),
   zstd: () => createZstdDecompress(),
 }
 
@@ -129,11 +158,19 @@ function unpacked(answer: HttpAnswer, host: string): AsyncIterable<Uint8Array> {
   const encoding = (answer.header('content-encoding') ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return answer.bytes
   const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding] : undefined
-  if (unpacker !== undefined) return Readable.from(answer.bytes).compose(unpacker()) as AsyncIterable<Uint8Array>
+  if (unpacker !== undefined)
+    return Readable.from(answer.bytes).compose(unpacker()) as AsyncIterable<Uint8Array>
   answer.discard()
-  throw new ProviderError('malformed_output', `The endpoint ${host} sent an answer in the encoding ${JSON.stringify(encoding)}, which Beaver cannot read.`)
+  throw new ProviderError(
+    'malformed_output',
+    `The endpoint ${host} sent an answer in the encoding ${JSON.stringify(encoding)}, which Beaver cannot read.`,
+  )
 }
 
 function tooLarge({ status }: HttpAnswer, host: string): ProviderError {
-  return new ProviderError('malformed_output', `The endpoint ${host} sent an answer of more than ${bodyBytesMax} bytes.`, { status })
+  return new ProviderError(
+    'malformed_output',
+    `The endpoint ${host} sent an answer of more than ${bodyBytesMax} bytes.`,
+    { status },
+  )
 }

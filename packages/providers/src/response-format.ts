@@ -1,6 +1,8 @@
 // The form of an answer on the wire: the field `response_format` of a chat request.
-// R1. The user's schema goes to the server as it is. `strict` is set only if the schema already says all that the strict mode wants.
-// R2. The field helps and decides nothing: the AgentLoop says the form to the model in words, too, and checks the answer.
+// R1. The user's schema goes to the server as it is. `strict` is set only if the schema already says all that
+// the strict mode wants.
+// R2. The field helps and decides nothing: the AgentLoop says the form to the model in words, too, and checks
+// the answer.
 import type { OutputForm } from '@beaver/agent'
 
 /**
@@ -8,7 +10,10 @@ import type { OutputForm } from '@beaver/agent'
  */
 export type FormLevel = 'json_schema' | 'json_object' | 'none'
 
-/** When an endpoint is asked for the form: `auto` in requests without tools, `native` in all requests, `prompt` never. */
+/**
+ * When an endpoint is asked for the form: `auto` in requests without tools, `native` in all requests,
+ * `prompt` never.
+ */
 export type StructuredOutput = 'auto' | 'native' | 'prompt'
 
 /** The field `response_format`; `undefined` if the server is not asked for the form. */
@@ -26,12 +31,14 @@ export function responseFormat({ name, schema }: OutputForm, level: FormLevel): 
 }
 
 /**
- * Whether the strict mode can take a schema as it is: the root is an object, each object requires all of its properties and has no others, and no
- * keyword is one that the mode does not have. Source: OpenAI's guide "Structured model outputs", section "Supported schemas".
+ * Whether the strict mode can take a schema as it is: the root is an object, each object requires all of its
+ * properties and has no others, and no keyword is one that the mode does not have. Source: OpenAI's guide
+ * "Structured model outputs", section "Supported schemas".
  *
  * @example
- * fitsStrictMode({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'], additionalProperties: false }) // => true
- * fitsStrictMode({ type: 'object', properties: { n: { type: 'number' } } }) // => false
+ * fitsStrictMode({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'],
+ * additionalProperties: false }) // => true fitsStrictMode({ type: 'object', properties: { n: { type:
+ * 'number' } } }) // => false
  */
 export const fitsStrictMode = (schema: Schema): boolean => schema['type'] === 'object' && isStrict(schema, 0)
 
@@ -39,23 +46,63 @@ type Schema = Readonly<Record<string, unknown>>
 
 const depthMax = 10
 const strictKeywords = new Set([
-  ...['$schema', '$defs', 'definitions', '$ref', 'type', 'title', 'description', 'enum', 'const', 'anyOf', 'properties', 'required'],
-  ...['additionalProperties', 'items', 'minItems', 'maxItems', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'pattern'],
+  ...[
+    '$schema',
+    '$defs',
+    'definitions',
+    '$ref',
+    'type',
+    'title',
+    'description',
+    'enum',
+    'const',
+    'anyOf',
+    'properties',
+    'required',
+  ],
+  ...[
+    'additionalProperties',
+    'items',
+    'minItems',
+    'maxItems',
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'multipleOf',
+    'pattern',
+  ],
 ])
 
 function isStrict(schema: unknown, depth: number): boolean {
-  if (!isSchema(schema) || depth > depthMax || Object.keys(schema).some((key) => !strictKeywords.has(key))) return false
-  const { properties = {}, required, additionalProperties, items, anyOf = [], $defs = {}, definitions = {} } = schema
+  if (!isSchema(schema) || depth > depthMax || Object.keys(schema).some((key) => !strictKeywords.has(key)))
+    return false
+  const {
+    properties = {},
+    required,
+    additionalProperties,
+    items,
+    anyOf = [],
+    $defs = {},
+    definitions = {},
+  } = schema
   if (!isSchema(properties) || !isSchema($defs) || !isSchema(definitions) || !isList(anyOf)) return false
   const names = Object.keys(properties)
   if ([schema['type']].flat().includes('object')) {
     if (additionalProperties !== false || (names.length > 0 && !Array.isArray(required))) return false
     if (names.some((name) => !(required as unknown[]).includes(name))) return false
   }
-  const inner = [...Object.values(properties), ...Object.values($defs), ...Object.values(definitions), ...anyOf, ...(items === undefined ? [] : [items])]
+  const inner = [
+    ...Object.values(properties),
+    ...Object.values($defs),
+    ...Object.values(definitions),
+    ...anyOf,
+    ...(items === undefined ? [] : [items]),
+  ]
   return inner.every((each) => isStrict(each, depth + 1))
 }
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value)

@@ -1,5 +1,7 @@
-// Turns the body of a response into a ChatAnswer. Servers may leave out fields, and they may write some in another form (wire-shapes.ts).
-// A1. Only messages, calls and thoughts are read. Other items are the work of a server's own tools, and say nothing to the agent.
+// Turns the body of a response into a ChatAnswer. Servers may leave out fields, and they may write some in
+// another form (wire-shapes.ts).
+// A1. Only messages, calls and thoughts are read. Other items are the work of a server's own tools, and say
+// nothing to the agent.
 import type { ChatAnswer } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -25,7 +27,10 @@ const responseObject = z.looseObject({
 /** A response, as a server sent it or as it was put together from a stream. */
 export type WireResponse = z.output<typeof responseObject>
 
-/** @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server tells instead of an answer */
+/**
+ * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
+ * tells instead of an answer
+ */
 export function readWireResponse(body: string, place: AnswerPlace): ChatAnswer {
   return answerOfResponse(responseIn(parseJson(body, place), place, body), place)
 }
@@ -39,13 +44,23 @@ export function responseIn(value: unknown, place: AnswerPlace, body: string): Wi
   const parsed = responseObject.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  throw errorInAnswer(value, place) ?? malformed(place, `not a response: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`)
+  throw (
+    errorInAnswer(value, place) ??
+    malformed(
+      place,
+      `not a response: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}. It begins: ${begin(body)}`,
+    )
+  )
 }
 
-const isFailed = (value: unknown): boolean => typeof value === 'object' && value !== null && 'status' in value && value.status === 'failed'
+const isFailed = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'status' in value && value.status === 'failed'
 
 /** @throws {ProviderError} `malformed_output`, or `refusal` if the model declined */
-export function answerOfResponse({ id, model, status, incomplete_details: details, output, usage }: WireResponse, place: AnswerPlace): ChatAnswer {
+export function answerOfResponse(
+  { id, model, status, incomplete_details: details, output, usage }: WireResponse,
+  place: AnswerPlace,
+): ChatAnswer {
   const calls: ToolCall[] = []
   const kept: WireItem[] = []
   const texts: string[] = []
@@ -54,8 +69,16 @@ export function answerOfResponse({ id, model, status, incomplete_details: detail
     switch (item.type) {
       case 'function_call': {
         const made = call.safeParse(item)
-        if (!made.success) throw malformed(place, `a response with a function call that has no ${made.error.issues[0]?.path.join('.')}`)
-        calls.push({ id: made.data.call_id || made.data.id || '', name: made.data.name, arguments: unquoted(made.data.arguments) })
+        if (!made.success)
+          throw malformed(
+            place,
+            `a response with a function call that has no ${made.error.issues[0]?.path.join('.')}`,
+          )
+        calls.push({
+          id: made.data.call_id || made.data.id || '',
+          name: made.data.name,
+          arguments: unquoted(made.data.arguments),
+        })
         kept.push(item)
         break
       }

@@ -1,8 +1,12 @@
-// The body of a request to the Responses API on the wire. A conversation is a list of items: messages, calls, their results, and thoughts.
-// B1. The whole conversation is sent each time. What a server keeps is at most the thoughts of its model (docs/decisions/0092).
-// B2. The thoughts of an answer go back in their place before its calls. The thoughts of a call that the conversation does not have are left out:
+// The body of a request to the Responses API on the wire. A conversation is a list of items: messages, calls,
+// their results, and thoughts.
+// B1. The whole conversation is sent each time. What a server keeps is at most the thoughts of its model
+// (docs/decisions/0092).
+// B2. The thoughts of an answer go back in their place before its calls. The thoughts of a call that the
+// conversation does not have are left out:
 //     a server refuses thoughts that nothing follows.
-// B3. A message has the form that the strictest server wants: the type, parts, and for an answer an id and a status.
+// B3. A message has the form that the strictest server wants: the type, parts, and for an answer an id and a
+// status.
 import { createHash } from 'node:crypto'
 import { type ChatRequest, type OutputForm, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'
@@ -31,13 +35,19 @@ export interface ResponsesRecipient {
   readonly formLevel: FormLevel
   /** Whether the key of the conversation is a field of the body. Default: no. */
   readonly cacheKey?: boolean
-  /** Whether texts of the system and of the user are marked for a cache. The server itself marks the end of a request. Default: no. */
+  /**
+   * Whether texts of the system and of the user are marked for a cache. The server itself marks the end of a
+   * request. Default: no.
+   */
   readonly marks?: boolean
 }
 
 const encrypted = 'reasoning.encrypted_content'
 
-/** The body as JSON. What all requests of a loop share comes first, as in request-body.ts, and secrets are masked as there. */
+/**
+ * The body as JSON. What all requests of a loop share comes first, as in request-body.ts, and secrets are
+ * masked as there.
+ */
 export function responsesBody(
   to: ResponsesRecipient,
   {
@@ -46,39 +56,67 @@ export function responsesBody(
     output,
     images,
     cache,
-  }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & { readonly images?: NonNullable<ShownImages> | undefined },
+  }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & {
+    readonly images?: NonNullable<ShownImages> | undefined
+  },
 ): string {
   const { include, ...extra } = wireSettings(to.settings)
-  const included = [...new Set([...(Array.isArray(include) ? (include as unknown[]) : []), ...(to.wantsThoughts ? [encrypted] : [])])]
+  const included = [
+    ...new Set([
+      ...(Array.isArray(include) ? (include as unknown[]) : []),
+      ...(to.wantsThoughts ? [encrypted] : []),
+    ]),
+  ]
   const shown: ShownImages = to.images ? (images ?? new Map()) : null
   const told = withResultImages(messages)
-  const marked = new Set(to.marks === true && isMarked({ cache, tools }) ? markedPlaces(told, ({ role }) => role !== 'tool') : [])
+  const marked = new Set(
+    to.marks === true && isMarked({ cache, tools }) ? markedPlaces(told, ({ role }) => role !== 'tool') : [],
+  )
   const sharedChars = cache?.sharedChars ?? 0
   const body = {
     // Of this field, `extra_body` may say more.
     ...(to.cacheKey === true && cache !== undefined ? { prompt_cache_key: cache.key } : {}),
     ...extra,
-    ...(output === undefined || to.formLevel === 'none' ? {} : { text: { ...objectIn(extra['text']), format: formatOf(output, to.formLevel) } }),
+    ...(output === undefined || to.formLevel === 'none'
+      ? {}
+      : { text: { ...objectIn(extra['text']), format: formatOf(output, to.formLevel) } }),
     model: to.model,
     ...(to.streams ? { stream: true } : {}),
     ...(to.saysStore ? { store: to.stores } : {}),
     ...(included.length === 0 ? {} : { include: included }),
     ...(tools.length === 0 ? {} : { tools: wireTools(tools) }),
-    input: told.flatMap((message, index) => itemsOf(message, index, { ...to, shown, marks: marked.has(index), sharedChars: index === 0 ? sharedChars : 0 })),
+    input: told.flatMap((message, index) =>
+      itemsOf(message, index, {
+        ...to,
+        shown,
+        marks: marked.has(index),
+        sharedChars: index === 0 ? sharedChars : 0,
+      }),
+    ),
   }
   const text = JSON.stringify(body)
   const masked = hasSecret(text) ? JSON.stringify(maskedData(body)) : text
   return images === undefined ? masked : withContents(masked, shown, mediaTypesOf(messages))
 }
 
-function wireSettings({ temperature, top_p, output_tokens_max: most, reasoning_effort: effort, extra_body: extra }: ModelSettings): Record<string, unknown> {
+function wireSettings({
+  temperature,
+  top_p,
+  output_tokens_max: most,
+  reasoning_effort: effort,
+  extra_body: extra,
+}: ModelSettings): Record<string, unknown> {
   const reasoning = effort === undefined ? {} : { reasoning: { ...objectIn(extra?.['reasoning']), effort } }
   return { ...extra, temperature, top_p, max_output_tokens: most, ...reasoning }
 }
 
-const objectIn = (value: unknown): object => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {})
+const objectIn = (value: unknown): object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 
-/** What response-format.ts writes for chat completions, as Responses has it: without a member of its own for the schema. */
+/**
+ * What response-format.ts writes for chat completions, as Responses has it: without a member of its own for
+ * the schema.
+ */
 const formatOf = ({ name, schema }: OutputForm, level: FormLevel): object =>
   level === 'json_schema' ? { type: level, name, schema, strict: fitsStrictMode(schema) } : { type: level }
 
@@ -104,23 +142,42 @@ function itemsOf(message: ChatMessage, index: number, { shown, marks, sharedChar
     case 'assistant':
       return answerItems(message, index, to)
     case 'tool':
-      return [{ type: 'function_call_output', call_id: wireCallId(message.tool_call_id), output: message.content }]
+      return [
+        { type: 'function_call_output', call_id: wireCallId(message.tool_call_id), output: message.content },
+      ]
     case 'user':
-      return [{ type: 'message', role: 'user', content: withBreakpoint(inputParts(message.content, message.images ?? [], shown), marks) }]
+      return [
+        {
+          type: 'message',
+          role: 'user',
+          content: withBreakpoint(inputParts(message.content, message.images ?? [], shown), marks),
+        },
+      ]
     default:
-      return [{ type: 'message', role: message.role, content: systemParts(message.content, marks ? sharedChars : null) }]
+      return [
+        {
+          type: 'message',
+          role: message.role,
+          content: systemParts(message.content, marks ? sharedChars : null),
+        },
+      ]
   }
 }
 
 const breakpoint = { prompt_cache_breakpoint: { mode: 'explicit' } } as const
 
-/** The parts with a mark at the first, which is the text. The images after it are a part of what the next mark covers. */
+/**
+ * The parts with a mark at the first, which is the text. The images after it are a part of what the next mark
+ * covers.
+ */
 const withBreakpoint = (parts: readonly Item[], marks: boolean): readonly Item[] =>
   marks ? parts.map((part, i) => (i === 0 ? { ...part, ...breakpoint } : part)) : parts
 
 /** @param sharedChars `null`: without marks */
 const systemParts = (text: string, sharedChars: number | null): readonly Item[] =>
-  textParts(text, sharedChars ?? 0).flatMap((part) => withBreakpoint(inputParts(part, [], null), sharedChars !== null))
+  textParts(text, sharedChars ?? 0).flatMap((part) =>
+    withBreakpoint(inputParts(part, [], null), sharedChars !== null),
+  )
 
 type AnswerMessage = Extract<ChatMessage, { role: 'assistant' }>
 
@@ -155,7 +212,11 @@ function answerItems(message: AnswerMessage, index: number, { stateOf, stores }:
   return [...items, ...rest]
 }
 
-function answerText(text: string, { id, phase }: JsonObject, { index, stores }: { index: number; stores: boolean }): Item {
+function answerText(
+  text: string,
+  { id, phase }: JsonObject,
+  { index, stores }: { index: number; stores: boolean },
+): Item {
   // A server that keeps its messages would look for the id of another one's.
   const known = typeof id === 'string' && id !== '' ? id : stores ? undefined : `msg_${index}`
   return {
@@ -167,7 +228,10 @@ function answerText(text: string, { id, phase }: JsonObject, { index, stores }: 
   }
 }
 
-function callItem({ id, name, arguments: args }: { id: string; name: string; arguments: string }, itemId?: unknown): Item {
+function callItem(
+  { id, name, arguments: args }: { id: string; name: string; arguments: string },
+  itemId?: unknown,
+): Item {
   return {
     type: 'function_call',
     ...(typeof itemId === 'string' ? { id: itemId } : {}),
@@ -175,10 +239,20 @@ function callItem({ id, name, arguments: args }: { id: string; name: string; arg
   }
 }
 
-/** A thought as it goes back: by its name, encrypted, or in plain text. OpenAI takes no text beside an encrypted thought. */
-function thoughtItems({ id, summary, content, encrypted_content: secret }: JsonObject, stores: boolean): Item[] {
+/**
+ * A thought as it goes back: by its name, encrypted, or in plain text. OpenAI takes no text beside an
+ * encrypted thought.
+ */
+function thoughtItems(
+  { id, summary, content, encrypted_content: secret }: JsonObject,
+  stores: boolean,
+): Item[] {
   if (stores) return typeof id === 'string' ? [{ type: 'item_reference', id }] : []
-  const shared = { type: 'reasoning', ...(typeof id === 'string' ? { id } : {}), summary: Array.isArray(summary) ? summary : [] }
+  const shared = {
+    type: 'reasoning',
+    ...(typeof id === 'string' ? { id } : {}),
+    summary: Array.isArray(summary) ? summary : [],
+  }
   if (typeof secret === 'string' && secret !== '') return [{ ...shared, encrypted_content: secret }]
   if (Array.isArray(content) && content.length > 0) return [{ ...shared, content }]
   return shared.summary.length > 0 ? [shared] : []

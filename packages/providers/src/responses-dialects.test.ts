@@ -1,4 +1,5 @@
-// Every dialect of the Responses API, whole and streamed, through a loop of a tool: the call is read, its thoughts go back, the answer is read.
+// Every dialect of the Responses API, whole and streamed, through a loop of a tool: the call is read, its
+// thoughts go back, the answer is read.
 import type { ChatAnswer, ChatProvider } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { type ResponsesDialect, responsesDialects, weatherAnswer, weatherCall } from '@beaver/testing'
@@ -15,7 +16,10 @@ interface Sent {
 }
 
 /** A server that answers with the call, and with the answer to who sends its result and its thoughts. */
-async function speaking({ call, answer, goesBack = [], done }: ResponsesDialect, { streams, foreign = false }: { streams: boolean; foreign?: boolean }) {
+async function speaking(
+  { call, answer, goesBack = [], done }: ResponsesDialect,
+  { streams, foreign = false }: { streams: boolean; foreign?: boolean },
+) {
   const sent: Sent[] = []
   const url = await serve((request, response, body) => {
     const asked = JSON.parse(body) as Sent
@@ -25,7 +29,9 @@ async function speaking({ call, answer, goesBack = [], done }: ResponsesDialect,
     if (results.length > 0 && !foreign && thoughts.length !== goesBack.length)
       return json({ error: { message: 'a thought is missing' } }, 400)(request, response, body)
     const forms = results.length > 0 ? answer : call
-    return streams ? sse(forms.streamed, { cut: done !== true })(request, response, body) : json(forms.whole)(request, response, body)
+    return streams
+      ? sse(forms.streamed, { cut: done !== true })(request, response, body)
+      : json(forms.whole)(request, response, body)
   })
   return { provider: responsesProvider(url), sent }
 }
@@ -52,14 +58,20 @@ describe.each([true, false])('streamed: %j', (streams) => {
       { type: 'function_call', call_id: id, name: weatherCall.name, arguments: '{"city":"Paris"}' },
       { type: 'function_call_output', call_id: id, output: '{"sky": "sunny"}' },
     ])
-    expect(sent.map(({ store, include }) => [store, include])).toEqual([false, false].map((store) => [store, ['reasoning.encrypted_content']]))
+    expect(sent.map(({ store, include }) => [store, include])).toEqual(
+      [false, false].map((store) => [store, ['reasoning.encrypted_content']]),
+    )
   })
 
   it.each(responsesDialects)('$name: takes a call that another model made', async (dialect) => {
     const { provider: asked, sent } = await speaking(dialect, { streams, foreign: true })
     const call = await chat(asked, [question])
     expect((await chat(asked, [question, ...answered(call, 'another')])).content).toBe(weatherAnswer)
-    expect(sent[1]?.input.map(({ type }) => type)).toEqual(['message', 'function_call', 'function_call_output'])
+    expect(sent[1]?.input.map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+      'function_call_output',
+    ])
   })
 })
 

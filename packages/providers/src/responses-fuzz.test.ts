@@ -19,7 +19,9 @@ it('a response with wrong types in any field is read or refused, never a crash',
     { numRuns: fuzzCases / 2 },
   )
   // The cases reach each of them.
-  expect([...outcomes]).toEqual(expect.arrayContaining(['answer', 'malformed_output', 'refusal', 'rate_limited']))
+  expect([...outcomes]).toEqual(
+    expect.arrayContaining(['answer', 'malformed_output', 'refusal', 'rate_limited']),
+  )
 })
 
 it('a stream of response events with wrong types in any field is read or refused, never a crash', () => {
@@ -27,12 +29,15 @@ it('a stream of response events with wrong types in any field is read or refused
   const read = (events: readonly unknown[]): void => {
     const stream = responsesStream(place)
     const outcome = outcomeOf(() => {
-      for (const value of events) if (typeof stream.take({ kind: 'data', value }) !== 'string') throw new Error('no text')
+      for (const value of events)
+        if (typeof stream.take({ kind: 'data', value }) !== 'string') throw new Error('no text')
       stream.take({ kind: 'done' })
       return stream.end()
     })
     outcomes.add(outcome)
   }
   fc.assert(fc.property(brokenResponseStream, read), { numRuns: fuzzCases / 2 })
-  expect([...outcomes]).toEqual(expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable', 'refusal']))
+  expect([...outcomes]).toEqual(
+    expect.arrayContaining(['answer', 'malformed_output', 'provider_unavailable', 'refusal']),
+  )
 })

@@ -1,12 +1,20 @@
 // What one server of the Responses API takes in a request, learned from its refusals.
-// H1. A thought that the server does not have any more is left out of this call alone: it says nothing about the thoughts of other conversations.
-// H2. That a server never takes its thoughts back is believed once it has taken the same request without them.
+// H1. A thought that the server does not have any more is left out of this call alone: it says nothing about
+// the thoughts of other conversations.
+// H2. That a server never takes its thoughts back is believed once it has taken the same request without
+// them.
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { FormHabits, type SentForm } from './form-habits.ts'
 import { ImageHabits } from './image-habits.ts'
 import { refusalIn, refusedForm } from './provider-failure.ts'
 import type { ServerError } from './server-error.ts'
-import { saysItemLost, saysNoEncryptedThoughts, saysNoItem, saysNoStore, saysOverflow } from './server-words.ts'
+import {
+  saysItemLost,
+  saysNoEncryptedThoughts,
+  saysNoItem,
+  saysNoStore,
+  saysOverflow,
+} from './server-words.ts'
 
 /** What a server takes, learned in all calls. */
 export interface ResponsesHabits {
@@ -82,7 +90,10 @@ export function callHabits(habits: ResponsesHabits): CallHabits {
   }
 }
 
-/** What came from the model and went back is refused: `unknown` the server never takes it, `lost` it does not take this one. */
+/**
+ * What came from the model and went back is refused: `unknown` the server never takes it, `lost` it does not
+ * take this one.
+ */
 function refusedItems(said: ServerError): 'unknown' | 'lost' | null {
   if (saysOverflow(said)) return null
   if (saysItemLost(said)) return 'lost'

@@ -1,5 +1,6 @@
 // What goes back to a Responses endpoint with an answer that called tools: its output items in their order.
-// S1. A thought is kept as it came. Of a message and a call only what the conversation itself does not have is kept: ids, and the phase.
+// S1. A thought is kept as it came. Of a message and a call only what the conversation itself does not have
+// is kept: ids, and the phase.
 // S2. An answer without thoughts has no state.
 import type { ChatAnswer } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'
@@ -11,8 +12,15 @@ export const stateField = 'response_output'
 export type WireItem = Readonly<Record<string, unknown>>
 
 /** @param items the reasoning, message and function_call items of an answer */
-export function stateOfOutput(items: readonly WireItem[], { toolCalls }: Pick<ChatAnswer, 'toolCalls'>): JsonObject | null {
-  if (toolCalls.length === 0 || !items.some(({ type, phase }) => type === 'reasoning' || typeof phase === 'string')) return null
+export function stateOfOutput(
+  items: readonly WireItem[],
+  { toolCalls }: Pick<ChatAnswer, 'toolCalls'>,
+): JsonObject | null {
+  if (
+    toolCalls.length === 0 ||
+    !items.some(({ type, phase }) => type === 'reasoning' || typeof phase === 'string')
+  )
+    return null
   let calls = 0
   const kept = items.map((item): JsonObject => {
     const { type, id, phase } = item
@@ -31,11 +39,20 @@ export function stateOfOutput(items: readonly WireItem[], { toolCalls }: Pick<Ch
 /** The items in a state. Empty: it is the state of another protocol. */
 export function stateItemsIn(fields: JsonObject): readonly JsonObject[] {
   const items = fields[stateField]
-  return Array.isArray(items) ? items.filter((item): item is JsonObject => typeof item === 'object' && item !== null && !Array.isArray(item)) : []
+  return Array.isArray(items)
+    ? items.filter(
+        (item): item is JsonObject => typeof item === 'object' && item !== null && !Array.isArray(item),
+      )
+    : []
 }
 
-const textIn = (name: string, value: unknown): JsonObject => (typeof value === 'string' && value !== '' ? { [name]: value } : {})
+const textIn = (name: string, value: unknown): JsonObject =>
+  typeof value === 'string' && value !== '' ? { [name]: value } : {}
 
 /** A server takes back neither its `null`s nor the status of a thought. */
 const withoutEmpty = (item: WireItem): JsonObject =>
-  Object.fromEntries(Object.entries(item).filter(([name, value]) => value !== null && value !== undefined && name !== 'status')) as JsonObject
+  Object.fromEntries(
+    Object.entries(item).filter(
+      ([name, value]) => value !== null && value !== undefined && name !== 'status',
+    ),
+  ) as JsonObject

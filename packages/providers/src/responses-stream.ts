@@ -1,6 +1,8 @@
 // Turns the events of a streamed response into the ChatAnswer that the whole response would have been.
-// R1. The last event has the whole response. What it has counts; what it leaves out is what the items before it said.
-// R2. An answer is complete when the server has sent that event, or says that the stream is done and every item in it is. If the stream just
+// R1. The last event has the whole response. What it has counts; what it leaves out is what the items before
+// it said.
+// R2. An answer is complete when the server has sent that event, or says that the stream is done and every
+// item in it is. If the stream just
 //     stops, the answer was cut.
 // R3. Servers differ in how they name an item: by its id, by its place, or not at all.
 // R4. Some servers send the whole response as one event, and some send a text only when it is complete.
@@ -29,7 +31,12 @@ const streamEvent = z.looseObject({
 })
 type Told = z.output<typeof streamEvent>
 
-const endings: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.done', 'response.cancelled'])
+const endings: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.done',
+  'response.cancelled',
+])
 
 export function responsesStream(place: AnswerPlace): AnswerStream {
   const items = openItems()
@@ -64,7 +71,10 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
       const told = streamEvent.safeParse(value)
       if (!told.success) {
         const issue = told.error.issues[0]
-        throw malformed(place, `not a stream of response events: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`)
+        throw malformed(
+          place,
+          `not a stream of response events: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`,
+        )
       }
       const response = field(value, 'response')
       if (response !== undefined) begun = { id: field(response, 'id'), model: field(response, 'model') }
@@ -76,7 +86,10 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
       if (last !== null) return answerOfResponse(last, place)
       const output = items.made()
       if (!done || output.length === 0 || !items.complete())
-        throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
+        throw new ProviderError(
+          'provider_unavailable',
+          `The endpoint ${place.host} ended its answer too early.`,
+        )
       return answerOfResponse(responseIn({ ...begun, status: 'completed', output }, place, ''), place)
     },
   }
@@ -133,13 +146,29 @@ function openItems() {
 
   function find({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem | undefined {
     if (itemId)
-      return open.findLast((item) => item.id === itemId && item.type === type) ?? (index === null || index === undefined ? undefined : at(index, type))
-    return typeof index === 'number' ? at(index, type) : open.findLast((item) => item.type === type && !item.complete)
+      return (
+        open.findLast((item) => item.id === itemId && item.type === type) ??
+        (index === null || index === undefined ? undefined : at(index, type))
+      )
+    return typeof index === 'number'
+      ? at(index, type)
+      : open.findLast((item) => item.type === type && !item.complete)
   }
-  const at = (index: number, type: string): OpenItem | undefined => open.findLast((item) => item.index === index && item.type === type && !item.complete)
+  const at = (index: number, type: string): OpenItem | undefined =>
+    open.findLast((item) => item.index === index && item.type === type && !item.complete)
 
   function add({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem {
-    const item: OpenItem = { id: itemId || null, index: index ?? null, type, whole: null, complete: false, text: '', refusal: '', name: '', arguments: '' }
+    const item: OpenItem = {
+      id: itemId || null,
+      index: index ?? null,
+      type,
+      whole: null,
+      complete: false,
+      text: '',
+      refusal: '',
+      name: '',
+      arguments: '',
+    }
     open.push(item)
     return item
   }
@@ -159,14 +188,25 @@ function openItems() {
 }
 
 /** The item as its last event has it, with what the pieces before said and it does not. */
-function madeOf({ type, whole, text, refusal, name, arguments: args }: OpenItem): WireResponse['output'][number] {
-  if (type === 'function_call') return { ...(name === '' ? {} : { name }), ...whole, type, arguments: whole?.arguments || args }
+function madeOf({
+  type,
+  whole,
+  text,
+  refusal,
+  name,
+  arguments: args,
+}: OpenItem): WireResponse['output'][number] {
+  if (type === 'function_call')
+    return { ...(name === '' ? {} : { name }), ...whole, type, arguments: whole?.arguments || args }
   if (type !== 'message') return { ...whole, type }
   const parts = whole?.['content']
   if (Array.isArray(parts) ? parts.length > 0 : typeof parts === 'string') return { ...whole, type }
   return {
     ...whole,
     type,
-    content: [...(text === '' ? [] : [{ type: 'output_text', text }]), ...(refusal === '' ? [] : [{ type: 'refusal', refusal }])],
+    content: [
+      ...(text === '' ? [] : [{ type: 'output_text', text }]),
+      ...(refusal === '' ? [] : [{ type: 'refusal', refusal }]),
+    ],
   }
 }

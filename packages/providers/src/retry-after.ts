@@ -1,8 +1,15 @@
-// Reads when the server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
+// Reads when the server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP
+// date.
 import { systemClock } from '@beaver/core'
 
-/** The pause in milliseconds, or `null` if there is none that can be read. A date is compared with the server's `Date`, if it sent one. */
-export function retryAfterMs(headers: Headers | undefined, now: () => number = systemClock.now): number | null {
+/**
+ * The pause in milliseconds, or `null` if there is none that can be read. A date is compared with the
+ * server's `Date`, if it sent one.
+ */
+export function retryAfterMs(
+  headers: Headers | undefined,
+  now: () => number = systemClock.now,
+): number | null {
   if (headers === undefined) return null
   const ms = numberIn(headers.get('retry-after-ms'))
   if (ms !== null) return ms

@@ -1,4 +1,5 @@
-// What the body of a refusal says. OpenAI's form is `{"error": {"message", "code", "type", "param"}}`; other servers have others.
+// What the body of a refusal says. OpenAI's form is `{"error": {"message", "code", "type", "param"}}`; other
+// servers have others.
 // V1. The text of an error is shown to people: it is short, and it is not the HTML of a proxy.
 
 /** An error as the server sent it. */
@@ -18,26 +19,40 @@ export function serverErrorIn(body: string): ServerError {
   const value = jsonIn(body)
   if (value !== undefined && typeof value !== 'string') return serverErrorOf(value)
   const said = (value ?? body).trim()
-  return { message: /^<(!doctype|html)/i.test(said) ? 'an HTML page' : said.slice(0, charsMax), codes: '', param: '' }
+  return {
+    message: /^<(!doctype|html)/i.test(said) ? 'an HTML page' : said.slice(0, charsMax),
+    codes: '',
+    param: '',
+  }
 }
 
 /**
  * The error in a JSON value: an object, one in a list, or the members of one.
  *
  * @example
- * serverErrorOf([{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Too long.' } }]).message // => 'Too long.'
- * serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message // => 'body.model: Field required'
+ * serverErrorOf([{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Too long.' } }]).message // =>
+ * 'Too long.' serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message // =>
+ * 'body.model: Field required'
  */
 export function serverErrorOf(value: unknown): ServerError {
   const whole: unknown = Array.isArray(value) ? value[0] : value
   const error = field(whole, 'error') ?? whole
-  const codes = [error, whole].flatMap((each) => ['code', 'type', 'status'].map((name) => text(field(each, name))))
-  return { message: (messageOf(error) || messageOf(whole)).slice(0, charsMax), codes: [...new Set(codes)].join(' '), param: text(field(error, 'param')) }
+  const codes = [error, whole].flatMap((each) =>
+    ['code', 'type', 'status'].map((name) => text(field(each, name))),
+  )
+  return {
+    message: (messageOf(error) || messageOf(whole)).slice(0, charsMax),
+    codes: [...new Set(codes)].join(' '),
+    param: text(field(error, 'param')),
+  }
 }
 
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
-  const said = ['message', 'detail', 'msg', 'error', 'error_message'].map((name) => textIn(field(error, name))).find((each) => each !== '') ?? ''
+  const said =
+    ['message', 'detail', 'msg', 'error', 'error_message']
+      .map((name) => textIn(field(error, name)))
+      .find((each) => each !== '') ?? ''
   // A gateway's own words say only that its upstream failed.
   const upstream = textIn(field(field(error, 'metadata'), 'raw'))
   return upstream === '' ? said : `${said} ${upstream}`.trim()
@@ -46,7 +61,10 @@ function messageOf(error: unknown): string {
 /** A text, that of an object, or those of a list: FastAPI names the place of each problem. */
 function textIn(value: unknown): string {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map((each: unknown) => [placeOf(each), textIn(field(each, 'msg') ?? each)].filter(Boolean).join(': ')).join('; ')
+  if (Array.isArray(value))
+    return value
+      .map((each: unknown) => [placeOf(each), textIn(field(each, 'msg') ?? each)].filter(Boolean).join(': '))
+      .join('; ')
   return ['message', 'msg'].map((name) => text(field(value, name))).find((each) => each !== '') ?? ''
 }
 
@@ -63,7 +81,8 @@ function jsonIn(body: string): unknown {
   }
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '')
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 
 /** A member of a value that may be anything. */
 export const field = (value: unknown, name: string): unknown =>

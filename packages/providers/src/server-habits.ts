@@ -1,4 +1,5 @@
-// What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so a request is repeated a few times at most.
+// What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so a request
+// is repeated a few times at most.
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { type ConversationForm, plainForm } from './conversation-form.ts'
 import { FormHabits, type SentForm } from './form-habits.ts'
@@ -20,7 +21,10 @@ import {
   saysToolsUndescribed,
 } from './server-words.ts'
 
-/** What a request had that a server may not know, or in which form it was. A refusal is judged by it, because a server may refuse several requests at once. */
+/**
+ * What a request had that a server may not know, or in which form it was. A refusal is judged by it, because
+ * a server may refuse several requests at once.
+ */
 export interface SentFields extends SentForCache {
   readonly usage: boolean
   readonly state: boolean
@@ -46,7 +50,9 @@ export class ServerHabits {
   conversation: ConversationForm = plainForm
   /** Whether it takes calls only with a description of their tools. */
   describesCalls = false
-  /** Whether its template opens the thoughts for the model, so that an answer begins in the middle of them. */
+  /**
+   * Whether its template opens the thoughts for the model, so that an answer begins in the middle of them.
+   */
   opensThoughts = false
   outputTokensField: OutputTokensField
   readonly form = new FormHabits()
@@ -71,7 +77,12 @@ export class ServerHabits {
   learns(refusal: unknown, sent: SentFields): boolean {
     const said = refusalIn(refusal)
     if (said === null) return false
-    return this.cache.learns(said, sent) || this.#learnsField(said, sent) || this.#learnsConversation(said, sent) || this.images.learnsBad(said, sent.images)
+    return (
+      this.cache.learns(said, sent) ||
+      this.#learnsField(said, sent) ||
+      this.#learnsConversation(said, sent) ||
+      this.images.learnsBad(said, sent.images)
+    )
   }
 
   #learnsField(said: ServerError, sent: SentFields): boolean {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
+import {
+  saysNeverConnected,
+  saysNoState,
+  saysNoStreamOptions,
+  saysOverflow,
+  saysQuotaUsedUp,
+  statusSaidBy,
+} from './server-words.ts'
 
 describe('the error of a server', () => {
   it.each([
@@ -7,21 +14,35 @@ describe('the error of a server', () => {
     ['', 'Input is too long for requested model.', true],
     ['', 'The number of input tokens exceeds the maximum number of tokens', true],
     ['invalid_request_error ', 'The window is closed', false],
-  ])('with codes %j and message %j says of an overflow: %j', (codes, message, says) => expect(saysOverflow({ codes, message })).toBe(says))
+  ])('with codes %j and message %j says of an overflow: %j', (codes, message, says) =>
+    expect(saysOverflow({ codes, message })).toBe(says),
+  )
 
   it('says that the quota is used up by its exact code, or in words that mean nothing else', () => {
     const says = (codes: string, message = 'x'): boolean => saysQuotaUsedUp({ codes, message })
-    expect(['insufficient_quota ', ' insufficient_quota', 'insufficient_quota_soon '].map((codes) => says(codes))).toEqual([true, true, false])
-    expect(['Insufficient Balance', 'limit: 0', 'You exceeded your current quota, limit: 50'].map((message) => says('', message))).toEqual([true, false, false])
+    expect(
+      ['insufficient_quota ', ' insufficient_quota', 'insufficient_quota_soon '].map((codes) => says(codes)),
+    ).toEqual([true, true, false])
+    expect(
+      ['Insufficient Balance', 'limit: 0', 'You exceeded your current quota, limit: 50'].map((message) =>
+        says('', message),
+      ),
+    ).toEqual([true, false, false])
   })
 
   it('without a status has that of its codes, or none', () => {
-    expect(['rate_limit_exceeded ', ' overloaded_error', 'odd '].map((codes) => statusSaidBy({ codes }))).toEqual([429, 500, null])
+    expect(
+      ['rate_limit_exceeded ', ' overloaded_error', 'odd '].map((codes) => statusSaidBy({ codes })),
+    ).toEqual([429, 500, null])
   })
 
   it('refuses the options of a stream by name, in the parameter or in the message', () => {
     const says = (param: string, message: string): boolean => saysNoStreamOptions({ param, message })
-    expect([says('stream_options', 'x'), says('', 'unknown: include_usage'), says('stream', 'x')]).toEqual([true, true, false])
+    expect([says('stream_options', 'x'), says('', 'unknown: include_usage'), says('stream', 'x')]).toEqual([
+      true,
+      true,
+      false,
+    ])
   })
 
   it('does not want a field back only if it says that it does not know it', () => {
@@ -32,6 +53,8 @@ describe('the error of a server', () => {
   })
 
   it('came before there was a connection, or after', () => {
-    expect(['ECONNREFUSED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ECONNRESET', ''].map(saysNeverConnected)).toEqual([true, true, false, false])
+    expect(['ECONNREFUSED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ECONNRESET', ''].map(saysNeverConnected)).toEqual(
+      [true, true, false, false],
+    )
   })
 })

@@ -1,12 +1,16 @@
-// The words in errors from the servers of many makers. Only this file reads them; what follows from them is decided in provider-failure.ts.
-// Servers that copy OpenAI's interface use only some of its codes, and some put the only hint into the message. So a word is looked for if
-// neither a status nor an exact code tells the cause. If a word is missed, the failure class is less exact.
+// The words in errors from the servers of many makers. Only this file reads them; what follows from them is
+// decided in provider-failure.ts. Servers that copy OpenAI's interface use only some of its codes, and some
+// put the only hint into the message. So a word is looked for if neither a status nor an exact code tells the
+// cause. If a word is missed, the failure class is less exact.
 
 import type { ServerError } from './server-error.ts'
 
 type Words = Pick<ServerError, 'codes' | 'message'>
 
-/** Each line: what servers say (packages/testing/src/overflow-wordings.ts has them whole, with the threads where they were reported). */
+/**
+ * Each line: what servers say (packages/testing/src/overflow-wordings.ts has them whole, with the threads
+ * where they were reported).
+ */
 const overflow = [
   /context[_ ](length|window|size|limit)/,
   /max(imum)? (context|prompt|model|allowed|input) length/,
@@ -31,33 +35,45 @@ export const saysOverflow = ({ codes, message }: Words): boolean => {
   return !rate.test(said) && overflow.some((words) => words.test(said))
 }
 
-/** Whether a request alone is larger than what may be asked in a minute, so that no pause helps, but a shorter conversation does. */
-export const saysLargerThanRate = ({ message }: Pick<Words, 'message'>): boolean => /request too large|tokens must be reduced/i.test(message)
+/**
+ * Whether a request alone is larger than what may be asked in a minute, so that no pause helps, but a shorter
+ * conversation does.
+ */
+export const saysLargerThanRate = ({ message }: Pick<Words, 'message'>): boolean =>
+  /request too large|tokens must be reduced/i.test(message)
 
 /** Whether a server that gives no useful status means a limit over time. */
 export const saysRate = ({ codes, message }: Words): boolean => rate.test(`${codes} ${message}`.toLowerCase())
 
 /** The same, from a server that says at the same time that it is broken. Only the plainest words count. */
-export const saysOverflowPlainly = ({ codes, message }: Words): boolean => overflow[0]?.test(`${codes} ${message}`.toLowerCase()) === true
+export const saysOverflowPlainly = ({ codes, message }: Words): boolean =>
+  overflow[0]?.test(`${codes} ${message}`.toLowerCase()) === true
 
 /** Each line: what servers say (packages/testing/src/account-wordings.ts has them whole). */
 const emptyAccount = [
   /exceeded_current_quota_error/,
   /insufficient[ _]balance|balance is (insufficient|too low)|余额不足/,
   /used all available credits|run out of credits/,
-  // Gemini says "you exceeded your current quota" of a limit for a minute too. A limit of zero is none for a minute.
+  // Gemini says "you exceeded your current quota" of a limit for a minute too. A limit of zero is none for a
+  // minute.
   /quota exceeded.{0,200}\blimit: 0\b/,
 ]
 
-/** Whether the account has no money left, or its plan does not have the model. No pause helps against this. */
+/**
+ * Whether the account has no money left, or its plan does not have the model. No pause helps against this.
+ */
 export const saysQuotaUsedUp = ({ codes, message }: Words): boolean =>
-  codes.split(' ').includes('insufficient_quota') || emptyAccount.some((words) => words.test(`${codes} ${message}`.toLowerCase()))
+  codes.split(' ').includes('insufficient_quota') ||
+  emptyAccount.some((words) => words.test(`${codes} ${message}`.toLowerCase()))
 
 /** Whether the server cannot count the tokens of a stream. */
 export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /stream_options|include_usage/.test(`${param} ${message}`)
 
-/** Whether a model that thinks wants its thoughts with each call of the conversation, also with those that another model made. */
+/**
+ * Whether a model that thinks wants its thoughts with each call of the conversation, also with those that
+ * another model made.
+ */
 export const saysThoughtsMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /reasoning_content/.test(message) && /must be (passed|sent)|missing|required/i.test(message)
 
@@ -69,16 +85,27 @@ export const saysSignatureMissing = ({ message }: Pick<ServerError, 'message'>):
 export const saysOtherTokensField = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /max_(completion_)?tokens/.test(`${param} ${message}`) && unknownField.test(message)
 
-const unknownField = /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i
+const unknownField =
+  /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i
 
-/** Each of these: what servers say (packages/testing/src/cache-wordings.ts has them whole, with the threads where they were reported). */
-/** Whether the server does not know the key for its cache. It is asked only about a request that has the key. */
-export const saysNoCacheKey = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean => /prompt_?cache_?key/i.test(`${param} ${message}`)
+/**
+ * Each of these: what servers say (packages/testing/src/cache-wordings.ts has them whole, with the threads
+ * where they were reported).
+ */
+/**
+ * Whether the server does not know the key for its cache. It is asked only about a request that has the key.
+ */
+export const saysNoCacheKey = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /prompt_?cache_?key/i.test(`${param} ${message}`)
 
 /** Whether the server takes no mark in the part of a tool's result. */
-export const saysNoMarksInResults = ({ message }: Pick<ServerError, 'message'>): boolean => /cache_control.{0,80}within .?tool_result/i.test(message)
+export const saysNoMarksInResults = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /cache_control.{0,80}within .?tool_result/i.test(message)
 
-/** Whether the server takes no marks for its cache, or has its own. It is asked only about a request that has marks, whose contents are lists. */
+/**
+ * Whether the server takes no marks for its cache, or has its own. It is asked only about a request that has
+ * marks, whose contents are lists.
+ */
 export const saysNoMarks = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /cache_control|prompt_cache_breakpoint/i.test(`${param} ${message}`) ||
   /(must|should) be (a |an )?(valid )?string|expected (a |an )?(valid )?string/i.test(message)
@@ -105,12 +132,16 @@ export const saysNoSystemRole = ({ message }: Pick<ServerError, 'message'>): boo
 export const saysOneCall = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /only supports single tool-calls|parallel tool calls? (is|are) not/i.test(message)
 
-/** Whether the ids of calls must have another form: Mistral wants nine letters and digits, Anthropic no dots and colons, OpenAI 40 characters. */
+/**
+ * Whether the ids of calls must have another form: Mistral wants nine letters and digits, Anthropic no dots
+ * and colons, OpenAI 40 characters.
+ */
 export const saysIdForm = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /tool.?call id/i.test(message)
     ? /length (of )?9|alphanumeric|pattern|too long/i.test(message)
-    : /(tool_use|tool_calls?|tool_result)[\w.[\]]*?(\.id|_id)|tool_call_id|tool_use_id/i.test(`${param} ${message}`) &&
-      /match pattern|too long|maximum length/i.test(message)
+    : /(tool_use|tool_calls?|tool_result)[\w.[\]]*?(\.id|_id)|tool_call_id|tool_use_id/i.test(
+        `${param} ${message}`,
+      ) && /match pattern|too long|maximum length/i.test(message)
 
 /** Whether a message must have a text: Bedrock, Kimi and strict schemas. */
 export const saysEmptyContent = ({ message }: Pick<ServerError, 'message'>): boolean =>
@@ -126,8 +157,12 @@ export const saysToolsUndescribed = ({ message }: Pick<ServerError, 'message'>):
 
 type Named = Pick<ServerError, 'codes' | 'param' | 'message'>
 
-/** Each of these: what servers say (packages/testing/src/form-wordings.ts has them whole, with the threads where they were reported). */
-const namesForm = /response_?format|text\.format|json_schema|json_object|response schema|structured output|json mode|response mime type/i
+/**
+ * Each of these: what servers say (packages/testing/src/form-wordings.ts has them whole, with the threads
+ * where they were reported).
+ */
+const namesForm =
+  /response_?format|text\.format|json_schema|json_object|response schema|structured output|json mode|response mime type/i
 
 /** Whether a server does not write in a form while it has tools. */
 export const saysNoFormBesideTools = ({ param, message }: Named): boolean =>
@@ -145,28 +180,48 @@ export const saysNoSchema = ({ codes, message }: Named): boolean =>
 
 /** Whether a server does not have the form at all. */
 export const saysNoForm = ({ param, message }: Named): boolean =>
-  namesForm.test(`${param} ${message}`) && (unknownField.test(message) || /unavailable|must be|enabled only for|expected|invalid/i.test(message))
+  namesForm.test(`${param} ${message}`) &&
+  (unknownField.test(message) || /unavailable|must be|enabled only for|expected|invalid/i.test(message))
 
 /** Whether a server, which has the form, could not keep to it. */
 export const saysNotInForm = ({ codes }: Named): boolean => /json_validate_failed/.test(codes)
 
-/** Whether the server cannot give its thoughts in a form that goes back: "Encrypted content is not supported with this model." */
-export const saysNoEncryptedThoughts = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
-  (/\binclude\b/.test(param) || /encrypted[ _]content|\binclude\b/i.test(message)) && unknownField.test(message)
+/**
+ * Whether the server cannot give its thoughts in a form that goes back: "Encrypted content is not supported
+ * with this model."
+ */
+export const saysNoEncryptedThoughts = ({
+  param,
+  message,
+}: Pick<ServerError, 'param' | 'message'>): boolean =>
+  (/\binclude\b/.test(param) || /encrypted[ _]content|\binclude\b/i.test(message)) &&
+  unknownField.test(message)
 
 /** Whether the server does not know that it may be told what to keep. */
 export const saysNoStore = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   (param === 'store' || (param === '' && /\bstore\b/.test(message))) && unknownField.test(message)
 
-/** Whether the server does not have, or cannot read, a thought that it sent: its time is over, or another server of the same address sent it. */
+/**
+ * Whether the server does not have, or cannot read, a thought that it sent: its time is over, or another
+ * server of the same address sent it.
+ */
 export const saysItemLost = ({ codes, message }: Words): boolean =>
   /invalid_encrypted_content/.test(codes) ||
-  /item with id .{1,100} not found|could not be (verified|decrypted)|not persisted|required (following|reasoning) item/i.test(message)
+  /item with id .{1,100} not found|could not be (verified|decrypted)|not persisted|required (following|reasoning) item/i.test(
+    message,
+  )
 
-/** Whether the server does not take an item of a conversation. It is asked only about a request that has thoughts, so each of these words counts. */
+/**
+ * Whether the server does not take an item of a conversation. It is asked only about a request that has
+ * thoughts, so each of these words counts.
+ */
 export const saysNoItem = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
-  /^input\b/.test(param) || /reasoning|encrypted|item_reference|\bitems?\b|\binput\[\d+\]|\bphase\b/i.test(message)
-/** Each line: what servers say (packages/testing/src/image-wordings.ts has them whole, with the threads where they were reported). */
+  /^input\b/.test(param) ||
+  /reasoning|encrypted|item_reference|\bitems?\b|\binput\[\d+\]|\bphase\b/i.test(message)
+/**
+ * Each line: what servers say (packages/testing/src/image-wordings.ts has them whole, with the threads where
+ * they were reported).
+ */
 const noImages = [
   /no endpoints found that support image/,
   /is not a multimodal model/,
@@ -197,7 +252,9 @@ const mostImages = [
   /(?:max\w*|limit)(?: on)?(?: the)?(?: number of| allowed)? images\b\D{0,40}(\d+)(?![\d.]*\s*(?:[kmg]i?b\b|px|pixel|byte))/,
 ]
 
-/** How many images a server takes in one request. `fewer`: it says no number. `null`: it says something else. */
+/**
+ * How many images a server takes in one request. `fewer`: it says no number. `null`: it says something else.
+ */
 export function mostImagesSaid({ message }: Pick<ServerError, 'message'>): number | 'fewer' | null {
   const said = message.toLowerCase()
   const [, most] = mostImages.map((words) => words.exec(said)).find((found) => found !== null) ?? []
@@ -209,17 +266,34 @@ const anImage = /\b(images?|pictures?|pixels?)\b|\bimage_/
 const notUsable =
   /(could not|cannot|can['’]t|failed to|unable to|did not) (be )?(process|decod|read|load|open|identif|pars|download|fetch)|invalid|not (a )?valid|unsupported|not supported|corrupt|truncated|does not (match|represent)|too (large|big|small)|exceed|dimension|(larger|smaller) than/
 
-/** Whether a server cannot use an image, or not this one. It is asked only about a request with images, so these words count in any order. */
+/**
+ * Whether a server cannot use an image, or not this one. It is asked only about a request with images, so
+ * these words count in any order.
+ */
 export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean => {
   const said = message.toLowerCase()
   return anImage.test(said) && notUsable.test(said) && !saysNoImages({ message })
 }
 
-/** Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that speaks of an amount counts. */
-export const saysSmallerBatch = ({ status, message }: { readonly status: number | null; readonly message: string }): boolean =>
-  status !== null && [400, 413, 422].includes(status) && /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
+/**
+ * Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that
+ * speaks of an amount counts.
+ */
+export const saysSmallerBatch = ({
+  status,
+  message,
+}: {
+  readonly status: number | null
+  readonly message: string
+}): boolean =>
+  status !== null &&
+  [400, 413, 422].includes(status) &&
+  /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
 
-/** Whether the server could not read what its model wrote. llama.cpp and Ollama give the status of a broken server for it, Groq that of a refusal. */
+/**
+ * Whether the server could not read what its model wrote. llama.cpp and Ollama give the status of a broken
+ * server for it, Groq that of a refusal.
+ */
 export const saysUnreadable = ({ codes, message }: Words): boolean =>
   /does not match the expected .{1,60}format|failed to parse (input|tool call|.{0,20}output)|error parsing tool call|failed to call a function|tool_use_failed/i.test(
     `${codes} ${message}`,
@@ -235,7 +309,8 @@ const statuses: readonly (readonly [RegExp, number])[] = [
 ]
 
 /** The HTTP status that the codes of an error mean, if it came without one. `null` if they mean none. */
-export const statusSaidBy = ({ codes }: Pick<ServerError, 'codes'>): number | null => statuses.find(([pattern]) => pattern.test(codes))?.[1] ?? null
+export const statusSaidBy = ({ codes }: Pick<ServerError, 'codes'>): number | null =>
+  statuses.find(([pattern]) => pattern.test(codes))?.[1] ?? null
 
 /** The codes of Node.js, undici and OpenSSL for a connection that was never made. */
 const neverConnected =
@@ -248,4 +323,5 @@ export const saysNeverConnected = (code: string): boolean => neverConnected.test
 const brokenConnection = /^(ECONN\w+|EPIPE|ETIMEDOUT|UND_ERR_(?!INVALID|ABORT)\w+)$/
 
 /** Whether the error with this code is one of the network. */
-export const saysBrokenConnection = (code: string): boolean => saysNeverConnected(code) || brokenConnection.test(code)
+export const saysBrokenConnection = (code: string): boolean =>
+  saysNeverConnected(code) || brokenConnection.test(code)

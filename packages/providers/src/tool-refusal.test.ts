@@ -5,9 +5,19 @@ import { refusedTools } from './tool-refusal.ts'
 
 afterEach(closeServers)
 
-const tools = Array.from({ length: 30 }, (_, i) => ({ name: i === 7 ? 'workflow:sum' : `tool_${i}`, description: '', parameters: { type: 'object' } }))
+const tools = Array.from({ length: 30 }, (_, i) => ({
+  name: i === 7 ? 'workflow:sum' : `tool_${i}`,
+  description: '',
+  parameters: { type: 'object' },
+}))
 
-const wordings: readonly { readonly server: string; readonly source: string; readonly status?: number; readonly body: unknown; readonly names: string[] }[] = [
+const wordings: readonly {
+  readonly server: string
+  readonly source: string
+  readonly status?: number
+  readonly body: unknown
+  readonly names: string[]
+}[] = [
   {
     server: 'OpenAI',
     source: 'https://github.com/Azure/azure-mcp/issues/197',
@@ -50,7 +60,9 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
   {
     server: 'Responses',
     source: 'https://github.com/smallmain/vscode-unify-chat-provider/issues/162',
-    body: { error: { message: "'object' is not of type 'object', 'boolean'", param: 'tools[25].parameters' } },
+    body: {
+      error: { message: "'object' is not of type 'object', 'boolean'", param: 'tools[25].parameters' },
+    },
     names: ['tool_25'],
   },
   {
@@ -58,7 +70,11 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
     source: 'https://github.com/anthropics/claude-code/issues/7365',
     body: {
       type: 'error',
-      error: { type: 'invalid_request_error', message: 'tools.18.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12' },
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'tools.18.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12',
+      },
     },
     names: ['tool_18'],
   },
@@ -94,7 +110,11 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
     server: 'a gateway that passes on the words of another server',
     source: 'https://github.com/vllm-project/vllm (FastAPI)',
     status: 422,
-    body: { detail: [{ loc: ['body', 'tools', 3, 'function', 'parameters'], msg: 'Input should be a valid dictionary' }] },
+    body: {
+      detail: [
+        { loc: ['body', 'tools', 3, 'function', 'parameters'], msg: 'Input should be a valid dictionary' },
+      ],
+    },
     names: ['tool_3'],
   },
   {
@@ -114,7 +134,13 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
   {
     server: 'Responses, of a long description',
     source: 'https://github.com/microsoft/genaiscript/issues/1381',
-    body: { error: { message: "Invalid 'tools[2].description': string too long.", param: 'tools[2].description', code: 'string_above_max_length' } },
+    body: {
+      error: {
+        message: "Invalid 'tools[2].description': string too long.",
+        param: 'tools[2].description',
+        code: 'string_above_max_length',
+      },
+    },
     names: ['tool_2'],
   },
   {
@@ -123,7 +149,8 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
     body: {
       error: {
         code: 400,
-        message: "Unable to submit request because `tool_6` functionDeclaration `parameters.options` schema didn't specify the schema type field.",
+        message:
+          "Unable to submit request because `tool_6` functionDeclaration `parameters.options` schema didn't specify the schema type field.",
         status: 'INVALID_ARGUMENT',
       },
     },
@@ -132,7 +159,10 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
   {
     server: 'Bedrock, by the form of its paths',
     source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html',
-    body: { message: 'The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must be one of the following: object.' },
+    body: {
+      message:
+        'The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must be one of the following: object.',
+    },
     names: ['tool_1'],
   },
 ]
@@ -148,10 +178,25 @@ describe('a refusal', () => {
   })
 
   it.each([
-    ['of the arguments of a call', { message: 'tool call validation failed: parameters for tool web_search did not match schema', param: '' }],
-    ['of a message', { message: "Invalid 'messages[3].content': string too long", param: 'messages[3].content' }],
-    ['of a tool that was not sent', { message: "Invalid schema for function 'other'", param: 'tools[99].function.parameters' }],
-    ['of the output format', { message: "Invalid schema for response_format 'tool_1'", param: 'response_format' }],
+    [
+      'of the arguments of a call',
+      {
+        message: 'tool call validation failed: parameters for tool web_search did not match schema',
+        param: '',
+      },
+    ],
+    [
+      'of a message',
+      { message: "Invalid 'messages[3].content': string too long", param: 'messages[3].content' },
+    ],
+    [
+      'of a tool that was not sent',
+      { message: "Invalid schema for function 'other'", param: 'tools[99].function.parameters' },
+    ],
+    [
+      'of the output format',
+      { message: "Invalid schema for response_format 'tool_1'", param: 'response_format' },
+    ],
     ['of the choice of a tool', { message: "Tool 'tool_1' not found in tools", param: 'tool_choice' }],
   ])('%s names none', (_, said) => expect(refusedTools(said, tools)).toEqual([]))
 

@@ -1,4 +1,5 @@
-// Finds the tools that a refusal names because of what they are. Servers name a tool by its name, or by its place in the request.
+// Finds the tools that a refusal names because of what they are. Servers name a tool by its name, or by its
+// place in the request.
 // T1. A tool that the request does not have is not named, whatever the server says.
 // T2. A refusal that does not speak of the schema, the description or the name of a tool names none.
 import { type RefusedTool, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
@@ -8,10 +9,11 @@ const reasonCharsMax = 500
 
 /** Each line: the form, and where people reported it. */
 const byName = [
-  // OpenAI: "Invalid schema for function 'x': In context=(), object schema missing properties." (github.com/Azure/azure-mcp/issues/197)
+  // OpenAI: "Invalid schema for function 'x': In context=(), object schema missing properties."
+  // (github.com/Azure/azure-mcp/issues/197)
   /(?:schema|parameters) for (?:function|tool) ['"`]?([\w.-]{1,64})['"`]?/gi,
-  // Gemini through Vertex: "because `x` functionDeclaration `parameters.a` schema didn't specify the schema type field"
-  // (github.com/google-gemini/gemini-cli/issues/2282)
+  // Gemini through Vertex: "because `x` functionDeclaration `parameters.a` schema didn't specify the schema
+  // type field" (github.com/google-gemini/gemini-cli/issues/2282)
   /['"`]?([\w.-]{1,64})['"`]? functionDeclaration ['"`]?parameters/gi,
 ]
 const byPlace = [
@@ -32,10 +34,19 @@ const byPlace = [
  * @param tools the tools of the request, in its order
  * @example refusedTools({ message: "Invalid schema for function 'add': …", param: '' }, tools) // [{ name: 'add', reason: 'Invalid schema for …' }]
  */
-export function refusedTools({ message, param }: Pick<ServerError, 'message' | 'param'>, tools: readonly ToolSchema[]): RefusedTool[] {
+export function refusedTools(
+  { message, param }: Pick<ServerError, 'message' | 'param'>,
+  tools: readonly ToolSchema[],
+): RefusedTool[] {
   const said = `${param} ${message}`
-  const named = byName.flatMap((pattern) => [...said.matchAll(pattern)].flatMap(([, name]) => tools.filter((tool) => toolNameAtProvider(tool.name) === name)))
-  const placed = byPlace.flatMap((pattern) => [...said.matchAll(pattern)].flatMap(([, place]) => tools[Number(place)] ?? []))
+  const named = byName.flatMap((pattern) =>
+    [...said.matchAll(pattern)].flatMap(([, name]) =>
+      tools.filter((tool) => toolNameAtProvider(tool.name) === name),
+    ),
+  )
+  const placed = byPlace.flatMap((pattern) =>
+    [...said.matchAll(pattern)].flatMap(([, place]) => tools[Number(place)] ?? []),
+  )
   // A name cannot be mistaken. A gateway may have changed the order.
   const found = new Set((named.length > 0 ? named : placed).map(({ name }) => name))
   return [...found].map((name) => ({ name, reason: message.slice(0, reasonCharsMax) }))

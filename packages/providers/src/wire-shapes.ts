@@ -1,5 +1,7 @@
-// The parts of an answer on the wire, as servers of many makers send them. What means the same is read as the same.
-// W1. Only a value that means something else is refused: a text that is a number, arguments that are an object and content in parts are read.
+// The parts of an answer on the wire, as servers of many makers send them. What means the same is read as the
+// same.
+// W1. Only a value that means something else is refused: a text that is a number, arguments that are an
+// object and content in parts are read.
 import { z } from 'zod'
 
 /** A text, or a number that some servers send for an id. */
@@ -7,16 +9,27 @@ const text = z.union([z.string(), z.number()]).transform(String)
 export const wireId = text.nullish()
 
 const part = z.union([z.string(), z.looseObject({ type: z.string().nullish(), text: z.string().nullish() })])
-const textTypes: ReadonlySet<string | null | undefined> = new Set([undefined, null, '', 'text', 'output_text'])
+const textTypes: ReadonlySet<string | null | undefined> = new Set([
+  undefined,
+  null,
+  '',
+  'text',
+  'output_text',
+])
 
-/** The text of a message, or its parts joined. Parts that are no text, such as the thoughts of a model, are left out. */
+/**
+ * The text of a message, or its parts joined. Parts that are no text, such as the thoughts of a model, are
+ * left out.
+ */
 export const wireContent = z
   .union([z.string(), z.array(part).transform(joined)])
   .nullish()
   .transform((content) => content ?? null)
 
 function joined(parts: readonly z.output<typeof part>[]): string | null {
-  const texts = parts.flatMap((each) => (typeof each === 'string' ? [each] : textTypes.has(each.type) ? [each.text ?? ''] : []))
+  const texts = parts.flatMap((each) =>
+    typeof each === 'string' ? [each] : textTypes.has(each.type) ? [each.text ?? ''] : [],
+  )
   return texts.length === 0 ? null : texts.join('')
 }
 
@@ -27,8 +40,9 @@ export const wireArguments = z
   .transform((value) => value ?? '')
 
 /**
- * Arguments that a model wrote as a text and its server wrote as a text once more, as vLLM does for Granite 4: a JSON text whose value is the text of
- * an object (github.com/vllm-project/vllm/pull/54964). Others stay as they are.
+ * Arguments that a model wrote as a text and its server wrote as a text once more, as vLLM does for Granite
+ * 4: a JSON text whose value is the text of an object (github.com/vllm-project/vllm/pull/54964). Others stay
+ * as they are.
  */
 export function unquoted(args: string): string {
   if (!/^\s*"/.test(args)) return args
@@ -42,11 +56,17 @@ export function unquoted(args: string): string {
 }
 
 /** A call in the form that came before `tool_calls`: an answer has one at most, and it has no id. */
-export const wireOldCall = z.looseObject({ name: z.string().nullish(), arguments: wireArguments }).nullish().catch(null)
+export const wireOldCall = z
+  .looseObject({ name: z.string().nullish(), arguments: wireArguments })
+  .nullish()
+  .catch(null)
 
 const json = z.record(z.string(), z.json())
 
-/** What a provider wants to have back with the call or the message in which it came, such as the signature of a thought. */
+/**
+ * What a provider wants to have back with the call or the message in which it came, such as the signature of
+ * a thought.
+ */
 export const wireExtra = json.nullish().catch(null)
 const wireDetails = z.array(json).nullish().catch(null)
 const wireThought = z.string().nullish().catch(null)
@@ -54,7 +74,10 @@ const wireThought = z.string().nullish().catch(null)
 /** No call uses more, so a larger count makes no sense. */
 const tokensMax = 100_000_000
 
-/** A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown away for its bill. */
+/**
+ * A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown
+ * away for its bill.
+ */
 export const wireTokens = z
   .union([
     z.number(),
@@ -78,7 +101,10 @@ const inputDetails = z
   })
   .nullish()
   .catch(null)
-const outputDetails = z.looseObject({ reasoning_tokens: wireTokens, audio_tokens: wireTokens }).nullish().catch(null)
+const outputDetails = z
+  .looseObject({ reasoning_tokens: wireTokens, audio_tokens: wireTokens })
+  .nullish()
+  .catch(null)
 
 /** The tokens of an answer. `wire-usage.ts` says which servers send which fields, and what they mean. */
 export const wireUsage = z
@@ -103,4 +129,9 @@ export const wireUsage = z
 export type WireUsage = z.output<typeof wireUsage>
 
 /** The fields of a message that may have to go back. */
-export const wireState = { reasoning_content: wireThought, reasoning: wireThought, reasoning_details: wireDetails, extra_content: wireExtra }
+export const wireState = {
+  reasoning_content: wireThought,
+  reasoning: wireThought,
+  reasoning_details: wireDetails,
+  extra_content: wireExtra,
+}

@@ -9,7 +9,11 @@ const read = (wire: unknown): Omit<Usage, 'calls'> => {
   expect(calls).toBe(1)
   return tokens
 }
-const of = (input: number, output: number, parts: Partial<Usage> = {}) => ({ input_tokens: input, output_tokens: output, ...parts })
+const of = (input: number, output: number, parts: Partial<Usage> = {}) => ({
+  input_tokens: input,
+  output_tokens: output,
+  ...parts,
+})
 
 const unknown = { unknown_calls: 1 }
 
@@ -23,7 +27,12 @@ describe('reads the usage of', () => {
         completion_tokens: 300,
         total_tokens: 2306,
         prompt_tokens_details: { cached_tokens: 1920, audio_tokens: 0 },
-        completion_tokens_details: { reasoning_tokens: 128, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+        completion_tokens_details: {
+          reasoning_tokens: 128,
+          audio_tokens: 0,
+          accepted_prediction_tokens: 0,
+          rejected_prediction_tokens: 0,
+        },
       },
       of(2006, 300, { cached_input_tokens: 1920, reasoning_tokens: 128 }),
     ],
@@ -64,7 +73,13 @@ describe('reads the usage of', () => {
     ],
     [
       'Kimi',
-      { prompt_tokens: 2989, completion_tokens: 20, total_tokens: 3009, cached_tokens: 2989, prompt_tokens_details: { cached_tokens: 2989 } },
+      {
+        prompt_tokens: 2989,
+        completion_tokens: 20,
+        total_tokens: 3009,
+        cached_tokens: 2989,
+        prompt_tokens_details: { cached_tokens: 2989 },
+      },
       of(2989, 20, { cached_input_tokens: 2989 }),
     ],
     [
@@ -73,7 +88,11 @@ describe('reads the usage of', () => {
         prompt_tokens: 1800,
         completion_tokens: 30,
         total_tokens: 1830,
-        prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 1500, cache_type: 'ephemeral' },
+        prompt_tokens_details: {
+          cached_tokens: 0,
+          cache_creation_input_tokens: 1500,
+          cache_type: 'ephemeral',
+        },
       },
       of(1800, 30, { cache_write_tokens: 1500 }),
     ],
@@ -119,23 +138,49 @@ describe('reads the usage of', () => {
     ],
     [
       'xAI with few thoughts',
-      { prompt_tokens: 32, completion_tokens: 94, total_tokens: 135, completion_tokens_details: { reasoning_tokens: 9 } },
+      {
+        prompt_tokens: 32,
+        completion_tokens: 94,
+        total_tokens: 135,
+        completion_tokens_details: { reasoning_tokens: 9 },
+      },
       of(32, 103, { reasoning_tokens: 9 }),
     ],
-    ['Gemini, thoughts only in the total', { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }, of(20, 603, { reasoning_tokens: 405 })],
+    [
+      'Gemini, thoughts only in the total',
+      { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 },
+      of(20, 603, { reasoning_tokens: 405 }),
+    ],
     [
       'Gemini, nothing but thoughts',
-      { completion_tokens: 0, total_tokens: 81, prompt_tokens: 21, completion_tokens_details: { reasoning_tokens: 60 } },
+      {
+        completion_tokens: 0,
+        total_tokens: 81,
+        prompt_tokens: 21,
+        completion_tokens_details: { reasoning_tokens: 60 },
+      },
       of(21, 60, { reasoning_tokens: 60 }),
     ],
     [
       'SGLang',
-      { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40, prompt_tokens_details: null, reasoning_tokens: 20 },
+      {
+        prompt_tokens: 10,
+        completion_tokens: 30,
+        total_tokens: 40,
+        prompt_tokens_details: null,
+        reasoning_tokens: 20,
+      },
       of(10, 30, { reasoning_tokens: 20 }),
     ],
     [
       'a server with the names of Responses',
-      { input_tokens: 50, output_tokens: 20, total_tokens: 70, input_tokens_details: { cached_tokens: 30 }, output_tokens_details: { reasoning_tokens: 5 } },
+      {
+        input_tokens: 50,
+        output_tokens: 20,
+        total_tokens: 70,
+        input_tokens_details: { cached_tokens: 30 },
+        output_tokens_details: { reasoning_tokens: 5 },
+      },
       of(50, 20, { cached_input_tokens: 30, reasoning_tokens: 5 }),
     ],
     [
@@ -166,42 +211,97 @@ describe('reads the usage of', () => {
     ['a server whose usage is a list', [10], of(0, 0, unknown)],
     ['a server whose usage is a text', '10', of(0, 0, unknown)],
     ['a server that counts below zero', { prompt_tokens: -10, completion_tokens: 5 }, of(0, 5, unknown)],
-    ['a server with lists and words', { prompt_tokens: [10], completion_tokens: 'ten', total_tokens: true }, of(0, 0, unknown)],
-    ['a server that counts too much', { prompt_tokens: 9e15, completion_tokens: 5, total_tokens: 9e15 }, of(0, 5, unknown)],
-    ['a server that leaves out the input, which follows', { prompt_tokens: null, completion_tokens: 5, total_tokens: 105 }, of(100, 5)],
-    ['a server that leaves out the output, which follows', { prompt_tokens: 100, total_tokens: 105 }, of(100, 5)],
-    ['a server whose total is smaller than its part', { completion_tokens: 500, total_tokens: 100 }, of(0, 500, unknown)],
+    [
+      'a server with lists and words',
+      { prompt_tokens: [10], completion_tokens: 'ten', total_tokens: true },
+      of(0, 0, unknown),
+    ],
+    [
+      'a server that counts too much',
+      { prompt_tokens: 9e15, completion_tokens: 5, total_tokens: 9e15 },
+      of(0, 5, unknown),
+    ],
+    [
+      'a server that leaves out the input, which follows',
+      { prompt_tokens: null, completion_tokens: 5, total_tokens: 105 },
+      of(100, 5),
+    ],
+    [
+      'a server that leaves out the output, which follows',
+      { prompt_tokens: 100, total_tokens: 105 },
+      of(100, 5),
+    ],
+    [
+      'a server whose total is smaller than its part',
+      { completion_tokens: 500, total_tokens: 100 },
+      of(0, 500, unknown),
+    ],
     ['a server that reports only a total', { total_tokens: 105 }, of(0, 0, unknown)],
     ['a server with numbers as texts', { prompt_tokens: '10', completion_tokens: '5' }, of(10, 5)],
   ])('%s', (_, wire, expected) => expect(read(wire)).toEqual(expected))
 })
 
 it('writes a usage without parts as it always was (U3)', () => {
-  expect(JSON.stringify(usageOf(wireUsage.parse({ prompt_tokens: 1, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 0 } })))).toBe(
-    '{"input_tokens":1,"output_tokens":2,"calls":1}',
-  )
+  expect(
+    JSON.stringify(
+      usageOf(
+        wireUsage.parse({
+          prompt_tokens: 1,
+          completion_tokens: 2,
+          prompt_tokens_details: { cached_tokens: 0 },
+        }),
+      ),
+    ),
+  ).toBe('{"input_tokens":1,"output_tokens":2,"calls":1}')
 })
 
 it('never gives a part that is larger than its total, and never less than the totals of the server (U1)', () => {
-  const tokens = fc.option(fc.oneof(fc.nat(5000), fc.double({ min: 0, max: 5000, noNaN: true }), fc.constant(Number.MAX_SAFE_INTEGER)), { nil: null })
+  const tokens = fc.option(
+    fc.oneof(
+      fc.nat(5000),
+      fc.double({ min: 0, max: 5000, noNaN: true }),
+      fc.constant(Number.MAX_SAFE_INTEGER),
+    ),
+    { nil: null },
+  )
   const details = fc.option(
-    fc.record({ cached_tokens: tokens, cache_write_tokens: tokens, audio_tokens: tokens, reasoning_tokens: tokens }, { requiredKeys: [] }),
+    fc.record(
+      { cached_tokens: tokens, cache_write_tokens: tokens, audio_tokens: tokens, reasoning_tokens: tokens },
+      { requiredKeys: [] },
+    ),
   )
   const wire = fc.record(
     {
-      ...{ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens, prompt_tokens_details: details, completion_tokens_details: details },
-      ...{ cache_read_input_tokens: tokens, cache_creation_input_tokens: tokens, cached_tokens: tokens, reasoning_tokens: tokens },
+      ...{
+        prompt_tokens: tokens,
+        completion_tokens: tokens,
+        total_tokens: tokens,
+        prompt_tokens_details: details,
+        completion_tokens_details: details,
+      },
+      ...{
+        cache_read_input_tokens: tokens,
+        cache_creation_input_tokens: tokens,
+        cached_tokens: tokens,
+        reasoning_tokens: tokens,
+      },
     },
     { requiredKeys: [] },
   )
   fc.assert(
     fc.property(wire, (reported) => {
       const usage = read(reported)
-      for (const count of Object.values(usage) as number[]) expect(Number.isSafeInteger(count) && count >= 0).toBe(true)
-      expect((usage.cached_input_tokens ?? 0) + (usage.cache_write_tokens ?? 0)).toBeLessThanOrEqual(usage.input_tokens)
+      for (const count of Object.values(usage) as number[])
+        expect(Number.isSafeInteger(count) && count >= 0).toBe(true)
+      expect((usage.cached_input_tokens ?? 0) + (usage.cache_write_tokens ?? 0)).toBeLessThanOrEqual(
+        usage.input_tokens,
+      )
       expect(usage.audio_input_tokens ?? 0).toBeLessThanOrEqual(usage.input_tokens)
-      expect(Math.max(usage.reasoning_tokens ?? 0, usage.audio_output_tokens ?? 0)).toBeLessThanOrEqual(usage.output_tokens)
-      const sane = (count: number | null | undefined): number => (count !== null && count !== undefined && count <= 100_000_000 ? Math.round(count) : 0)
+      expect(Math.max(usage.reasoning_tokens ?? 0, usage.audio_output_tokens ?? 0)).toBeLessThanOrEqual(
+        usage.output_tokens,
+      )
+      const sane = (count: number | null | undefined): number =>
+        count !== null && count !== undefined && count <= 100_000_000 ? Math.round(count) : 0
       expect(usage.input_tokens).toBeGreaterThanOrEqual(sane(reported.prompt_tokens))
       expect(usage.output_tokens).toBeGreaterThanOrEqual(sane(reported.completion_tokens))
     }),

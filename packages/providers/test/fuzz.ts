@@ -1,5 +1,7 @@
-// Answers with wrong types in each field: valid ones, changed at random, whole and as a stream. And what may become of them.
-// Z1. Each is a change of an answer that real servers send, so that every field is reached. Z2. Anything else than an answer of
+// Answers with wrong types in each field: valid ones, changed at random, whole and as a stream. And what may
+// become of them.
+// Z1. Each is a change of an answer that real servers send, so that every field is reached. Z2. Anything else
+// than an answer of
 //     the right types or a ProviderError is a failure of the reader.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
@@ -17,10 +19,19 @@ const wholes: readonly unknown[] = [
     id: 'r',
     object: 'chat.completion',
     model: 'm',
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi', refusal: null } }],
+    choices: [
+      { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'hi', refusal: null } },
+    ],
     usage,
   },
-  { id: 'r', model: 'm', choices: [{ finish_reason: 'tool_calls', message: { content: null, tool_calls: [call, { ...call, id: 'c2' }] } }], usage },
+  {
+    id: 'r',
+    model: 'm',
+    choices: [
+      { finish_reason: 'tool_calls', message: { content: null, tool_calls: [call, { ...call, id: 'c2' }] } },
+    ],
+    usage,
+  },
   { choices: [{ message: { content: null, refusal: 'I cannot' } }] },
   { error: { message: 'slow down', type: 'requests', param: null, code: 'rate_limit_exceeded' } },
 ]
@@ -31,7 +42,13 @@ const delta = (of: unknown, finish: string | null = null): unknown => ({
   usage: null,
 })
 const streams: readonly (readonly unknown[])[] = [
-  [delta({ role: 'assistant', content: '' }), delta({ content: 'he' }), delta({ content: 'llo' }), delta({}, 'stop'), { id: 'r', choices: [], usage }],
+  [
+    delta({ role: 'assistant', content: '' }),
+    delta({ content: 'he' }),
+    delta({ content: 'llo' }),
+    delta({}, 'stop'),
+    { id: 'r', choices: [], usage },
+  ],
   [
     delta({ content: null, tool_calls: [{ index: 0, ...call }] }),
     delta({ tool_calls: [{ index: 0, function: { arguments: 'x' } }] }),
@@ -42,17 +59,41 @@ const streams: readonly (readonly unknown[])[] = [
   [delta({ content: 'half' }), { error: { message: 'x', code: 502 } }],
 ]
 
-const functionCall = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'read_file', arguments: '{"path":"a"}', status: 'completed' }
+const functionCall = {
+  type: 'function_call',
+  id: 'fc_1',
+  call_id: 'c1',
+  name: 'read_file',
+  arguments: '{"path":"a"}',
+  status: 'completed',
+}
 const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }
-const saying = (part: unknown): object => ({ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] })
+const saying = (part: unknown): object => ({
+  type: 'message',
+  id: 'msg_1',
+  role: 'assistant',
+  status: 'completed',
+  content: [part],
+})
 const response = (output: readonly unknown[], over: object = {}): object => ({
-  ...{ id: 'r', object: 'response', model: 'm', status: 'completed', error: null, incomplete_details: null, output },
+  ...{
+    id: 'r',
+    object: 'response',
+    model: 'm',
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    output,
+  },
   usage: { input_tokens: 9, output_tokens: 4 },
   ...over,
 })
 const responses: readonly unknown[] = [
   response([saying({ type: 'output_text', text: 'hi' })]),
-  response([thought, functionCall, { ...functionCall, call_id: 'c2' }], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
+  response([thought, functionCall, { ...functionCall, call_id: 'c2' }], {
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+  }),
   response([saying({ type: 'refusal', refusal: 'I cannot' })]),
   response([], { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow down' } }),
 ]
@@ -85,7 +126,25 @@ const responseStreams: readonly (readonly unknown[])[] = [
 ]
 
 const wrong: fc.Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom<unknown>(null, true, false, 0, -1, 1.5, 1e300, '', '0', [], {}, [null], [[]], { a: null }, '\u0000', '\ud800', 'x'.repeat(2_000)),
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    1e300,
+    '',
+    '0',
+    [],
+    {},
+    [null],
+    [[]],
+    { a: null },
+    '\u0000',
+    '\ud800',
+    'x'.repeat(2_000),
+  ),
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
 )
 /** Where, what comes there (`undefined`: the field goes), and whether under another name. */
@@ -94,21 +153,30 @@ const changes = fc.array(change, { minLength: 1, maxLength: 4 })
 
 /** The body of a whole answer; now and then cut. */
 const brokenBody = (of: readonly unknown[]): fc.Arbitrary<string> =>
-  fc.record({ of: fc.constantFrom(...of), changes, cut: fc.option(fc.nat(200), { freq: 8 }) }).map(({ of: whole, changes: made, cut }) => {
-    const text = JSON.stringify(made.reduce(changed, whole)) ?? 'null'
-    return cut === null ? text : text.slice(0, cut)
-  })
+  fc
+    .record({ of: fc.constantFrom(...of), changes, cut: fc.option(fc.nat(200), { freq: 8 }) })
+    .map(({ of: whole, changes: made, cut }) => {
+      const text = JSON.stringify(made.reduce(changed, whole)) ?? 'null'
+      return cut === null ? text : text.slice(0, cut)
+    })
 export const brokenWhole: fc.Arbitrary<string> = brokenBody(wholes)
 export const brokenResponse: fc.Arbitrary<string> = brokenBody(responses)
 
 /** The values of a stream's events. */
 const brokenEvents = (of: readonly (readonly unknown[])[]): fc.Arbitrary<unknown[]> =>
   fc
-    .record({ of: fc.constantFrom(...of), changes, twice: fc.option(fc.nat(4), { freq: 4 }), missing: fc.option(fc.nat(4), { freq: 4 }) })
+    .record({
+      of: fc.constantFrom(...of),
+      changes,
+      twice: fc.option(fc.nat(4), { freq: 4 }),
+      missing: fc.option(fc.nat(4), { freq: 4 }),
+    })
     .map(({ of: whole, changes: made, twice, missing }) => {
       const events = made.reduce(changed, whole as unknown)
       if (!Array.isArray(events)) return [events]
-      return (events as unknown[]).flatMap((event, i) => (i === missing ? [] : i === twice ? [event, event] : [event]))
+      return (events as unknown[]).flatMap((event, i) =>
+        i === missing ? [] : i === twice ? [event, event] : [event],
+      )
     })
 export const brokenStream: fc.Arbitrary<unknown[]> = brokenEvents(streams)
 export const brokenResponseStream: fc.Arbitrary<unknown[]> = brokenEvents(responseStreams)
@@ -128,10 +196,14 @@ function changed(whole: unknown, { at, value }: { at: number; value: unknown }):
   return put(whole, path)
 }
 
-function* placesIn(value: unknown, path: readonly (string | number)[]): Generator<readonly (string | number)[]> {
+function* placesIn(
+  value: unknown,
+  path: readonly (string | number)[],
+): Generator<readonly (string | number)[]> {
   yield path
   if (Array.isArray(value)) for (const [i, each] of value.entries()) yield* placesIn(each, [...path, i])
-  else if (typeof value === 'object' && value !== null) for (const [name, each] of Object.entries(value)) yield* placesIn(each, [...path, name])
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, each] of Object.entries(value)) yield* placesIn(each, [...path, name])
 }
 
 /** `answer`, or the class of the failure. @throws whatever else came out */
@@ -153,7 +225,11 @@ function classOf(error: unknown): FailureClass {
 }
 
 function checked(answer: ChatAnswer): 'answer' {
-  const texts = [answer.finishReason, answer.model, ...answer.toolCalls.flatMap(({ id, name, arguments: args }) => [id, name, args])]
+  const texts = [
+    answer.finishReason,
+    answer.model,
+    ...answer.toolCalls.flatMap(({ id, name, arguments: args }) => [id, name, args]),
+  ]
   const numbers = Object.values(answer.usage)
   const fine =
     (answer.content === null || typeof answer.content === 'string') &&

@@ -1,4 +1,5 @@
-// What the tests of the providers share: an HTTP server that answers as the test says, and a provider that asks it.
+// What the tests of the providers share: an HTTP server that answers as the test says, and a provider that
+// asks it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
@@ -37,13 +38,17 @@ export const json =
     response.end(typeof value === 'string' ? value : JSON.stringify(value))
   }
 
-/** A stream of these events: text as it is, anything else as JSON; ended by `[DONE]` unless `open`, or unless it just stops (`cut`). */
+/**
+ * A stream of these events: text as it is, anything else as JSON; ended by `[DONE]` unless `open`, or unless
+ * it just stops (`cut`).
+ */
 export const sse =
   (events: readonly unknown[], how: { open?: boolean; cut?: boolean; type?: string } = {}): Handler =>
   (_, response) => {
     response.writeHead(200, { 'content-type': how.type ?? 'text/event-stream; charset=utf-8' })
     response.flushHeaders()
-    for (const event of events) response.write(typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`)
+    for (const event of events)
+      response.write(typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`)
     if (how.open !== true) response.end(how.cut === true ? '' : 'data: [DONE]\n\n')
   }
 
@@ -66,13 +71,22 @@ export const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
   ...over,
 })
 
-export const provider = (baseURL: string, limits: { timeoutMs?: number; idleMs?: number; images?: boolean } = {}): ChatProvider =>
+export const provider = (
+  baseURL: string,
+  limits: { timeoutMs?: number; idleMs?: number; images?: boolean } = {},
+): ChatProvider =>
   openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 60_000, ...limits })
 
 /** Asks a server for a stream. */
-export async function stream(handler: Handler, over: Partial<ChatRequest> = {}, limits: { timeoutMs?: number; idleMs?: number } = {}) {
+export async function stream(
+  handler: Handler,
+  over: Partial<ChatRequest> = {},
+  limits: { timeoutMs?: number; idleMs?: number } = {},
+) {
   const texts: string[] = []
-  const answer = await provider(await serve(handler), limits).chat(ask({ onText: (text) => texts.push(text), ...over }))
+  const answer = await provider(await serve(handler), limits).chat(
+    ask({ onText: (text) => texts.push(text), ...over }),
+  )
   return { texts, answer }
 }
 

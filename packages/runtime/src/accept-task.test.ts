@@ -10,13 +10,19 @@ const intake = (over: Partial<IntakePorts> = {}) => intakeIn(process.cwd(), over
 
 /** The task before the one that an entry accepts. */
 const before = (entry: Entry | null): TaskId | null =>
-  (JSON.parse(Buffer.from(entry?.payload ?? []).toString()) as { data: { previous_task_id: TaskId | null } }[])[0]?.data.previous_task_id ?? null
+  (
+    JSON.parse(Buffer.from(entry?.payload ?? []).toString()) as {
+      data: { previous_task_id: TaskId | null }
+    }[]
+  )[0]?.data.previous_task_id ?? null
 describe('a session is a chain (I2)', () => {
   it('each task names the one accepted before it; another session has its own', async () => {
     const { submit, stateOf } = intake()
     const previous = []
     for (const session_id of ['s', 's', 'other', 's'])
-      previous.push((await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null)
+      previous.push(
+        (await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null,
+      )
     expect(previous).toEqual([null, 'task_1', null, 'task_2'])
   })
 
@@ -31,18 +37,33 @@ describe('a session is a chain (I2)', () => {
       },
     }
     const journal = memoryJournal()
-    const { submit, stateOf } = intake({ folders, journal: { ...journal, accept: (of) => (writes++, journal.accept(of)) } })
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => submit({ task: 'x', task_id: `t${i}`, session_id: 's' })))
-    const previous = await Promise.all(answers.map(async (answer) => (await stateOf(answer)).submitted?.previous_task_id ?? null))
+    const { submit, stateOf } = intake({
+      folders,
+      journal: { ...journal, accept: (of) => (writes++, journal.accept(of)) },
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => submit({ task: 'x', task_id: `t${i}`, session_id: 's' })),
+    )
+    const previous = await Promise.all(
+      answers.map(async (answer) => (await stateOf(answer)).submitted?.previous_task_id ?? null),
+    )
     expect(previous).toEqual(Array.from({ length: 50 }, (_, i) => (i === 0 ? null : `t${i - 1}`)))
     expect(writes).toBe(2)
   })
 
   it('of tasks submitted at once to several daemons has every one of them', async () => {
     const journal = memoryJournal()
-    const daemons = Array.from({ length: 3 }, () => intake({ journal, lines: acceptanceLines(virtualClock()) }))
+    const daemons = Array.from({ length: 3 }, () =>
+      intake({ journal, lines: acceptanceLines(virtualClock()) }),
+    )
     await Promise.all(
-      Array.from({ length: 150 }, (_, i) => (daemons[i % 3] as ReturnType<typeof intake>).submit({ task: 'x', task_id: `t${i}`, session_id: 's' })),
+      Array.from({ length: 150 }, (_, i) =>
+        (daemons[i % 3] as ReturnType<typeof intake>).submit({
+          task: 'x',
+          task_id: `t${i}`,
+          session_id: 's',
+        }),
+      ),
     )
     const chain = []
     for (
@@ -73,7 +94,9 @@ describe('a session is a chain (I2)', () => {
         },
       },
     })
-    const all = Array.from({ length: 40 }, (_, i) => one.submit({ task: 'x', task_id: `t${i}`, session_id: 's' }))
+    const all = Array.from({ length: 40 }, (_, i) =>
+      one.submit({ task: 'x', task_id: `t${i}`, session_id: 's' }),
+    )
     looked.settle()
     await Promise.all(all)
     expect(together).toEqual([40 - alone, 40 - alone])
@@ -84,7 +107,9 @@ describe('a session is a chain (I2)', () => {
     const clock = virtualClock()
     const slow = held<void>()
     let looks = 0
-    const folders: IntakePorts['folders'] = { at: async (path) => (looks++ === 0 && (await slow.promise), { kind: 'folder', real: path }) }
+    const folders: IntakePorts['folders'] = {
+      at: async (path) => (looks++ === 0 && (await slow.promise), { kind: 'folder', real: path }),
+    }
     const { submit } = intake({ folders, clock, lines: acceptanceLines(clock) })
     const [late, other] = ['late', 'other'].map((task_id) => submit({ task: 'x', task_id, session_id: 's' }))
     let done = false
@@ -108,7 +133,9 @@ describe('a session is a chain (I2)', () => {
       ['t2', 'x'],
       ['t2', 'other'],
       ['t3', 'x'],
-    ].map(([task_id, task]) => submitTask({ task: task ?? '', task_id, session_id: 's', fresh: 'task' } as never, ports))
+    ].map(([task_id, task]) =>
+      submitTask({ task: task ?? '', task_id, session_id: 's', fresh: 'task' } as never, ports),
+    )
     const ends = await Promise.all(asked.map((each) => refusal(each)))
     expect(ends.map((end) => (typeof end === 'string' ? 'accepted' : (end as string[])[0]))).toEqual([
       'accepted',
@@ -125,8 +152,13 @@ describe('a session is a chain (I2)', () => {
     const clock = virtualClock()
     const since = clock.now()
     const { ports } = intake({ clock, lines: acceptanceLines(clock) })
-    const restless: MemoryJournal = { ...(ports.journal as MemoryJournal), accept: async () => (clock.advance(1_000), { kind: 'tail_moved' }) }
-    await expect(submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless })).rejects.toMatchObject({
+    const restless: MemoryJournal = {
+      ...(ports.journal as MemoryJournal),
+      accept: async () => (clock.advance(1_000), { kind: 'tail_moved' }),
+    }
+    await expect(
+      submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless }),
+    ).rejects.toMatchObject({
       code: 'timeout',
       message: expect.stringContaining('Ask again') as string,
     })
@@ -140,34 +172,54 @@ describe('a session', () => {
     const refused = ['not_allowed', ['session_id']]
     await submit({ task: 'x', session_id: 'of Ada', user_id: 'Ada' })
     await submit({ task: 'x', session_id: "the tenant's" })
-    expect(await submit({ task: 'y', session_id: 'of Ada', user_id: 'Ada' })).toMatchObject({ session_id: 'of Ada' })
-    expect(await submit({ task: 'y', session_id: "the tenant's" })).toMatchObject({ session_id: "the tenant's" })
+    expect(await submit({ task: 'y', session_id: 'of Ada', user_id: 'Ada' })).toMatchObject({
+      session_id: 'of Ada',
+    })
+    expect(await submit({ task: 'y', session_id: "the tenant's" })).toMatchObject({
+      session_id: "the tenant's",
+    })
     for (const other of [{ user_id: 'Bob' }, { user_id: 'ada' }, {}])
       expect(await refusal(submit({ task: 'y', session_id: 'of Ada', ...other }))).toEqual(refused)
     expect(await refusal(submit({ task: 'y', session_id: "the tenant's", user_id: 'Ada' }))).toEqual(refused)
-    expect(await refusal(submit({ task: 'y', task_id: 't', session_id: 'of Ada', fresh: 'session', user_id: 'Bob' }))).toEqual(refused)
+    expect(
+      await refusal(
+        submit({ task: 'y', task_id: 't', session_id: 'of Ada', fresh: 'session', user_id: 'Bob' }),
+      ),
+    ).toEqual(refused)
   })
 
   it('that two users begin at the same moment belongs to one of them', async () => {
     const { submit } = intake()
     const users = Array.from({ length: 8 }, (_, i) => `user ${i}`)
-    const ends = await Promise.all(users.map((user_id) => refusal(submit({ task: 'x', session_id: 's', user_id }))))
+    const ends = await Promise.all(
+      users.map((user_id) => refusal(submit({ task: 'x', session_id: 's', user_id }))),
+    )
     expect(ends.filter((end) => typeof end === 'string')).toHaveLength(1)
-    expect(new Set(ends.filter((end) => typeof end !== 'string').map((end) => (end as string[])[0]))).toEqual(new Set(['not_allowed']))
+    expect(new Set(ends.filter((end) => typeof end !== 'string').map((end) => (end as string[])[0]))).toEqual(
+      new Set(['not_allowed']),
+    )
   })
 
   it('is never named to whom it does not belong', async () => {
     const { submit } = intake()
     await submit({ task: 'x', session_id: 's', user_id: 'Ada Lovelace' })
-    await expect(submit({ task: 'y', session_id: 's', user_id: 'Bob' })).rejects.toThrow('The session s belongs to a user, and only that user continues it.')
+    await expect(submit({ task: 'y', session_id: 's', user_id: 'Bob' })).rejects.toThrow(
+      'The session s belongs to a user, and only that user continues it.',
+    )
   })
 })
 
 it('a request with another picture of the same name is another request', async () => {
   const { submit } = intake()
-  const picture = (width: number) => ({ data: Buffer.from(`GIF89a${String.fromCharCode(width)}\0\u0002\0`, 'latin1').toString('base64'), name: 'pasted.gif' })
+  const picture = (width: number) => ({
+    data: Buffer.from(`GIF89a${String.fromCharCode(width)}\0\u0002\0`, 'latin1').toString('base64'),
+    name: 'pasted.gif',
+  })
   const first = await submit({ task: 'x', task_id: 't', images: [picture(3)] })
   expect(await submit({ task: 'x', task_id: 't', images: [picture(3)] })).toEqual(first)
   for (const images of [[picture(4)], [picture(3), picture(3)], []])
-    expect(await refusal(submit({ task: 'x', task_id: 't', images }))).toEqual(['conflict', expect.anything()])
+    expect(await refusal(submit({ task: 'x', task_id: 't', images }))).toEqual([
+      'conflict',
+      expect.anything(),
+    ])
 })

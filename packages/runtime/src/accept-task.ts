@@ -1,8 +1,10 @@
 // Makes a validated task durable at the end of its session.
 // A1. The tasks of a session form a chain: each names the one that was accepted before it (D-47).
-// A2. Tasks that wait for one session at the same moment are accepted with one write, in the order in which they were asked for. A write that does not
+// A2. Tasks that wait for one session at the same moment are accepted with one write, in the order in which
+// they were asked for. A write that does not
 //     fit as a whole is made again for its first task alone, if the session has not gone on meanwhile.
-// A3. Another daemon may accept tasks of the session between two writes of this one. Then the end of the session is read again, for at most
+// A3. Another daemon may accept tasks of the session between two writes of this one. Then the end of the
+// session is read again, for at most
 //     `busyMsMax`. Every refused write is another daemon's success, so all get on.
 // A4. The same id with the same request gives the same answer (task-intake.ts).
 import type { SubmittedTask } from '@beaver/contracts'
@@ -33,7 +35,10 @@ import { ownerOf, type SessionOwner, wrongOwner } from './session-owner.ts'
 import type { IntakePorts } from './task-intake.ts'
 
 /** What accepting a task needs that is validated. */
-export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'lines' | 'open' | 'enqueue'>
+export type AcceptPorts = Pick<
+  IntakePorts,
+  'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'lines' | 'open' | 'enqueue'
+>
 
 /** A task that is to be accepted. */
 export interface Asked extends Pick<Asker, 'by'> {
@@ -73,18 +78,36 @@ export function acceptTask(
   const asked: Asked = { log, task, ports, ...by, sinceMs: ports.clock.now(), batches: 0, resolve, reject }
   // Nobody else knows a session that was made up just now.
   if (of.newSession === true)
-    acceptAlone(asked, { task: null, revision: 0 }).then((done) => done || ports.lines.place(log.tenant, log.session).enter(asked), reject)
+    acceptAlone(asked, { task: null, revision: 0 }).then(
+      (done) => done || ports.lines.place(log.tenant, log.session).enter(asked),
+      reject,
+    )
   else (of.place ?? ports.lines.place(log.tenant, log.session)).enter(asked)
   return promise
 }
 
-/** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
-export async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
+/**
+ * A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request,
+ * or for another session
+ */
+export async function repeated(
+  there: LogId,
+  asked: LogId,
+  task: TaskRequest,
+  ports: AcceptPorts,
+): Promise<SubmittedTask> {
   if (there.session !== asked.session)
-    throw new BeaverError('conflict', `The task id ${there.task} is already used in another session. Use another id, or leave it out.`)
+    throw new BeaverError(
+      'conflict',
+      `The task id ${there.task} is already used in another session. Use another id, or leave it out.`,
+    )
   const { state } = await loadTask(there, ports)
-  if (state.submitted !== null && same(maskedData(state.submitted.request), task)) return { task_id: there.task, session_id: there.session }
-  throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)
+  if (state.submitted !== null && same(maskedData(state.submitted.request), task))
+    return { task_id: there.task, session_id: there.session }
+  throw new BeaverError(
+    'conflict',
+    `Another request already used the task id ${there.task}. Use another id, or leave it out.`,
+  )
 }
 
 /** The lines of a daemon that accepts tasks. */
@@ -101,15 +124,21 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
     const tail = await ports.journal.sessionTail(log.tenant, log.session)
     const owner = tail.task === null ? null : await ownerOf({ ...log, task: tail.task }, ports)
     const front = tail.task === null ? waiting.slice(0, 1) : frontOf(waiting)
-    const [refused, allowed] = [front.filter(({ task }) => !mayFollow(owner, task)), front.filter(({ task }) => mayFollow(owner, task))]
+    const [refused, allowed] = [
+      front.filter(({ task }) => !mayFollow(owner, task)),
+      front.filter(({ task }) => mayFollow(owner, task)),
+    ]
     for (const each of refused) each.reject(wrongOwner(owner, log.session))
     const [first] = allowed
     if (first === undefined) return refused
     if (allowed.length > 1) {
       const outcome = await acceptTogether(allowed, tail)
       if (outcome === 'accepted') return front
-      // Another daemon was faster: all are tried again behind what it wrote. If that does not help, the reason may be the id of one behind the first.
-      const goneOn = outcome === 'tail_moved' && (await ports.journal.sessionTail(log.tenant, log.session)).revision !== tail.revision
+      // Another daemon was faster: all are tried again behind what it wrote. If that does not help, the
+      // reason may be the id of one behind the first.
+      const goneOn =
+        outcome === 'tail_moved' &&
+        (await ports.journal.sessionTail(log.tenant, log.session)).revision !== tail.revision
       if (goneOn && ++first.batches < batchesMax) return refused
     }
     return (await acceptAlone(first, tail)) ? [...refused, first] : refused
@@ -119,7 +148,8 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
   }
 }
 
-const mayFollow = (owner: SessionOwner | null, task: TaskRequest): boolean => owner === null || owner.userId === task.user_id
+const mayFollow = (owner: SessionOwner | null, task: TaskRequest): boolean =>
+  owner === null || owner.userId === task.user_id
 
 /** As many as one write takes, each id once. */
 function frontOf(waiting: readonly Asked[]): readonly Asked[] {
@@ -137,8 +167,12 @@ function frontOf(waiting: readonly Asked[]): readonly Asked[] {
 /** Unless they are accepted, nothing of them is stored. `id_taken`: the id of the first one. */
 async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promise<AcceptOutcome['kind']> {
   const sealed: SealedRecord[] = []
-  for (const [i, each] of asked.entries()) sealed.push((await sealedTask(each, i === 0 ? tail.task : (asked[i - 1] as Asked).log.task)).record)
-  const [first, ...followers] = asked.map(({ log }, i) => ({ log, payload: joinBatch([sealed[i] as SealedRecord]) }))
+  for (const [i, each] of asked.entries())
+    sealed.push((await sealedTask(each, i === 0 ? tail.task : (asked[i - 1] as Asked).log.task)).record)
+  const [first, ...followers] = asked.map(({ log }, i) => ({
+    log,
+    payload: joinBatch([sealed[i] as SealedRecord]),
+  }))
   const { ports } = asked[0] as Asked
   const line = first as NonNullable<typeof first>
   const outcome = await ports.journal.accept({ log: line.log, payloads: [line.payload], tail, followers })
@@ -155,7 +189,8 @@ async function acceptAlone(asked: Asked, tail: SessionTail): Promise<boolean> {
   const { log, task, ports, resolve, reject, sinceMs } = asked
   try {
     const first = await sealedTask(asked, tail.task)
-    const outcome = (await openHere(log, first, tail, ports)) ?? (await acceptOnly(log, first.record, tail, ports))
+    const outcome =
+      (await openHere(log, first, tail, ports)) ?? (await acceptOnly(log, first.record, tail, ports))
     if (outcome.kind === 'accepted') resolve({ task_id: log.task, session_id: log.session })
     else if (outcome.kind === 'id_taken') resolve(await repeated(outcome.by, log, task, ports))
     else if (ports.clock.now() - sinceMs < busyMsMax) return false
@@ -174,15 +209,30 @@ async function acceptAlone(asked: Asked, tail: SessionTail): Promise<boolean> {
 
 async function sealedTask({ log, task, by, ports }: Asked, previous: SessionTail['task']) {
   const who = by === undefined ? {} : { by }
-  const of = { task_id: log.task, session_id: log.session, tenant: ports.tenant, previous_task_id: previous, request: task, ...who }
+  const of = {
+    task_id: log.task,
+    session_id: log.session,
+    tenant: ports.tenant,
+    previous_task_id: previous,
+    request: task,
+    ...who,
+  }
   const submitted = draft(event('task_submitted', of))
-  const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
+  const written = {
+    epoch: 0,
+    source: ports.source,
+    subject: log.task,
+    time: new Date(ports.clock.now()).toISOString(),
+  }
   const { record, head } = seal(emptyHead, submitted, written)
   if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
   return { record, event: sealedEvent(emptyHead, submitted, written, head) }
 }
 
-/** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
+/**
+ * A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands
+ * anywhere.
+ */
 async function openHere(
   log: LogId,
   first: { record: SealedRecord; event: Opening['event'] },
@@ -196,25 +246,50 @@ async function openHere(
   return task === null ? null : acceptance.outcome(task.over)
 }
 
-/** Accepts a task without driving it. One that follows no other stands in line here; the end of the one before wakes any other. */
-async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome> {
+/**
+ * Accepts a task without driving it. One that follows no other stands in line here; the end of the one before
+ * wakes any other.
+ */
+async function acceptOnly(
+  log: LogId,
+  record: SealedRecord,
+  tail: SessionTail,
+  ports: AcceptPorts,
+): Promise<AcceptOutcome> {
   const payload = joinBatch([record])
   const outcome = await ports.journal.accept({ log, payloads: [payload], tail })
   if (outcome.kind === 'accepted') {
     taskFacts.accepted(ports.logger, log)
-    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now(), signature: outcome.signature })
+    if (tail.task === null)
+      ports.enqueue?.(log, {
+        revision: outcome.acceptedRevision,
+        payload,
+        timeMs: ports.journal.now(),
+        signature: outcome.signature,
+      })
   }
   return outcome
 }
 
-/** Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. */
+/**
+ * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time
+ * zone, is no part of it.
+ */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: [] })
+  const asked = (request: TaskRequest): string =>
+    canonicalJson({ ...request, stream: false, time_zone: '', images: [] })
   const [ofOne, ofOther] = [one.images ?? [], other.images ?? []]
-  return asked(one) === asked(other) && ofOne.length === ofOther.length && ofOne.every((image, i) => sameImage(image, ofOther[i]))
+  return (
+    asked(one) === asked(other) &&
+    ofOne.length === ofOther.length &&
+    ofOne.every((image, i) => sameImage(image, ofOther[i]))
+  )
 }
 
-/** A file is not read again for a request that is repeated, so it is the same by its path, although it may have changed. */
+/**
+ * A file is not read again for a request that is repeated, so it is the same by its path, although it may
+ * have changed.
+ */
 function sameImage(one: ImagePart, other: ImagePart | undefined): boolean {
   return one.sha256 === '' || other?.sha256 === '' ? one.name === other?.name : one.sha256 === other?.sha256
 }

@@ -1,12 +1,14 @@
 // Claiming a task: after a claim, this daemon is the only one that writes the task's log.
 // C1. Each claim has a higher epoch than every earlier claim.
 // C2. Nothing of the task takes effect before its claim is durable.
-// C3. A task that loses too many owners is given up, with the reason, in the same write as the claim. A lost owner is charged to the task
+// C3. A task that loses too many owners is given up, with the reason, in the same write as the claim. A lost
+// owner is charged to the task
 //     only if a tool call was under way. An owner that dies while the task waits proves nothing against the task, unless it happens
 //     again and again without progress. The bounds are the rows `task` and `task_without_progress` of core's supervisors, with the
 //     configured number.
 // C4. The first claim of a retry also writes what the retry keeps of the old task, in the same write.
-// C5. A task into whose log a stranger wrote is given up: what it says cannot be trusted any more (docs/decisions/0040).
+// C5. A task into whose log a stranger wrote is given up: what it says cannot be trusted any more
+// (docs/decisions/0040).
 import {
   type DomainEvent,
   draft,
@@ -48,7 +50,12 @@ export interface ClaimPorts extends TaskLogPorts {
 }
 
 /** @throws {BeaverError} `fenced` when somebody else was faster, `unreachable`, `too_large` */
-export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening | null, ports: ClaimPorts): Promise<Claim> {
+export async function claimTask(
+  log: LogId,
+  loaded: LoadedTask,
+  opening: Opening | null,
+  ports: ClaimPorts,
+): Promise<Claim> {
   const { state, head, revision } = loaded
   const taskLog = new TaskLog(log, { head, revision, epoch: head.epoch + 1, opening }, ports)
   const claimed = event('task_claimed', { daemon: ports.daemonId })
@@ -57,14 +64,21 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
   const inARow = state.ownersLost + (lostWithoutProgress(state) ? 1 : 0)
   const { ownersLostMax } = ports.limits
   const chargedTooOften = isExceeded(charged, { restartsMax: ownersLostMax })
-  if (strange !== null || chargedTooOften || isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })) {
+  if (
+    strange !== null ||
+    chargedTooOften ||
+    isExceeded(inARow, { restartsMax: timesWithoutProgress * ownersLostMax })
+  ) {
     const message =
       strange !== null
         ? strange
         : chargedTooOften
           ? `The task lost ${charged} owners while its tools were at work. Beaver gave up on it.`
           : `The task lost ${inARow} owners in a row without progress. Beaver gave up on it.`
-    const events = givenUp({ class: strange === null ? 'worker_lost' : 'internal', message }, { claims: Math.max(charged, inARow), usage: noUsage })
+    const events = givenUp(
+      { class: strange === null ? 'worker_lost' : 'internal', message },
+      { claims: Math.max(charged, inARow), usage: noUsage },
+    )
     await taskLog.appendLast([claimed, ...events].map(draft), 'Beaver gave up on the task.')
     return { kind: 'given_up', end: events.at(-1) as DomainEvent }
   }
@@ -72,16 +86,30 @@ export async function claimTask(log: LogId, loaded: LoadedTask, opening: Opening
   if (copied.length > 0) {
     await taskLog.append([claimed, ...copied].map(draft))
     const whole = await loadTask(log, ports)
-    return { kind: 'claimed', task: { log, loaded: whole, taskLog, opening, suspects: ownerLosses(whole.events).suspects } }
+    return {
+      kind: 'claimed',
+      task: { log, loaded: whole, taskLog, opening, suspects: ownerLosses(whole.events).suspects },
+    }
   }
-  // A new task's claim is one message with the first events of its root run: nothing is asked of anybody before they are durable.
+  // A new task's claim is one message with the first events of its root run: nothing is asked of anybody
+  // before they are durable.
   if (loaded.events.length === 1) taskLog.hold([draft(claimed)])
   else await taskLog.append([draft(claimed)])
   return { kind: 'claimed', task: { log, loaded, taskLog, opening, suspects } }
 }
 
 /** What a task ends with that is given up on. */
-export function givenUp(failure: Failure, of: { readonly claims: number; readonly usage: Usage }): DomainEvent[] {
-  const end = { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null } as const
+export function givenUp(
+  failure: Failure,
+  of: { readonly claims: number; readonly usage: Usage },
+): DomainEvent[] {
+  const end = {
+    status: 'failed',
+    facts: { outputText: '', outputSeq: 0, tools: [] },
+    failure,
+    usage: noUsage,
+    provider: null,
+    model: null,
+  } as const
   return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, [], of.usage)]
 }

@@ -6,7 +6,8 @@ import type { SupervisedTask } from './task-supervisor.ts'
 
 /**
  * What became of a delivery that was offered to the daemon which claimed the task.
- * - `taken`: it drives the task and has the lease now. - `ended`: it ended the task. - `refused`: it lives, and does not drive it.
+ * - `taken`: it drives the task and has the lease now. - `ended`: it ended the task. - `refused`: it lives,
+ *   and does not drive it.
  * - `gone`: it does not answer.
  */
 export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
@@ -28,11 +29,16 @@ export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admis
 export interface Daemon {
   /** The tasks it drives. */
   readonly tasks: Pick<TransientMap<string, SupervisedTask>, 'get' | 'has' | 'size' | 'values'>
-  /** Drives a task that is being accepted here; `null` when there is no room for it, or others wait for room. */
+  /**
+   * Drives a task that is being accepted here; `null` when there is no room for it, or others wait for room.
+   */
   open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null
   /** Drives a task that was accepted here, when there is room. A hint: the queue delivers it too. */
   enqueue(log: LogId, first: Entry): void
-  /** Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null` for every other task. */
+  /**
+   * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
+   * for every other task.
+   */
   driver(log: LogId): Promise<SupervisedTask | null>
   /** Takes the delivery of a task it drives, which came to another daemon. */
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>

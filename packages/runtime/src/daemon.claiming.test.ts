@@ -8,15 +8,21 @@ import { leaseMs, typesOf, world } from '../test/kit.ts'
 const thinks: ChatProvider = {
   name: 'p',
   model: 'm',
-  chat: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  chat: ({ signal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
 }
 
-/** A task of a daemon that died, and the claim of the next one. That daemon gets the answer of the journal when `answer` is settled. */
+/**
+ * A task of a daemon that died, and the claim of the next one. That daemon gets the answer of the journal
+ * when `answer` is settled.
+ */
 async function claiming() {
   const { daemon, submit, journal, events, ...rest } = world()
   const first = daemon({ provider: thinks })
   const log = await submit({ at: first })
-  await rest.passing('the model is asked', async () => typesOf(await events(log)).includes('user_message_added'))
+  await rest.passing('the model is asked', async () =>
+    typesOf(await events(log)).includes('user_message_added'),
+  )
   first.kill()
   const { append } = journal
   const answer = held<'stored' | 'fenced'>()
@@ -38,7 +44,11 @@ it('whoever asks for the driver waits, and a cancel that comes in this moment is
   const driver = one.driver(log)
   answer.settle('stored')
   await (await driver)?.cancel('enough')
-  expect(typesOf(await ended(log)).slice(-3)).toEqual(['task_cancel_requested', 'run_cancelled', 'task_cancelled'])
+  expect(typesOf(await ended(log)).slice(-3)).toEqual([
+    'task_cancel_requested',
+    'run_cancelled',
+    'task_cancelled',
+  ])
 })
 
 it('a claim that is refused leaves no driver', async () => {
@@ -56,7 +66,9 @@ it('nobody drives a task of which the daemon does not know', async () => {
 it('a delivery that another daemon hands on in this moment is taken', async () => {
   const { one, log, answer, journal, clock } = await claiming()
   const queue = journal.queue({ leaseMs, clock })
-  expect(one.takeOver(queue.adopt({ log, deliveries: 1, lease: 'of another daemon', cause: 'woken' }))).toBe('taken')
+  expect(one.takeOver(queue.adopt({ log, deliveries: 1, lease: 'of another daemon', cause: 'woken' }))).toBe(
+    'taken',
+  )
   answer.settle('stored')
   await until('it is driven', () => one.tasks.size === 1)
 })

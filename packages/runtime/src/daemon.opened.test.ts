@@ -8,7 +8,9 @@ import { leaseMs, typesOf, world, type World } from '../test/kit.ts'
 const oneAnswer = (): ScriptedProvider => scriptedProvider([says('42')])
 
 const entriesOf = async (journal: World['journal'], log: LogId): Promise<string[][]> =>
-  (await journal.read(log)).map((entry) => splitBatch(entry.payload).map((record) => record.type.split('.')[1] ?? ''))
+  (await journal.read(log)).map((entry) =>
+    splitBatch(entry.payload).map((record) => record.type.split('.')[1] ?? ''),
+  )
 
 const claimsOf = async ({ events }: Pick<World, 'events'>, log: LogId): Promise<string[]> =>
   (await events(log)).flatMap((event) => (event.type === 'task_claimed' ? [event.data.daemon] : []))
@@ -30,7 +32,9 @@ it('is delivered to its daemon, which acknowledges it at its end: nobody gets it
   const all = await ended(log)
   await until('it is let go', () => first.tasks.size === 0)
   const queue = journal.queue({ leaseMs, clock })
-  const more = queue.pull({ of: 'accepted', deliveriesMax: 1, waitMs: 10, signal: new AbortController().signal })[Symbol.asyncIterator]()
+  const signal = new AbortController().signal
+  const pulled = queue.pull({ of: 'accepted', deliveriesMax: 1, waitMs: 10, signal })
+  const more = pulled[Symbol.asyncIterator]()
   const next = more.next()
   for (let ms = 0; ms < 2 * leaseMs; ms += 500) clock.advance(500)
   expect((await next).done).toBe(true)
@@ -55,8 +59,11 @@ it('whose acceptance can never be stored is refused, and nothing of it stands an
   const { daemon, submit, journal, passing } = world()
   const provider = oneAnswer()
   const first = daemon({ provider })
-  journal.accept = () => Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.'))
-  await expect(submit({ at: first, task_id: 't', session_id: 's' })).rejects.toMatchObject({ code: 'too_large' })
+  journal.accept = () =>
+    Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.'))
+  await expect(submit({ at: first, task_id: 't', session_id: 's' })).rejects.toMatchObject({
+    code: 'too_large',
+  })
   await passing('it is let go', () => first.tasks.size === 0)
   expect(await journal.read({ tenant: 'local', session: 's', task: 't' } as LogId)).toEqual([])
   expect(provider.requests).toEqual([])
@@ -66,11 +73,15 @@ it('whose acceptance cannot be stored is left alone if another daemon accepts an
   const { daemon, submit, ended, journal, ...rest } = world()
   const answer = held<ChatAnswer>()
   const thinks = { name: 'p', model: 'm', chat: () => answer.promise }
-  const [first, second] = [daemon({ provider: thinks, id: 'first' }), daemon({ provider: oneAnswer(), id: 'second' })]
+  const [first, second] = [
+    daemon({ provider: thinks, id: 'first' }),
+    daemon({ provider: oneAnswer(), id: 'second' }),
+  ]
   const { accept } = journal
   const [there, accepts] = [held<LogId>(), held<true>()]
   journal.accept = async (acceptance) => {
-    if (!acceptance.payloads.some((payload) => Buffer.from(payload).toString().includes('"daemon":"second"'))) return accept(acceptance)
+    if (!acceptance.payloads.some((payload) => Buffer.from(payload).toString().includes('"daemon":"second"')))
+      return accept(acceptance)
     accepts.settle(true)
     await there.promise
     throw new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.')
@@ -82,7 +93,14 @@ it('whose acceptance cannot be stored is left alone if another daemon accepts an
   there.settle(log)
   expect(await refused).toMatchObject({ code: 'too_large' })
   await until('the second lets go of it', () => second.tasks.size === 0)
-  answer.settle({ content: '42', toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
+  answer.settle({
+    content: '42',
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+    model: 'm',
+    responseId: null,
+  })
   expect((await ended(log)).at(-1)?.type).toBe('task_completed')
   expect(await claimsOf(rest, log)).toEqual(['first'])
 })
@@ -92,14 +110,20 @@ it('that was accepted, and whose events are larger than the server takes now, wa
   const append = journal.append
   let refused = 0
   journal.append = (appended) =>
-    refused++ < 3 ? Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.')) : append(appended)
+    refused++ < 3
+      ? Promise.reject(new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.'))
+      : append(appended)
   const provider = oneAnswer()
   const log = await submit()
   daemon({ provider })
   await passing('it has been tried', () => refused > 3)
   const events = await ended(log)
   expect(typesOf(events).slice(0, 3)).toEqual(['task_submitted', 'task_claimed', 'run_started'])
-  expect([events.at(-1)?.type, events.at(-1)?.epoch, provider.requests.length]).toEqual(['task_completed', 1, 1])
+  expect([events.at(-1)?.type, events.at(-1)?.epoch, provider.requests.length]).toEqual([
+    'task_completed',
+    1,
+    1,
+  ])
 })
 
 it('whose id is taken is told so: the task there is not driven a second time', async () => {
@@ -109,7 +133,9 @@ it('whose id is taken is told so: the task there is not driven a second time', a
   const log = await submit({ at: first, task_id: 't', session_id: 's' })
   await ended(log)
   expect(await submit({ at: first, task_id: 't', session_id: 's' })).toEqual(log)
-  await expect(submit({ at: first, task_id: 't', session_id: 's', text: 'another' })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(submit({ at: first, task_id: 't', session_id: 's', text: 'another' })).rejects.toMatchObject({
+    code: 'conflict',
+  })
   expect(provider.requests).toHaveLength(1)
 })
 
@@ -129,7 +155,14 @@ it('is handed on by another daemon that it is delivered to; its daemon keeps its
     await new Promise((resolve) => setImmediate(resolve))
   }
   expect([first.tasks.size, second.tasks.size]).toEqual([1, 0])
-  answer.settle({ content: '42', toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
+  answer.settle({
+    content: '42',
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+    model: 'm',
+    responseId: null,
+  })
   await ended(log)
   expect(await claimsOf(rest, log)).toEqual(['first'])
   expect(asked).toBe(1)
@@ -149,7 +182,12 @@ it('of a daemon that died is taken up by the one it is delivered to', async () =
 it('is accepted within a tenth of a second also when no thread begins it', async () => {
   const { daemon, submit, passing, journal } = world()
   const first = daemon({ provider: scriptedProvider([]) })
-  first.pool.start = () => ({ outcome: new Promise(() => {}), cancel: () => {}, steer: () => {}, drop: () => {} })
+  first.pool.start = () => ({
+    outcome: new Promise(() => {}),
+    cancel: () => {},
+    steer: () => {},
+    drop: () => {},
+  })
   let log: LogId | null = null
   void submit({ at: first }).then((accepted) => (log = accepted))
   const accepted = await passing('it is accepted', () => log, 10)
@@ -176,12 +214,22 @@ it('comes by the queue when its daemon has no room', async () => {
   const [one, two] = [held<ChatAnswer>(), held<ChatAnswer>()]
   const answers = [one.promise, two.promise]
   let asked = 0
-  const full = daemon({ provider: { name: 'p', model: 'm', chat: () => answers[asked++] as Promise<ChatAnswer> }, tasksMax: 1 })
+  const full = daemon({
+    provider: { name: 'p', model: 'm', chat: () => answers[asked++] as Promise<ChatAnswer> },
+    tasksMax: 1,
+  })
   const first = await submit({ at: full })
   await passing('the first is under way', () => asked === 1)
   const second = await submit({ at: full })
   expect(typesOf(await rest.events(second))).toEqual(['task_submitted'])
-  const answer = { content: '42', toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null }
+  const answer = {
+    content: '42',
+    toolCalls: [],
+    finishReason: 'stop',
+    usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
+    model: 'm',
+    responseId: null,
+  }
   one.settle(answer)
   await ended(first)
   two.settle(answer)

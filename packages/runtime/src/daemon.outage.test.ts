@@ -1,4 +1,5 @@
-// A provider that is away, and a turn under a limit that is far: the daemon lets go of the task, and its run goes on counting.
+// A provider that is away, and a turn under a limit that is far: the daemon lets go of the task, and its run
+// goes on counting.
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
 import { type Entry, pause, policiesWith, type RecordedEvent, splitBatch } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
@@ -13,11 +14,14 @@ const answer: ChatAnswer = {
   model: 'm',
   responseId: null,
 }
-const failures = (events: readonly RecordedEvent[]) => events.flatMap((each) => (each.type === 'provider_call_failed' ? [each.data] : []))
+const failures = (events: readonly RecordedEvent[]) =>
+  events.flatMap((each) => (each.type === 'provider_call_failed' ? [each.data] : []))
 
 /** The type of the last event, without a look at the whole log. */
 const newest = (entry: Entry | null): string | null =>
-  entry === null ? null : (/^beaver\.(\w+)\.v1$/.exec(splitBatch(entry.payload).at(-1)?.type ?? '')?.[1] ?? null)
+  entry === null
+    ? null
+    : (/^beaver\.(\w+)\.v1$/.exec(splitBatch(entry.payload).at(-1)?.type ?? '')?.[1] ?? null)
 
 describe('an endpoint that is away', () => {
   function away(untilMs: number) {
@@ -27,7 +31,8 @@ describe('an endpoint that is away', () => {
       name: 'p',
       model: 'm',
       async chat() {
-        if (at.clock.now() < begun + untilMs) throw new ProviderError('provider_unavailable', 'It cannot be reached.')
+        if (at.clock.now() < begun + untilMs)
+          throw new ProviderError('provider_unavailable', 'It cannot be reached.')
         return answer
       },
     }
@@ -50,7 +55,10 @@ describe('an endpoint that is away', () => {
     const all = await events(log)
     expect(passedMs()).toBeLessThan(6 * minute)
     expect(typesOf(all)).toContain('task_suspended')
-    expect(all.find((each) => each.type === 'task_suspended')?.data).toMatchObject({ waits_for: 'provider', reason: 'It cannot be reached.' })
+    expect(all.find((each) => each.type === 'task_suspended')?.data).toMatchObject({
+      waits_for: 'provider',
+      reason: 'It cannot be reached.',
+    })
     expect(failures(all).map(({ tries }) => tries)).toEqual(failures(all).map((_, index) => index + 1))
     // It is held for a moment before each pause is known to be one.
     expect(heldMs).toBeLessThan(3 * minute)
@@ -68,8 +76,16 @@ describe('an endpoint that is away', () => {
     }
     await passing('it has ended', async () => newest(await journal.last(log)) === 'task_failed', 1_000)
     const all = await events(log)
-    expect(all.at(-1)?.data).toMatchObject({ failure: { class: 'provider_unavailable', message: expect.stringMatching(/tried \d+ times in 5 minutes\)$/) } })
-    const waited = failures(all).reduce((sum, { retry_in_ms, duration_ms = 0 }) => sum + (retry_in_ms ?? 0) + duration_ms, 0)
+    expect(all.at(-1)?.data).toMatchObject({
+      failure: {
+        class: 'provider_unavailable',
+        message: expect.stringMatching(/tried \d+ times in 5 minutes\)$/),
+      },
+    })
+    const waited = failures(all).reduce(
+      (sum, { retry_in_ms, duration_ms = 0 }) => sum + (retry_in_ms ?? 0) + duration_ms,
+      0,
+    )
     expect(waited).toBe(5 * minute)
   })
 })
@@ -84,7 +100,9 @@ describe('a turn that is far away', () => {
       model: 'm',
       async chat({ admitted = false, waitTurn, signal }: ChatRequest) {
         calls.push({ admitted, atMs: at.clock.now() - begun })
-        if (!admitted) await (waitTurn?.({ ms: 20_000, reason: 'It is not yet its turn.' }) ?? pause(at.clock, 20_000, signal))
+        if (!admitted)
+          await (waitTurn?.({ ms: 20_000, reason: 'It is not yet its turn.' }) ??
+            pause(at.clock, 20_000, signal))
         signal.throwIfAborted()
         return answer
       },
@@ -98,7 +116,10 @@ describe('a turn that is far away', () => {
     at.daemon({ provider })
     const all = await at.ended(await at.submit())
     expect(all.at(-1)?.type).toBe('task_completed')
-    expect(all.find((each) => each.type === 'task_suspended')?.data).toMatchObject({ waits_for: 'limit', reason: 'It is not yet its turn.' })
+    expect(all.find((each) => each.type === 'task_suspended')?.data).toMatchObject({
+      waits_for: 'limit',
+      reason: 'It is not yet its turn.',
+    })
     expect(calls.map(({ admitted }) => admitted)).toEqual([false, true])
     expect(calls[1]?.atMs).toBeGreaterThanOrEqual(20_000)
     expect(failures(all)).toEqual([])

@@ -32,7 +32,9 @@ describe('a daemon whose claim is refused because another one claimed the task',
     daemon({ provider: scriptedProvider([says('42')]) })
     await passing('it ends', async () => typesOf(await events(log)).includes('task_completed'))
     expect(clock.now() - since).toBeLessThan(leaseMs / 2)
-    expect((await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : []))).toEqual([1, 2])
+    expect(
+      (await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : [])),
+    ).toEqual([1, 2])
   })
 })
 
@@ -40,7 +42,11 @@ describe('a daemon that was stopped for longer than its lease', () => {
   it('ends the calls of a task that another daemon took over, as soon as it goes on', async () => {
     const { daemon, submit, events, passing, ended } = world()
     const asked: AbortSignal[] = []
-    const waits: ChatProvider = { name: 'p', model: 'm', chat: ({ signal }) => new Promise(() => void asked.push(signal)) }
+    const waits: ChatProvider = {
+      name: 'p',
+      model: 'm',
+      chat: ({ signal }) => new Promise(() => void asked.push(signal)),
+    }
     const old = daemon({ provider: waits })
     const log = await submit()
     await passing('the old owner asks its model', () => asked.length === 1)
@@ -51,7 +57,9 @@ describe('a daemon that was stopped for longer than its lease', () => {
     old.goOn()
     await passing('its call is ended', () => asked[0]?.aborted === true, 1)
     await passing('it let go of the task', () => old.tasks.size === 0)
-    expect((await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : []))).toEqual([1, 2])
+    expect(
+      (await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : [])),
+    ).toEqual([1, 2])
   })
 
   it('keeps a task that nobody took over', async () => {

@@ -1,4 +1,5 @@
-// A daemon that drains while it claims a task: the claim lands, and the task must not look as if it had lost its owner.
+// A daemon that drains while it claims a task: the claim lands, and the task must not look as if it had lost
+// its owner.
 import type { ChatAnswer } from '@beaver/agent'
 import { event, foldTask } from '@beaver/core'
 import { held, says, scriptedProvider } from '@beaver/testing'
@@ -8,7 +9,13 @@ import { typesOf, world } from '../test/kit.ts'
 describe('a task that is being claimed when the daemon drains', () => {
   it.each([
     ['for the first time', []],
-    ['after another daemon let go of it', [event('task_claimed', { daemon: 'gone' }), event('task_released', { daemon: 'gone', reason: 'drained' })]],
+    [
+      'after another daemon let go of it',
+      [
+        event('task_claimed', { daemon: 'gone' }),
+        event('task_released', { daemon: 'gone', reason: 'drained' }),
+      ],
+    ],
   ])('%s is handed over, and has lost no owner', async (_, before) => {
     const { daemon, submit, events, ended, write, passing, journal } = world()
     const log = await submit()
@@ -17,7 +24,8 @@ describe('a task that is being claimed when the daemon drains', () => {
     const { append } = journal
     let claiming = false
     journal.append = async (entries) => {
-      // A daemon takes a new task by its first entry: where more was written since, its first claim is refused.
+      // A daemon takes a new task by its first entry: where more was written since, its first claim is
+      // refused.
       if (entries.expectedRevision === 0 && before.length > 0) return append(entries)
       claiming = true
       await goOn

@@ -1,4 +1,5 @@
-// A team that failed at one node and is retried ends as a team that never failed, whatever its shape and whichever node it was.
+// A team that failed at one node and is retried ends as a team that never failed, whatever its shape and
+// whichever node it was.
 import { createHash } from 'node:crypto'
 import { type ChatAnswer, type ChatProvider, ProviderError } from '@beaver/agent'
 import type { RecordedEvent } from '@beaver/core'
@@ -7,7 +8,11 @@ import { world } from '../test/kit.ts'
 
 const agents = (...names: string[]) => names.map((name) => ({ name, instruction: `Do the work of ${name}.` }))
 const json = (value: object): string => JSON.stringify(value)
-const delegations = ['w1', 'w2', 'w3'].map((worker) => ({ worker, instruction: `Ask ${worker}.`, ...(worker === 'w3' ? { depends_on: ['w1'] } : {}) }))
+const delegations = ['w1', 'w2', 'w3'].map((worker) => ({
+  worker,
+  instruction: `Ask ${worker}.`,
+  ...(worker === 'w3' ? { depends_on: ['w1'] } : {}),
+}))
 const plan = [
   { member: 'w1', task: 'Find out.' },
   { member: 'w2', task: 'Find out more.' },
@@ -17,9 +22,22 @@ const plan = [
 /** What an agent says to code. Absent: it says what it heard. */
 type Lines = Readonly<Record<string, (heard: string, given: string) => string>>
 
-const shapes: readonly { readonly name: string; readonly workflow: string; readonly args: object; readonly lines?: Lines }[] = [
-  { name: 'a sequence', workflow: 'SequentialWorkflow', args: { task: 't', agents: agents('w1', 'w2', 'w3') } },
-  { name: 'a fan-out', workflow: 'ConcurrentWorkflow', args: { task: 't', agents: agents('w1', 'w2', 'w3') } },
+const shapes: readonly {
+  readonly name: string
+  readonly workflow: string
+  readonly args: object
+  readonly lines?: Lines
+}[] = [
+  {
+    name: 'a sequence',
+    workflow: 'SequentialWorkflow',
+    args: { task: 't', agents: agents('w1', 'w2', 'w3') },
+  },
+  {
+    name: 'a fan-out',
+    workflow: 'ConcurrentWorkflow',
+    args: { task: 't', agents: agents('w1', 'w2', 'w3') },
+  },
   {
     name: 'a graph',
     workflow: 'GraphWorkflow',
@@ -35,13 +53,21 @@ const shapes: readonly { readonly name: string; readonly workflow: string; reado
       ],
     },
   },
-  { name: 'a flow', workflow: 'AgentRearrange', args: { task: 't', agents: agents('w1', 'w2', 'w3'), flow: 'w1 -> w2, w3' } },
+  {
+    name: 'a flow',
+    workflow: 'AgentRearrange',
+    args: { task: 't', agents: agents('w1', 'w2', 'w3'), flow: 'w1 -> w2, w3' },
+  },
   {
     name: 'a mixture',
     workflow: 'MixtureOfAgents',
     args: { task: 't', agents: agents('w1', 'w2', 'w3'), aggregator: agents('judge')[0] },
   },
-  { name: 'a chat in order', workflow: 'GroupChat', args: { task: 't', agents: agents('w1', 'w2'), turns_max: 4, summarizer: agents('scribe')[0] } },
+  {
+    name: 'a chat in order',
+    workflow: 'GroupChat',
+    args: { task: 't', agents: agents('w1', 'w2'), turns_max: 4, summarizer: agents('scribe')[0] },
+  },
   {
     name: 'a chat with a stop rule',
     workflow: 'GroupChat',
@@ -51,20 +77,33 @@ const shapes: readonly { readonly name: string; readonly workflow: string; reado
   {
     name: 'a chat with a moderator',
     workflow: 'GroupChat',
-    args: { task: 't', agents: agents('w1', 'w2'), turns_max: 3, speaker: 'model', moderator: agents('chair')[0] },
+    args: {
+      task: 't',
+      agents: agents('w1', 'w2'),
+      turns_max: 3,
+      speaker: 'model',
+      moderator: agents('chair')[0],
+    },
     lines: { chair: (heard) => json({ next: /[0-7]$/.test(heard) ? 'w2' : 'w1' }) },
   },
   {
     name: 'a chat with bids',
     workflow: 'GroupChat',
     args: { task: 't', agents: agents('w1', 'w2'), turns_max: 2, speaker: 'bids' },
-    lines: Object.fromEntries(['w1', 'w2'].map((name) => [name, (heard: string) => `${heard}\nBID: ${parseInt(heard.slice(-2), 16) % 100}`])),
+    lines: Object.fromEntries(
+      ['w1', 'w2'].map((name) => [
+        name,
+        (heard: string) => `${heard}\nBID: ${parseInt(heard.slice(-2), 16) % 100}`,
+      ]),
+    ),
   },
   {
     name: 'a hierarchy of two rounds',
     workflow: 'HierarchicalWorkflow',
     args: { task: 't', workers: agents('w1', 'w2', 'w3'), manager: agents('boss')[0], rounds_max: 3 },
-    lines: { boss: (heard, given) => (given.includes('w1 #2.1') ? json({ final: heard }) : json({ delegations })) },
+    lines: {
+      boss: (heard, given) => (given.includes('w1 #2.1') ? json({ final: heard }) : json({ delegations })),
+    },
   },
   {
     name: 'a vote',
@@ -83,12 +122,26 @@ const shapes: readonly { readonly name: string; readonly workflow: string; reado
     args: { message: 'm', members: ['w1', 'w2', 'w3'] },
     lines: { Coordinator: (heard, given) => (given.includes('JSON only') ? json({ plan }) : heard) },
   },
-  { name: 'a broadcast', workflow: 'AgentTeam', args: { message: 'm', members: ['w1', 'w2', 'w3'], strategy: 'broadcast', coordinator: 'Chief' } },
-  { name: 'members in turn', workflow: 'AgentTeam', args: { message: 'm', members: ['w1', 'w2'], strategy: 'round_robin', tasks: ['x', 'y', 'z'] } },
+  {
+    name: 'a broadcast',
+    workflow: 'AgentTeam',
+    args: { message: 'm', members: ['w1', 'w2', 'w3'], strategy: 'broadcast', coordinator: 'Chief' },
+  },
+  {
+    name: 'members in turn',
+    workflow: 'AgentTeam',
+    args: { message: 'm', members: ['w1', 'w2'], strategy: 'round_robin', tasks: ['x', 'y', 'z'] },
+  },
   {
     name: 'members who hear each other and share a state',
     workflow: 'AgentTeam',
-    args: { message: 'm', members: ['w1', 'w2', 'w3'], strategy: 'sequential', share_interactions: true, shared_state: { notes: [] } },
+    args: {
+      message: 'm',
+      members: ['w1', 'w2', 'w3'],
+      strategy: 'sequential',
+      share_interactions: true,
+      shared_state: { notes: [] },
+    },
   },
 ]
 
@@ -97,8 +150,13 @@ interface Asked {
   readonly heard: string
 }
 
-/** A model whose answers depend on nothing but what it was given, apart from the one request that it refuses. */
-function modelOf({ lines = {} }: (typeof shapes)[number], refused: { agent: string; nth: number } | null): ChatProvider & { readonly asked: Asked[] } {
+/**
+ * A model whose answers depend on nothing but what it was given, apart from the one request that it refuses.
+ */
+function modelOf(
+  { lines = {} }: (typeof shapes)[number],
+  refused: { agent: string; nth: number } | null,
+): ChatProvider & { readonly asked: Asked[] } {
   const asked: Asked[] = []
   const counts = new Map<string, number>()
   let due = refused
@@ -157,7 +215,11 @@ describe.each(shapes)('the retry of $name', (shape) => {
       const nth = (nths.get(agent) ?? 0) + 1
       nths.set(agent, nth)
       const broken = await run(shape, { agent, nth })
-      expect({ agent, nth, result: resultOf(broken.last) }).toEqual({ agent, nth, result: resultOf(whole.last) })
+      expect({ agent, nth, result: resultOf(broken.last) }).toEqual({
+        agent,
+        nth,
+        result: resultOf(whole.last),
+      })
     }
   })
 })

@@ -1,5 +1,11 @@
 // A task that ended without completing is taken up again, and keeps what completed.
-import { type ChatAnswer, type ChatProvider, type ChatRequest, defineTool, ProviderError } from '@beaver/agent'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  defineTool,
+  ProviderError,
+} from '@beaver/agent'
 import { event, type RecordedEvent } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -14,20 +20,32 @@ const answer = (text: string, toolCalls: ChatAnswer['toolCalls'] = []): ChatAnsw
   responseId: null,
 })
 const refused = (): Error => new ProviderError('provider_refused', 'The key is wrong.', { status: 401 })
-const said = (request: ChatRequest): string => request.messages.findLast((message) => message.role === 'user')?.content ?? ''
+const said = (request: ChatRequest): string =>
+  request.messages.findLast((message) => message.role === 'user')?.content ?? ''
 /** What the provider was asked about, in order; `reply` answers. */
-function provider(reply: (text: string, request: ChatRequest) => ChatAnswer): ChatProvider & { readonly asked: string[] } {
+function provider(
+  reply: (text: string, request: ChatRequest) => ChatAnswer,
+): ChatProvider & { readonly asked: string[] } {
   const asked: string[] = []
-  return { name: 'p', model: 'm', asked, chat: async (request) => (asked.push(said(request)), reply(said(request), request)) }
+  return {
+    name: 'p',
+    model: 'm',
+    asked,
+    chat: async (request) => (asked.push(said(request)), reply(said(request), request)),
+  }
 }
 
 const names = ['a', 'b', 'c', 'd', 'e']
 const team = { task: 'compare', agents: names.map((name) => ({ name, instruction: `do ${name}` })) }
-const results = (request: ChatRequest): string[] => request.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []))
+const results = (request: ChatRequest): string[] =>
+  request.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []))
 const nodeOf = (text: string): string | undefined => names.find((name) => text.includes(`do ${name}`))
-const resultOf = (events: readonly RecordedEvent[]) => events.at(-1)?.data as { readonly usage: unknown; readonly outputs: readonly unknown[] }
+const resultOf = (events: readonly RecordedEvent[]) =>
+  events.at(-1)?.data as { readonly usage: unknown; readonly outputs: readonly unknown[] }
 const told = (events: readonly RecordedEvent[]) =>
-  events.flatMap((each) => (each.type === 'assistant_message_added' && each.data.copied_from === undefined ? [each.data.content] : []))
+  events.flatMap((each) =>
+    each.type === 'assistant_message_added' && each.data.copied_from === undefined ? [each.data.content] : [],
+  )
 
 /** The root calls the team at once and then answers with what it gave; the key is wrong for `broken()`. */
 function teamProvider(broken: () => readonly string[]) {
@@ -35,7 +53,9 @@ function teamProvider(broken: () => readonly string[]) {
     const node = nodeOf(text)
     if (node === undefined) {
       if (broken().includes('root') && results(request).length > 0) throw refused()
-      return results(request).length > 0 ? answer('the report') : answer('', [{ id: 't1', name: 'ConcurrentWorkflow', arguments: JSON.stringify(team) }])
+      return results(request).length > 0
+        ? answer('the report')
+        : answer('', [{ id: 't1', name: 'ConcurrentWorkflow', arguments: JSON.stringify(team) }])
     }
     if (broken().includes(node)) throw refused()
     return answer(`said ${node}`)
@@ -95,7 +115,11 @@ describe('a team of five of which one node failed', () => {
     expect([second.task, third.task]).toEqual([`${log.task}.retry-1`, `${log.task}.retry-2`])
     expect(all.at(-1)?.type).toBe('task_completed')
     expect(model.asked.map(nodeOf)).toEqual(['d', undefined])
-    const from = all.flatMap((each) => (each.type === 'assistant_message_added' && each.data.copied_from !== undefined ? [each.data.copied_from.task_id] : []))
+    const from = all.flatMap((each) =>
+      each.type === 'assistant_message_added' && each.data.copied_from !== undefined
+        ? [each.data.copied_from.task_id]
+        : [],
+    )
     expect(new Set(from)).toEqual(new Set([log.task, second.task]))
   })
 })
@@ -104,12 +128,19 @@ describe('a root that failed', () => {
   it('at a later turn goes on there: no answer is asked for again, no tool runs again', async () => {
     const { daemon, submit, ended, retry } = world()
     let ran = 0
-    const step = defineTool({ name: 'step', description: 'Steps.', input: z.strictObject({}), run: () => `step ${++ran}` })
+    const step = defineTool({
+      name: 'step',
+      description: 'Steps.',
+      input: z.strictObject({}),
+      run: () => `step ${++ran}`,
+    })
     let broken = true
     const model = provider((_, request) => {
       const done = results(request).length
       if (done === 3 && broken) throw refused()
-      return done < 4 ? answer('', [{ id: `c${done}`, name: 'step', arguments: '{}' }]) : answer(`done: ${results(request).join(', ')}`)
+      return done < 4
+        ? answer('', [{ id: `c${done}`, name: 'step', arguments: '{}' }])
+        : answer(`done: ${results(request).join(', ')}`)
     })
     daemon({ provider: model, tools: [step] })
     const log = await submit()
@@ -117,16 +148,27 @@ describe('a root that failed', () => {
     expect([model.asked.length, ran]).toEqual([4, 3])
     broken = false
     const all = await ended(await retry(log.task))
-    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'done: step 1, step 2, step 3, step 4' } })
+    expect(all.at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: 'done: step 1, step 2, step 3, step 4' },
+    })
     expect([model.asked.length, ran]).toEqual([6, 4])
   })
 
   it('with a call whose outcome is not known leaves it in doubt', async () => {
     const { daemon, submit, ended, retry, passing, events } = world()
     let ran = 0
-    const send = defineTool({ name: 'send', description: 'Sends.', input: z.strictObject({}), idempotent: false, run: () => (ran++, new Promise(() => {})) })
+    const send = defineTool({
+      name: 'send',
+      description: 'Sends.',
+      input: z.strictObject({}),
+      idempotent: false,
+      run: () => (ran++, new Promise(() => {})),
+    })
     const model = provider((_, request) =>
-      results(request).length === 0 ? answer('', [{ id: 'c1', name: 'send', arguments: '{}' }]) : answer(results(request)[0] ?? ''),
+      results(request).length === 0
+        ? answer('', [{ id: 'c1', name: 'send', arguments: '{}' }])
+        : answer(results(request)[0] ?? ''),
     )
     const { tasks } = daemon({ provider: model, tools: [send] })
     const log = await submit()
@@ -134,7 +176,10 @@ describe('a root that failed', () => {
     await [...tasks.values()][0]?.cancel('enough')
     expect((await ended(log)).at(-1)?.type).toBe('task_cancelled')
     const all = await ended(await retry(log.task))
-    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: expect.stringContaining('in_doubt') } })
+    expect(all.at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: expect.stringContaining('in_doubt') },
+    })
     expect([ran, (await events(log)).length > 0]).toEqual([1, true])
   })
 
@@ -183,10 +228,15 @@ describe('a retry', () => {
   it('of a task that runs, completed or does not exist is refused, and says why', async () => {
     const { daemon, submit, ended, retry } = world()
     const log = await submit()
-    await expect(retry(log.task)).rejects.toThrow(`The task ${log.task} has not ended: it is submitted. Only a task that has ended can be retried.`)
+    await expect(retry(log.task)).rejects.toThrow(
+      `The task ${log.task} has not ended: it is submitted. Only a task that has ended can be retried.`,
+    )
     daemon({ provider: provider(() => answer('x')) })
     await ended(log)
-    await expect(retry(log.task)).rejects.toMatchObject({ code: 'conflict', message: `The task ${log.task} completed, so there is nothing to retry.` })
+    await expect(retry(log.task)).rejects.toMatchObject({
+      code: 'conflict',
+      message: `The task ${log.task} completed, so there is nothing to retry.`,
+    })
     await expect(retry('nope')).rejects.toMatchObject({ code: 'not_found' })
   })
 
@@ -198,9 +248,14 @@ describe('a retry', () => {
     await ended(log)
     first.kill()
     broken = []
-    const slow = daemon({ provider: { name: 'p', model: 'm', chat: () => new Promise(() => {}) }, id: 'slow' })
+    const slow = daemon({
+      provider: { name: 'p', model: 'm', chat: () => new Promise(() => {}) },
+      id: 'slow',
+    })
     const again = await retry(log.task)
-    const begun = await passing('it is claimed', async () => ((await events(again)).length > 1 ? events(again) : null))
+    const begun = await passing('it is claimed', async () =>
+      (await events(again)).length > 1 ? events(again) : null,
+    )
     expect(typesOf(begun).slice(0, 3)).toEqual(['task_submitted', 'task_claimed', 'task_log_copied'])
     slow.kill()
     daemon({ provider: teamProvider(() => []), id: 'next' })

@@ -58,20 +58,39 @@ describe('a task', () => {
   it('with an empty answer fails: no silent success', async () => {
     const { daemon, submit, ended } = world()
     daemon({ provider: scriptedProvider([says('  ')]) })
-    expect((await ended(await submit())).at(-1)).toMatchObject({ type: 'task_failed', data: { failure: { class: 'empty_output' }, final_output: '' } })
+    expect((await ended(await submit())).at(-1)).toMatchObject({
+      type: 'task_failed',
+      data: { failure: { class: 'empty_output' }, final_output: '' },
+    })
   })
 
   it('of a dead owner is taken up by another after the lease; what was answered is not asked again', async () => {
     const { daemon, submit, ended, passing, events } = world()
-    const slow = defineTool({ name: 'slow', description: 'Slow.', input: z.strictObject({}), idempotent: true, run: () => new Promise<string>(() => {}) })
-    const fast = defineTool({ name: 'slow', description: 'Slow.', input: z.strictObject({}), idempotent: true, run: () => 'at last' })
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow.',
+      input: z.strictObject({}),
+      idempotent: true,
+      run: () => new Promise<string>(() => {}),
+    })
+    const fast = defineTool({
+      name: 'slow',
+      description: 'Slow.',
+      input: z.strictObject({}),
+      idempotent: true,
+      run: () => 'at last',
+    })
     const first = daemon({ provider: scriptedProvider([calls(['slow', {}])]), tools: [slow] })
     const log = await submit()
-    await passing('the tool runs', async () => (await events(log)).some((event) => event.type === 'tool_call_started'))
+    await passing('the tool runs', async () =>
+      (await events(log)).some((event) => event.type === 'tool_call_started'),
+    )
     first.kill()
     const second = daemon({ provider: scriptedProvider([says('done')]), tools: [fast] })
     const all = await ended(log)
-    expect(all.flatMap((event) => (event.type === 'task_claimed' ? [[event.data.daemon, event.epoch]] : []))).toEqual([
+    expect(
+      all.flatMap((event) => (event.type === 'task_claimed' ? [[event.data.daemon, event.epoch]] : [])),
+    ).toEqual([
       [first.id, 1],
       [second.id, 2],
     ])
@@ -85,7 +104,10 @@ describe('a task', () => {
     const log = await submit()
     const claims = async () => (await events(log)).filter((event) => event.type === 'task_claimed').length
     for (let i = 1; i <= 4; i++) {
-      const doomed = daemon({ provider: scriptedProvider([held<ChatAnswer>().promise]), limits: { ownersLostMax: 1 } })
+      const doomed = daemon({
+        provider: scriptedProvider([held<ChatAnswer>().promise]),
+        limits: { ownersLostMax: 1 },
+      })
       await passing('it is claimed', async () => (await claims()) === i)
       doomed.kill()
     }
@@ -103,7 +125,12 @@ describe('a task', () => {
       { type: 'task_dead_lettered', data: { claims: 21 } },
       {
         type: 'task_failed',
-        data: { failure: { class: 'worker_lost', message: 'The task lost 21 owners in a row without progress. Beaver gave up on it.' } },
+        data: {
+          failure: {
+            class: 'worker_lost',
+            message: 'The task lost 21 owners in a row without progress. Beaver gave up on it.',
+          },
+        },
       },
     ])
   })
@@ -115,7 +142,8 @@ describe('a stalled owner', () => {
     const [late, good] = [held<ChatAnswer>(), held<ChatAnswer>()]
     const first = daemon({ provider: { name: 'p', model: 'm', chat: () => late.promise }, id: 'first' })
     const log = await submit()
-    const claims = async () => (await events(log)).flatMap((event) => (event.type === 'task_claimed' ? [event.data.daemon] : []))
+    const claims = async () =>
+      (await events(log)).flatMap((event) => (event.type === 'task_claimed' ? [event.data.daemon] : []))
     await passing('it is claimed', async () => (await claims()).length === 1)
     first.stall()
     let asked = 0
@@ -139,7 +167,11 @@ describe('a stalled owner', () => {
 
 describe('threads that die', () => {
   it.each([
-    ['is charged: it says so', ['echo'], [{ data: { restarts: 1, failure: { class: 'worker_lost' }, suspect_tools: ['echo'] } }]],
+    [
+      'is charged: it says so',
+      ['echo'],
+      [{ data: { restarts: 1, failure: { class: 'worker_lost' }, suspect_tools: ['echo'] } }],
+    ],
     ['is not charged: it goes on as if nothing had been', undefined, []],
   ])('a loop is started again from the journal; one that %s', async (_, charge, restarted) => {
     const { daemon, submit, ended } = world()
@@ -155,7 +187,10 @@ describe('threads that die', () => {
 
   it('without end fail no task that is not charged', async () => {
     const { daemon, submit, ended } = world()
-    const provider = scriptedProvider([...Array.from({ length: 9 }, () => held<Partial<ChatAnswer>>().promise), says('42')])
+    const provider = scriptedProvider([
+      ...Array.from({ length: 9 }, () => held<Partial<ChatAnswer>>().promise),
+      says('42'),
+    ])
     const one = daemon({ provider })
     const log = await submit()
     for (let i = 1; i <= 9; i++) {
@@ -188,9 +223,12 @@ describe('threads that die', () => {
       model: 'm',
       chat({ messages }) {
         const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
-        if (messages.some((message) => message.role === 'tool')) return Promise.resolve(answers('as the team says'))
+        if (messages.some((message) => message.role === 'tool'))
+          return Promise.resolve(answers('as the team says'))
         if (!text.includes('<instruction ')) return Promise.resolve({ ...answers(''), ...team })
-        return ++asked > 2 ? Promise.resolve(answers('again')) : (nodes[asked - 1] as { promise: Promise<ChatAnswer> }).promise
+        return ++asked > 2
+          ? Promise.resolve(answers('again'))
+          : (nodes[asked - 1] as { promise: Promise<ChatAnswer> }).promise
       },
     }
     const one = daemon({ provider })
@@ -226,7 +264,10 @@ describe('cancel', () => {
       model: 'm',
       chat: ({ messages, signal }) =>
         messages.at(-1)?.content?.includes('<instruction ') === true
-          ? (asked++, new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))))
+          ? (asked++,
+            new Promise((_, reject) =>
+              signal.addEventListener('abort', () => reject(signal.reason as Error)),
+            ))
           : Promise.resolve({
               ...answers(''),
               ...calls([
@@ -246,8 +287,15 @@ describe('cancel', () => {
     await until('the first node runs', () => asked === 1)
     await [...one.tasks.values()][0]?.cancel('enough')
     const events = await ended(log)
-    expect(events.flatMap((event) => (event.type === 'node_cancelled' ? [event.data.node_id] : [])).toSorted()).toEqual(['a', 'b'])
-    expect(typesOf(events).slice(-4)).toEqual(['task_team_run_failed', 'tool_result_recorded', 'run_cancelled', 'task_cancelled'])
+    expect(
+      events.flatMap((event) => (event.type === 'node_cancelled' ? [event.data.node_id] : [])).toSorted(),
+    ).toEqual(['a', 'b'])
+    expect(typesOf(events).slice(-4)).toEqual([
+      'task_team_run_failed',
+      'tool_result_recorded',
+      'run_cancelled',
+      'task_cancelled',
+    ])
   })
 
   it('that comes while the end is being written comes too late: it is refused, and nothing follows the end', async () => {
@@ -281,7 +329,10 @@ describe('cancel', () => {
       { journal, blobs: { put: async () => {}, get: async () => new Uint8Array() }, clock, source: '/x' },
     ).append([draft(cancelRequested('before'))])
     daemon({ provider: scriptedProvider([]) })
-    expect((await ended(log)).at(-1)).toMatchObject({ type: 'task_cancelled', data: { failure: { message: 'before' } } })
+    expect((await ended(log)).at(-1)).toMatchObject({
+      type: 'task_cancelled',
+      data: { failure: { message: 'before' } },
+    })
   })
 })
 
@@ -304,7 +355,14 @@ describe('tasks of one session (D-47)', () => {
     const logs = []
     for (const text of ['first', 'second', 'third']) logs.push(await submit({ session_id: 's', text }))
     for (const log of logs) await ended(log)
-    expect(order).toEqual(['first begins', 'first ends', 'second begins', 'second ends', 'third begins', 'third ends'])
+    expect(order).toEqual([
+      'first begins',
+      'first ends',
+      'second begins',
+      'second ends',
+      'third begins',
+      'third ends',
+    ])
     expect(one.tasks.size + two.tasks.size).toBe(0)
   })
 
@@ -312,10 +370,17 @@ describe('tasks of one session (D-47)', () => {
     const { daemon, submit, ended } = world()
     const provider = scriptedProvider([says('one'), says('two')])
     daemon({ provider })
-    const [first, second] = [await submit({ session_id: 's', text: 'first' }), await submit({ session_id: 's', text: 'second' })]
+    const [first, second] = [
+      await submit({ session_id: 's', text: 'first' }),
+      await submit({ session_id: 's', text: 'second' }),
+    ]
     await ended(first)
     await ended(second)
-    expect(provider.requests[1]?.messages.slice(1).map((message) => message.content)).toEqual(['first', 'one', 'second'])
+    expect(provider.requests[1]?.messages.slice(1).map((message) => message.content)).toEqual([
+      'first',
+      'one',
+      'second',
+    ])
   })
 })
 
@@ -329,7 +394,9 @@ describe('drain', () => {
     await until('the provider is asked', () => provider.requests.length === 1)
     const drained = one.drain(10_000).then(() => true)
     answer.settle(says('42'))
-    await passing('it is drained', () => Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))
+    await passing('it is drained', () =>
+      Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]),
+    )
     expect((await events(log)).at(-1)?.type).toBe('task_completed')
   })
 
@@ -340,7 +407,9 @@ describe('drain', () => {
     const log = await submit()
     await until('the provider is asked', () => provider.requests.length === 1)
     const drained = one.drain(1_000).then(() => true)
-    await passing('it is drained', () => Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))
+    await passing('it is drained', () =>
+      Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]),
+    )
     expect(typesOf(await events(log)).at(-1)).toBe('task_released')
     daemon({ provider: oneAnswer() })
     const all = await ended(log)
@@ -357,7 +426,9 @@ describe('drain', () => {
     await submit({ session_id: 's' })
     await until('the first runs', () => provider.requests.length === 1)
     const drained = one.drain(0).then(() => true)
-    await passing('it is drained', () => Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))
+    await passing('it is drained', () =>
+      Promise.race([drained, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]),
+    )
     const late = await submit({ session_id: 'other' })
     expect(one.tasks.size).toBe(0)
     expect(typesOf(await events(late))).toEqual(['task_submitted'])
@@ -368,7 +439,10 @@ it('a daemon holds at most as many tasks as it may', async () => {
   const { daemon, submit, passing } = world()
   const answer = held<ChatAnswer>()
   let asked = 0
-  const one = daemon({ provider: { name: 'p', model: 'm', chat: () => (asked++, answer.promise) }, tasksMax: 2 })
+  const one = daemon({
+    provider: { name: 'p', model: 'm', chat: () => (asked++, answer.promise) },
+    tasksMax: 2,
+  })
   for (let i = 0; i < 5; i++) await submit()
   await until('it is full', () => asked === 2)
   expect(one.tasks.size).toBe(2)

@@ -1,13 +1,17 @@
-// DaemonSupervisor: takes tasks while it has room, renews their leases, and drains on request. A process has one.
-// D1. A delivery is acknowledged only after the task's terminal event, or after something else is sure to bring the task back: an alarm,
+// DaemonSupervisor: takes tasks while it has room, renews their leases, and drains on request. A process has
+// one.
+// D1. A delivery is acknowledged only after the task's terminal event, or after something else is sure to
+// bring the task back: an alarm,
 //     a wake, or the end of the task before it.
 // D2. At most `tasksMax` tasks are held at once. A task that only waits is not held (D-64).
 // D3. A daemon that has drained holds no task: each one has ended or was handed over.
-// D4. A daemon may drive a task that it accepted before the queue delivers it. The delivery is the lease; if it comes to another daemon,
+// D4. A daemon may drive a task that it accepted before the queue delivers it. The delivery is the lease; if
+// it comes to another daemon,
 //     that daemon hands it to the owner.
 // D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
 // D6. Leases are renewed only while the journal answers.
-// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are counted, nobody drives them, and they hold no
+// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are
+// counted, nobody drives them, and they hold no
 //     place. The tasks behind them in the session go on. The read model shows what is wrong.
 import {
   type BeaverError,
@@ -68,14 +72,20 @@ class DaemonSupervisor implements Daemon {
   readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
   readonly #held = new TransientMap<string, HeldTask>()
-  /** Tasks that were opened here and ended before they were delivered, with the revisions of their acceptances. */
+  /**
+   * Tasks that were opened here and ended before they were delivered, with the revisions of their
+   * acceptances.
+   */
   readonly #endedEarly = new Map<string, number>()
   readonly #line = waitingLine()
   readonly #refusals: Refusals
   readonly #draining = new AbortController()
   readonly #wakers = new Set<() => void>()
   #heartbeat: { cancel(): void }
-  /** When the leases were renewed last, and until when tasks may have been taken over unseen, because the leases ran out. */
+  /**
+   * When the leases were renewed last, and until when tasks may have been taken over unseen, because the
+   * leases ran out.
+   */
   #renewedAtMs: number
   #doubtfulUntilMs = 0
   readonly #taking: Promise<unknown>
@@ -90,7 +100,14 @@ class DaemonSupervisor implements Daemon {
   }
 
   open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null {
-    if (this.#isDraining || this.#room <= 0 || this.#line.size > 0 || this.#line.behind || this.#held.has(logKey(log))) return null
+    if (
+      this.#isDraining ||
+      this.#room <= 0 ||
+      this.#line.size > 0 ||
+      this.#line.behind ||
+      this.#held.has(logKey(log))
+    )
+      return null
     return { over: this.#hold(log, null, { opening, first: null }).over }
   }
 
@@ -148,7 +165,9 @@ class DaemonSupervisor implements Daemon {
   #take(delivery: Delivery): void {
     const key = logKey(delivery.log)
     const known = this.#held.get(key)
-    const isOwn = delivery.first !== null && (known?.wrote(delivery.first) === true || this.#endedEarly.get(key) === delivery.first.revision)
+    const isOwn =
+      delivery.first !== null &&
+      (known?.wrote(delivery.first) === true || this.#endedEarly.get(key) === delivery.first.revision)
     const fault = delivery.first === null || isOwn ? null : foreignFault(delivery.first)
     if (fault !== null) {
       delivery.refuse(fault)
@@ -158,15 +177,24 @@ class DaemonSupervisor implements Daemon {
     if (delivery.cause === 'accepted' && this.#endedEarly.delete(key)) return delivery.acknowledge()
     if (this.#isDraining || this.#room <= 0) return delivery.giveBack(fullPauseMs)
     const first = this.#line.remove(key)
-    this.#hold(delivery.log, delivery, { opening: null, first: delivery.deliveries === 1 ? (delivery.first ?? first) : null })
+    this.#hold(delivery.log, delivery, {
+      opening: null,
+      first: delivery.deliveries === 1 ? (delivery.first ?? first) : null,
+    })
   }
 
-  #hold(log: LogId, delivery: Delivery | null, from: { opening: Opening | null; first: Entry | null }): HeldTask {
+  #hold(
+    log: LogId,
+    delivery: Delivery | null,
+    from: { opening: Opening | null; first: Entry | null },
+  ): HeldTask {
     const task = new HeldTask(log, delivery, from.opening)
     const key = logKey(log)
     this.#held.set(key, task)
     task.over = this.#pursue(task, from)
-      .catch((error: unknown) => (isUnverified(error) ? this.#setAside(task, error) : this.#broken(task, error)))
+      .catch((error: unknown) =>
+        isUnverified(error) ? this.#setAside(task, error) : this.#broken(task, error),
+      )
       .finally(() => {
         if (this.#held.get(key) === task) this.#held.delete(key)
         this.#next()
@@ -181,7 +209,12 @@ class DaemonSupervisor implements Daemon {
     /** Until the first claim: what is claimed again later is in the journal. */
     let { opening } = from
     /** The task as its first entry tells it: that may not be the newest. */
-    let known = opening !== null ? openedTask(opening) : first === null ? null : await taskOf(log, [first], this.#options)
+    let known =
+      opening !== null
+        ? openedTask(opening)
+        : first === null
+          ? null
+          : await taskOf(log, [first], this.#options)
     for (;;) {
       const cause = task.startLook()
       const isNewest = known === null || opening !== null
@@ -214,8 +247,15 @@ class DaemonSupervisor implements Daemon {
     }
   }
 
-  /** A task that is due: it is its owner's, if that lives, and this daemon's otherwise. `waits`: it was driven and is suspended. */
-  async #driveOrHandOn(task: HeldTask, loaded: LoadedTask, of: { opening: Opening | null; isNewest: boolean }): Promise<'done' | 'look_again' | 'waits'> {
+  /**
+   * A task that is due: it is its owner's, if that lives, and this daemon's otherwise. `waits`: it was driven
+   * and is suspended.
+   */
+  async #driveOrHandOn(
+    task: HeldTask,
+    loaded: LoadedTask,
+    of: { opening: Opening | null; isNewest: boolean },
+  ): Promise<'done' | 'look_again' | 'waits'> {
     const { owner } = loaded.state
     if (owner !== null && owner !== this.#options.daemonId && task.newest !== null) {
       const how = (await this.#options.handOn?.(owner, task.newest)) ?? 'gone'
@@ -229,7 +269,11 @@ class DaemonSupervisor implements Daemon {
     return this.#drive(task, loaded, of.opening)
   }
 
-  async #drive(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<'done' | 'look_again' | 'waits'> {
+  async #drive(
+    task: HeldTask,
+    loaded: LoadedTask,
+    opening: Opening | null,
+  ): Promise<'done' | 'look_again' | 'waits'> {
     const { log } = task
     const driven = await task.claimedBy(this.#claim(task, loaded, opening))
     if (driven === null) return 'done'
@@ -254,7 +298,10 @@ class DaemonSupervisor implements Daemon {
     }
   }
 
-  /** @returns the supervisor of the task, or `null` if the task was given up on. @throws {BeaverError} `fenced`, `unreachable`, `too_large` */
+  /**
+   * @returns the supervisor of the task, or `null` if the task was given up on. @throws {BeaverError}
+   * `fenced`, `unreachable`, `too_large`
+   */
   async #claim(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<SupervisedTask | null> {
     const { log } = task
     const { daemonId: daemon, logger } = this.#options
@@ -272,8 +319,9 @@ class DaemonSupervisor implements Daemon {
   }
 
   /**
-   * A task that another daemon drives is left to it: its delivery is not for this daemon to give back. A wake that came meanwhile may
-   * say that the other daemon is gone: then the task is looked at again, or given back by a daemon that is draining.
+   * A task that another daemon drives is left to it: its delivery is not for this daemon to give back. A wake
+   * that came meanwhile may say that the other daemon is gone: then the task is looked at again, or given
+   * back by a daemon that is draining.
    */
   #leftToAnother(task: HeldTask): 'done' | 'look_again' {
     if (!task.woken) return 'done'
@@ -291,7 +339,10 @@ class DaemonSupervisor implements Daemon {
     task.settle()
   }
 
-  /** The session's next task may begin. It is woken before this one is acknowledged, so that nobody forgets it. */
+  /**
+   * The session's next task may begin. It is woken before this one is acknowledged, so that nobody forgets
+   * it.
+   */
   async #wakeNext(log: LogId, acceptedRevision: number): Promise<void> {
     const { journal, queue } = this.#options
     const following = await journal.next(log, acceptedRevision)
@@ -319,7 +370,8 @@ class DaemonSupervisor implements Daemon {
 
   /** Its delivery may have gone to another daemon: the oldest are forgotten. */
   #rememberEnded(key: string, acceptedRevision: number): void {
-    if (this.#endedEarly.size >= endedMax) this.#endedEarly.delete(this.#endedEarly.keys().next().value as string)
+    if (this.#endedEarly.size >= endedMax)
+      this.#endedEarly.delete(this.#endedEarly.keys().next().value as string)
     this.#endedEarly.set(key, acceptedRevision)
   }
 
@@ -328,7 +380,8 @@ class DaemonSupervisor implements Daemon {
     while (this.#room > 0 && !this.#isDraining) {
       const first = this.#line.shift()
       if (first === null) break
-      if (!this.#held.has(logKey(first.log))) this.#hold(first.log, null, { opening: null, first: first.entry })
+      if (!this.#held.has(logKey(first.log)))
+        this.#hold(first.log, null, { opening: null, first: first.entry })
     }
     for (const wake of [...this.#wakers]) wake()
   }
@@ -357,7 +410,12 @@ class DaemonSupervisor implements Daemon {
 
   async #pull(of: 'accepted' | 'woken', deliveriesMax: number): Promise<void> {
     let given = 0
-    for await (const delivery of this.#options.queue.pull({ of, deliveriesMax, waitMs: pullMs, signal: this.#draining.signal })) {
+    for await (const delivery of this.#options.queue.pull({
+      of,
+      deliveriesMax,
+      waitMs: pullMs,
+      signal: this.#draining.signal,
+    })) {
       given++
       this.#take(delivery)
     }
@@ -397,4 +455,5 @@ class DaemonSupervisor implements Daemon {
 }
 
 /** What breaks again and again is tried ever more seldom. */
-const pauseAfter = ({ newest }: HeldTask): number => pauseBefore(newest?.deliveries ?? 1, supervisors.task_without_progress.backoff)
+const pauseAfter = ({ newest }: HeldTask): number =>
+  pauseBefore(newest?.deliveries ?? 1, supervisors.task_without_progress.backoff)

@@ -14,19 +14,29 @@ const answer = (text: string, toolCalls: ChatAnswer['toolCalls'] = []): ChatAnsw
   model: 'm',
   responseId: null,
 })
-const remove = defineTool({ name: 'remove', description: 'Removes.', input: z.strictObject({}), permission: 'ask', run: () => 'removed' })
+const remove = defineTool({
+  name: 'remove',
+  description: 'Removes.',
+  input: z.strictObject({}),
+  permission: 'ask',
+  run: () => 'removed',
+})
 /** Calls the tool that asks for an approval, then says so; anything else it answers at once. */
 const asksFirst: ChatProvider = {
   name: 'p',
   model: 'm',
   async chat({ messages }) {
     if (messages.some((message) => message.role === 'tool')) return answer('done')
-    return messages.some((message) => message.content === 'quick') ? answer('quick') : answer('', [{ id: 'c1', name: 'remove', arguments: '{}' }])
+    return messages.some((message) => message.content === 'quick')
+      ? answer('quick')
+      : answer('', [{ id: 'c1', name: 'remove', arguments: '{}' }])
   },
 }
 
-const waitsFor = async ({ events }: Pick<World, 'events'>, log: Parameters<World['events']>[0]): Promise<boolean> =>
-  (await events(log)).at(-1)?.type === 'task_suspended'
+const waitsFor = async (
+  { events }: Pick<World, 'events'>,
+  log: Parameters<World['events']>[0],
+): Promise<boolean> => (await events(log)).at(-1)?.type === 'task_suspended'
 
 describe('a task that waits for a person', () => {
   it('is let go of: many more than there is room for wait, and another one runs beside them', async () => {
@@ -39,7 +49,10 @@ describe('a task that waits for a person', () => {
     const quick = await submit({ text: 'quick', at: one })
     expect((await ended(quick)).at(-1)?.type).toBe('task_completed')
     const [first] = waiting as [Parameters<World['events']>[0]]
-    expect((await rest.events(first)).at(-1)?.data).toMatchObject({ waits_for: 'person', reason: 'One call waits for a person.' })
+    expect((await rest.events(first)).at(-1)?.data).toMatchObject({
+      waits_for: 'person',
+      reason: 'One call waits for a person.',
+    })
   })
 
   it('goes on when it was decided, wherever the decision was written', async () => {
@@ -65,7 +78,9 @@ describe('a task that waits for a person', () => {
         ...tasks,
         async wakeIn(log, delayMs) {
           await tasks.wakeIn(log, delayMs)
-          decided ??= one.tasks.get(logKey(log))?.decide({ callId: 'c1', approved: true, by: 'ann', reason: '' }) ?? null
+          decided ??=
+            one.tasks.get(logKey(log))?.decide({ callId: 'c1', approved: true, by: 'ann', reason: '' }) ??
+            null
           await decided
         },
       }
@@ -96,7 +111,9 @@ describe('a task that waits for a person', () => {
     const { daemon, submit, ended } = world()
     daemon({ provider: asksFirst, tools: [remove], limits: { approvalWaitMsMax: 60_000 } })
     const all = await ended(await submit({ text: 'remove it' }))
-    expect(all.find((event) => event.type === 'approval_denied')?.data).toMatchObject({ reason: 'Nobody answered within 60 s.' })
+    expect(all.find((event) => event.type === 'approval_denied')?.data).toMatchObject({
+      reason: 'Nobody answered within 60 s.',
+    })
     expect(typesOf(all)).toContain('task_suspended')
     expect(all.at(-1)?.type).toBe('task_completed')
   })
@@ -124,14 +141,18 @@ describe('a task whose provider wants to be left alone', () => {
       model: 'm',
       async chat() {
         asked.push(clock.now())
-        if (asked.length === 1) throw new ProviderError('rate_limited', 'Slow down.', { status: 429, retryAfterMs: 20_000 })
+        if (asked.length === 1)
+          throw new ProviderError('rate_limited', 'Slow down.', { status: 429, retryAfterMs: 20_000 })
         return answer('at last')
       },
     }
     daemon({ provider: busy })
     const all = await ended(await submit())
     expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'at last' } })
-    expect(all.find((event) => event.type === 'task_suspended')?.data).toMatchObject({ waits_for: 'limit', reason: 'Slow down.' })
+    expect(all.find((event) => event.type === 'task_suspended')?.data).toMatchObject({
+      waits_for: 'limit',
+      reason: 'Slow down.',
+    })
     expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(20_000)
     expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeLessThan(23_000)
   })
@@ -142,7 +163,8 @@ describe('a task that follows another', () => {
     const { daemon, submit, ended } = world()
     const one = daemon({ provider: { name: 'p', model: 'm', chat: async () => answer('x') }, tasksMax: 1 })
     const logs = []
-    for (let session = 0; session < 60; session++) for (let task = 0; task < 4; task++) logs.push(await submit({ session_id: `s${session}` }))
+    for (let session = 0; session < 60; session++)
+      for (let task = 0; task < 4; task++) logs.push(await submit({ session_id: `s${session}` }))
     for (const log of logs) expect((await ended(log)).at(-1)?.type).toBe('task_completed')
     await until('nothing is held', () => one.tasks.size === 0)
   })
@@ -151,12 +173,18 @@ describe('a task that follows another', () => {
 describe('the deadline of a node', () => {
   it('stops while a call of it waits for a person, whoever drives the task then', async () => {
     const { daemon, submit, ended, passing, decide, journal, clock, ...rest } = world()
-    const team = { id: 't1', name: 'ConcurrentWorkflow', arguments: JSON.stringify({ task: 't', agents: [{ name: 'a', instruction: 'remove it' }] }) }
+    const team = {
+      id: 't1',
+      name: 'ConcurrentWorkflow',
+      arguments: JSON.stringify({ task: 't', agents: [{ name: 'a', instruction: 'remove it' }] }),
+    }
     const provider: ChatProvider = {
       name: 'p',
       model: 'm',
       async chat({ messages }) {
-        const isNode = messages.some((message) => message.role === 'user' && (message.content ?? '').includes('<instruction '))
+        const isNode = messages.some(
+          (message) => message.role === 'user' && (message.content ?? '').includes('<instruction '),
+        )
         if (messages.some((message) => message.role === 'tool')) return answer('done')
         return isNode ? answer('', [{ id: 'c1', name: 'remove', arguments: '{}' }]) : answer('', [team])
       },
@@ -167,7 +195,10 @@ describe('the deadline of a node', () => {
     clock.advance(3_600_000)
     await decide(log, 'c1', true)
     await journal.queue({ leaseMs, clock }).wake(log)
-    expect((await ended(log)).at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'done' } })
+    expect((await ended(log)).at(-1)).toMatchObject({
+      type: 'task_completed',
+      data: { final_output: 'done' },
+    })
   })
 })
 
@@ -185,7 +216,9 @@ describe('a stalled owner whose provider wanted a pause', () => {
     }
     const first = daemon({ provider: busy, id: 'first' })
     const log = await submit()
-    await until('it waits before it asks again', async () => typesOf(await events(log)).includes('provider_call_failed'))
+    await until('it waits before it asks again', async () =>
+      typesOf(await events(log)).includes('provider_call_failed'),
+    )
     first.stall()
     daemon({ provider: { name: 'p', model: 'm', chat: async () => answer('42') }, id: 'second' })
     await ended(log)

@@ -1,5 +1,7 @@
-// A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is decided in look.ts.
-// H1. A task has at most two leases: that of its acceptance and that of its newest wake. Both are renewed, and both are settled in the end.
+// A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is
+// decided in look.ts.
+// H1. A task has at most two leases: that of its acceptance and that of its newest wake. Both are renewed,
+// and both are settled in the end.
 // H2. A wake that comes while the task is held is remembered until the next look begins.
 // H3. Whoever needs to know whether this daemon drives the task waits for a claim that is under way.
 import type { Delivery, Entry, LogId } from '@beaver/core'
@@ -47,14 +49,20 @@ export class HeldTask {
     await this.#claim?.catch(() => {}) // Who claims it deals with a refusal.
   }
 
-  /** Whether an entry is the acceptance that this daemon wrote. It is delivered once, so the text of the acceptance is not kept any longer. */
+  /**
+   * Whether an entry is the acceptance that this daemon wrote. It is delivered once, so the text of the
+   * acceptance is not kept any longer.
+   */
   wrote({ revision }: Entry): boolean {
     const isOwn = this.#opening?.acceptedRevision() === revision
     if (isOwn) this.#opening = null
     return isOwn
   }
 
-  /** Takes a delivery of the task; it is renewed from now on. @returns `false` when the daemon is done with the task already */
+  /**
+   * Takes a delivery of the task; it is renewed from now on. @returns `false` when the daemon is done with
+   * the task already
+   */
   lease(delivery: Delivery): boolean {
     if (this.#done) return false
     this.#newest = delivery
@@ -75,8 +83,9 @@ export class HeldTask {
   }
 
   /**
-   * Claims the task. The journal has the claim a moment before this daemon knows that: a command that is written into the log in this
-   * moment would stand behind the back of the driver, which would not obey it. So commands wait for the claim.
+   * Claims the task. The journal has the claim a moment before this daemon knows that: a command that is
+   * written into the log in this moment would stand behind the back of the driver, which would not obey it.
+   * So commands wait for the claim.
    */
   async claimedBy<Result>(claim: Promise<Result>): Promise<Result> {
     this.#claim = claim

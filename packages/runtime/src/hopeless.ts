@@ -26,5 +26,8 @@ export function foreignText(messages: number): string {
 
 /** A stranger's message lies in the log of a task, behind what the task's daemon wrote. */
 export function foreignMessage(log: LogId, revision: number): BeaverError {
-  return new BeaverError('corrupt_journal', `Message ${revision} of the journal is no record, and it lies in the log of task ${log.task}. ${foreignText(1)}`)
+  return new BeaverError(
+    'corrupt_journal',
+    `Message ${revision} of the journal is no record, and it lies in the log of task ${log.task}. ${foreignText(1)}`,
+  )
 }

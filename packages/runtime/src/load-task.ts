@@ -1,4 +1,5 @@
-// Loads a task from its log: the whole log, verified, and its fold. How a log is read is defined in @beaver/core (read-log.ts).
+// Loads a task from its log: the whole log, verified, and its fold. How a log is read is defined in
+// @beaver/core (read-log.ts).
 import {
   BeaverError,
   type BlobStore,
@@ -32,32 +33,48 @@ export interface LoadedTask {
   readonly acceptedRevision: number
   /** When calls asked a person, by the journal's clock and by `waitKey`. */
   readonly askedAtMs: ReadonlyMap<string, number>
-  /** The file that has the entries between the first and the last one; `null` if the journal has all of them. */
+  /**
+   * The file that has the entries between the first and the last one; `null` if the journal has all of them.
+   */
   readonly archive: string | null
-  /** How many messages in the log are no records: somebody who is no daemon wrote them (docs/decisions/0040). */
+  /**
+   * How many messages in the log are no records: somebody who is no daemon wrote them (docs/decisions/0040).
+   */
   readonly foreign: number
 }
 
 /** @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt` */
 export async function loadTask(
   log: LogId,
-  ports: { journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; blobs: Pick<BlobStore, 'get'>; clock?: Clock },
+  ports: {
+    journal: Pick<Journal, 'last' | 'read'> & SignatureJudge
+    blobs: Pick<BlobStore, 'get'>
+    clock?: Clock
+  },
 ): Promise<LoadedTask> {
   return taskOf(log, await readWhole(log, ports), ports)
 }
 
 /**
- * Reads a log at least up to its last entry. A read may be stale, and a run that is taken up from a stale one asks the model and calls
- * tools again: its writes are not refused, because the log of this claim knows what it wrote. Both questions are asked at once, because a daemon
- * that starts after a crash loads hundreds of tasks.
+ * Reads a log at least up to its last entry. A read may be stale, and a run that is taken up from a stale one
+ * asks the model and calls tools again: its writes are not refused, because the log of this claim knows what
+ * it wrote. Both questions are asked at once, because a daemon that starts after a crash loads hundreds of
+ * tasks.
  *
  * @param of.clock for pauses between reads. Absent: there are none
  */
-async function readWhole(log: LogId, { journal, clock }: { journal: Pick<Journal, 'last' | 'read'>; clock?: Clock }): Promise<readonly Entry[]> {
+async function readWhole(
+  log: LogId,
+  { journal, clock }: { journal: Pick<Journal, 'last' | 'read'>; clock?: Clock },
+): Promise<readonly Entry[]> {
   const [last, first] = await Promise.all([journal.last(log), journal.read(log)])
   let entries = first
   for (let tries = 1; (entries.at(-1)?.revision ?? 0) < (last?.revision ?? 0); tries++) {
-    if (tries === readTriesMax) throw new BeaverError('unreachable', `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`)
+    if (tries === readTriesMax)
+      throw new BeaverError(
+        'unreachable',
+        `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`,
+      )
     // A replica that was away catches up.
     if (clock !== undefined) await pause(clock, readPauseMs * tries, new AbortController().signal)
     entries = await journal.read(log)
@@ -76,14 +93,25 @@ export async function taskOf(
   const askedAtMs = new Map<string, number>()
   for (const entry of entries) {
     for await (const event of reader.events(entry)) {
-      if (event.type === 'approval_requested') askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id), entry.timeMs)
-      if (event.type === 'question_asked') askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id, event.data.question_index), entry.timeMs)
+      if (event.type === 'approval_requested')
+        askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id), entry.timeMs)
+      if (event.type === 'question_asked')
+        askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id, event.data.question_index), entry.timeMs)
       events.push(event)
     }
   }
   const { head, foreign } = reader
   const archive = reader.archived?.file ?? null
-  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs, archive, foreign }
+  return {
+    events,
+    state: foldTask(events),
+    head,
+    revision: revisionAfter(entries),
+    acceptedRevision: entries[0]?.revision ?? 0,
+    askedAtMs,
+    archive,
+    foreign,
+  }
 }
 
 /** The events of one run, in order. */

@@ -1,8 +1,19 @@
 // Looks at a task and says what is to be done with it. It writes nothing.
 // L1. A task starts after the task before it in its session has ended (D-47).
-// L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is written to its log (D-64).
+// L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is
+// written to its log (D-64).
 // L3. A task whose log does not verify counts as ended for the tasks after it: nobody drives it any more.
-import { type BlobStore, type Delivery, headBefore, isTerminalTaskEvent, type Journal, type LogId, LogReader, newestRecord, type TaskId } from '@beaver/core'
+import {
+  type BlobStore,
+  type Delivery,
+  headBefore,
+  isTerminalTaskEvent,
+  type Journal,
+  type LogId,
+  LogReader,
+  newestRecord,
+  type TaskId,
+} from '@beaver/core'
 import { isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
@@ -22,14 +33,20 @@ export interface LookPorts {
 }
 
 /** @param known the task, when it need not be read @throws {BeaverError} `corrupt_journal`, `blob_missing` */
-export async function lookAt(log: LogId, cause: Delivery['cause'], known: LoadedTask | null, ports: LookPorts): Promise<Look> {
+export async function lookAt(
+  log: LogId,
+  cause: Delivery['cause'],
+  known: LoadedTask | null,
+  ports: LookPorts,
+): Promise<Look> {
   const loaded = known ?? (await loadTask(log, ports))
   const { state, head } = loaded
   if (state.submitted === null) return { kind: 'nothing' }
   if (state.ended !== null) return { kind: 'ended', loaded }
   const previous = state.submitted.previous_task_id
   // A task that was claimed once had its turn.
-  if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, cause, ports))) return { kind: 'follows', previous }
+  if (previous !== null && head.epoch === 0 && !(await hasEnded({ ...log, task: previous }, cause, ports)))
+    return { kind: 'follows', previous }
   if (state.suspended !== null && state.cancelReason === null && cause !== 'alarm') {
     const delayMs = Date.parse(state.suspended.until) - ports.journal.now()
     if (delayMs > 0) return { kind: 'waits', delayMs }
@@ -46,7 +63,8 @@ async function hasEnded(log: LogId, cause: Delivery['cause'], ports: LookPorts):
     if (!isForeign) {
       const events = await new LogReader(log, blobs, { from: headBefore(last), judge: journal }).read(last)
       if (isTerminalTaskEvent(events.at(-1)?.type ?? '')) return true
-      // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task although the earlier one has no end.
+      // The whole log is read only if there is a reason: a stranger wrote to it, or somebody woke this task
+      // although the earlier one has no end.
       if (cause === 'accepted') return false
     }
     const { state } = await loadTask(log, ports)

@@ -1,4 +1,5 @@
-// What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state of their team.
+// What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state
+// of their team.
 // V1. If a service is unavailable, the model is told so; the run does not fail.
 import {
   BeaverError,
@@ -43,7 +44,8 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
   const { memory, sessions, external, live, clock } = of.ports
   const { owner } = of
   const ofRun = { run_id: start.run_id, agent_name: start.agent_name, node_id: start.node_id }
-  const progress = (update: Omit<LiveProgress, keyof typeof ofRun>): void => live?.(log, { ...ofRun, ...update })
+  const progress = (update: Omit<LiveProgress, keyof typeof ofRun>): void =>
+    live?.(log, { ...ofRun, ...update })
   return {
     ...own,
     approval: of.approval,
@@ -51,12 +53,24 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>
-      memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(owner, maskedData(change)),
-    searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(owner, request)),
+      memory === null
+        ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' }
+        : await memory.change(owner, maskedData(change)),
+    searchSessions: (request) =>
+      sessions === null
+        ? Promise.reject(new Error('This daemon cannot search sessions.'))
+        : sessions.search(owner, request),
     describeExternal: async (call) => (await external?.describe?.(call)) ?? null,
     async callExternal(call, signal, ask) {
-      if (external === null) return { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }
-      const told = callProgress(clock, (update) => progress({ call_id: call.callId, tool_name: call.name, ...update }))
+      if (external === null)
+        return {
+          success: false,
+          error: 'tool_not_available',
+          content: `There is no tool ${call.name} any more.`,
+        }
+      const told = callProgress(clock, (update) =>
+        progress({ call_id: call.callId, tool_name: call.name, ...update }),
+      )
       return external.call(call, signal, ask, told.tell).finally(told.end)
     },
     storeBlob: (sha256, bytes) => of.ports.blobs.put(sha256, bytes),
@@ -68,7 +82,8 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
 
 /** An operator may have removed the content of an image. */
 function removed(error: unknown): null {
-  if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt')) return null
+  if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt'))
+    return null
   throw error
 }
 

@@ -1,4 +1,5 @@
-// The specifications that loops are started with: the root's is made from the request, a node's from its place in the graph. Pure.
+// The specifications that loops are started with: the root's is made from the request, a node's from its
+// place in the graph. Pure.
 import {
   type AgentNode,
   attemptOf,
@@ -21,7 +22,14 @@ import type { TeamContext } from '@beaver/workflows'
 export function rootSpec(
   log: LogId,
   request: TaskRequest,
-  of: { runId: string; history: readonly ChatMessage[]; taint: Taint; toolIterationsMax: number; resume: readonly RecordedEvent[] | null; admitted?: boolean },
+  of: {
+    runId: string
+    history: readonly ChatMessage[]
+    taint: Taint
+    toolIterationsMax: number
+    resume: readonly RecordedEvent[] | null
+    admitted?: boolean
+  },
 ): LoopSpec {
   return {
     start: {
@@ -100,7 +108,9 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     sessionId: log.session,
     workspace: request.workspace,
     part:
-      node.kind === 'agent' ? agentPart(node, request, of) : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
+      node.kind === 'agent'
+        ? agentPart(node, request, of)
+        : { kind: 'tool', tool: node.tool, arguments: objectOf(of.input?.['arguments']) ?? node.arguments },
     teamContext: of.teamContext,
     history: [],
     memory: emptyMemory,
@@ -134,7 +144,11 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
 type AskedAs = Pick<AgentNode, 'model' | 'model_settings' | 'output_schema'>
 
 /** The model of an agent, and how it is asked. */
-const askedAs = ({ model, model_settings, output_schema }: AskedAs): Pick<LoopSpec['start'], 'model' | 'model_settings' | 'output_schema'> => ({
+const askedAs = ({
+  model,
+  model_settings,
+  output_schema,
+}: AskedAs): Pick<LoopSpec['start'], 'model' | 'model_settings' | 'output_schema'> => ({
   ...(model === undefined ? {} : { model }),
   ...(model_settings === undefined ? {} : { model_settings }),
   ...(output_schema === undefined ? {} : { output_schema }),

@@ -1,5 +1,6 @@
 // Runs one loop to its end, whatever happens to the thread in which it runs.
-// R1. A loop whose thread is lost is started again from the journal. If the loss is not charged to the loop, there is no limit here and
+// R1. A loop whose thread is lost is started again from the journal. If the loss is not charged to the loop,
+// there is no limit here and
 //     no record, because the pool bounds such losses. If it is charged, `mayRestart` decides.
 // R2. Nothing is written for a run that has ended in the journal.
 // R3. It rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
@@ -29,7 +30,9 @@ export interface SupervisedLoop {
 }
 
 export interface DroppableLoop extends SupervisedLoop {
-  /** Lets go of a loop that only waits, once its log is closed: `end` rejects, and nothing is written for it. */
+  /**
+   * Lets go of a loop that only waits, once its log is closed: `end` rejects, and nothing is written for it.
+   */
   drop(reason: string): void
 }
 
@@ -41,7 +44,10 @@ export interface LoopSupervision {
   readMemory(): Promise<LoopSpec['memory']>
   /** The skills of the task's workspace, as they are when the run begins or is resumed. */
   readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
-  /** Resolves when the tools with which the run began have come, or do not come soon. It is asked only for a run that is resumed. */
+  /**
+   * Resolves when the tools with which the run began have come, or do not come soon. It is asked only for a
+   * run that is resumed.
+   */
   readonly arrival?: (tools: readonly string[]) => Promise<void>
   /** The durable texts with which the task was steered so far. Absent: nobody steers this loop. */
   readonly steers?: () => readonly Steer[]
@@ -70,18 +76,41 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
         next = { ...began, resume, admitted: false }
         continue
       }
-      const failure = { class: outcome.kind === 'broke' ? ('internal' as const) : outcome.failureClass, message: outcome.message }
+      const failure = {
+        class: outcome.kind === 'broke' ? ('internal' as const) : outcome.failureClass,
+        message: outcome.message,
+      }
       const tools = outcome.kind === 'broke' ? [] : (outcome.charge ?? [])
       const before = known.run?.restarts ?? restarts
-      if (!mayRestart(of.ports.failurePolicies ?? failurePolicies, { failureClass: failure.class, restarts: before, tools })) {
-        const failed = event('run_failed', { failure, tool_iterations: known.run?.toolIterations ?? 0, usage: known.run?.usage ?? noUsage }, spec.start.run_id)
+      if (
+        !mayRestart(of.ports.failurePolicies ?? failurePolicies, {
+          failureClass: failure.class,
+          restarts: before,
+          tools,
+        })
+      ) {
+        const failed = event(
+          'run_failed',
+          { failure, tool_iterations: known.run?.toolIterations ?? 0, usage: known.run?.usage ?? noUsage },
+          spec.start.run_id,
+        )
         await record(failed)
-        return known.run === undefined ? failedUnstarted(failure) : { ...loopEndOf({ ...known.run, status: 'failed', failure }) }
+        return known.run === undefined
+          ? failedUnstarted(failure)
+          : { ...loopEndOf({ ...known.run, status: 'failed', failure }) }
       }
       restarts = before + 1
-      const restarted = event('run_restarted', { failure, restarts, ...(tools.length === 0 ? {} : { suspect_tools: [...tools] }) }, spec.start.run_id)
+      const restarted = event(
+        'run_restarted',
+        { failure, restarts, ...(tools.length === 0 ? {} : { suspect_tools: [...tools] }) },
+        spec.start.run_id,
+      )
       const written = known.run === undefined ? null : await record(restarted)
-      next = { ...began, resume: written === null || resume === null ? resume : (await reload()).events, admitted: false }
+      next = {
+        ...began,
+        resume: written === null || resume === null ? resume : (await reload()).events,
+        admitted: false,
+      }
     }
   }
 
@@ -89,7 +118,10 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
   async function reload() {
     const task = await loadTask(of.log.log, of.ports)
-    return { run: task.state.runs.get(spec.start.run_id), events: eventsOfRun(task.events, spec.start.run_id) }
+    return {
+      run: task.state.runs.get(spec.start.run_id),
+      events: eventsOfRun(task.events, spec.start.run_id),
+    }
   }
 
   return {
@@ -112,7 +144,10 @@ async function withTexts(spec: LoopSpec, of: LoopSupervision): Promise<LoopSpec>
   return workspaceSkills.length === 0 ? remembering : { ...remembering, workspaceSkills }
 }
 
-/** Otherwise a call that waits for a person would find no tool after a restart of the daemon, and the run would go on without its tools. */
+/**
+ * Otherwise a call that waits for a person would find no tool after a restart of the daemon, and the run
+ * would go on without its tools.
+ */
 async function toolsArrived({ resume }: LoopSpec, { arrival, log }: LoopSupervision): Promise<void> {
   const started = resume?.find((each) => each.type === 'run_started')
   if (arrival === undefined || started === undefined) return
@@ -123,17 +158,32 @@ async function toolsArrived({ resume }: LoopSpec, { arrival, log }: LoopSupervis
 }
 
 /**
- * What a run may cost: the policy of the class, which is the row `loop` or `loop_out_of_memory` of core's supervisors with the
- * configured number, if an answer of the model filled the heap or it broke; the row `loop_suspect_tools` if tools took the thread along.
+ * What a run may cost: the policy of the class, which is the row `loop` or `loop_out_of_memory` of core's
+ * supervisors with the configured number, if an answer of the model filled the heap or it broke; the row
+ * `loop_suspect_tools` if tools took the thread along.
  */
 function mayRestart(
   policies: FailurePolicies,
-  { failureClass, restarts, tools }: { failureClass: FailureClass; restarts: number; tools: readonly string[] },
+  {
+    failureClass,
+    restarts,
+    tools,
+  }: { failureClass: FailureClass; restarts: number; tools: readonly string[] },
 ): boolean {
   const policy = policies[failureClass]
-  return policy.action === 'restart' && !isExceeded(restarts + 1, tools.length === 0 ? policy : supervisors.loop_suspect_tools.intensity)
+  return (
+    policy.action === 'restart' &&
+    !isExceeded(restarts + 1, tools.length === 0 ? policy : supervisors.loop_suspect_tools.intensity)
+  )
 }
 
 function failedUnstarted(failure: LoopEnd['failure']): LoopEnd {
-  return { status: 'failed', facts: { outputText: '', outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: null, model: null }
+  return {
+    status: 'failed',
+    facts: { outputText: '', outputSeq: 0, tools: [] },
+    failure,
+    usage: noUsage,
+    provider: null,
+    model: null,
+  }
 }

@@ -1,5 +1,6 @@
 // The earlier tasks of sessions, kept in memory: what each task asked and answered, and which turn it took.
-// P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax` tasks and `charsMax`
+// P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most
+// `tasksMax` tasks and `charsMax`
 //     characters. If an operator removed a text from the record, all are read again.
 // P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
 import {
@@ -35,12 +36,16 @@ export interface PastTaskPorts {
   readonly findWorkflow: (name: string) => Workflow | null
 }
 
-export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 20_000_000 }: { tasksMax?: number; charsMax?: number } = {}): PastTasks {
+export function pastTasks(
+  ports: PastTaskPorts,
+  { tasksMax = 10_000, charsMax = 20_000_000 }: { tasksMax?: number; charsMax?: number } = {},
+): PastTasks {
   const kept = new Map<string, KeptTask>()
   let chars = 0
   let removals = 0
   const weightOf = (task: KeptTask): number =>
-    Math.max(task.said.length + task.answered.length, (task.given ?? []).length === 0 ? 0 : task.chars) + (task.turn?.length ?? 0)
+    Math.max(task.said.length + task.answered.length, (task.given ?? []).length === 0 ? 0 : task.chars) +
+    (task.turn?.length ?? 0)
 
   function forget(key: string): void {
     const task = kept.get(key)
@@ -100,7 +105,12 @@ function keptOf(past: PastTask, { findWorkflow }: PastTaskPorts): KeptTask {
   const turn = workflow === null || key === null ? null : turnOf(workflow.name, key)
   // No history shows more of a text, so that the rest need not be kept. `chars` says that it was longer.
   const { charsMax } = historyBound
-  return { ...exchange, said: exchange.said.slice(0, charsMax), answered: exchange.answered.slice(0, charsMax), turn }
+  return {
+    ...exchange,
+    said: exchange.said.slice(0, charsMax),
+    answered: exchange.answered.slice(0, charsMax),
+    turn,
+  }
 }
 
 export const turnOf = (workflow: string, key: string): string => `${workflow}\u0000${key}`

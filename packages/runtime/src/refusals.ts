@@ -1,5 +1,6 @@
 // Counts the messages that a daemon can do nothing with, and tells operators about them.
-// U1. Every message is counted. The log gets at most `linesMax` lines in `periodMs`, so that a flood of messages is no flood of lines.
+// U1. Every message is counted. The log gets at most `linesMax` lines in `periodMs`, so that a flood of
+// messages is no flood of lines.
 // U2. A task that is refused again and again is one refusal.
 import { type Clock, type Logger, type LogId, taskFacts } from '@beaver/core'
 
@@ -37,7 +38,12 @@ export function refusals({ logger, clock, daemonId: daemon }: RefusalPorts): Ref
       count++
       if (clock.now() - since > periodMs) [since, lines] = [clock.now(), 0]
       if (++lines > linesMax) return
-      taskFacts.quarantined(logger, log, { daemon, reason: reason.slice(0, reasonCharsMax), count, last: lines === linesMax })
+      taskFacts.quarantined(logger, log, {
+        daemon,
+        reason: reason.slice(0, reasonCharsMax),
+        count,
+        last: lines === linesMax,
+      })
     },
   }
 }

@@ -1,38 +1,70 @@
-// Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old task is copied into its log with
-// its first claim, not here.
+// Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old
+// task is copied into its log with its first claim, not here.
 // R1. Only a task that ended without completing can be retried.
 // R2. The id of a retry is derived from the old task, so that a repeated request names the same retry.
 // R3. A task in an archive cannot be retried, because the journal has no entry to copy.
-// R4. The copy is made from the verified log and written together with the claim: it is whole, or it does not exist.
+// R4. The copy is made from the verified log and written together with the claim: it is whole, or it does not
+// exist.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
-import { type Asker, BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf, type SignatureJudge } from '@beaver/core'
+import {
+  type Asker,
+  BeaverError,
+  type BlobStore,
+  type DomainEvent,
+  type Journal,
+  type LogId,
+  retryCopy,
+  retryIdOf,
+  type SignatureJudge,
+} from '@beaver/core'
 import { programOf } from '@beaver/workflows'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './accept-task.ts'
 import { refusedWorkspace } from './task-intake.ts'
 
-/** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`, `workspace_refused` */
-export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.retry'>, ports: AcceptPorts, by: Pick<Asker, 'by'> = {}): Promise<RetriedTask> {
+/**
+ * @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`,
+ * `workspace_refused`
+ */
+export async function retryTask(
+  { task_id: taskId, user_id }: RequestRead<'task.retry'>,
+  ports: AcceptPorts,
+  by: Pick<Asker, 'by'> = {},
+): Promise<RetriedTask> {
   const log = await ports.journal.find(ports.tenant, taskId)
-  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
+  if (log === null)
+    throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
   const { state, archive } = await loadTask(log, ports)
   const { submitted, ended, status } = state
   if (submitted === null || ended === null)
-    throw new BeaverError('conflict', `The task ${taskId} has not ended: it is ${status}. Only a task that has ended can be retried.`)
-  if (status === 'completed') throw new BeaverError('conflict', `The task ${taskId} completed, so there is nothing to retry.`)
+    throw new BeaverError(
+      'conflict',
+      `The task ${taskId} has not ended: it is ${status}. Only a task that has ended can be retried.`,
+    )
+  if (status === 'completed')
+    throw new BeaverError('conflict', `The task ${taskId} completed, so there is nothing to retry.`)
   if (archive !== null)
-    throw new BeaverError('conflict', `The task ${taskId} cannot be retried: what it completed is not in the journal any more, but in the archive ${archive}.`)
+    throw new BeaverError(
+      'conflict',
+      `The task ${taskId} cannot be retried: what it completed is not in the journal any more, but in the archive ${archive}.`,
+    )
   const { workspace } = submitted.request
   const found = await ports.folders.at(workspace)
-  if (found.kind === 'refused') throw new BeaverError('workspace_refused', refusedWorkspace(workspace, found.why))
+  if (found.kind === 'refused')
+    throw new BeaverError('workspace_refused', refusedWorkspace(workspace, found.why))
   if (found.kind !== 'folder')
-    throw new BeaverError('workspace_missing', `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`)
+    throw new BeaverError(
+      'workspace_missing',
+      `The folder ${workspace}, in which the task ${taskId} worked, does not exist any more.`,
+    )
   const request = { ...submitted.request, retry_of: log.task, ...(user_id === undefined ? {} : { user_id }) }
   const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)
   return { ...accepted, retry_of: log.task }
 }
 
-/** What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it. */
+/**
+ * What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it.
+ */
 export async function copiedEvents(
   log: LogId,
   { state, head }: LoadedTask,
@@ -41,7 +73,8 @@ export async function copiedEvents(
   const of = state.submitted?.request.retry_of
   if (of === undefined || state.copied !== null) return []
   const old = await loadTask({ ...log, task: of }, ports)
-  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it, so everything is done again.
+  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it,
+  // so everything is done again.
   if (old.archive !== null) return []
   // The claim comes first.
   return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 }, programOf)

@@ -24,8 +24,12 @@ import { describe, expect, it } from 'vitest'
 import { pastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './session-history.ts'
 
-const messagesOf = async (log: LogId, previous: TaskId | null, past: Parameters<typeof sessionHistory>[2], user: string | null = null) =>
-  (await sessionHistory(log, { previous, user }, past)).messages
+const messagesOf = async (
+  log: LogId,
+  previous: TaskId | null,
+  past: Parameters<typeof sessionHistory>[2],
+  user: string | null = null,
+) => (await sessionHistory(log, { previous, user }, past)).messages
 
 const result = (final_output: string, failure: TaskResult['failure'] = null): TaskResult => ({
   final_output,
@@ -44,9 +48,21 @@ function session() {
   const memory = memoryJournal()
   const blobs = memoryBlobStore()
   const reads: string[] = []
-  const counted = (kind: 'first' | 'last' | 'read') => (log: LogId) => (reads.push(`${kind} ${log.task}`), memory[kind](log) as never)
-  const journal: Journal = { ...memory, first: counted('first'), last: counted('last'), read: counted('read') }
-  const logOf = (task: string): LogId => ({ tenant: 'local', session: 's' as SessionId, task: task as TaskId })
+  const counted = (kind: 'first' | 'last' | 'read') => (log: LogId) => (
+    reads.push(`${kind} ${log.task}`),
+    memory[kind](log) as never
+  )
+  const journal: Journal = {
+    ...memory,
+    first: counted('first'),
+    last: counted('last'),
+    read: counted('read'),
+  }
+  const logOf = (task: string): LogId => ({
+    tenant: 'local',
+    session: 's' as SessionId,
+    task: task as TaskId,
+  })
   let newest: TaskId | null = null
   let tasks = 0
 
@@ -55,12 +71,21 @@ function session() {
     let head = from
     const records = []
     for (const each of events) {
-      const sealed = seal(head, draft(each), { epoch: 1, source: '/beaver/daemons/d', subject: log.task, time: '2026-01-01T00:00:00.000Z' })
+      const sealed = seal(head, draft(each), {
+        epoch: 1,
+        source: '/beaver/daemons/d',
+        subject: log.task,
+        time: '2026-01-01T00:00:00.000Z',
+      })
       if (sealed.record.blob !== null) await blobs.put(sealed.record.blob.sha256, sealed.record.blob.bytes)
       records.push(sealed.record)
       head = sealed.head
     }
-    await memory.append({ log, expectedRevision: (await memory.last(log))?.revision ?? 0, payloads: [joinBatch(records)] })
+    await memory.append({
+      log,
+      expectedRevision: (await memory.last(log))?.revision ?? 0,
+      payloads: [joinBatch(records)],
+    })
     return head
   }
 
@@ -90,7 +115,13 @@ function session() {
       ...(of.history === undefined ? {} : { history: of.history }),
       ...(of.until === undefined ? {} : { history_until: of.until.task }),
     }
-    const submitted = { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: newest, request }
+    const submitted = {
+      task_id: log.task,
+      session_id: log.session,
+      tenant: log.tenant,
+      previous_task_id: newest,
+      request,
+    }
     let head = await write(log, emptyHead, [event('task_submitted', submitted)])
     for (let i = 0; i < events; i++) head = await write(log, head, [daemon(`d${i}`)])
     const ended =
@@ -102,7 +133,16 @@ function session() {
     return log
   }
 
-  return { journal, blobs, reads, task, newest: () => newest, log: logOf('now'), memory, past: () => pastTasks({ journal, blobs, findWorkflow }) }
+  return {
+    journal,
+    blobs,
+    reads,
+    task,
+    newest: () => newest,
+    log: logOf('now'),
+    memory,
+    past: () => pastTasks({ journal, blobs, findWorkflow }),
+  }
 }
 
 describe('the history of a session', () => {
@@ -116,7 +156,12 @@ describe('the history of a session', () => {
       ],
       answer: 'four',
     })
-    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content)).toEqual(['one', 'two', 'three', 'four'])
+    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content)).toEqual([
+      'one',
+      'two',
+      'three',
+      'four',
+    ])
   })
 
   it('goes back from a task to the one that it names, as if those between them had not been', async () => {
@@ -124,16 +169,22 @@ describe('the history of a session', () => {
     const one = await of.task({ text: 'ask one', answer: 'answer one' })
     await of.task({ text: 'ask two', answer: 'answer two' })
     const three = await of.task({ text: 'ask three', answer: 'answer three', until: one })
-    const words = async (previous: LogId) => (await messagesOf(of.log, previous.task, of.past())).map(({ content }) => content)
+    const words = async (previous: LogId) =>
+      (await messagesOf(of.log, previous.task, of.past())).map(({ content }) => content)
     expect(await words(three)).toEqual(['ask one', 'answer one', 'ask three', 'answer three'])
     expect(await words(one)).toEqual(['ask one', 'answer one'])
   })
 
   it('has the newest of the given messages if they are too long together', async () => {
     const of = session()
-    const history = Array.from({ length: 30 }, (_, i) => ({ role: 'user' as const, content: `${i} ${'x'.repeat(9_000)}` }))
+    const history = Array.from({ length: 30 }, (_, i) => ({
+      role: 'user' as const,
+      content: `${i} ${'x'.repeat(9_000)}`,
+    }))
     await of.task({ history })
-    const told = (await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.split(' ')[0])
+    const told = (await messagesOf(of.log, of.newest(), of.past())).map(
+      ({ content }) => content?.split(' ')[0],
+    )
     expect(told).toEqual([...Array.from({ length: 11 }, (_, i) => String(19 + i)), 'ask', 'answer'])
   })
 
@@ -163,7 +214,11 @@ describe('the history of a session', () => {
     await of.task({ text: 'first' })
     await of.task({ text: 'silent', answer: '' })
     await of.task({ text: 'third' })
-    expect((await messagesOf(of.log, of.newest(), of.past())).filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual(['first', 'third'])
+    expect(
+      (await messagesOf(of.log, of.newest(), of.past()))
+        .filter(({ role }) => role === 'user')
+        .map(({ content }) => content),
+    ).toEqual(['first', 'third'])
   })
 
   it('is that of the newest tasks, at most twenty, at most 100,000 characters', async () => {
@@ -175,7 +230,9 @@ describe('the history of a session', () => {
     await of.task({ text: 'y'.repeat(30_000) })
     expect((await messagesOf(of.log, of.newest(), of.past())).length).toBe(40)
     await of.task({ answer: 'z'.repeat(20_000) })
-    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.length)).toEqual([30_000, 6, 3, 20_000])
+    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.length)).toEqual([
+      30_000, 6, 3, 20_000,
+    ])
   })
 
   it('shortens what is longer than a whole history, and leaves room for what was said before', async () => {
@@ -188,7 +245,9 @@ describe('the history of a session', () => {
     for (const past of [of.past(), of.past()]) {
       const history = await messagesOf(of.log, of.newest(), past)
       expect(history.map(({ content }) => content?.length)).toEqual([5, 9_989, 40_000, 6, 25_000, 25_000])
-      expect(history[1]?.content).toMatch(/^好+ \[…\] \[The rest is left out here, because it is too long\.\]$/)
+      expect(history[1]?.content).toMatch(
+        /^好+ \[…\] \[The rest is left out here, because it is too long\.\]$/,
+      )
     }
   })
 
@@ -197,7 +256,8 @@ describe('the history of a session', () => {
     await of.task({ text: 'of Ada', user: 'Ada' })
     await of.task({ text: 'of Bob', user: 'Bob' })
     await of.task({ text: 'of Ada again', user: 'Ada' })
-    const asked = async (user: string | null) => (await messagesOf(of.log, of.newest(), of.past(), user)).map(({ content }) => content)
+    const asked = async (user: string | null) =>
+      (await messagesOf(of.log, of.newest(), of.past(), user)).map(({ content }) => content)
     expect(await asked('Ada')).toEqual(['of Ada again', 'answer'])
     expect(await asked('Bob')).toEqual([])
     expect(await asked(null)).toEqual([])
@@ -243,7 +303,11 @@ describe('the history of a session', () => {
     const past = of.past()
     const log = await of.task({ answer: null })
     expect(await messagesOf(of.log, of.newest(), past)).toEqual([])
-    await of.memory.append({ log, expectedRevision: (await of.memory.last(log))?.revision ?? 0, payloads: [await endOf(of, log)] })
+    await of.memory.append({
+      log,
+      expectedRevision: (await of.memory.last(log))?.revision ?? 0,
+      payloads: [await endOf(of, log)],
+    })
     expect(await messagesOf(of.log, of.newest(), past)).toHaveLength(2)
   })
 
@@ -260,7 +324,14 @@ describe('the history of a session', () => {
     const of = session()
     const log = await of.task()
     const first = await of.memory.first(log)
-    const forged = { ...of.journal, first: async () => ({ revision: 1, timeMs: 0, payload: Buffer.from(forge(Buffer.from(first?.payload ?? '').toString())) }) }
+    const forged = {
+      ...of.journal,
+      first: async () => ({
+        revision: 1,
+        timeMs: 0,
+        payload: Buffer.from(forge(Buffer.from(first?.payload ?? '').toString())),
+      }),
+    }
     const past = pastTasks({ journal: forged, blobs: of.blobs, findWorkflow })
     expect(await messagesOf(of.log, of.newest(), past)).toEqual([])
   })
@@ -281,7 +352,9 @@ describe('the history of a session', () => {
         ),
       }),
     }
-    expect(await messagesOf(of.log, of.newest(), pastTasks({ journal: forged, blobs: of.blobs, findWorkflow }))).toEqual([])
+    expect(
+      await messagesOf(of.log, of.newest(), pastTasks({ journal: forged, blobs: of.blobs, findWorkflow })),
+    ).toEqual([])
   })
 })
 
@@ -315,20 +388,31 @@ describe('what is kept of ended tasks', () => {
         await past.read(log)
         return of.reads.length
       }
-      expect([await costOf(logs[0]), await costOf(logs[1]), await costOf(logs[0]), await costOf(logs[2])]).toEqual([2, 2, 0, 2])
+      expect([
+        await costOf(logs[0]),
+        await costOf(logs[1]),
+        await costOf(logs[0]),
+        await costOf(logs[2]),
+      ]).toEqual([2, 2, 0, 2])
       expect([await costOf(logs[0]), await costOf(logs[2]), await costOf(logs[1])]).toEqual([0, 0, 2])
     }
   })
 })
 
 describe('the turns of a session', () => {
-  const roundRobin = (members: string[], more: object = {}) => ({ strategy: 'round_robin', members, message: 'go', ...more })
+  const roundRobin = (members: string[], more: object = {}) => ({
+    strategy: 'round_robin',
+    members,
+    message: 'go',
+    ...more,
+  })
   const turn = (args: object): TaskRequest['workflow'] => ({ name: 'AgentTeam', arguments: args as never })
 
   it('are counted for the same team only, and cost one more task two reads', async () => {
     const of = session()
     const past = of.past()
-    const call = (args: object) => earlierTurns({ log: of.log, previous: of.newest(), workflow: agentTeam, args }, past)
+    const call = (args: object) =>
+      earlierTurns({ log: of.log, previous: of.newest(), workflow: agentTeam, args }, past)
     const costs: number[] = []
     for (let i = 0; i < 60; i++) {
       of.reads.length = 0
@@ -340,22 +424,35 @@ describe('the turns of a session', () => {
     await of.task()
     await of.task({ workflow: turn(roundRobin(['a', 'c'])) })
     await of.task({ workflow: { name: 'unknown', arguments: {} } })
-    expect([await call(roundRobin(['a', 'b'])), await call(roundRobin(['a', 'c'])), await call({ ...roundRobin(['a', 'b']), strategy: 'broadcast' })]).toEqual([
-      60, 1, 0,
-    ])
+    expect([
+      await call(roundRobin(['a', 'b'])),
+      await call(roundRobin(['a', 'c'])),
+      await call({ ...roundRobin(['a', 'b']), strategy: 'broadcast' }),
+    ]).toEqual([60, 1, 0])
   })
 })
 
 async function endOf(of: ReturnType<typeof session>, log: LogId): Promise<Uint8Array> {
-  const last = JSON.parse(Buffer.from((await of.memory.last(log))?.payload ?? '').toString()) as { taskseq: number; epoch: number; hash: string }[]
+  const last = JSON.parse(Buffer.from((await of.memory.last(log))?.payload ?? '').toString()) as {
+    taskseq: number
+    epoch: number
+    hash: string
+  }[]
   const head = last.at(-1) as LogHead
-  const { record } = seal(head, draft(event('task_completed', result('late'))), { epoch: 1, source: '/d', subject: log.task, time: '2026-01-01T00:00:00.000Z' })
+  const { record } = seal(head, draft(event('task_completed', result('late'))), {
+    epoch: 1,
+    source: '/d',
+    subject: log.task,
+    time: '2026-01-01T00:00:00.000Z',
+  })
   return joinBatch([record])
 }
 
 /** The same record, well made, of a log of another name. */
 function renamed(payload: string): string {
-  const [{ hash: _, ...record }] = JSON.parse(payload) as [Record<string, unknown> & { data: Record<string, unknown> }]
+  const [{ hash: _, ...record }] = JSON.parse(payload) as [
+    Record<string, unknown> & { data: Record<string, unknown> },
+  ]
   const other = { ...record, data: { ...record.data, task_id: 'other' } }
   return JSON.stringify([{ ...other, hash: createHash('sha256').update(canonicalJson(other)).digest('hex') }])
 }

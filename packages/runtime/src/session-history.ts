@@ -1,6 +1,14 @@
 // What the root run of a task is told about its session, and how many turns earlier tasks took.
 // H1. The cost of one more task does not grow with the session, because past-tasks.ts keeps what was read.
-import { type ChatMessage, cleanTaint, joinTaints, type LogId, type Taint, type TaskId, visibleHistory } from '@beaver/core'
+import {
+  type ChatMessage,
+  cleanTaint,
+  joinTaints,
+  type LogId,
+  type Taint,
+  type TaskId,
+  visibleHistory,
+} from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { type PastTasks, turnOf } from './past-tasks.ts'
 
@@ -31,7 +39,10 @@ export async function sessionHistory(
 const turnsMax = 1_000
 
 /** How many earlier tasks of the session took a turn with this call's key (D-48). */
-export async function earlierTurns(call: { log: LogId; previous: TaskId | null; workflow: Workflow; args: unknown }, past: PastTasks): Promise<number> {
+export async function earlierTurns(
+  call: { log: LogId; previous: TaskId | null; workflow: Workflow; args: unknown },
+  past: PastTasks,
+): Promise<number> {
   const { workflow, log } = call
   const key = workflow.turnKey?.(call.args) ?? null
   if (key === null) return 0

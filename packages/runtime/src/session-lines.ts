@@ -1,5 +1,6 @@
 // The requests for each session that wait to be accepted, in the order in which they came.
-// L1. A place is taken when a request comes, and entered when it was looked at. Requests behind it wait for that, but no longer than `lookMsMax`: then
+// L1. A place is taken when a request comes, and entered when it was looked at. Requests behind it wait for
+// that, but no longer than `lookMsMax`: then
 //     they go before it.
 // L2. The line of a session is served while somebody waits in it. Nothing is kept of a line without places.
 import type { Clock } from '@beaver/core'
@@ -23,8 +24,14 @@ interface Waiting<Item> {
   late: boolean
 }
 
-/** @param serve does something for the items at the front of a line, and returns those that need no more. It never rejects. */
-export function sessionLines<Item>(clock: Clock, serve: (items: readonly [Item, ...Item[]]) => Promise<readonly Item[]>): SessionLines<Item> {
+/**
+ * @param serve does something for the items at the front of a line, and returns those that need no more. It
+ * never rejects.
+ */
+export function sessionLines<Item>(
+  clock: Clock,
+  serve: (items: readonly [Item, ...Item[]]) => Promise<readonly Item[]>,
+): SessionLines<Item> {
   const lines = new Map<string, { waiting: Waiting<Item>[]; busy: boolean }>()
 
   async function work(key: string): Promise<void> {
@@ -34,7 +41,9 @@ export function sessionLines<Item>(clock: Clock, serve: (items: readonly [Item, 
     for (;;) {
       line.waiting = line.waiting.filter(({ left }) => !left)
       const empty = line.waiting.findIndex(({ item, late }) => item === null && !late)
-      const ready = line.waiting.slice(0, empty === -1 ? line.waiting.length : empty).flatMap(({ item }) => (item === null ? [] : [item]))
+      const ready = line.waiting
+        .slice(0, empty === -1 ? line.waiting.length : empty)
+        .flatMap(({ item }) => (item === null ? [] : [item]))
       const [first, ...more] = ready
       if (first === undefined) break
       const done = new Set(await serve([first, ...more]))

@@ -1,4 +1,5 @@
-// Decides when a task that seems to wait is looked at: first after a short pause, then after longer and longer ones.
+// Decides when a task that seems to wait is looked at: first after a short pause, then after longer and
+// longer ones.
 import type { Clock } from '@beaver/core'
 
 const pauseMsMin = 1_000

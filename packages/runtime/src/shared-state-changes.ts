@@ -1,7 +1,10 @@
-// Reads and changes of the state that the members of a team share (D-51). A change is journaled before it takes effect.
-// C1. Accesses follow one another, over all teams of the task, so that parallel members lose no update. A change that does not fit the
+// Reads and changes of the state that the members of a team share (D-51). A change is journaled before it
+// takes effect.
+// C1. Accesses follow one another, over all teams of the task, so that parallel members lose no update. A
+// change that does not fit the
 //     state is refused.
-// C2. The labels of a member go into the state with its text, and from the state to every member that accesses it.
+// C2. The labels of a member go into the state with its text, and from the state to every member that
+// accesses it.
 import {
   changeSharedState,
   type Clock,
@@ -34,16 +37,29 @@ export class SharedStateChanges {
     this.#ports = ports
   }
 
-  access(team: TeamState, by: { readonly runId: string; readonly taint: Taint }, access: SharedStateAccess): Promise<LabelledResult> {
+  access(
+    team: TeamState,
+    by: { readonly runId: string; readonly taint: Taint },
+    access: SharedStateAccess,
+  ): Promise<LabelledResult> {
     const next = this.#newest.then(() => this.#carryOut(team, by, access))
     this.#newest = next.catch(() => {})
     return next
   }
 
-  async #carryOut(team: TeamState, { runId, taint }: Parameters<SharedStateChanges['access']>[1], asked: SharedStateAccess): Promise<LabelledResult> {
+  async #carryOut(
+    team: TeamState,
+    { runId, taint }: Parameters<SharedStateChanges['access']>[1],
+    asked: SharedStateAccess,
+  ): Promise<LabelledResult> {
     const access = maskedData(asked)
     if (access.action === 'get')
-      return { ok: true, taint: team.sharedTaint, state: team.sharedState, value: readSharedState(team.sharedState, access.path) ?? null }
+      return {
+        ok: true,
+        taint: team.sharedTaint,
+        state: team.sharedState,
+        value: readSharedState(team.sharedState, access.path) ?? null,
+      }
     const result = changeSharedState(team.sharedState, access)
     if (!result.ok) return result
     const change = { team_run_id: team.start.team_run_id, run_id: runId as RunId, change: access }

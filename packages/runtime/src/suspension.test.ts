@@ -21,8 +21,11 @@ const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
   ...over,
 })
 const run = (...calls: OpenCall[]): RunState => ({ ...startRun({ ...rootSpec().start, tools: [] }), calls })
-const waitsFor = (...ids: string[]) => [{ runId: 'r', asked: ids.map((callId) => ({ callId, leftMs: 60_000 })), teams: [], pause: null }]
-const suspended = (state: RunState, ...ids: string[]): boolean => suspensionOf(waitsFor(...ids), new Map([['r', state]]), 1_000) !== null
+const waitsFor = (...ids: string[]) => [
+  { runId: 'r', asked: ids.map((callId) => ({ callId, leftMs: 60_000 })), teams: [], pause: null },
+]
+const suspended = (state: RunState, ...ids: string[]): boolean =>
+  suspensionOf(waitsFor(...ids), new Map([['r', state]]), 1_000) !== null
 
 test('a call that has not begun behind one that waits for a person holds no task (D-66)', () => {
   const asked = call('a', { approval: 'requested' })
@@ -35,7 +38,11 @@ test('a call that has not begun behind one that waits for a person holds no task
 })
 
 test('a call that asks a person holds no task if it can be made again, and holds it if it cannot', () => {
-  const asks = { started: true, asking: true, questions: [{ index: 0, question: { message: 'Which?' }, answer: null }] }
+  const asks = {
+    started: true,
+    asking: true,
+    questions: [{ index: 0, question: { message: 'Which?' }, answer: null }],
+  }
   expect(suspended(run(call('a', { ...asks, idempotent: true })), 'a')).toBe(true)
   expect(suspended(run(call('a', { ...asks, idempotent: false })), 'a')).toBe(false)
 })

@@ -1,7 +1,9 @@
 // Decides whether a task only waits, from what each of its loops is doing. Pure.
-// S1. A task is suspended only if each of its loops waits: for a person, for a provider, for its turn, or for a team whose loops all wait.
+// S1. A task is suspended only if each of its loops waits: for a person, for a provider, for its turn, or for
+// a team whose loops all wait.
 // S2. The task is looked at again when the first of these waits is over.
-// S3. A call that has begun and cannot be made again holds the task, although it asks a person: its outcome would be in doubt.
+// S3. A call that has begun and cannot be made again holds the task, although it asks a person: its outcome
+// would be in doubt.
 // S4. A wait that is nearly over is not worth a suspension.
 import type { RunState } from '@beaver/core'
 
@@ -13,7 +15,11 @@ export interface LoopActivity {
   /** Calls of workflow tools whose team is under way. */
   readonly teams: readonly string[]
   /** It waits before it asks a provider again. */
-  readonly pause: { readonly leftMs: number; readonly waitsFor: 'provider' | 'limit'; readonly reason: string } | null
+  readonly pause: {
+    readonly leftMs: number
+    readonly waitsFor: 'provider' | 'limit'
+    readonly reason: string
+  } | null
 }
 
 export interface Suspension {
@@ -24,22 +30,35 @@ export interface Suspension {
 }
 
 /** Whether a loop may only wait, without a look at its run. */
-export const seemsToWait = ({ asked, teams, pause }: LoopActivity): boolean => pause !== null || asked.length > 0 || teams.length > 0
+export const seemsToWait = ({ asked, teams, pause }: LoopActivity): boolean =>
+  pause !== null || asked.length > 0 || teams.length > 0
 
 /**
  * @param loops all loops of the task that are under way
  * @param runs as the journal has them
  * @param waitMsMin a shorter wait is waited out
  */
-export function suspensionOf(loops: readonly LoopActivity[], runs: ReadonlyMap<string, RunState>, waitMsMin: number): Suspension | null {
+export function suspensionOf(
+  loops: readonly LoopActivity[],
+  runs: ReadonlyMap<string, RunState>,
+  waitMsMin: number,
+): Suspension | null {
   if (loops.length === 0 || !loops.every((loop) => onlyWaits(loop, runs.get(loop.runId)))) return null
-  const pauses = loops.flatMap(({ pause }) => (pause === null ? [] : [pause])).toSorted((a, b) => a.leftMs - b.leftMs)
+  const pauses = loops
+    .flatMap(({ pause }) => (pause === null ? [] : [pause]))
+    .toSorted((a, b) => a.leftMs - b.leftMs)
   const asked = loops.flatMap((loop) => loop.asked).toSorted((a, b) => a.leftMs - b.leftMs)
-  const waitMs = Math.ceil(Math.min(...pauses.map(({ leftMs }) => leftMs), ...asked.map(({ leftMs }) => leftMs)))
+  const waitMs = Math.ceil(
+    Math.min(...pauses.map(({ leftMs }) => leftMs), ...asked.map(({ leftMs }) => leftMs)),
+  )
   if (!(waitMs >= waitMsMin) || waitMs === Infinity) return null
   const [pause] = pauses
   if (pause !== undefined) return { waitsFor: pause.waitsFor, waitMs, reason: pause.reason }
-  return { waitsFor: 'person', waitMs, reason: asked.length === 1 ? 'One call waits for a person.' : `${asked.length} calls wait for a person.` }
+  return {
+    waitsFor: 'person',
+    waitMs,
+    reason: asked.length === 1 ? 'One call waits for a person.' : `${asked.length} calls wait for a person.`,
+  }
 }
 
 function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
@@ -49,6 +68,7 @@ function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefi
   // A call that has not begun behind one that waits is held by it (D-66).
   const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>
     !started && approval !== 'requested' && open.slice(0, i).some((before) => waiting.has(before.id))
-  const passive = ({ id, started, idempotent }: (typeof open)[number]): boolean => waiting.has(id) && (!started || idempotent)
+  const passive = ({ id, started, idempotent }: (typeof open)[number]): boolean =>
+    waiting.has(id) && (!started || idempotent)
   return open.some((call) => waiting.has(call.id)) && open.every((call, i) => passive(call) || held(call, i))
 }

@@ -6,7 +6,12 @@ import { expect, it } from 'vitest'
 import { startSweep } from './sweep.ts'
 
 const forsaken = (count: number): OpenTask[] =>
-  Array.from({ length: count }, (_, i) => ({ session_id: `s${i}`, task_id: `t${i}`, owner: i % 2 === 0 ? 'dead' : null, taskseq: 3 }))
+  Array.from({ length: count }, (_, i) => ({
+    session_id: `s${i}`,
+    task_id: `t${i}`,
+    owner: i % 2 === 0 ? 'dead' : null,
+    taskseq: 3,
+  }))
 
 /** A sweep over open tasks. `wakes` are those that were sent; each is stored when a test says so. */
 function sweepOver(open: () => readonly OpenTask[]) {

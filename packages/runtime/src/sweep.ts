@@ -1,12 +1,16 @@
-// The sweep: finds open tasks that no daemon drives, and wakes them. It decides nothing else: the daemon that takes the wake reads the
-// journal and decides.
+// The sweep: finds open tasks that no daemon drives, and wakes them. It decides nothing else: the daemon that
+// takes the wake reads the journal and decides.
 // S1. When a daemon's death is noticed, its tasks are woken at once.
-// S2. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its alarm was lost.
-// S3. The tasks of a daemon that does not answer are left to their leases. After a silence longer than any lease the daemon counts as
+// S2. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its
+// alarm was lost.
+// S3. The tasks of a daemon that does not answer are left to their leases. After a silence longer than any
+// lease the daemon counts as
 //     gone, because the lease may have been lost too.
-// S4. Several daemons may sweep at the same moment. Each wake has a name, and the queue keeps one wake of a name. The name contains the
+// S4. Several daemons may sweep at the same moment. Each wake has a name, and the queue keeps one wake of a
+// name. The name contains the
 //     reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last wake may have died with it.
-// S5. At most `wakesMax` wakes are on their way at once. The server stores all wakes of one burst before it delivers the first of them, and
+// S5. At most `wakesMax` wakes are on their way at once. The server stores all wakes of one burst before it
+// delivers the first of them, and
 //     the daemons could work meanwhile.
 // S6. A wake that was stored is not sent again under the same name, because the queue would drop it.
 import { type Logger, messageOf, type OpenTask, type OpenTasks, pause, type TaskQueue } from '@beaver/core'
@@ -19,7 +23,10 @@ export interface SweepPorts extends ForsakenPorts {
 }
 
 export interface Sweep {
-  /** Sweeps now. Resolves with how many tasks were woken. @param owner only tasks of this daemon, which is gone */
+  /**
+   * Sweeps now. Resolves with how many tasks were woken. @param owner only tasks of this daemon, which is
+   * gone
+   */
   now(owner?: string): Promise<number>
   stop(): Promise<void>
 }
@@ -38,7 +45,10 @@ const wakesMax = 16
 /** The read model may be a moment behind the journal. */
 const againMs = [0, 150, 400, 1_000] as const
 
-export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_000, silentMs = 30_000 }: SweepTimes = {}): Sweep {
+export function startSweep(
+  ports: SweepPorts,
+  { everyMs = 10_000, idleMs = 10_000, silentMs = 30_000 }: SweepTimes = {},
+): Sweep {
   const { clock, logger } = ports
   const stopping = new AbortController()
   let working: Promise<unknown> = Promise.resolve()
@@ -49,7 +59,12 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
   /** @param reason a part of the names of the wakes */
   async function sweep(reason: string, owner?: string): Promise<number> {
     try {
-      const open = await ports.openTasks.list({ tenant: ports.tenant, idleMsMin: idleMs, limit: pageMax, ...(owner === undefined ? {} : { owner }) })
+      const open = await ports.openTasks.list({
+        tenant: ports.tenant,
+        idleMsMin: idleMs,
+        limit: pageMax,
+        ...(owner === undefined ? {} : { owner }),
+      })
       if (failing) logger.info('sweep_works', 'The daemon can list open tasks again.')
       failing = false
       const forsaken = owner === undefined ? await forsakenOf(open) : open
@@ -57,7 +72,11 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
       if (forsaken.length > 0) tellSwept(logger, forsaken.length, owner)
       return forsaken.length
     } catch (error) {
-      if (!failing) logger.warn('sweep_failed', `Open tasks cannot be listed or woken: ${messageOf(error)} Until it works again, only leases bring tasks back.`)
+      if (!failing)
+        logger.warn(
+          'sweep_failed',
+          `Open tasks cannot be listed or woken: ${messageOf(error)} Until it works again, only leases bring tasks back.`,
+        )
       failing = true
       return 0
     }
@@ -81,7 +100,10 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
     return woken
   }
 
-  /** The tasks that a dead daemon drove, and then those that it was woken for because another one had died before it. */
+  /**
+   * The tasks that a dead daemon drove, and then those that it was woken for because another one had died
+   * before it.
+   */
   async function afterDeathOf(owner: string): Promise<number> {
     const reason = `after ${owner}`
     return (await again(reason, owner)) + (await now(reason))
@@ -106,7 +128,10 @@ export function startSweep(ports: SweepPorts, { everyMs = 10_000, idleMs = 10_00
 }
 
 /** Wakes tasks until `signal` aborts. @returns a function that rejects if a wake could not be stored */
-function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>, signal: AbortSignal): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
+function waking(
+  { queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>,
+  signal: AbortSignal,
+): (tasks: readonly OpenTask[], reason: string) => Promise<void> {
   /** The names of the wakes that were stored for the newest reason. */
   let stored = new Set<string>()
   let storedFor = ''
@@ -121,11 +146,15 @@ function waking({ queue, tenant }: Pick<SweepPorts, 'queue' | 'tenant'>, signal:
   return async (tasks, reason) => {
     if (reason !== storedFor) stored = new Set()
     storedFor = reason
-    for (let i = 0; i < tasks.length && !signal.aborted; i += wakesMax) await Promise.all(tasks.slice(i, i + wakesMax).map((task) => wake(task, reason)))
+    for (let i = 0; i < tasks.length && !signal.aborted; i += wakesMax)
+      await Promise.all(tasks.slice(i, i + wakesMax).map((task) => wake(task, reason)))
   }
 }
 
 function tellSwept(logger: Logger, tasks: number, owner: string | undefined): void {
   const counted = tasks === 1 ? 'One open task had' : `${tasks} open tasks had`
-  logger.warn('tasks_swept', `${counted} no daemon. A daemon looks at each of them now.`, { tasks, ...(owner === undefined ? {} : { from: owner }) })
+  logger.warn('tasks_swept', `${counted} no daemon. A daemon looks at each of them now.`, {
+    tasks,
+    ...(owner === undefined ? {} : { from: owner }),
+  })
 }

@@ -1,7 +1,15 @@
 import { BeaverError, type DomainEvent, event, foldTask, type LogId, type RecordedEvent } from '@beaver/core'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { answerEvent, callWaiting, type Decision, decisionEvent, questionWaiting, type TaskSoFar, taskApprovals } from './task-approvals.ts'
+import {
+  answerEvent,
+  callWaiting,
+  type Decision,
+  decisionEvent,
+  questionWaiting,
+  type TaskSoFar,
+  taskApprovals,
+} from './task-approvals.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
 const usage = { input_tokens: 0, output_tokens: 0, calls: 1 }
@@ -18,21 +26,36 @@ function run(id: string): DomainEvent[] {
     max_tool_iterations: 5,
     tools: ['rm'],
   }
-  const answer = { content: null, tool_calls: [{ id: 'c1', name: 'rm', arguments: '{}' }], finish_reason: 'tool_calls', usage }
+  const answer = {
+    content: null,
+    tool_calls: [{ id: 'c1', name: 'rm', arguments: '{}' }],
+    finish_reason: 'tool_calls',
+    usage,
+  }
   return [
     event('run_started', start as never, id),
     event('user_message_added', { content: 'x' }, id),
-    event('assistant_message_added', { ...answer, provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 }, id),
+    event(
+      'assistant_message_added',
+      { ...answer, provider_name: 'p', model: 'm', response_id: null, duration_ms: 1 },
+      id,
+    ),
     event('approval_requested', { call_id: 'c1', tool_name: 'rm', subject: '/', rule: null }, id),
   ]
 }
 
 function folded(...written: readonly DomainEvent[]): TaskSoFar {
-  const events = written.map((each, i) => ({ ...each, taskseq: i + 1, epoch: 1, time: '2026-01-01T00:00:00.000Z' }) as RecordedEvent)
+  const events = written.map(
+    (each, i) => ({ ...each, taskseq: i + 1, epoch: 1, time: '2026-01-01T00:00:00.000Z' }) as RecordedEvent,
+  )
   return { state: foldTask(events), events }
 }
 
-function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken = new Map<string, number>() } = {}) {
+function begin({
+  unattended = 'wait' as 'wait' | 'refuse',
+  runs = ['r1'],
+  taken = new Map<string, number>(),
+} = {}) {
   const clock = virtualClock()
   let loads = 0
   const faults = { failLoads: 0 }
@@ -45,7 +68,9 @@ function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken 
     judgeArguments: async ({ arguments: text }) => (text.includes('bad') ? 'It does not fit.' : null),
     async append(drafts) {
       const first = written.length + 1
-      written.push(...drafts.map(({ type, runId, dataJson }) => event(type, JSON.parse(dataJson) as never, runId)))
+      written.push(
+        ...drafts.map(({ type, runId, dataJson }) => event(type, JSON.parse(dataJson) as never, runId)),
+      )
       return first
     },
     load() {
@@ -77,20 +102,27 @@ describe('a call that waits', () => {
     const { approvals, written } = begin()
     const waiting = approvals.wait('r1', 'c1')
     await approvals.decide(granted)
-    expect(await waiting).toMatchObject({ event: { type: 'approval_granted', data: { by: 'ada' }, runId: 'r1' }, taskseq: written.length })
+    expect(await waiting).toMatchObject({
+      event: { type: 'approval_granted', data: { by: 'ada' }, runId: 'r1' },
+      taskseq: written.length,
+    })
   })
 
   it('hears of a decision that came before it asked', async () => {
     const { approvals } = begin()
     await approvals.decide({ ...granted, approved: false, reason: 'no' })
-    expect(await approvals.wait('r1', 'c1')).toMatchObject({ event: { type: 'approval_denied', data: { reason: 'no' } } })
+    expect(await approvals.wait('r1', 'c1')).toMatchObject({
+      event: { type: 'approval_denied', data: { reason: 'no' } },
+    })
   })
 
   it('is decided with a hundred others, and the log is read twice at most', async () => {
     const runs = Array.from({ length: 100 }, (_, i) => `r${i}`)
     const task = begin({ runs })
     await Promise.all(runs.map((id) => task.approvals.decide({ ...granted, callId: `${id}/c1` })))
-    expect(task.written.filter((each) => each.type === 'approval_granted').map((each) => each.runId)).toEqual(runs)
+    expect(task.written.filter((each) => each.type === 'approval_granted').map((each) => each.runId)).toEqual(
+      runs,
+    )
     expect(task.loads).toBeLessThanOrEqual(2)
   })
 
@@ -103,20 +135,26 @@ describe('a call that waits', () => {
 
   it('is decided once, whoever answers at the same time', async () => {
     const { approvals, written } = begin()
-    expect(await Promise.all([code(approvals.decide(granted)), code(approvals.decide({ ...granted, by: 'bo' }))])).toEqual(['done', 'conflict'])
+    expect(
+      await Promise.all([code(approvals.decide(granted)), code(approvals.decide({ ...granted, by: 'bo' }))]),
+    ).toEqual(['done', 'conflict'])
     expect(written.filter((each) => each.type === 'approval_granted')).toHaveLength(1)
   })
 
   it('is refused at once where nobody can answer', async () => {
     const { approvals } = begin({ unattended: 'refuse' })
-    expect(await approvals.wait('r1', 'c1')).toMatchObject({ event: { type: 'approval_denied', data: { by: 'beaver' } } })
+    expect(await approvals.wait('r1', 'c1')).toMatchObject({
+      event: { type: 'approval_denied', data: { by: 'beaver' } },
+    })
   })
 
   it('is refused when nobody answers in time, and a later answer is a conflict', async () => {
     const { approvals, clock } = begin()
     const waiting = approvals.wait('r1', 'c1')
     clock.advance(1_000)
-    expect(await waiting).toMatchObject({ event: { type: 'approval_denied', data: { reason: 'Nobody answered within 1 s.' } } })
+    expect(await waiting).toMatchObject({
+      event: { type: 'approval_denied', data: { reason: 'Nobody answered within 1 s.' } },
+    })
     expect(await code(approvals.decide(granted))).toBe('conflict')
   })
 
@@ -133,12 +171,17 @@ describe('a call that waits', () => {
     await approvals.decide(granted)
     await waiting
     clock.advance(10_000)
-    await until('nothing more is written', () => written.filter((each) => each.type.startsWith('approval_')).length === 2)
+    await until(
+      'nothing more is written',
+      () => written.filter((each) => each.type.startsWith('approval_')).length === 2,
+    )
   })
 })
 
 describe('a question with a deadline of its own', () => {
-  const expired = (reason: string) => ({ event: { type: 'question_answered', data: { by: 'beaver', answer: { action: 'cancel' }, reason } } })
+  const expired = (reason: string) => ({
+    event: { type: 'question_answered', data: { by: 'beaver', answer: { action: 'cancel' }, reason } },
+  })
   const wait = ({ approvals }: ReturnType<typeof begin>, timeoutMs: number | undefined) =>
     approvals.waitForAnswer('r1', { callId: 'c1', index: 0, timeoutMs }, new AbortController().signal)
 
@@ -182,9 +225,11 @@ describe('which call is meant', () => {
   })
 
   it('may hold a slash, alone and after its run', () => {
-    const renamed = (id: string, call: string): DomainEvent[] => JSON.parse(JSON.stringify(run(id)).replaceAll('"c1"', JSON.stringify(call))) as DomainEvent[]
+    const renamed = (id: string, call: string): DomainEvent[] =>
+      JSON.parse(JSON.stringify(run(id)).replaceAll('"c1"', JSON.stringify(call))) as DomainEvent[]
     const state = folded(...renamed('r1', 'a/b'), ...run('r2'))
-    for (const named of ['a/b', 'r1/a/b']) expect(callWaiting(log, state, named)).toMatchObject({ runId: 'r1', call: { id: 'a/b' } })
+    for (const named of ['a/b', 'r1/a/b'])
+      expect(callWaiting(log, state, named)).toMatchObject({ runId: 'r1', call: { id: 'a/b' } })
     expect(() => callWaiting(log, state, 'a/c1')).toThrow('No call a/c1')
   })
 
@@ -197,14 +242,29 @@ describe('which call is meant', () => {
   })
 })
 
-const cancelled = event('task_cancelled', { final_output: '', outputs: [], usage, provider: null, model: null, simulated: false, failure: null })
-const result = event('tool_result_recorded', { call_id: 'c1', tool_name: 'rm', success: true, content: 'gone', error: null, duration_ms: 1 }, 'r1')
+const cancelled = event('task_cancelled', {
+  final_output: '',
+  outputs: [],
+  usage,
+  provider: null,
+  model: null,
+  simulated: false,
+  failure: null,
+})
+const result = event(
+  'tool_result_recorded',
+  { call_id: 'c1', tool_name: 'rm', success: true, content: 'gone', error: null, duration_ms: 1 },
+  'r1',
+)
 const runEnds = event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage }, 'r1')
 const bob = { by: 'gateway', userId: 'bob' }
 
 describe('a second decision about a call', () => {
   const decision = decisionEvent('r1', { ...granted, ...bob })
-  const conflict = { code: 'conflict', message: 'The call c1 was already allowed by bob (over gateway) at 2026-01-01T00:00:00.000Z.' }
+  const conflict = {
+    code: 'conflict',
+    message: 'The call c1 was already allowed by bob (over gateway) at 2026-01-01T00:00:00.000Z.',
+  }
 
   it.each([
     ['has begun', []],
@@ -213,12 +273,19 @@ describe('a second decision about a call', () => {
     ['belongs to a task that has ended', [result, cancelled]],
   ])('is a conflict that says who was first, if the call %s', (_, since) => {
     for (const named of ['c1', 'r1/c1'])
-      expect(() => callWaiting(log, folded(...run('r1'), decision, ...since), named)).toThrow(expect.objectContaining(conflict))
+      expect(() => callWaiting(log, folded(...run('r1'), decision, ...since), named)).toThrow(
+        expect.objectContaining(conflict),
+      )
   })
 
   it('is a conflict, if the run ended before anybody decided', () => {
-    const left = { code: 'conflict', message: expect.stringContaining('it ended before anybody decided') as string }
-    expect(() => callWaiting(log, folded(...run('r1'), ...run('r2'), runEnds), 'r1/c1')).toThrow(expect.objectContaining(left))
+    const left = {
+      code: 'conflict',
+      message: expect.stringContaining('it ended before anybody decided') as string,
+    }
+    expect(() => callWaiting(log, folded(...run('r1'), ...run('r2'), runEnds), 'r1/c1')).toThrow(
+      expect.objectContaining(left),
+    )
   })
 
   it('does not count for the call of another run with the same id, nor for a call that nobody made', () => {
@@ -229,11 +296,19 @@ describe('a second decision about a call', () => {
 })
 
 describe('a second answer to a question', () => {
-  const asked = event('question_asked', { call_id: 'c1', tool_name: 'rm', question_index: 0, question: { message: 'Which?' } }, 'r1')
+  const asked = event(
+    'question_asked',
+    { call_id: 'c1', tool_name: 'rm', question_index: 0, question: { message: 'Which?' } },
+    'r1',
+  )
   const begun = [...run('r1').slice(0, 3), asked]
   const answer = { callId: 'c1', answer: { action: 'accept' as const, answers: ['a'] }, ...bob }
   const answered = answerEvent('r1', 0, answer)
-  const conflict = { code: 'conflict', message: 'The question of the call c1 was already answered by bob (over gateway) at 2026-01-01T00:00:00.000Z.' }
+  const conflict = {
+    code: 'conflict',
+    message:
+      'The question of the call c1 was already answered by bob (over gateway) at 2026-01-01T00:00:00.000Z.',
+  }
 
   it.each([
     ['goes on', []],
@@ -242,14 +317,20 @@ describe('a second answer to a question', () => {
     ['belongs to a task that has ended', [result, cancelled]],
   ])('is a conflict that says who was first, if the call %s', (_, since) => {
     for (const index of [0, undefined])
-      expect(() => questionWaiting(log, folded(...begun, answered, ...since), { ...answer, index })).toThrow(expect.objectContaining(conflict))
+      expect(() => questionWaiting(log, folded(...begun, answered, ...since), { ...answer, index })).toThrow(
+        expect.objectContaining(conflict),
+      )
   })
 
   it('is a conflict, if the call ended before anybody answered', () => {
-    expect(() => questionWaiting(log, folded(...begun, result), answer)).toThrow(expect.objectContaining({ code: 'conflict' }))
+    expect(() => questionWaiting(log, folded(...begun, result), answer)).toThrow(
+      expect.objectContaining({ code: 'conflict' }),
+    )
   })
 
   it('is not found, if nobody asked', () => {
-    expect(() => questionWaiting(log, folded(...begun), { ...answer, callId: 'c2' })).toThrow(expect.objectContaining({ code: 'not_found' }))
+    expect(() => questionWaiting(log, folded(...begun), { ...answer, callId: 'c2' })).toThrow(
+      expect.objectContaining({ code: 'not_found' }),
+    )
   })
 })

@@ -1,8 +1,11 @@
-// The calls of one task that wait for a person, and what was said about them: a decision about a call, or the answer to a question of a call.
-// A1. What was said is durable before the loop hears of it. Each call has one decision, and each question has one answer.
-// A2. If nobody can answer, the call is refused, or the question is cancelled, at once, in the name of the configuration. If nobody answers in
-// time, this happens then.
-// A3. A decision with changed arguments, and an answer, are written only if they fit: the arguments fit the tool, the answer fits the question.
+// The calls of one task that wait for a person, and what was said about them: a decision about a call, or the
+// answer to a question of a call.
+// A1. What was said is durable before the loop hears of it. Each call has one decision, and each question has
+// one answer.
+// A2. If nobody can answer, the call is refused, or the question is cancelled, at once, in the name of the
+// configuration. If nobody answers in time, this happens then.
+// A3. A decision with changed arguments, and an answer, are written only if they fit: the arguments fit the
+// tool, the answer fits the question.
 import {
   alreadySettled,
   type Answered,
@@ -39,7 +42,10 @@ export interface Decision {
   /** The user for whom it is decided. Absent: the caller decides for itself. */
   readonly userId?: string | undefined
   readonly reason: string
-  /** The arguments with which the call is to be made instead: the text of a JSON object. Absent: those of the model. */
+  /**
+   * The arguments with which the call is to be made instead: the text of a JSON object. Absent: those of the
+   * model.
+   */
   readonly arguments?: string | undefined
 }
 
@@ -54,8 +60,14 @@ export interface Answer {
   readonly reason?: string | undefined
 }
 
-/** Why a call of the tool may not be made with these arguments. `null`: it may, as far as this is known before. */
-export type ArgumentsJudge = (call: { readonly name: string; readonly arguments: string }) => Promise<string | null>
+/**
+ * Why a call of the tool may not be made with these arguments. `null`: it may, as far as this is known
+ * before.
+ */
+export type ArgumentsJudge = (call: {
+  readonly name: string
+  readonly arguments: string
+}) => Promise<string | null>
 
 export interface ApprovalPorts {
   readonly clock: Clock
@@ -139,19 +151,31 @@ class CallsThatWait implements TaskApprovals {
   }
 
   wait(runId: string, callId: string): Promise<ApprovalDecision> {
-    const refused = (reason: string): DomainEvent => decisionEvent(runId, { callId, approved: false, by: approver, reason })
+    const refused = (reason: string): DomainEvent =>
+      decisionEvent(runId, { callId, approved: false, by: approver, reason })
     return this.#wait({ runId, callId, key: waitKey(runId, callId) }, refused) as Promise<ApprovalDecision>
   }
 
-  waitForAnswer(runId: string, { callId, index, timeoutMs }: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled> {
+  waitForAnswer(
+    runId: string,
+    { callId, index, timeoutMs }: AskedOfPerson,
+    signal: AbortSignal,
+  ): Promise<QuestionSettled> {
     const key = waitKey(runId, callId, index)
-    const cancelled = (reason: string): DomainEvent => answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: approver, reason })
+    const cancelled = (reason: string): DomainEvent =>
+      answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: approver, reason })
     signal.addEventListener('abort', () => this.#forget(key), { once: true })
     return this.#wait({ runId, callId, key, timeoutMs }, cancelled) as Promise<QuestionSettled>
   }
 
   #wait(
-    { runId, callId, key, timeoutMs = Infinity }: Pick<AskedOfPerson, 'callId'> & Partial<AskedOfPerson> & { readonly runId: string; readonly key: string },
+    {
+      runId,
+      callId,
+      key,
+      timeoutMs = Infinity,
+    }: Pick<AskedOfPerson, 'callId'> &
+      Partial<AskedOfPerson> & { readonly runId: string; readonly key: string },
     refusal: (reason: string) => DomainEvent,
   ): Promise<Said> {
     const known = this.#decided.get(key)
@@ -168,18 +192,28 @@ class CallsThatWait implements TaskApprovals {
         if (this.#waiting.get(key) === wait) await this.#record(key, refusal(reason))
       }).catch((error: unknown) => wait.reject(error as Error))
     if (unattended === 'refuse') refuse('Nobody is there to answer.')
-    else wait.deadline = clock.after(this.#leftMs(key, waitMs), () => refuse(`Nobody answered within ${waitMs / 1000} s.`))
+    else
+      wait.deadline = clock.after(this.#leftMs(key, waitMs), () =>
+        refuse(`Nobody answered within ${waitMs / 1000} s.`),
+      )
     return wait.promise
   }
 
   async decide(decision: Decision): Promise<void> {
     const task = await this.#readAgain()
-    await mustFit(callWaiting(this.#log, task, decision.callId, decision.callHash).call, decision, this.#ports.judgeArguments)
+    await mustFit(
+      callWaiting(this.#log, task, decision.callId, decision.callHash).call,
+      decision,
+      this.#ports.judgeArguments,
+    )
     return this.#inTurn(async () => {
       const { runId, call } = callWaiting(this.#log, task, decision.callId, decision.callHash)
       const key = waitKey(runId, call.id)
       this.#mustBeFirst(key)
-      await this.#record(key, decisionEvent(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined }))
+      await this.#record(
+        key,
+        decisionEvent(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined }),
+      )
     })
   }
 
@@ -257,7 +291,10 @@ class CallsThatWait implements TaskApprovals {
     return acted
   }
 
-  /** A reading that begins after now. All who ask before it begins share it: hundreds of decisions must not read the log each. */
+  /**
+   * A reading that begins after now. All who ask before it begins share it: hundreds of decisions must not
+   * read the log each.
+   */
   #readAgain(): Promise<TaskSoFar> {
     this.#next ??= this.#reading.then(() => {
       this.#next = null
@@ -269,15 +306,38 @@ class CallsThatWait implements TaskApprovals {
   }
 }
 
-export function decisionEvent(runId: string, { callId, callHash, approved, by, userId, reason, arguments: args }: Decision): DomainEvent {
-  const decided = { call_id: callId, by, ...(callHash === undefined ? {} : { call_hash: callHash }), ...(userId === undefined ? {} : { user_id: userId }) }
+export function decisionEvent(
+  runId: string,
+  { callId, callHash, approved, by, userId, reason, arguments: args }: Decision,
+): DomainEvent {
+  const decided = {
+    call_id: callId,
+    by,
+    ...(callHash === undefined ? {} : { call_hash: callHash }),
+    ...(userId === undefined ? {} : { user_id: userId }),
+  }
   if (!approved) return event('approval_denied', { ...decided, reason }, runId)
   return event('approval_granted', args === undefined ? decided : { ...decided, arguments: args }, runId)
 }
 
-export function answerEvent(runId: string, index: number, { callId, answer, by, userId, reason }: Answer): DomainEvent {
+export function answerEvent(
+  runId: string,
+  index: number,
+  { callId, answer, by, userId, reason }: Answer,
+): DomainEvent {
   const why = reason === undefined ? {} : { reason }
-  return event('question_answered', { call_id: callId, question_index: index, answer, by, ...why, ...(userId === undefined ? {} : { user_id: userId }) }, runId)
+  return event(
+    'question_answered',
+    {
+      call_id: callId,
+      question_index: index,
+      answer,
+      by,
+      ...why,
+      ...(userId === undefined ? {} : { user_id: userId }),
+    },
+    runId,
+  )
 }
 
 /**
@@ -285,24 +345,39 @@ export function answerEvent(runId: string, index: number, { callId, answer, by, 
  *
  * @throws {BeaverError} `invalid_arguments`
  */
-export async function mustFit(call: Pick<OpenCall, 'id' | 'name'>, { approved, arguments: args }: Decision, judge: ArgumentsJudge): Promise<void> {
+export async function mustFit(
+  call: Pick<OpenCall, 'id' | 'name'>,
+  { approved, arguments: args }: Decision,
+  judge: ArgumentsJudge,
+): Promise<void> {
   if (args === undefined) return
-  const refused = (message: string): BeaverError => new BeaverError('invalid_arguments', message, { problems: [{ path: 'arguments', message }] })
+  const refused = (message: string): BeaverError =>
+    new BeaverError('invalid_arguments', message, { problems: [{ path: 'arguments', message }] })
   if (!approved) throw refused('A call that is refused has no arguments. Leave them out, or allow the call.')
-  if (maskedData({ args }).args !== args) throw refused('The arguments contain a secret, which the journal does not keep. Leave it out.')
+  if (maskedData({ args }).args !== args)
+    throw refused('The arguments contain a secret, which the journal does not keep. Leave it out.')
   const fault = await judge({ name: call.name, arguments: args })
-  if (fault !== null) throw refused(`The call ${call.id} still waits, because it cannot be made with these arguments: ${fault}`)
+  if (fault !== null)
+    throw refused(`The call ${call.id} still waits, because it cannot be made with these arguments: ${fault}`)
 }
 
 /**
- * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several runs have one of that id.
- * @throws {BeaverError} `conflict` if the call was decided already, or if nobody has to decide any more; `not_found` if it never asked
+ * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several
+ * runs have one of that id.
+ * @throws {BeaverError} `conflict` if the call was decided already, or if nobody has to decide any more;
+ * `not_found` if it never asked
  */
-export function callWaiting(log: LogId, { state, events }: TaskSoFar, callId: string, callHash?: string): { readonly runId: string; readonly call: OpenCall } {
+export function callWaiting(
+  log: LogId,
+  { state, events }: TaskSoFar,
+  callId: string,
+  callHash?: string,
+): { readonly runId: string; readonly call: OpenCall } {
   const decided = events.findLast((each): each is RecordedEvent & Decided => isDecision(each, callId))
   if (state.ended !== null) throw decided === undefined ? hasEnded(log, state) : alreadySettled(decided)
   // An id is the provider's and may hold a slash itself: it is compared, not taken apart.
-  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean => call.id === callId || `${runId}/${call.id}` === callId
+  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean =>
+    call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
@@ -323,8 +398,17 @@ export function callWaiting(log: LogId, { state, events }: TaskSoFar, callId: st
     return only
   }
   if (decided !== undefined) throw alreadySettled(decided)
-  if (events.some((each) => each.type === 'approval_requested' && isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } })))
-    throw new BeaverError('conflict', `The call ${callId} of the task ${log.task} does not wait any more: it ended before anybody decided.`)
+  if (
+    events.some(
+      (each) =>
+        each.type === 'approval_requested' &&
+        isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } }),
+    )
+  )
+    throw new BeaverError(
+      'conflict',
+      `The call ${callId} of the task ${log.task} does not wait any more: it ended before anybody decided.`,
+    )
   const others = waiting.map(({ call }) => call.id).join(', ')
   throw new BeaverError(
     'not_found',
@@ -332,17 +416,26 @@ export function callWaiting(log: LogId, { state, events }: TaskSoFar, callId: st
   )
 }
 
-const hasEnded = (log: LogId, state: TaskState): BeaverError => new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+const hasEnded = (log: LogId, state: TaskState): BeaverError =>
+  new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
 
 /**
  * The question of the task that waits for an answer.
- * @throws {BeaverError} `conflict` if the question was answered already, or if nobody has to answer any more; `not_found` if it was never asked;
+ * @throws {BeaverError} `conflict` if the question was answered already, or if nobody has to answer any more;
+ * `not_found` if it was never asked;
  *   `invalid_arguments` if the answer does not fit the question
  */
-export function questionWaiting(log: LogId, { state, events }: TaskSoFar, { callId, index, answer }: Answer): { runId: string; callId: string; index: number } {
-  const answered = events.findLast((each): each is RecordedEvent & Answered => isAnswer(each, { callId, index }))
+export function questionWaiting(
+  log: LogId,
+  { state, events }: TaskSoFar,
+  { callId, index, answer }: Answer,
+): { runId: string; callId: string; index: number } {
+  const answered = events.findLast((each): each is RecordedEvent & Answered =>
+    isAnswer(each, { callId, index }),
+  )
   if (state.ended !== null) throw answered === undefined ? hasEnded(log, state) : alreadySettled(answered)
-  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean => call.id === callId || `${runId}/${call.id}` === callId
+  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean =>
+    call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
@@ -351,19 +444,39 @@ export function questionWaiting(log: LogId, { state, events }: TaskSoFar, { call
   const [only] = found
   if (found.length > 1) {
     const names = found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')
-    throw new BeaverError('conflict', `Several runs of the task ${log.task} ask with a call ${callId}. Name one of them: ${names}.`)
+    throw new BeaverError(
+      'conflict',
+      `Several runs of the task ${log.task} ask with a call ${callId}. Name one of them: ${names}.`,
+    )
   }
   const waits = only?.call.questions.find((one) => one.answer === null)
   if (only === undefined || waits === undefined) {
     if (answered !== undefined) throw alreadySettled(answered)
-    if (events.some((each) => each.type === 'question_asked' && isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } })))
-      throw new BeaverError('conflict', `The question of the call ${callId} does not wait any more: the call ended before anybody answered.`)
+    if (
+      events.some(
+        (each) =>
+          each.type === 'question_asked' &&
+          isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } }),
+      )
+    )
+      throw new BeaverError(
+        'conflict',
+        `The question of the call ${callId} does not wait any more: the call ended before anybody answered.`,
+      )
     const others = asking.map(({ call }) => call.id).join(', ')
-    throw new BeaverError('not_found', `No call ${callId} of the task ${log.task} asks a question. ${others === '' ? 'None does.' : `These do: ${others}.`}`)
+    throw new BeaverError(
+      'not_found',
+      `No call ${callId} of the task ${log.task} asks a question. ${others === '' ? 'None does.' : `These do: ${others}.`}`,
+    )
   }
   if (index !== undefined && index !== waits.index)
-    throw answered === undefined ? new BeaverError('not_found', `The call ${callId} asks its question ${waits.index}, not ${index}.`) : alreadySettled(answered)
+    throw answered === undefined
+      ? new BeaverError('not_found', `The call ${callId} asks its question ${waits.index}, not ${index}.`)
+      : alreadySettled(answered)
   const fault = answerFault(waits.question, answer)
-  if (fault !== null) throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`, { problems: [{ path: 'answer', message: fault }] })
+  if (fault !== null)
+    throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`, {
+      problems: [{ path: 'answer', message: fault }],
+    })
   return { runId: only.runId, callId: only.call.id, index: waits.index }
 }

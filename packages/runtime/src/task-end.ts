@@ -1,9 +1,12 @@
 // Decides what a task ends with, from how its root ended and from the results of its teams. Pure.
-// N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose judged teams are not all
+// N1. Success is never silent: a task with an empty final output does not complete, and neither does one
+// whose judged teams are not all
 //     complete (D-35, D-60).
-// N2. A task whose final text does not meet the evidence that the task requires fails without an output, as a node does (D-62, D-34).
+// N2. A task whose final text does not meet the evidence that the task requires fails without an output, as a
+// node does (D-62, D-34).
 // N3. No text is evidence for itself: what a team said is judged by what its authors were given.
-// N4. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
+// N4. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover
+// does not change it.
 import {
   cleanTaint,
   type DomainEvent,
@@ -39,11 +42,19 @@ export interface TaskEvidence {
  * @param ended the teams of the task that have ended, in any order
  * @param evidence absent: nothing is required
  */
-export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage, evidence?: TaskEvidence): DomainEvent {
+export function taskEnd(
+  root: LoopEnd,
+  ended: readonly EndedTeam[],
+  usage: Usage,
+  evidence?: TaskEvidence,
+): DomainEvent {
   const counted = judgedTeams(root.callsOfAnswers ?? [], ended)
   const teams = counted.map(({ result }) => result)
   const taint = joinTaints([root.taint ?? cleanTaint, ...teams.map((team) => team.taint ?? cleanTaint)])
-  const judged = root.status === 'completed' && evidence !== undefined && evidence.required.length > 0 ? judgedText(root, counted, evidence) : null
+  const judged =
+    root.status === 'completed' && evidence !== undefined && evidence.required.length > 0
+      ? judgedText(root, counted, evidence)
+      : null
   const result = (failure: Failure | null): TaskResult => ({
     final_output: root.status === 'completed' && judged?.passed !== false ? root.facts.outputText : '',
     outputs: teams.flatMap((team) => team.outputs.map((each) => ({ ...each }))),
@@ -53,37 +64,63 @@ export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage
     simulated: root.provider === simulatedProvider,
     failure,
     ...(judged === null ? {} : { evidence: judged.checks }),
-    ...(failure === null && root.structured === true ? { output: JSON.parse(root.facts.outputText) as JsonValue } : {}),
+    ...(failure === null && root.structured === true
+      ? { output: JSON.parse(root.facts.outputText) as JsonValue }
+      : {}),
     ...(isUnlabelled(taint) ? {} : { taint }),
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
   const unfit = root.facts.outputText.trim() === '' ? {} : { unfit_output: root.facts.outputText }
-  if (root.status === 'failed') return event('task_failed', { ...result(root.failure), ...(root.failure?.class === 'output_invalid' ? unfit : {}) })
+  if (root.status === 'failed')
+    return event('task_failed', {
+      ...result(root.failure),
+      ...(root.failure?.class === 'output_invalid' ? unfit : {}),
+    })
   const [incomplete, ...more] = teams.filter((team) => team.outcome !== 'complete')
   if (incomplete !== undefined) return event('task_incomplete', result(teamsFailure(incomplete, more)))
-  if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
+  if (root.facts.outputText.trim() === '')
+    return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
   if (judged?.passed === false) {
     const missing = judged.checks.filter(({ status }) => status === 'failed').map(({ detail }) => detail)
-    return event('task_failed', { ...result({ class: 'evidence_missing', message: missing.join(' ') }), ...unfit })
+    return event('task_failed', {
+      ...result({ class: 'evidence_missing', message: missing.join(' ') }),
+      ...unfit,
+    })
   }
   return event('task_completed', result(null))
 }
 
 /**
- * The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). If it is what a team said, word for word, it
- * is judged by what the team's authors were given.
+ * The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). If
+ * it is what a team said, word for word, it is judged by what the team's authors were given.
  */
-function judgedText({ facts }: LoopEnd, teams: readonly EndedTeam[], { required, text, tools }: TaskEvidence): ReturnType<typeof evaluateEvidence> {
+function judgedText(
+  { facts }: LoopEnd,
+  teams: readonly EndedTeam[],
+  { required, text, tools }: TaskEvidence,
+): ReturnType<typeof evaluateEvidence> {
   const said = facts.outputText.trim()
   const given = teams.map(({ result, material }): GivenFact =>
-    result.final_output.trim() === said ? material() : { outputs: result.outputs.map(({ output }) => output), texts: [] },
+    result.final_output.trim() === said
+      ? material()
+      : { outputs: result.outputs.map(({ output }) => output), texts: [] },
   )
   const outputs = given.flatMap((each) => each.outputs).filter((output) => output.trim() !== said)
-  return evaluateEvidence(required, { ...facts, tools: [...tools, ...facts.tools], given: { outputs, texts: [text, ...given.flatMap(({ texts }) => texts)] } })
+  return evaluateEvidence(required, {
+    ...facts,
+    tools: [...tools, ...facts.tools],
+    given: { outputs, texts: [text, ...given.flatMap(({ texts }) => texts)] },
+  })
 }
 
-/** How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what there is. */
-export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: string | null } & Pick<LoopEnd, 'provider' | 'model'>): LoopEnd {
+/**
+ * How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what
+ * there is.
+ */
+export function workflowEnd(
+  team: TeamResult | TeamRefusal,
+  of: { cancelled: string | null } & Pick<LoopEnd, 'provider' | 'model'>,
+): LoopEnd {
   const facts = (outputText: string): LoopEnd['facts'] => ({ outputText, outputSeq: 0, tools: [] })
   const { provider, model } = of
   if ('refused' in team) {
@@ -92,23 +129,48 @@ export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: str
     return { status: 'failed', facts: facts(''), failure, usage: noUsage, provider, model }
   }
   if (of.cancelled !== null && team.outcome === 'cancelled')
-    return { status: 'cancelled', facts: facts(team.final_output), failure: { class: 'cancelled', message: of.cancelled }, usage: noUsage, provider, model }
-  return { status: 'completed', facts: facts(team.final_output), failure: null, usage: noUsage, provider, model }
+    return {
+      status: 'cancelled',
+      facts: facts(team.final_output),
+      failure: { class: 'cancelled', message: of.cancelled },
+      usage: noUsage,
+      provider,
+      model,
+    }
+  return {
+    status: 'completed',
+    facts: facts(team.final_output),
+    failure: null,
+    usage: noUsage,
+    provider,
+    model,
+  }
 }
 
 /** The class of the first incomplete team stands for all of them. The message names each. */
 function teamsFailure(first: TeamResult, more: readonly TeamResult[]): Failure {
   const failure = teamFailure(first)
-  return { ...failure, message: sentences([failure.message, ...more.map((team) => teamFailure(team).message)]) }
+  return {
+    ...failure,
+    message: sentences([failure.message, ...more.map((team) => teamFailure(team).message)]),
+  }
 }
 
 /** The first failed node's class stands for the team's; the message names them all. */
 function teamFailure(team: TeamResult): Failure {
-  if (team.stopped !== null) return { class: team.stopped.class, message: sentences([team.stopped.message, ...(team.message === null ? [] : [team.message])]) }
+  if (team.stopped !== null)
+    return {
+      class: team.stopped.class,
+      message: sentences([team.stopped.message, ...(team.message === null ? [] : [team.message])]),
+    }
   const [first] = team.failures
   const reasons = team.failures.map(({ node_id, failure }) => `${node_id}: ${failure.message}`)
-  return { class: first?.failure.class ?? 'cancelled', message: sentences([team.message ?? 'The team did not complete', ...reasons]) }
+  return {
+    class: first?.failure.class ?? 'cancelled',
+    message: sentences([team.message ?? 'The team did not complete', ...reasons]),
+  }
 }
 
 /** Parts that may end with a full stop or not, one after the other. */
-const sentences = (parts: readonly string[]): string => parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')
+const sentences = (parts: readonly string[]): string =>
+  parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')

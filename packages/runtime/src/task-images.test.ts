@@ -17,8 +17,14 @@ afterEach(() => rm(workspace, { recursive: true }))
 
 it('are read from the workspace and from the request, and are stored', async () => {
   const blobs = memoryBlobStore()
-  const images = await taskImages(['a.gif', { data: gif.toString('base64'), name: 'pasted' }, { data: gif.toString('base64') }], workspace, blobs)
-  expect(images.map(({ name, media_type, bytes, width, height }) => [name, media_type, bytes, width, height])).toEqual([
+  const images = await taskImages(
+    ['a.gif', { data: gif.toString('base64'), name: 'pasted' }, { data: gif.toString('base64') }],
+    workspace,
+    blobs,
+  )
+  expect(
+    images.map(({ name, media_type, bytes, width, height }) => [name, media_type, bytes, width, height]),
+  ).toEqual([
     ['a.gif', 'image/gif', 10, 3, 2],
     ['pasted', 'image/gif', 10, 3, 2],
     [undefined, 'image/gif', 10, 3, 2],
@@ -36,16 +42,19 @@ test.each([
   await symlink('/etc/hostname', join(workspace, 'link.gif'))
   await writeFile(join(workspace, 'text.txt'), 'text')
   const stored: string[] = []
-  const error = await taskImages(['a.gif', path], workspace, { ...memoryBlobStore(), put: async (sha256) => void stored.push(sha256) }).catch(
-    (thrown: unknown) => thrown,
-  )
+  const error = await taskImages(['a.gif', path], workspace, {
+    ...memoryBlobStore(),
+    put: async (sha256) => void stored.push(sha256),
+  }).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(BeaverError)
   expect((error as BeaverError).problems).toMatchObject([{ path: 'images.1', code }])
   expect(stored).toEqual([])
 })
 
 it('have at most so many bytes together', async () => {
-  const large = { data: Buffer.concat([gif, Buffer.alloc(imageLimits.bytesMax - gif.length)]).toString('base64') }
+  const large = {
+    data: Buffer.concat([gif, Buffer.alloc(imageLimits.bytesMax - gif.length)]).toString('base64'),
+  }
   const blobs = memoryBlobStore()
   expect(await taskImages([large, large, large], workspace, blobs)).toHaveLength(3)
   await expect(taskImages([large, large, large, 'a.gif'], workspace, blobs)).rejects.toMatchObject({

@@ -1,7 +1,9 @@
 // The images of a request, as they are when the task is accepted: read, checked and durable.
 // M1. A path is followed as the file tools follow it, so it leads nowhere that an agent could not read.
-// M2. The content is durable before the task is accepted. A task that waits shows what it was accepted with, even if the file changes.
-// M3. A request that is repeated for a task that was accepted needs no file any more: its images are the same by their paths.
+// M2. The content is durable before the task is accepted. A task that waits shows what it was accepted with,
+// even if the file changes.
+// M3. A request that is repeated for a task that was accepted needs no file any more: its images are the same
+// by their paths.
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
 import { imagePartBytesMax, type RequestRead } from '@beaver/contracts'
@@ -10,7 +12,8 @@ import { BeaverError, type BlobStore, imageLimits, type ImagePart } from '@beave
 type Given = NonNullable<RequestRead<'task.submit'>['images']>
 
 /**
- * The images of a request for a task that there is already, as they are compared with those of the task. Nothing is stored.
+ * The images of a request for a task that there is already, as they are compared with those of the task.
+ * Nothing is stored.
  *
  * @throws {BeaverError} `invalid_arguments` with the place of the image
  */
@@ -18,37 +21,62 @@ export async function namedImages(given: Given, blobs: Pick<BlobStore, 'get'>): 
   const named: ImagePart[] = []
   for (const [i, each] of given.entries()) {
     // A path is below the workspace, so its shortest form is its name.
-    if (typeof each === 'string') named.push({ name: posix.normalize(each), sha256: '', bytes: 0, media_type: 'image/png' })
+    if (typeof each === 'string')
+      named.push({ name: posix.normalize(each), sha256: '', bytes: 0, media_type: 'image/png' })
     else named.push((await atPlace(i, async () => imageOf(await contentOf(each, blobs), each.name))).image)
   }
   return named
 }
 
 /** @throws {BeaverError} `invalid_arguments` with the place of the image */
-export async function taskImages(given: Given, workspace: string, blobs: Pick<BlobStore, 'get' | 'put'>): Promise<ImagePart[]> {
+export async function taskImages(
+  given: Given,
+  workspace: string,
+  blobs: Pick<BlobStore, 'get' | 'put'>,
+): Promise<ImagePart[]> {
   const read: ImageContent[] = []
   for (const [i, each] of given.entries()) {
-    read.push(await atPlace(i, async () => (typeof each === 'string' ? readWorkspaceImage(workspace, each) : imageOf(await contentOf(each, blobs), each.name))))
+    read.push(
+      await atPlace(i, async () =>
+        typeof each === 'string'
+          ? readWorkspaceImage(workspace, each)
+          : imageOf(await contentOf(each, blobs), each.name),
+      ),
+    )
     const bytes = read.reduce((sum, { image }) => sum + image.bytes, 0)
     if (bytes > imageLimits.totalBytesMax)
-      throw refused(i, `The images have more than ${imageLimits.totalBytesMax} bytes together. Leave some out, or make them smaller.`, 'too_many_images')
+      throw refused(
+        i,
+        `The images have more than ${imageLimits.totalBytesMax} bytes together. Leave some out, or make them smaller.`,
+        'too_many_images',
+      )
   }
   for (const { image, content } of read) await blobs.put(image.sha256, content)
   return read.map(({ image }) => image)
 }
 
-async function contentOf(given: Exclude<Given[number], string>, blobs: Pick<BlobStore, 'get'>): Promise<Buffer> {
+async function contentOf(
+  given: Exclude<Given[number], string>,
+  blobs: Pick<BlobStore, 'get'>,
+): Promise<Buffer> {
   if ('data' in given) return Buffer.from(given.data, 'base64')
   const parts: Uint8Array[] = []
   for (const sha256 of given.parts) {
     try {
       const part = await blobs.get(sha256)
       // Something else may be stored under the name, for example an event that is too large for a message.
-      if (part.length > imagePartBytesMax) throw new ToolFailure('no_such_part', `What is stored as ${sha256} is larger than a part of an image.`)
+      if (part.length > imagePartBytesMax)
+        throw new ToolFailure(
+          'no_such_part',
+          `What is stored as ${sha256} is larger than a part of an image.`,
+        )
       parts.push(part)
     } catch (error) {
       if (!(error instanceof BeaverError && error.code === 'blob_missing')) throw error
-      throw new ToolFailure('no_such_part', `The part ${sha256} of an image is not stored. Store each part with "image.store" first.`)
+      throw new ToolFailure(
+        'no_such_part',
+        `The part ${sha256} of an image is not stored. Store each part with "image.store" first.`,
+      )
     }
   }
   return Buffer.concat(parts)

@@ -53,7 +53,10 @@ it.each([
 ])('a task may not go on from one %s', async (_, over) => {
   const { submit } = intake()
   await submit({ task: 'one', task_id: 'one', session_id: 's' })
-  await expect(submit({ task: 'two', ...over })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'history_until' }] })
+  await expect(submit({ task: 'two', ...over })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    problems: [{ path: 'history_until' }],
+  })
 })
 
 it('has its history and its instructions in its journal; without them it has none', async () => {
@@ -64,5 +67,10 @@ it('has its history and its instructions in its journal; without them it has non
   }
   const given = { instructions: 'Be brief.', history: [{ role: 'user', content: 'zero' }] }
   expect(await asked({ task: 'one', ...given })).toMatchObject(given)
-  expect(Object.keys((await asked({ task: 'one', history: [] })) as object).toSorted()).toEqual(['skill', 'source', 'text', 'workspace'])
+  expect(Object.keys((await asked({ task: 'one', history: [] })) as object).toSorted()).toEqual([
+    'skill',
+    'source',
+    'text',
+    'workspace',
+  ])
 })

@@ -36,17 +36,24 @@ function intake() {
   return { ports, submit: (request: object) => submitTask(submitRequest.parse(request), ports) }
 }
 
-it('a request with a secret is recorded with a mark, and is the same request when it is repeated', async ({ onTestFinished }) => {
+it('a request with a secret is recorded with a mark, and is the same request when it is repeated', async ({
+  onTestFinished,
+}) => {
   onTestFinished(protectSecrets([{ name: 'CANARY', value }]))
   const { ports, submit } = intake()
   const asked = { task: `Use ${value}.`, task_id: 'one', title: `With ${value}` }
   const { task_id: task, session_id: session } = await submit(asked)
   const { state } = await loadTask({ tenant: 'local', session, task } as never, ports)
-  expect(state.submitted?.request).toMatchObject({ text: 'Use [secret:CANARY].', title: 'With [secret:CANARY]' })
+  expect(state.submitted?.request).toMatchObject({
+    text: 'Use [secret:CANARY].',
+    title: 'With [secret:CANARY]',
+  })
   expect(await submit(asked)).toEqual({ task_id: task, session_id: session })
 })
 
-it('a request that was recorded before its secret was known is still the same request', async ({ onTestFinished }) => {
+it('a request that was recorded before its secret was known is still the same request', async ({
+  onTestFinished,
+}) => {
   const { submit } = intake()
   const asked = { task: `Use ${value}.`, task_id: 'one' }
   const first = await submit(asked)
@@ -54,7 +61,10 @@ it('a request that was recorded before its secret was known is still the same re
   expect(await submit(asked)).toEqual(first)
 })
 
-it.each(['task_id', 'session_id'])('a %s that is a secret is refused, because it names a log', async (name) => {
-  const refused = intake().submit({ task: 'x', [name]: 'AKIAIOSFODNN7EXAMPLE' })
-  await expect(refused).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: name }] })
-})
+it.each(['task_id', 'session_id'])(
+  'a %s that is a secret is refused, because it names a log',
+  async (name) => {
+    const refused = intake().submit({ task: 'x', [name]: 'AKIAIOSFODNN7EXAMPLE' })
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: name }] })
+  },
+)

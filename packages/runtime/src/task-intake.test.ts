@@ -21,7 +21,14 @@ const intake = (over: Partial<IntakePorts> = {}) => intakeIn(folder, over)
 describe('a request that is accepted', () => {
   it('is durable as one event, with everything that was asked for', async () => {
     const { submit, stateOf } = intake()
-    const answer = await submit({ task: '报告', task_id: 'web:1', session_id: 'web:会话', workspace: folder, skill: 'folder-report', source: 'test' })
+    const answer = await submit({
+      task: '报告',
+      task_id: 'web:1',
+      session_id: 'web:会话',
+      workspace: folder,
+      skill: 'folder-report',
+      source: 'test',
+    })
     expect(answer).toEqual({ task_id: 'web:1', session_id: 'web:会话' })
     expect((await stateOf(answer)).submitted).toEqual({
       task_id: 'web:1',
@@ -48,7 +55,10 @@ describe('a request that is accepted', () => {
   it('has ids made up for it, and the default workspace', async () => {
     const { submit, stateOf } = intake()
     const answer = await submit({ task: 'x' })
-    expect((await stateOf(answer)).submitted).toMatchObject({ ...answer, request: { workspace: folder, skill: null, source: 'nats' } })
+    expect((await stateOf(answer)).submitted).toMatchObject({
+      ...answer,
+      request: { workspace: folder, skill: null, source: 'nats' },
+    })
   })
 
   it('that is long is a blob, and comes back whole', async () => {
@@ -58,9 +68,15 @@ describe('a request that is accepted', () => {
   })
 
   it('is durable before its blob is referred to: without the blob nothing is accepted', async () => {
-    const broken: BlobStore = { ...memoryBlobStore(), put: () => Promise.reject(new BeaverError('unreachable', 'no blobs')) }
+    const broken: BlobStore = {
+      ...memoryBlobStore(),
+      put: () => Promise.reject(new BeaverError('unreachable', 'no blobs')),
+    }
     const { submit, ports } = intake({ blobs: broken })
-    expect(await refusal(submit({ task: 'x'.repeat(100_000), task_id: 't', session_id: 's' }))).toEqual(['unreachable', []])
+    expect(await refusal(submit({ task: 'x'.repeat(100_000), task_id: 't', session_id: 's' }))).toEqual([
+      'unreachable',
+      [],
+    ])
     expect(await ports.journal.last(logOf({ task_id: 't', session_id: 's' }))).toBeNull()
   })
 })
@@ -72,7 +88,13 @@ describe('a request for a workflow (I3)', () => {
   it('is durable with its arguments as they were given; the text is the task of its graph', async () => {
     const { submit, stateOf } = intake()
     const answer = await submit({ workflow: chain })
-    expect((await stateOf(answer)).submitted?.request).toEqual({ text: 'Report', workspace: folder, skill: null, source: 'nats', workflow: chain })
+    expect((await stateOf(answer)).submitted?.request).toEqual({
+      text: 'Report',
+      workspace: folder,
+      skill: null,
+      source: 'nats',
+      workflow: chain,
+    })
   })
 
   it('under its prefixed name is the same request', async () => {
@@ -81,19 +103,31 @@ describe('a request for a workflow (I3)', () => {
     const answer = await submit({ workflow: prefixed, task_id: 't' })
     expect(await submit({ workflow: chain, task_id: 't' })).toEqual(answer)
     expect((await stateOf(answer)).submitted?.request.workflow?.name).toBe('SequentialWorkflow')
-    expect(await refusal(submit({ workflow: { ...chain, arguments: { task: 'Another', agents } }, task_id: 't' }))).toEqual(['conflict', []])
+    expect(
+      await refusal(submit({ workflow: { ...chain, arguments: { task: 'Another', agents } }, task_id: 't' })),
+    ).toEqual(['conflict', []])
   })
 
   test.each<[string, SubmitRequest, string, string]>([
     ['an unknown name', { workflow: { ...chain, name: 'Nonsense' } }, 'unknown_workflow', 'workflow.name'],
-    ['a definition that is not loaded', { workflow: { ...chain, name: 'workflow:nope' } }, 'unknown_workflow', 'workflow.name'],
+    [
+      'a definition that is not loaded',
+      { workflow: { ...chain, name: 'workflow:nope' } },
+      'unknown_workflow',
+      'workflow.name',
+    ],
     ['a task besides', { task: 'x', workflow: chain }, 'invalid_arguments', 'task'],
     ['an empty task besides', { task: '', workflow: chain }, 'invalid_arguments', 'task'],
     ['a skill', { skill: 'folder-report', workflow: chain }, 'invalid_arguments', 'skill'],
     ['a profile', { profile: 'analyst', workflow: chain }, 'invalid_arguments', 'profile'],
     ['instructions', { instructions: 'Be brief.', workflow: chain }, 'invalid_arguments', 'instructions'],
     ['a history', { history: [], workflow: chain }, 'invalid_arguments', 'history'],
-    ['no arguments', { workflow: { ...chain, arguments: {} } }, 'invalid_arguments', 'workflow.arguments.task'],
+    [
+      'no arguments',
+      { workflow: { ...chain, arguments: {} } },
+      'invalid_arguments',
+      'workflow.arguments.task',
+    ],
     [
       'two agents of one name',
       { workflow: { ...chain, arguments: { task: 'x', agents: [...agents, ...agents] } } },
@@ -106,7 +140,12 @@ describe('a request for a workflow (I3)', () => {
       'unknown_skill',
       'workflow.arguments',
     ],
-    ['a folder that does not exist', { workflow: chain, workspace: '/nowhere/at/all' }, 'workspace_missing', 'workspace'],
+    [
+      'a folder that does not exist',
+      { workflow: chain, workspace: '/nowhere/at/all' },
+      'workspace_missing',
+      'workspace',
+    ],
   ])('with %s is refused, and stores nothing', async (_, request, code, path) => {
     const { submit, ports } = intake()
     expect(await refusal(submit({ ...request, task_id: 't', session_id: 's' }))).toEqual([code, [path]])
@@ -123,7 +162,10 @@ describe('a request for a workflow (I3)', () => {
       text: 'Report, resolved',
       workflow: { arguments: { task: 'Report, resolved' } },
     })
-    expect(await refusal(submit({ workflow: { ...chain, arguments: { task: 'who?', agents } } }))).toEqual(['invalid_arguments', ['workflow.arguments.task']])
+    expect(await refusal(submit({ workflow: { ...chain, arguments: { task: 'who?', agents } } }))).toEqual([
+      'invalid_arguments',
+      ['workflow.arguments.task'],
+    ])
   })
 
   it('is refused with the code of the workflow, and the names there are', async () => {
@@ -132,7 +174,9 @@ describe('a request for a workflow (I3)', () => {
       message: expect.stringContaining('"a"') as string,
       problems: [{ code: 'duplicate_agent', path: 'workflow.arguments.agents.1.name' }],
     })
-    await expect(intake().submit({ workflow: { ...chain, name: 'x' } })).rejects.toThrow('SequentialWorkflow, workflow:summarize')
+    await expect(intake().submit({ workflow: { ...chain, name: 'x' } })).rejects.toThrow(
+      'SequentialWorkflow, workflow:summarize',
+    )
   })
 
   test.each<[string, unknown, string]>([
@@ -145,14 +189,18 @@ describe('a request for a workflow (I3)', () => {
     ['a profile that is no text', { task: 'x', profile: 1 }, 'profile'],
     ['neither a task nor a workflow', { profile: 'analyst' }, 'task'],
   ])('of a wrong shape: %s', (_, request, path) => {
-    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual([path])
+    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual([
+      path,
+    ])
   })
 })
 
 describe('a request with a profile', () => {
   it('has it in its journal; without one it has none', async () => {
     const { submit, stateOf } = intake()
-    expect((await stateOf(await submit({ task: 'x', profile: 'analyst' }))).submitted?.request.profile).toBe('analyst')
+    expect((await stateOf(await submit({ task: 'x', profile: 'analyst' }))).submitted?.request.profile).toBe(
+      'analyst',
+    )
     expect((await stateOf(await submit({ task: 'x' }))).submitted?.request).not.toHaveProperty('profile')
   })
 
@@ -169,8 +217,12 @@ describe('a request with a profile', () => {
 it('says which models a task may name, and that a skill is there but not among its own', async () => {
   const { submit, stateOf } = intake()
   expect((await stateOf(await submit({ task: 'x', model: 'deep' }))).submitted?.request.model).toBe('deep')
-  await expect(submit({ task: 'x', model: 'dep' })).rejects.toThrow('There is no model "dep" (loaded: deep, quick).')
-  await expect(submit({ task: 'x', skill: 'folder-report', skills: [] })).rejects.toThrow('The skill "folder-report" is not one of "skills".')
+  await expect(submit({ task: 'x', model: 'dep' })).rejects.toThrow(
+    'There is no model "dep" (loaded: deep, quick).',
+  )
+  await expect(submit({ task: 'x', skill: 'folder-report', skills: [] })).rejects.toThrow(
+    'The skill "folder-report" is not one of "skills".',
+  )
 })
 
 describe('the same request again (I1)', () => {
@@ -203,7 +255,10 @@ describe('the same request again (I1)', () => {
   ])('with another %s is a conflict, and the first stands', async (_, change) => {
     const { submit, stateOf } = intake()
     const first = await submit({ task: 'x', task_id: 't', session_id: 's' })
-    expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 's', ...change }))).toEqual(['conflict', []])
+    expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 's', ...change }))).toEqual([
+      'conflict',
+      [],
+    ])
     expect((await stateOf(first)).submitted?.request.text).toBe('x')
   })
 
@@ -212,8 +267,14 @@ describe('the same request again (I1)', () => {
     await first({ task: 'x', task_id: 't', session_id: 's' })
     const { submit } = intake({ journal: ports.journal })
     expect(await refusal(submit({ task: 'x', task_id: 't', session_id: 'other' }))).toEqual(['conflict', []])
-    expect(await submit({ task: 'x', task_id: 't', session_id: 's' })).toEqual({ task_id: 't', session_id: 's' })
-    expect(await ports.journal.sessionTail('local', 'other' as SessionId)).toEqual({ task: null, revision: 0 })
+    expect(await submit({ task: 'x', task_id: 't', session_id: 's' })).toEqual({
+      task_id: 't',
+      session_id: 's',
+    })
+    expect(await ports.journal.sessionTail('local', 'other' as SessionId)).toEqual({
+      task: null,
+      revision: 0,
+    })
   })
 
   it('by its id alone is the task of that id, whatever its session', async () => {
@@ -229,7 +290,9 @@ describe('the same request again (I1)', () => {
     const { submit, stateOf } = intake()
     await submit({ task: 'x', task_id: 't1', session_id: 's' })
     await submit({ task: 'x', task_id: 't1', session_id: 's' })
-    expect((await stateOf(await submit({ task: 'y', session_id: 's' }))).submitted?.previous_task_id).toBe('t1')
+    expect((await stateOf(await submit({ task: 'y', session_id: 's' }))).submitted?.previous_task_id).toBe(
+      't1',
+    )
   })
 })
 
@@ -238,7 +301,10 @@ describe('a request whose ids were made up just now', () => {
 
   it('is accepted without a look at what is there', async () => {
     const { submit } = intake({ journal: { ...memoryJournal(), sessionTail: unasked, find: unasked } })
-    expect(await submit({ task: 'x', task_id: 't', session_id: 's', fresh: 'session' })).toEqual({ task_id: 't', session_id: 's' })
+    expect(await submit({ task: 'x', task_id: 't', session_id: 's', fresh: 'session' })).toEqual({
+      task_id: 't',
+      session_id: 's',
+    })
   })
 
   it('in a session that is there follows its last task', async () => {
@@ -254,7 +320,10 @@ describe('a request whose ids were made up just now', () => {
     const second = await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'session' })
     expect((await stateOf(second)).submitted?.previous_task_id).toBe('t1')
     expect(await submit({ task: 'y', task_id: 't2', session_id: 's', fresh: 'session' })).toEqual(second)
-    expect(await refusal(submit({ task: 'z', task_id: 't2', session_id: 's', fresh: 'task' }))).toEqual(['conflict', []])
+    expect(await refusal(submit({ task: 'z', task_id: 't2', session_id: 's', fresh: 'task' }))).toEqual([
+      'conflict',
+      [],
+    ])
     expect(await ports.journal.read(logOf(second))).toHaveLength(1)
   })
 
@@ -264,7 +333,9 @@ describe('a request whose ids were made up just now', () => {
     ['no task id', { task: 'x', session_id: 's', fresh: 'task' }],
     ['another word', { task: 'x', task_id: 't', session_id: 's', fresh: true }],
   ])('of a wrong shape: %s', (_, request) => {
-    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual(['fresh'])
+    expect(submitRequest.safeParse(request).error?.issues.map((issue) => issue.path.join('.'))).toEqual([
+      'fresh',
+    ])
   })
 })
 
@@ -273,14 +344,29 @@ describe('a request that is refused stores nothing', () => {
     ['a source of the runtime (D-68)', { task: 'x', source: 'team:team_1' }, 'invalid_arguments', 'source'],
     ['an empty task', { task: '' }, 'invalid_arguments', 'task'],
     ['a task of spaces', { task: ' \n\t ' }, 'invalid_arguments', 'task'],
-    ['a folder that does not exist', { task: 'x', workspace: '/nowhere/at/all' }, 'workspace_missing', 'workspace'],
+    [
+      'a folder that does not exist',
+      { task: 'x', workspace: '/nowhere/at/all' },
+      'workspace_missing',
+      'workspace',
+    ],
     ['a relative folder', { task: 'x', workspace: 'src' }, 'workspace_missing', 'workspace'],
     ['an empty folder name', { task: 'x', workspace: '' }, 'workspace_missing', 'workspace'],
     ['an unknown skill', { task: 'x', skill: 'nope' }, 'unknown_skill', 'skill'],
     ['a skill of another case', { task: 'x', skill: 'Folder-Report' }, 'unknown_skill', 'skill'],
     ['an empty skill', { task: 'x', skill: '' }, 'unknown_skill', 'skill'],
-    ['an unknown skill among those that it may have', { task: 'x', skills: ['folder-report', 'nope'] }, 'unknown_skill', 'skills.1'],
-    ['a skill that it may not have', { task: 'x', skill: 'folder-report', skills: [] }, 'unknown_skill', 'skill'],
+    [
+      'an unknown skill among those that it may have',
+      { task: 'x', skills: ['folder-report', 'nope'] },
+      'unknown_skill',
+      'skills.1',
+    ],
+    [
+      'a skill that it may not have',
+      { task: 'x', skill: 'folder-report', skills: [] },
+      'unknown_skill',
+      'skill',
+    ],
     ['a model that has no name', { task: 'x', model: 'dep' }, 'invalid_arguments', 'model'],
   ])('%s', async (_, request, code, path) => {
     const { submit, ports } = intake()
@@ -289,14 +375,22 @@ describe('a request that is refused stores nothing', () => {
     expect(await ports.journal.sessionTail('local', 's' as never)).toEqual({ task: null, revision: 0 })
   })
 
-  test.each(['file.txt', 'file.txt/deeper', 'dangling'])('a workspace that is no folder: %s', async (name) => {
-    const { submit } = intake()
-    expect(await refusal(submit({ task: 'x', workspace: join(folder, name) }))).toEqual(['workspace_missing', ['workspace']])
-  })
+  test.each(['file.txt', 'file.txt/deeper', 'dangling'])(
+    'a workspace that is no folder: %s',
+    async (name) => {
+      const { submit } = intake()
+      expect(await refusal(submit({ task: 'x', workspace: join(folder, name) }))).toEqual([
+        'workspace_missing',
+        ['workspace'],
+      ])
+    },
+  )
 
   it('names the skills there are', async () => {
     await expect(intake().submit({ task: 'x', skill: 'nope' })).rejects.toThrow('folder-report')
-    await expect(intake({ skillNames: [] }).submit({ task: 'x', skill: 'nope' })).rejects.toThrow('none is loaded')
+    await expect(intake({ skillNames: [] }).submit({ task: 'x', skill: 'nope' })).rejects.toThrow(
+      'none is loaded',
+    )
   })
 
   test.each<[string, unknown, string]>([

@@ -1,7 +1,10 @@
-// Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is stored.
-// I1. The same id with the same request gives the same answer. With another request, or in another session, it gives `conflict`. An id
+// Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is
+// stored.
+// I1. The same id with the same request gives the same answer. With another request, or in another session,
+// it gives `conflict`. An id
 //     names one task of its tenant, even if several sessions use it at the same moment.
-// I2. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never both. The graph of a workflow
+// I2. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never
+// both. The graph of a workflow
 //     is built before the task is accepted, so that a bad graph is refused at once.
 import { isAbsolute } from 'node:path'
 import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
@@ -23,7 +26,15 @@ import {
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
-import { evidenceFault, finalFormFault, finalQuotesFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
+import {
+  evidenceFault,
+  finalFormFault,
+  finalQuotesFault,
+  type KnownTools,
+  type Refusal,
+  skillsOf,
+  type Workflow,
+} from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { acceptTask, type Asked, repeated } from './accept-task.ts'
 import type { SessionLines } from './session-lines.ts'
@@ -45,46 +56,94 @@ export interface IntakePorts {
   /** The models that a task may name. */
   readonly modelNames: readonly string[]
   /** The skills that only tasks in this workspace may name. Absent: there are none. */
-  readonly skillsIn?: (workspace: string, how?: { readonly now?: boolean }) => Promise<readonly { readonly name: string }[]>
-  /** The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have; `null`: no limit. Absent: not known. */
-  readonly tools?: { readonly known: KnownTools; readonly ofProfile: (profile: string | null) => readonly string[] | null }
-  /** Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago. Absent: they do not change. */
+  readonly skillsIn?: (
+    workspace: string,
+    how?: { readonly now?: boolean },
+  ) => Promise<readonly { readonly name: string }[]>
+  /**
+   * The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have;
+   * `null`: no limit. Absent: not known.
+   */
+  readonly tools?: {
+    readonly known: KnownTools
+    readonly ofProfile: (profile: string | null) => readonly string[] | null
+  }
+  /**
+   * Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago.
+   * Absent: they do not change.
+   */
   readonly refresh?: (how?: { readonly now: boolean }) => Promise<void>
   /** A workflow that a task may be, by its name. */
   readonly findWorkflow: (name: string) => Workflow | null
-  /** What is wrong with the file of a workflow or profile that is not loaded. `null`: there is no such file. Absent: nobody knows. */
+  /**
+   * What is wrong with the file of a workflow or profile that is not loaded. `null`: there is no such file.
+   * Absent: nobody knows.
+   */
   readonly brokenFile?: (name: string) => string | null
   /** For whoever asked for one that is not there. */
   readonly workflowNames: readonly string[]
   /** The arguments a task keeps for those it was given; absent: the same. */
-  readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
+  readonly resolveArguments?: (
+    workflow: string,
+    args: JsonObject,
+  ) => { readonly ok: true; readonly args: JsonObject } | Refusal
   /** The requests for each session that wait to be accepted. */
   readonly lines: SessionLines<Asked>
-  /** Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by the queue. */
+  /**
+   * Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by
+   * the queue.
+   */
   readonly open?: Daemon['open']
   /** Told of a task that was accepted without being driven. */
   readonly enqueue?: Daemon['enqueue']
 }
 
-/** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `not_allowed` */
-export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
+/**
+ * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`,
+ * `unknown_profile`, `unknown_workflow`, `conflict`, `not_allowed`
+ */
+export async function submitTask(
+  request: RequestRead<'task.submit'>,
+  ports: IntakePorts,
+  { by }: Pick<Asker, 'by'> = {},
+): Promise<SubmittedTask> {
   const { journal, tenant } = ports
   for (const id of ['task_id', 'session_id'] as const)
     if (hasSecret(request[id] ?? ''))
-      throw refuse('invalid_arguments', id, `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`)
+      throw refuse(
+        'invalid_arguments',
+        id,
+        `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`,
+      )
   // Requests for one session are accepted in the order in which they came, however long each is looked at.
-  using place = request.session_id === undefined || request.fresh === 'session' ? null : ports.lines.place(tenant, request.session_id as SessionId)
-  const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
+  using place =
+    request.session_id === undefined || request.fresh === 'session'
+      ? null
+      : ports.lines.place(tenant, request.session_id as SessionId)
+  const there =
+    request.task_id === undefined || request.fresh !== undefined
+      ? null
+      : await journal.find(tenant, request.task_id)
   const task = maskedData(await validated(request, ports, { accepted: there !== null }))
   const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
-  // A task without a session begins one of its own name. Asked for again by its id alone it is found, whatever its session.
-  const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
+  // A task without a session begins one of its own name. Asked for again by its id alone it is found,
+  // whatever its session.
+  const log: LogId = {
+    tenant,
+    session: (request.session_id ?? there?.session ?? taskId) as SessionId,
+    task: taskId,
+  }
   if (there !== null) return await repeated(there, log, task, ports)
-  const newSession = request.fresh === 'session' || (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
-  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) }).catch((error: unknown) => {
-    if (!(error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable'))) throw error
-    throw new BeaverError(error.code, `${error.message} ${mayBeAccepted(taskId)}`, { cause: error })
-  })
+  const newSession =
+    request.fresh === 'session' ||
+    (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
+  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) }).catch(
+    (error: unknown) => {
+      if (!(error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable')))
+        throw error
+      throw new BeaverError(error.code, `${error.message} ${mayBeAccepted(taskId)}`, { cause: error })
+    },
+  )
 }
 
 /** D-68: the source of a run that the runtime started for a team begins like this. */
@@ -92,8 +151,15 @@ const workerSource = 'team:'
 
 type Requested = RequestRead<'task.submit'>
 
-/** @param of `accepted`: the id of the request names a task already, so the request is only compared with that of the task */
-async function validated(request: Requested, ports: IntakePorts, { accepted }: { readonly accepted: boolean }): Promise<TaskRequest> {
+/**
+ * @param of `accepted`: the id of the request names a task already, so the request is only compared with that
+ * of the task
+ */
+async function validated(
+  request: Requested,
+  ports: IntakePorts,
+  { accepted }: { readonly accepted: boolean },
+): Promise<TaskRequest> {
   if (request.source?.startsWith(workerSource) === true)
     throw refuse(
       'invalid_arguments',
@@ -101,22 +167,38 @@ async function validated(request: Requested, ports: IntakePorts, { accepted }: {
       `The source ${JSON.stringify(request.source)} begins with "${workerSource}", which marks what Beaver itself starts. Give another one.`,
     )
   const workspace = request.workspace ?? ports.workspaceDefault
-  if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
+  if (!isAbsolute(workspace))
+    throw refuse(
+      'workspace_missing',
+      'workspace',
+      `The workspace ${JSON.stringify(workspace)} must be an absolute path.`,
+    )
   const found = await ports.folders.at(workspace, { rootsOnly: request.roots_only === true })
-  if (found.kind === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
-  if (found.kind === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
-  if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
+  if (found.kind === 'missing')
+    throw refuse(
+      'workspace_missing',
+      'workspace',
+      `The folder ${workspace} does not exist. Name a folder that exists.`,
+    )
+  if (found.kind === 'file')
+    throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
+  if (found.kind === 'refused')
+    throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   const work = await workOf(request, found.real, ports)
   mustBePossible(request, ports)
   const given = request.images ?? []
-  const images = accepted ? await namedImages(given, ports.blobs) : await taskImages(given, found.real, ports.blobs)
+  const images = accepted
+    ? await namedImages(given, ports.blobs)
+    : await taskImages(given, found.real, ports.blobs)
   return {
     ...work,
     workspace: found.real,
     source: request.source ?? 'nats',
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
-    ...(request.required_evidence === undefined || request.required_evidence.length === 0 ? {} : { required_evidence: request.required_evidence }),
+    ...(request.required_evidence === undefined || request.required_evidence.length === 0
+      ? {}
+      : { required_evidence: request.required_evidence }),
     ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
     ...(images.length === 0 ? {} : { images }),
     ...(request.model === undefined ? {} : { model: request.model }),
@@ -127,25 +209,42 @@ async function validated(request: Requested, ports: IntakePorts, { accepted }: {
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...(request.history === undefined || request.history.length === 0 ? {} : { history: request.history }),
-    ...(request.history_until === undefined ? {} : { history_until: await earlierTask(request, request.history_until, ports) }),
+    ...(request.history_until === undefined
+      ? {}
+      : { history_until: await earlierTask(request, request.history_until, ports) }),
   }
 }
 
 /** @throws {BeaverError} `invalid_arguments` for a task that is not in the session of the request */
-async function earlierTask({ session_id: session }: Requested, id: string, { journal, tenant }: IntakePorts): Promise<TaskId> {
+async function earlierTask(
+  { session_id: session }: Requested,
+  id: string,
+  { journal, tenant }: IntakePorts,
+): Promise<TaskId> {
   const earlier = await journal.find(tenant, id as TaskId)
   if (earlier !== null && earlier.session === session) return earlier.task
-  throw refuse('invalid_arguments', 'history_until', `There is no task ${JSON.stringify(id)} in this session. Name the session of that task as "session_id".`)
+  throw refuse(
+    'invalid_arguments',
+    'history_until',
+    `There is no task ${JSON.stringify(id)} in this session. Name the session of that task as "session_id".`,
+  )
 }
 
 /** D-62. @throws {BeaverError} `invalid_arguments` for a check that no final text can pass */
 function mustBePossible({ required_evidence, profile, workflow }: Requested, { tools }: IntakePorts): void {
   const allowed = workflow === undefined ? (tools?.ofProfile(profile ?? null) ?? null) : null
-  const fault = evidenceFault({ required_evidence: required_evidence ?? [], allowed_tool_names: allowed }, tools?.known)
-  if (fault !== null) throw refuse('invalid_arguments', fault.error.path, fault.error.message, fault.error.code)
-  const at = (required_evidence ?? []).findIndex((each) => typeof each === 'object' && each.kind === 'files_exist')
+  const fault = evidenceFault(
+    { required_evidence: required_evidence ?? [], allowed_tool_names: allowed },
+    tools?.known,
+  )
+  if (fault !== null)
+    throw refuse('invalid_arguments', fault.error.path, fault.error.message, fault.error.code)
+  const at = (required_evidence ?? []).findIndex(
+    (each) => typeof each === 'object' && each.kind === 'files_exist',
+  )
   if (workflow === undefined || at === -1) return
-  const message = 'The check "files_exist" needs a root agent, which looks for the files after its answer. Give the check to a node of the workflow instead.'
+  const message =
+    'The check "files_exist" needs a root agent, which looks for the files after its answer. Give the check to a node of the workflow instead.'
   throw refuse('invalid_arguments', `required_evidence.${at}`, message, 'impossible_evidence')
 }
 
@@ -156,7 +255,10 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
 
 type Work = Pick<TaskRequest, 'text' | 'skill' | 'profile' | 'workflow'>
 
-/** A name may be that of a file which was written a moment ago, so the files are looked at once more before it is refused. */
+/**
+ * A name may be that of a file which was written a moment ago, so the files are looked at once more before it
+ * is refused.
+ */
 async function workOf(request: Requested, workspace: string, ports: IntakePorts): Promise<Work> {
   const { refresh } = ports
   await refresh?.()
@@ -171,19 +273,40 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
   async function work(how: { readonly now?: boolean } = {}): Promise<Work> {
     // Most tasks name no skill, and then nobody looks at the files of the workspace.
     const own =
-      request.skill === undefined && request.skills === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace, how)) ?? [])
+      request.skill === undefined && request.skills === undefined && request.workflow === undefined
+        ? []
+        : ((await ports.skillsIn?.(workspace, how)) ?? [])
     const there = [...ports.skillNames, ...own.map(({ name }) => name)]
     for (const [i, name] of (request.skills ?? []).entries()) named('skill', name, there, `skills.${i}`)
-    if (request.skills !== undefined && request.skill !== undefined && there.includes(request.skill) && !request.skills.includes(request.skill))
-      throw refuse('unknown_skill', 'skill', `The skill ${JSON.stringify(request.skill)} is not one of "skills". Add it there, or leave it out.`)
+    if (
+      request.skills !== undefined &&
+      request.skill !== undefined &&
+      there.includes(request.skill) &&
+      !request.skills.includes(request.skill)
+    )
+      throw refuse(
+        'unknown_skill',
+        'skill',
+        `The skill ${JSON.stringify(request.skill)} is not one of "skills". Add it there, or leave it out.`,
+      )
     const skillsHere = request.skills ?? there
-    return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
+    return request.workflow === undefined
+      ? agentWork(request, ports, skillsHere)
+      : workflowWork(request, request.workflow, { ports, skillsHere })
   }
 }
 
-const unknownNames: ReadonlySet<string> = new Set<ErrorCode>(['unknown_skill', 'unknown_profile', 'unknown_workflow'])
+const unknownNames: ReadonlySet<string> = new Set<ErrorCode>([
+  'unknown_skill',
+  'unknown_profile',
+  'unknown_workflow',
+])
 
-function agentWork({ task = '', skill, profile, model }: Requested, ports: IntakePorts, skillsHere: readonly string[]): Work {
+function agentWork(
+  { task = '', skill, profile, model }: Requested,
+  ports: IntakePorts,
+  skillsHere: readonly string[],
+): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
   if (model !== undefined && !ports.modelNames.includes(model)) {
     const message = `There is no model ${JSON.stringify(model)} (${loaded(ports.modelNames)}). They have their names in "models" of the configuration or of the program.`
@@ -193,7 +316,11 @@ function agentWork({ task = '', skill, profile, model }: Requested, ports: Intak
   if (profile !== undefined) {
     const broken = ports.profileNames.includes(profile) ? null : (ports.brokenFile?.(profile) ?? null)
     if (broken !== null)
-      throw refuse('unknown_profile', 'profile', `The profile ${JSON.stringify(profile)} cannot be used, because its file is broken. ${broken} Correct it.`)
+      throw refuse(
+        'unknown_profile',
+        'profile',
+        `The profile ${JSON.stringify(profile)} cannot be used, because its file is broken. ${broken} Correct it.`,
+      )
     named('profile', profile, ports.profileNames)
   }
   return { text: task, skill: skill ?? null, ...(profile === undefined ? {} : { profile }) }
@@ -204,7 +331,17 @@ function workflowWork(
   { name, arguments: args }: NonNullable<Requested['workflow']>,
   { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
 ): Work {
-  for (const field of ['task', 'skill', 'profile', 'model', 'model_settings', 'instructions', 'history', 'history_until', 'images'] as const)
+  for (const field of [
+    'task',
+    'skill',
+    'profile',
+    'model',
+    'model_settings',
+    'instructions',
+    'history',
+    'history_until',
+    'images',
+  ] as const)
     if (request[field] !== undefined)
       throw refuse(
         'invalid_arguments',
@@ -213,21 +350,29 @@ function workflowWork(
       )
   const workflow = ports.findWorkflow(name)
   if (workflow === null) {
-    const broken = isDefinition(name) ? (ports.brokenFile?.(name.slice(definitionPrefix.length)) ?? null) : null
+    const broken = isDefinition(name)
+      ? (ports.brokenFile?.(name.slice(definitionPrefix.length)) ?? null)
+      : null
     const message =
       broken === null
         ? `There is no workflow ${JSON.stringify(name)}. Workflows: ${ports.workflowNames.join(', ')}.`
         : `The workflow ${JSON.stringify(name)} cannot be used, because its file is broken. ${broken} Correct it. Other workflows: ${ports.workflowNames.join(', ')}.`
     throw refuse('unknown_workflow', 'workflow.name', message)
   }
-  const resolved = ports.resolveArguments?.(workflow.name, args as JsonObject) ?? { ok: true, args: args as JsonObject }
+  const resolved = ports.resolveArguments?.(workflow.name, args as JsonObject) ?? {
+    ok: true,
+    args: args as JsonObject,
+  }
   if (!resolved.ok) throw refusedArguments(resolved)
   const plan = workflow.plan(resolved.args)
   if (!plan.ok) throw refusedArguments(plan)
   const checks = request.required_evidence ?? []
   const whole = workflow.program === undefined
-  const unfounded = (whole ? finalQuotesFault(plan.graph, checks) : null) ?? (whole || isDefinition(name) ? finalFormFault(plan.graph, checks) : null)
-  if (unfounded !== null) throw refuse('invalid_arguments', unfounded.error.path, unfounded.error.message, unfounded.error.code)
+  const unfounded =
+    (whole ? finalQuotesFault(plan.graph, checks) : null) ??
+    (whole || isDefinition(name) ? finalFormFault(plan.graph, checks) : null)
+  if (unfounded !== null)
+    throw refuse('invalid_arguments', unfounded.error.path, unfounded.error.message, unfounded.error.code)
   const missing = skillsOf(plan.graph).find(({ skill }) => !skillsHere.includes(skill))
   if (missing !== undefined) {
     const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use (${loaded(skillsHere)}).`
@@ -240,16 +385,25 @@ function workflowWork(
 const isDefinition = (name: string): boolean => name.startsWith(definitionPrefix)
 
 function refusedArguments({ error: { code, message, path } }: Refusal): BeaverError {
-  return refuse('invalid_arguments', path === '' ? 'workflow.arguments' : `workflow.arguments.${path}`, message, code)
+  return refuse(
+    'invalid_arguments',
+    path === '' ? 'workflow.arguments' : `workflow.arguments.${path}`,
+    message,
+    code,
+  )
 }
 
 function named(what: 'skill' | 'profile', name: string, known: readonly string[], path: string = what): void {
-  if (!known.includes(name)) throw refuse(`unknown_${what}`, path, `There is no ${what} ${JSON.stringify(name)} (${loaded(known)}).`)
+  if (!known.includes(name))
+    throw refuse(`unknown_${what}`, path, `There is no ${what} ${JSON.stringify(name)} (${loaded(known)}).`)
 }
 
-const loaded = (names: readonly string[]): string => (names.length === 0 ? 'none is loaded' : `loaded: ${names.join(', ')}`)
+const loaded = (names: readonly string[]): string =>
+  names.length === 0 ? 'none is loaded' : `loaded: ${names.join(', ')}`
 
 /** `code`: of the fault itself, where it has one of its own. */
 function refuse(error: ErrorCode, path: string, message: string, code?: string): BeaverError {
-  return new BeaverError(error, message, { problems: [{ path, message, ...(code === undefined ? {} : { code }) }] })
+  return new BeaverError(error, message, {
+    problems: [{ path, message, ...(code === undefined ? {} : { code }) }],
+  })
 }

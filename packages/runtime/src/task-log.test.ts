@@ -55,15 +55,21 @@ function gated() {
     store: () => next().settle('store'),
     fence: () => next().settle({ kind: 'fenced' }),
     fail: (error: Error) => next().fail(error),
-    records: async (): Promise<WireRecord[]> => (await journal.read(log)).flatMap((entry) => splitBatch(entry.payload)),
+    records: async (): Promise<WireRecord[]> =>
+      (await journal.read(log)).flatMap((entry) => splitBatch(entry.payload)),
   }
 }
 
 const taskLog = (journal: Journal, blobs: BlobStore = memoryBlobStore()): TaskLog =>
-  new TaskLog(log, { head: emptyHead, revision: 0, epoch: 1 }, { journal, blobs, clock: systemClock, source: '/beaver/daemons/d1' })
+  new TaskLog(
+    log,
+    { head: emptyHead, revision: 0, epoch: 1 },
+    { journal, blobs, clock: systemClock, source: '/beaver/daemons/d1' },
+  )
 const outcome = (promise: Promise<unknown>): Promise<string> =>
   promise.then(String, (error: unknown) => (error instanceof BeaverError ? error.code : 'another error'))
-const textsOf = (records: readonly WireRecord[]): unknown[] => records.map((record) => (record.data as { content: string }).content)
+const textsOf = (records: readonly WireRecord[]): unknown[] =>
+  records.map((record) => (record.data as { content: string }).content)
 
 describe('appending', () => {
   it('resolves with the place of the first event, when it is durable and not before', async () => {
@@ -94,7 +100,9 @@ describe('appending', () => {
     await until('the second is under way', () => journal.waiting() === 1)
     journal.store()
     expect(await Promise.all(places)).toEqual([1, 2, 3, 4])
-    expect(journal.appended.map((append) => append.payloads.flatMap((payload) => textsOf(splitBatch(payload))))).toEqual([['a'], ['b', 'c', 'd']])
+    expect(
+      journal.appended.map((append) => append.payloads.flatMap((payload) => textsOf(splitBatch(payload)))),
+    ).toEqual([['a'], ['b', 'c', 'd']])
     expect(textsOf(await journal.records())).toEqual(['a', 'b', 'c', 'd'])
   })
 
@@ -117,7 +125,9 @@ describe('appending', () => {
       [2, 1],
       [3, 1],
     ])
-    expect(records.slice(1).map((record) => record.prevhash)).toEqual(records.slice(0, -1).map((record) => record.hash))
+    expect(records.slice(1).map((record) => record.prevhash)).toEqual(
+      records.slice(0, -1).map((record) => record.hash),
+    )
     expect(journal.appended.map((append) => append.expectedRevision)).toEqual([0, 1, 2])
   })
 
@@ -200,7 +210,10 @@ const largest = ({ appended }: { appended: readonly Append[] }): number =>
 describe('opening a task (O7)', () => {
   const written = { epoch: 0, source: '/beaver/daemons/d1', subject: 't', time: '2026-01-01T00:00:00.000Z' }
   const record = seal(emptyHead, prompt('first'), written)
-  const first = { submitted: record.record, event: sealedEvent(emptyHead, prompt('first'), written, record.head) }
+  const first = {
+    submitted: record.record,
+    event: sealedEvent(emptyHead, prompt('first'), written, record.head),
+  }
 
   it('writes its first record with what is appended first, through the one who accepts it; afterwards as ever', async () => {
     const journal = memoryJournal()
@@ -222,7 +235,10 @@ describe('opening a task (O7)', () => {
     expect(await task.append([prompt('third')])).toBe(3)
     expect(opened).toEqual([1])
     const entries = await journal.read(log)
-    expect(entries.map((entry) => textsOf(splitBatch(entry.payload)))).toEqual([['first', 'second'], ['third']])
+    expect(entries.map((entry) => textsOf(splitBatch(entry.payload)))).toEqual([
+      ['first', 'second'],
+      ['third'],
+    ])
   })
 
   it('whose acceptance is refused is lost: nothing stands, and nothing is written any more', async () => {
@@ -252,7 +268,9 @@ describe('size', () => {
     journal.store()
     expect(await Promise.all(places)).toEqual(places.map((_, i) => i + 2))
     expect(largest(journal)).toBeLessThan(1024 * 1024)
-    expect((await journal.records()).map((record) => record.taskseq)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1))
+    expect((await journal.records()).map((record) => record.taskseq)).toEqual(
+      Array.from({ length: 21 }, (_, i) => i + 1),
+    )
   })
 
   it('many small events too: what an entry holds is counted with its envelope', async () => {
@@ -281,7 +299,9 @@ describe('size', () => {
     const records = await journal.records()
     expect(records.map((record) => record.taskseq)).toEqual(Array.from({ length: 4_001 }, (_, i) => i + 1))
     expect(textsOf(records.slice(-2))).toEqual(['event 3999', 'next'])
-    expect(records.slice(1).map((record) => record.prevhash)).toEqual(records.slice(0, -1).map((record) => record.hash))
+    expect(records.slice(1).map((record) => record.prevhash)).toEqual(
+      records.slice(0, -1).map((record) => record.hash),
+    )
   })
 
   it('three-byte characters count as three bytes', async () => {
@@ -355,8 +375,13 @@ describe('losing the task (O3)', () => {
 
   it('a blob that cannot be stored keeps its event out of the journal', async () => {
     const journal = gated()
-    const blobs: BlobStore = { ...memoryBlobStore(), put: () => Promise.reject(new BeaverError('unreachable', 'no blobs')) }
-    expect(await outcome(taskLog(journal.port, blobs).append([prompt('x'.repeat(100_000))]))).toBe('unreachable')
+    const blobs: BlobStore = {
+      ...memoryBlobStore(),
+      put: () => Promise.reject(new BeaverError('unreachable', 'no blobs')),
+    }
+    expect(await outcome(taskLog(journal.port, blobs).append([prompt('x'.repeat(100_000))]))).toBe(
+      'unreachable',
+    )
     expect(journal.appended).toHaveLength(0)
   })
 

@@ -1,13 +1,19 @@
-// TaskLog: the only writer of the log of a task that this daemon owns. It seals events into the chain and appends them behind the fence.
-// O1. At most one append is under way. Events that come meanwhile, or in the same callback of the event loop, go with the next append.
+// TaskLog: the only writer of the log of a task that this daemon owns. It seals events into the chain and
+// appends them behind the fence.
+// O1. At most one append is under way. Events that come meanwhile, or in the same callback of the event loop,
+// go with the next append.
 // O2. Events keep the order in which they were given.
-// O3. The first append that is refused means that another daemon owns the task. Everything that waits is rejected with `fenced`, and the
+// O3. The first append that is refused means that another daemon owns the task. Everything that waits is
+// rejected with `fenced`, and the
 //     signal `fenced` aborts. If the refusal comes from a message that is no record, they are rejected with `corrupt_journal`.
 // O4. A blob is stored before the event that refers to it.
 // O5. Nothing follows the events of `appendLast`.
-// O6. Events that are given together are stored together, whatever their size: if one entry is too small, one append writes several.
-// O7. If the task is being opened, its first entry begins with its first record, and writing that entry accepts the task.
-// O8. An entry that is larger than the server takes now waits until the server takes it: its limit was lowered, and what was paid for is in the
+// O6. Events that are given together are stored together, whatever their size: if one entry is too small, one
+// append writes several.
+// O7. If the task is being opened, its first entry begins with its first record, and writing that entry
+// accepts the task.
+// O8. An entry that is larger than the server takes now waits until the server takes it: its limit was
+// lowered, and what was paid for is in the
 //     entry. Every record fits the limit that a server has by default. A task that is being opened does not wait: who submits it is told.
 import {
   type AppendOutcome,
@@ -55,7 +61,9 @@ interface Waiting {
   readonly drafts: readonly Draft[]
   /** Nobody waits for it: it goes with what comes after it. */
   readonly held: boolean
-  /** `taskseq` of its first event: known from the start, as everything lands in order or nothing more does. */
+  /**
+   * `taskseq` of its first event: known from the start, as everything lands in order or nothing more does.
+   */
   readonly first: number
   resolve(): void
   reject(error: Error): void
@@ -81,7 +89,11 @@ export class TaskLog {
   #written: Promise<void> = Promise.resolve()
 
   /** @param at.opening `head` is then the one after its first record */
-  constructor(log: LogId, at: { head: LogHead; revision: number; epoch: number; opening?: Opening | null }, ports: TaskLogPorts) {
+  constructor(
+    log: LogId,
+    at: { head: LogHead; revision: number; epoch: number; opening?: Opening | null },
+    ports: TaskLogPorts,
+  ) {
     this.log = log
     this.epoch = at.epoch
     this.#head = at.head
@@ -101,7 +113,10 @@ export class TaskLog {
     return Promise.reject(this.#fenced.signal.reason as Error)
   }
 
-  /** A log of the same claim, which goes on behind what stands in the journal now: after an append that could not be stored. */
+  /**
+   * A log of the same claim, which goes on behind what stands in the journal now: after an append that could
+   * not be stored.
+   */
   after({ head, revision }: { readonly head: LogHead; readonly revision: number }): TaskLog {
     return new TaskLog(this.log, { head, revision, epoch: this.epoch }, this.#ports)
   }
@@ -125,7 +140,10 @@ export class TaskLog {
     })
   }
 
-  /** Appends events that nothing may follow: an append after this one is refused. `why` is for the one who tries. */
+  /**
+   * Appends events that nothing may follow: an append after this one is refused. `why` is for the one who
+   * tries.
+   */
   appendLast(drafts: readonly Draft[], why: string): Promise<number> {
     const place = this.append(drafts)
     this.#closed ??= why
@@ -133,8 +151,9 @@ export class TaskLog {
   }
 
   /**
-   * Keeps events back until the next append: they go first in it, in the same message. Gives the `taskseq` of the first.
-   * For events that authorise nothing before that append. With the switch `held_events` off they are written at once.
+   * Keeps events back until the next append: they go first in it, in the same message. Gives the `taskseq` of
+   * the first. For events that authorise nothing before that append. With the switch `held_events` off they
+   * are written at once.
    * @throws {BeaverError} `fenced`
    */
   hold(drafts: readonly Draft[]): number {
@@ -166,8 +185,10 @@ export class TaskLog {
   }
 
   /**
-   * Resolves when the log ends with what this daemon wrote: the task is still ours. A journal that does not answer is asked until it does.
-   * @throws {BeaverError} `fenced` when another daemon has taken the task over; `corrupt_journal` when a stranger wrote into the log
+   * Resolves when the log ends with what this daemon wrote: the task is still ours. A journal that does not
+   * answer is asked until it does.
+   * @throws {BeaverError} `fenced` when another daemon has taken the task over; `corrupt_journal` when a
+   * stranger wrote into the log
    */
   async stillOurs(): Promise<void> {
     while (!this.#fenced.signal.aborted) {
@@ -228,7 +249,10 @@ export class TaskLog {
     do {
       const next = this.#waiting.shift() as Waiting
       taken.push(next)
-      invariant(next.first === head.taskseq + 1, `The log of task ${this.log.task} would write ${next.first} after ${head.taskseq}.`)
+      invariant(
+        next.first === head.taskseq + 1,
+        `The log of task ${this.log.task} would write ${next.first} after ${head.taskseq}.`,
+      )
       for (const each of next.drafts) {
         const { record, head: after } = seal(head, each)
         records.push(record)
@@ -260,7 +284,11 @@ export class TaskLog {
     const { journal, clock, logger = silentLogger, daemonId: daemon = '' } = this.#ports
     for (let told = false; ; told = true) {
       try {
-        return await journal.append({ log: this.log, expectedRevision: this.#revision, payloads: this.#payloadsOf(records) })
+        return await journal.append({
+          log: this.log,
+          expectedRevision: this.#revision,
+          payloads: this.#payloadsOf(records),
+        })
       } catch (error) {
         if (!(error instanceof BeaverError && error.code === 'too_large')) throw error
         if (!told) taskFacts.appendWaits(logger, this.log, { daemon, reason: error.message })

@@ -5,9 +5,11 @@
 //   running ─release─▶ releasing ─released─▶ released
 //   any ─fenced─▶ lost      any ─given.up─▶ ended
 //
-// M1. Four states are final: `ended` (the journal holds the terminal event), `suspended` (the task only waits, and the daemon holds nothing
+// M1. Four states are final: `ended` (the journal holds the terminal event), `suspended` (the task only
+// waits, and the daemon holds nothing
 //     of it), `released` (it was handed over) and `lost` (another daemon owns it, or this daemon cannot go on).
-// M2. The entry action of a state is its effect. Effects come with the input and take what they need from the context.
+// M2. The entry action of a state is its effect. Effects come with the input and take what they need from the
+// context.
 import type { LoopEnd } from '@beaver/agent'
 import type { DomainEvent } from '@beaver/core'
 import { assign, setup } from 'xstate'
@@ -43,24 +45,39 @@ export interface TaskContext {
 }
 
 export const taskMachine = setup({
-  types: {} as { context: TaskContext; events: TaskMachineEvent; input: Pick<TaskContext, 'effects' | 'cancelReason'> },
+  types: {} as {
+    context: TaskContext
+    events: TaskMachineEvent
+    input: Pick<TaskContext, 'effects' | 'cancelReason'>
+  },
   actions: {
     run: ({ context }) => context.effects.run(),
-    finish: ({ context, event }) => event.type === 'root.ended' && context.effects.finish(event.end, event.terminal),
+    finish: ({ context, event }) =>
+      event.type === 'root.ended' && context.effects.finish(event.end, event.terminal),
     suspend: ({ context, event }) => event.type === 'suspend' && context.effects.suspend(event.wait),
     release: ({ context, event }) => event.type === 'release' && context.effects.release(event.reason),
-    keepReason: assign(({ context, event }) => (event.type === 'cancel' ? { cancelReason: context.cancelReason ?? event.reason } : {})),
+    keepReason: assign(({ context, event }) =>
+      event.type === 'cancel' ? { cancelReason: context.cancelReason ?? event.reason } : {},
+    ),
     keepEnd: assign(({ event }) => ('terminal' in event ? { terminal: event.terminal } : {})),
   },
 }).createMachine({
   id: 'TaskSupervisor',
   context: ({ input }) => ({ ...input, terminal: null }),
   initial: 'running',
-  on: { 'given.up': { target: '.ended', actions: 'keepEnd' }, fenced: '.lost', cancel: { actions: 'keepReason' } },
+  on: {
+    'given.up': { target: '.ended', actions: 'keepEnd' },
+    fenced: '.lost',
+    cancel: { actions: 'keepReason' },
+  },
   states: {
     running: {
       entry: 'run',
-      on: { 'root.ended': { target: 'finishing', actions: 'keepEnd' }, suspend: 'suspending', release: 'releasing' },
+      on: {
+        'root.ended': { target: 'finishing', actions: 'keepEnd' },
+        suspend: 'suspending',
+        release: 'releasing',
+      },
     },
     finishing: { entry: 'finish', on: { finished: { target: 'ended', actions: 'keepEnd' } } },
     suspending: { entry: 'suspend', on: { suspended: 'suspended', released: 'released' } },

@@ -1,5 +1,5 @@
-// The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals. When the task ends, waits or is
-// handed over is decided in task-supervisor.ts.
+// The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals. When
+// the task ends, waits or is handed over is decided in task-supervisor.ts.
 // R1. The end of the root and the end of the task are written together.
 // R2. Each loop is known from its start to its end, with what it waits for.
 // R3. A loop that was dropped writes nothing more, because its log is closed.
@@ -133,7 +133,11 @@ export class TaskRun {
   }
 
   #evidence(): TaskEvidence {
-    return { required: this.#request.required_evidence ?? [], text: this.#request.text, tools: [...this.#toolFacts.values()].flat() }
+    return {
+      required: this.#request.required_evidence ?? [],
+      text: this.#request.text,
+      tools: [...this.#toolFacts.values()].flat(),
+    }
   }
 
   cancel(reason: string): void {
@@ -161,7 +165,14 @@ export class TaskRun {
       runId,
       asked: this.#approvals.waiting(runId),
       teams: [...teams],
-      pause: paused === null ? null : { leftMs: Math.max(0, paused.untilMs - this.#ports.clock.now()), waitsFor: paused.waitsFor, reason: paused.reason },
+      pause:
+        paused === null
+          ? null
+          : {
+              leftMs: Math.max(0, paused.untilMs - this.#ports.clock.now()),
+              waitsFor: paused.waitsFor,
+              reason: paused.reason,
+            },
     }))
   }
 
@@ -182,7 +193,10 @@ export class TaskRun {
 
   /** Whether something of it waits for a person, or longer than a moment for a provider. */
   get waits(): boolean {
-    return this.#approvals.count() > 0 || [...this.#loops.values()].some(({ pause: paused }) => paused !== null && paused.ms >= longMs)
+    return (
+      this.#approvals.count() > 0 ||
+      [...this.#loops.values()].some(({ pause: paused }) => paused !== null && paused.ms >= longMs)
+    )
   }
 
   /** The terminal event, once it is decided. It may not be durable yet. */
@@ -211,12 +225,15 @@ export class TaskRun {
     })
     const { promise: written, resolve: ended } = Promise.withResolvers<LoopEnd>()
     const root = this.#startLoop(spec, {
-      // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
+      // What the root's end means for the task is decided here and written with it. Then the task has ended:
+      // its thread need not say so.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
         const told = rootEnd.status === 'completed' ? this.#steers.untilTold(rootEnd.steersGiven ?? []) : null
         if (told !== null) return told.then(() => null)
-        const end = drafted(taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage), this.#evidence()))
+        const end = drafted(
+          taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage), this.#evidence()),
+        )
         this.#terminal = end.event
         const place = await taskLog.appendLast([...drafts, end.draft], 'The task has ended.')
         this.#loops.delete(runId)
@@ -239,28 +256,40 @@ export class TaskRun {
     return Promise.race([root.end, written])
   }
 
-  /** The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph. */
-  async #runWorkflow({ name, arguments: args }: NonNullable<TaskRequest['workflow']>, teams: TaskTeams): Promise<LoopEnd> {
+  /**
+   * The task is a workflow: its graph was accepted with the task, and the same arguments give the same graph.
+   */
+  async #runWorkflow(
+    { name, arguments: args }: NonNullable<TaskRequest['workflow']>,
+    teams: TaskTeams,
+  ): Promise<LoopEnd> {
     const { log, loaded } = this.#task
     const { state } = loaded
     const { findWorkflow, past } = this.#ports
     const known = [...state.teams.values()].find(({ start }) => start.run_id === null)?.start.graph
     const graph = known ?? (await plan())
-    if (typeof graph !== 'string') return workflowEnd(await teams.run(null, graph), { cancelled: this.#cancelReason, ...this.#model })
-    return workflowEnd({ refused: { code: 'invalid_configuration', message: graph } }, { cancelled: null, ...this.#model })
+    if (typeof graph !== 'string')
+      return workflowEnd(await teams.run(null, graph), { cancelled: this.#cancelReason, ...this.#model })
+    return workflowEnd(
+      { refused: { code: 'invalid_configuration', message: graph } },
+      { cancelled: null, ...this.#model },
+    )
 
     async function plan(): Promise<ExecutionGraph | string> {
       const workflow = findWorkflow(name)
       if (workflow === null)
         return `The workflow ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Put its file back into a folder of "workflows" of that daemon's configuration, and retry the task.`
       const previous = historyOf(state)
-      const planned = workflow.plan(args, { turn: await earlierTurns({ log, previous, workflow, args }, past) })
+      const planned = workflow.plan(args, {
+        turn: await earlierTurns({ log, previous, workflow, args }, past),
+      })
       return planned.ok ? planned.graph : planned.error.message
     }
   }
 
   #keepFacts({ facts }: LoopEnd, { run_id: runId, team_run_id: team }: LoopSpec['start']): void {
-    if (team !== null && this.#request.required_evidence !== undefined) this.#toolFacts.set(runId, facts.tools)
+    if (team !== null && this.#request.required_evidence !== undefined)
+      this.#toolFacts.set(runId, facts.tools)
   }
 
   #startLoop(spec: LoopSpec, own: OwnHost): SupervisedLoop {
@@ -276,7 +305,9 @@ export class TaskRun {
         const of = { runId, teamRunId, callId }
         waitBegan(personWaits, of, this.#clock.now())
         this.#onWait()
-        return this.#approvals.wait(runId, callId).finally(() => waitEnded(personWaits, of, this.#clock.now()))
+        return this.#approvals
+          .wait(runId, callId)
+          .finally(() => waitEnded(personWaits, of, this.#clock.now()))
       },
       answer: (question, signal) => {
         const of = { runId, teamRunId, callId: question.callId }
@@ -291,8 +322,15 @@ export class TaskRun {
     })
     const { suspects } = this.#task
     const { time_zone: timeZone, required_evidence: taskEvidence } = this.#request
-    const zoned = { ...spec, ...(timeZone === undefined ? {} : { timeZone }), ...(taskEvidence === undefined ? {} : { taskEvidence }) }
-    const asked = (this.#request.approvals ?? this.#ports.limits.unattended) === 'refuse' ? { ...zoned, unattended: true } : zoned
+    const zoned = {
+      ...spec,
+      ...(timeZone === undefined ? {} : { timeZone }),
+      ...(taskEvidence === undefined ? {} : { taskEvidence }),
+    }
+    const asked =
+      (this.#request.approvals ?? this.#ports.limits.unattended) === 'refuse'
+        ? { ...zoned, unattended: true }
+        : zoned
     const guarded = suspects.pure || suspects.names.length > 0 ? { ...asked, suspectTools: suspects } : asked
     const loop = superviseLoop(guarded, host, {
       pool: this.#ports.pool,
@@ -300,7 +338,8 @@ export class TaskRun {
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
       // The run of a tool node has no model, which alone uses skills.
-      readSkills: async () => (spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? [])),
+      readSkills: async () =>
+        spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? []),
       arrival: async (tools) => this.#ports.external?.arrival?.(tools),
       ...(teamRunId === null ? { steers: () => this.#steers.all } : {}),
     })

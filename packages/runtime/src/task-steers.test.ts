@@ -6,7 +6,8 @@ import { steerEvent, type SteerRequest, steersMax, TaskSteers } from './task-ste
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
 const asked = (requestId: string, text = requestId): SteerRequest => ({ requestId, text, by: 'ada' })
 const task = (over: Partial<TaskState> = {}): TaskState => ({ ...newTask(), ...over })
-const steers = (count: number): Map<string, string> => new Map(Array.from({ length: count }, (_, i) => [`s${i}`, `text ${i}`]))
+const steers = (count: number): Map<string, string> =>
+  new Map(Array.from({ length: count }, (_, i) => [`s${i}`, `text ${i}`]))
 
 function begin(of: TaskState = task()) {
   const heard: Steer[] = []
@@ -35,8 +36,12 @@ describe('a request to steer a task', () => {
   it('that the log has already is no event, also after the end of the task', () => {
     const known = { steers: new Map([['s', 'x']]) }
     expect(steerEvent(log, task(known), asked('s', 'x'))).toBe(null)
-    expect(steerEvent(log, task({ ...known, status: 'completed', ended: {} as never }), asked('s', 'x'))).toBe(null)
-    expect(() => steerEvent(log, task(known), asked('s', 'y'))).toThrow('steers the task t already, with another text')
+    expect(
+      steerEvent(log, task({ ...known, status: 'completed', ended: {} as never }), asked('s', 'x')),
+    ).toBe(null)
+    expect(() => steerEvent(log, task(known), asked('s', 'y'))).toThrow(
+      'steers the task t already, with another text',
+    )
   })
 
   it('whose text has a secret is compared as it is recorded', () => {
@@ -53,9 +58,15 @@ describe('a request to steer a task', () => {
   it.each([
     ['has ended', { ended: {} as never, status: 'failed' as const }, 'The task t has ended already: failed.'],
     ['is being cancelled', { cancelReason: 'x' }, 'The task t is being cancelled.'],
-    ['has no root agent', { submitted: { request: { workflow: { name: 'W', arguments: {} } } } as never }, 'It has no root agent'],
+    [
+      'has no root agent',
+      { submitted: { request: { workflow: { name: 'W', arguments: {} } } } as never },
+      'It has no root agent',
+    ],
     ['took as many as it may', { steers: steers(steersMax) }, `The task t was steered ${steersMax} times.`],
-  ])('is refused if the task %s', (_, over, message) => expect(() => steerEvent(log, task(over), asked('new'))).toThrow(message))
+  ])('is refused if the task %s', (_, over, message) =>
+    expect(() => steerEvent(log, task(over), asked('new'))).toThrow(message),
+  )
 })
 
 describe('the texts of a task that a daemon drives', () => {
@@ -104,6 +115,8 @@ describe('the texts of a task that a daemon drives', () => {
     const { given, state } = begin()
     await expect(given.steer(asked('a'), 'enough')).rejects.toThrow('is being cancelled')
     state.ended = true
-    await expect(given.steer(asked('a'), null)).rejects.toThrow(new BeaverError('conflict', 'The task t has ended already.'))
+    await expect(given.steer(asked('a'), null)).rejects.toThrow(
+      new BeaverError('conflict', 'The task t has ended already.'),
+    )
   })
 })

@@ -1,10 +1,21 @@
-// The texts with which people and programs steer one task. The root loop is given them before its next request to the model.
+// The texts with which people and programs steer one task. The root loop is given them before its next
+// request to the model.
 // S1. A text is durable before the loop hears of it.
 // S2. A repeated request changes nothing: its id is known. Another text under the same id is refused.
-// S3. A task takes at most `steersMax` texts. It takes none after its end, after a request to cancel it, or if it has no root agent.
+// S3. A task takes at most `steersMax` texts. It takes none after its end, after a request to cancel it, or
+// if it has no root agent.
 // S4. A root that would complete before it heard of a text that was accepted does not complete.
 import type { Steer } from '@beaver/agent'
-import { type Asker, BeaverError, type Draft, type DomainEvent, drafted, event, type LogId, type TaskState } from '@beaver/core'
+import {
+  type Asker,
+  BeaverError,
+  type Draft,
+  type DomainEvent,
+  drafted,
+  event,
+  type LogId,
+  type TaskState,
+} from '@beaver/core'
 
 /** A text with which somebody steers a task. */
 export interface SteerRequest extends Asker {
@@ -23,25 +34,43 @@ type Steerable = Pick<TaskState, 'submitted' | 'ended' | 'status' | 'cancelReaso
  * @param task as it is in the journal
  * @throws {BeaverError} `conflict`
  */
-export function steerEvent(log: LogId, task: Steerable, { requestId, text, by, user_id }: SteerRequest): DomainEvent | null {
+export function steerEvent(
+  log: LogId,
+  task: Steerable,
+  { requestId, text, by, user_id }: SteerRequest,
+): DomainEvent | null {
   const asker = { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
   const made = event('task_steer_requested', { request_id: requestId, text, ...asker })
   const known = task.steers.get(requestId)
   if (known !== undefined) {
     if (known === textOf(drafted(made).event)) return null
-    throw new BeaverError('conflict', `The request ${requestId} steers the task ${log.task} already, with another text. Use another request_id.`)
+    throw new BeaverError(
+      'conflict',
+      `The request ${requestId} steers the task ${log.task} already, with another text. Use another request_id.`,
+    )
   }
   if (task.ended !== null) throw hasEnded(log, task.status)
-  if (task.cancelReason !== null) throw new BeaverError('conflict', `The task ${log.task} is being cancelled.`)
+  if (task.cancelReason !== null)
+    throw new BeaverError('conflict', `The task ${log.task} is being cancelled.`)
   const { workflow } = task.submitted?.request ?? {}
   if (workflow !== undefined)
-    throw new BeaverError('conflict', `The task ${log.task} is the workflow ${workflow.name}. It has no root agent that could be steered.`)
-  if (task.steers.size >= steersMax) throw new BeaverError('conflict', `The task ${log.task} was steered ${steersMax} times. It takes no more texts.`)
+    throw new BeaverError(
+      'conflict',
+      `The task ${log.task} is the workflow ${workflow.name}. It has no root agent that could be steered.`,
+    )
+  if (task.steers.size >= steersMax)
+    throw new BeaverError(
+      'conflict',
+      `The task ${log.task} was steered ${steersMax} times. It takes no more texts.`,
+    )
   return made
 }
 
 const hasEnded = (log: LogId, status?: string): BeaverError =>
-  new BeaverError('conflict', `The task ${log.task} has ended already${status === undefined ? '' : `: ${status}`}.`)
+  new BeaverError(
+    'conflict',
+    `The task ${log.task} has ended already${status === undefined ? '' : `: ${status}`}.`,
+  )
 
 const textOf = (event: DomainEvent): string => (event.type === 'task_steer_requested' ? event.data.text : '')
 

@@ -1,11 +1,24 @@
-// TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs in the daemon's main thread.
-// Its states and their data are in task-machine.ts, and their effects are here. The task's work is in task-run.ts. Whether the task may be
-// driven is decided before, in look.ts and claim-task.ts.
+// TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs
+// in the daemon's main thread. Its states and their data are in task-machine.ts, and their effects are here.
+// The task's work is in task-run.ts. Whether the task may be driven is decided before, in look.ts and
+// claim-task.ts.
 // K1. After a release, a suspension or a loss, nothing more is written.
 // K2. A cancel is journaled before it takes effect, and the next owner of the task obeys it.
-// K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back (D-64).
+// K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back
+// (D-64).
 // K4. If the events of a task can never be written, the task ends at once with the reason.
-import { type Asker, BeaverError, type DomainEvent, draft, drafted, event, type LogId, messageOf, newestRecord, taskFacts } from '@beaver/core'
+import {
+  type Asker,
+  BeaverError,
+  type DomainEvent,
+  draft,
+  drafted,
+  event,
+  type LogId,
+  messageOf,
+  newestRecord,
+  taskFacts,
+} from '@beaver/core'
 import { type ActorRefFrom, createActor } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isHopeless, isUnverified } from './hopeless.ts'
@@ -24,15 +37,27 @@ export interface SupervisedTask {
   readonly outcome: Promise<TaskOutcome>
   /** How it ended, when this daemon wrote the terminal event. */
   end(): DomainEvent | null
-  /** Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this daemon let go of the task meanwhile */
+  /**
+   * Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this
+   * daemon let go of the task meanwhile
+   */
   cancel(reason: string, asker?: Asker): Promise<void>
-  /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
+  /**
+   * Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`,
+   * `conflict`
+   */
   cancelNode(nodeId: string, reason: string, asker?: Asker): Promise<void>
-  /** Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of the task meanwhile */
+  /**
+   * Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of
+   * the task meanwhile
+   */
   steer(asked: SteerRequest): Promise<void>
   /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
   decide(decision: Decision): Promise<void>
-  /** Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
+  /**
+   * Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`,
+   * `invalid_arguments`
+   */
   answer(answer: Answer): Promise<void>
   release(reason: string): void
   /** Lets go of the task, and ends its calls, if another daemon owns it by now. */
@@ -72,9 +97,14 @@ class TaskSupervisor implements SupervisedTask {
     }
     this.#actor = createActor(taskMachine, { input: { effects, cancelReason } })
     const { fenced } = task.taskLog
-    fenced.addEventListener('abort', () => (isHopeless(fenced.reason) ? this.#begin(task.taskLog.fail()) : this.#lose()), { once: true })
+    fenced.addEventListener(
+      'abort',
+      () => (isHopeless(fenced.reason) ? this.#begin(task.taskLog.fail()) : this.#lose()),
+      { once: true },
+    )
     // The submitter waits for this write, so bound the wait even if the worker thread is busy.
-    const opening = task.opening === null ? null : ports.clock.after(openingMsMax, () => void task.taskLog.flush())
+    const opening =
+      task.opening === null ? null : ports.clock.after(openingMsMax, () => void task.taskLog.flush())
     this.outcome = this.#ending().finally(() => opening?.cancel())
     this.#actor.start()
   }
@@ -85,7 +115,8 @@ class TaskSupervisor implements SupervisedTask {
 
   async cancel(reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
-    if (this.#ended || this.#run.terminal !== null) throw new BeaverError('conflict', `The task ${this.log.task} has ended already.`)
+    if (this.#ended || this.#run.terminal !== null)
+      throw new BeaverError('conflict', `The task ${this.log.task} has ended already.`)
     await this.#taskLog.append([draft(event('task_cancel_requested', { reason, ...asker }))])
     this.#actor.send({ type: 'cancel', reason })
     this.#run.cancel(reason)
@@ -94,19 +125,22 @@ class TaskSupervisor implements SupervisedTask {
   async cancelNode(nodeId: string, reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
     const { teams } = this.#run
-    if (this.#ended || teams === null) throw new BeaverError('conflict', `The task ${this.log.task} has no running team.`)
+    if (this.#ended || teams === null)
+      throw new BeaverError('conflict', `The task ${this.log.task} has no running team.`)
     await teams.cancelNode(nodeId, reason, asker)
   }
 
   async decide(decision: Decision): Promise<void> {
     this.#mustBeDriven()
-    if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that waits for an approval.`)
+    if (this.#ended)
+      throw new BeaverError('conflict', `The task ${this.log.task} has no call that waits for an approval.`)
     await this.#run.approvals.decide(decision)
   }
 
   async answer(answer: Answer): Promise<void> {
     this.#mustBeDriven()
-    if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that asks a question.`)
+    if (this.#ended)
+      throw new BeaverError('conflict', `The task ${this.log.task} has no call that asks a question.`)
     await this.#run.approvals.answer(answer)
   }
 
@@ -129,7 +163,8 @@ class TaskSupervisor implements SupervisedTask {
 
   /** A task that was let go of is not over: who asks looks for its owner again. */
   #mustBeDriven(): void {
-    if (!this.#ended && this.#actor.getSnapshot().status !== 'active') throw new BeaverError('fenced', `This daemon released the task ${this.log.task}.`)
+    if (!this.#ended && this.#actor.getSnapshot().status !== 'active')
+      throw new BeaverError('fenced', `This daemon released the task ${this.log.task}.`)
   }
 
   /** Resolves when the machine has ended and nothing of the task is held. */
@@ -140,7 +175,8 @@ class TaskSupervisor implements SupervisedTask {
           if (status !== 'done') return
           this.#settler.stop()
           // A log that ended with its task is closed.
-          if (context.terminal === null || this.#run.loops > 0) this.#taskLog.close('This daemon released the task.')
+          if (context.terminal === null || this.#run.loops > 0)
+            this.#taskLog.close('This daemon released the task.')
           this.#run.drop('The daemon released the task.')
           resolve(value === 'lost' ? this.#lostHow() : (value as TaskOutcome))
         },
@@ -171,21 +207,30 @@ class TaskSupervisor implements SupervisedTask {
     const { daemonId: daemon, logger } = this.#ports
     const fencedOff = error instanceof BeaverError && error.code === 'fenced'
     if (fencedOff) taskFacts.lost(logger, this.log, { daemon, reason: messageOf(error) })
-    else if (isHopeless(error)) taskFacts.appendRefused(logger, this.log, { daemon, reason: messageOf(error) })
+    else if (isHopeless(error))
+      taskFacts.appendRefused(logger, this.log, { daemon, reason: messageOf(error) })
     else taskFacts.crashed(logger, this.log, { daemon, error })
   }
 
-  /** Ends a task whose events can never be written. The log was closed by the append that failed: a new one goes on behind it. */
+  /**
+   * Ends a task whose events can never be written. The log was closed by the append that failed: a new one
+   * goes on behind it.
+   */
   async #hopeless(error: unknown): Promise<DomainEvent | null> {
     if (!isHopeless(error)) return null
     const taskLog = this.#taskLog
     const now = await loadTask(this.log, this.#ports)
     // One whose acceptance could not be written is no task: who submits it is told.
     if (now.state.submitted === null || now.state.ended !== null) return null
-    // Somebody else may own it by now. Two daemons that claim at one moment choose the same epoch, so the epoch alone does not tell.
+    // Somebody else may own it by now. Two daemons that claim at one moment choose the same epoch, so the
+    // epoch alone does not tell.
     const { daemonId } = this.#ports
-    if (now.head.epoch > taskLog.epoch || (now.head.epoch === taskLog.epoch && now.state.owner !== daemonId)) return null
-    const events = givenUp({ class: 'internal', message: `The task cannot continue: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: this.#run.usage })
+    if (now.head.epoch > taskLog.epoch || (now.head.epoch === taskLog.epoch && now.state.owner !== daemonId))
+      return null
+    const events = givenUp(
+      { class: 'internal', message: `The task cannot continue: ${messageOf(error)}` },
+      { claims: taskLog.epoch, usage: this.#run.usage },
+    )
     // The claim goes with the first events of the task: it may be missing, too.
     const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: daemonId })] : []
     await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'Beaver gave up on the task.')
@@ -212,9 +257,10 @@ class TaskSupervisor implements SupervisedTask {
     const now = await this.#readNow()
     if (now === null) return settler.again()
     const { state, head } = now
-    // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was on its way. The next write
-    // would be refused, but a task that only waits writes nothing.
-    if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given) return taskLog.close('Somebody else wrote into its log.')
+    // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was
+    // on its way. The next write would be refused, but a task that only waits writes nothing.
+    if (head.epoch > taskLog.epoch || head.taskseq > taskLog.given)
+      return taskLog.close('Somebody else wrote into its log.')
     const wait = suspensionOf(run.activity(), state.runs, waitMsMin)
     // Nothing may have happened while the log was read.
     if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return settler.again()
@@ -237,9 +283,12 @@ class TaskSupervisor implements SupervisedTask {
     await queue.wakeIn(this.log, waitMs)
     const until = new Date(journal.now() + waitMs).toISOString()
     const suspended = event('task_suspended', { daemon, waits_for: waitsFor, wait_ms: waitMs, until, reason })
-    // A decision that came while the alarm was set is behind what the suspension is about: the task is handed over instead.
+    // A decision that came while the alarm was set is behind what the suspension is about: the task is handed
+    // over instead.
     const changed = this.#taskLog.given !== given || this.#run.approvals.busy()
-    const last = changed ? event('task_released', { daemon, reason: 'Something happened while the task was being suspended.' }) : suspended
+    const last = changed
+      ? event('task_released', { daemon, reason: 'Something happened while the task was being suspended.' })
+      : suspended
     await this.#taskLog.appendLast([draft(last)], 'The task waits without a daemon.')
     if (!changed) taskFacts.suspended(logger, this.log, { daemon, waitsFor, until, reason })
     // Nobody would wake a task that is handed over, so its delivery is given back.
@@ -248,12 +297,18 @@ class TaskSupervisor implements SupervisedTask {
 
   async #release(reason: string): Promise<void> {
     const { daemonId: daemon, logger } = this.#ports
-    await this.#taskLog.appendLast([draft(event('task_released', { daemon, reason }))], 'The task was handed over.')
+    await this.#taskLog.appendLast(
+      [draft(event('task_released', { daemon, reason }))],
+      'The task was handed over.',
+    )
     taskFacts.released(logger, this.log, { daemon, reason })
     this.#actor.send({ type: 'released' })
   }
 
-  /** Whether somebody else wrote since this daemon claimed the task. What cannot be read is taken for it: the lease decides then. */
+  /**
+   * Whether somebody else wrote since this daemon claimed the task. What cannot be read is taken for it: the
+   * lease decides then.
+   */
   async #lostHow(): Promise<TaskOutcome> {
     if (!this.#taskLog.fenced.aborted) return 'lost'
     try {

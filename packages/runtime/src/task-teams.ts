@@ -1,8 +1,10 @@
 // The teams of one task: each is started once and driven to its end, and its nodes run as loops.
 // G1. A workflow call that is asked for again finds the team that it started.
-// G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its
+// G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary
+// tool, which the iterations of its
 //     run bound.
-// G3. A node gets the labels of who asked for its team and of the nodes that it depends on. A program may give any node the text of any other,
+// G3. A node gets the labels of who asked for its team and of the nodes that it depends on. A program may
+// give any node the text of any other,
 //     so a node of a graph with a program gets the labels of all that ended. A team has the labels of all its nodes.
 import {
   type Asker,
@@ -74,7 +76,9 @@ export interface TeamCall {
 }
 
 export interface TaskTeams {
-  /** `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team. */
+  /**
+   * `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team.
+   */
   run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal>
   cancel(reason: string): void
   /** @throws {BeaverError} `not_found`, `conflict` */
@@ -95,7 +99,12 @@ interface LiveTeam {
   readonly running: RunningTeam
 }
 
-export async function taskTeams(log: LogId, request: TaskRequest, loaded: LoadedTask, ports: TaskTeamsPorts): Promise<TaskTeams> {
+export async function taskTeams(
+  log: LogId,
+  request: TaskRequest,
+  loaded: LoadedTask,
+  ports: TaskTeamsPorts,
+): Promise<TaskTeams> {
   const teams = new TeamsOfTask(log, request, loaded, ports)
   await teams.tellEnded()
   return teams
@@ -150,10 +159,22 @@ class TeamsOfTask implements TaskTeams {
 
   async cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void> {
     const team = [...this.#live.values()].find((each) => each.state.nodes.has(nodeId))
-    if (team === undefined) throw new BeaverError('not_found', `No running team of the task ${this.#log.task} has a node ${JSON.stringify(nodeId)}.`)
+    if (team === undefined)
+      throw new BeaverError(
+        'not_found',
+        `No running team of the task ${this.#log.task} has a node ${JSON.stringify(nodeId)}.`,
+      )
     const status = team.state.nodes.get(nodeId)?.status
-    if (status !== 'waiting' && status !== 'running') throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
-    const requested = drafted(event('node_cancel_requested', { team_run_id: team.state.start.team_run_id, node_id: nodeId, reason, ...asker }))
+    if (status !== 'waiting' && status !== 'running')
+      throw new BeaverError('conflict', `The node ${JSON.stringify(nodeId)} has ended already: ${status}.`)
+    const requested = drafted(
+      event('node_cancel_requested', {
+        team_run_id: team.state.start.team_run_id,
+        node_id: nodeId,
+        reason,
+        ...asker,
+      }),
+    )
     await this.#ports.append([requested.draft])
     evolveTeam(team.state, requested.event, { clockMs: this.#ports.clock.now() })
     team.running.nodeCancelled(nodeId)
@@ -165,11 +186,14 @@ class TeamsOfTask implements TaskTeams {
 
   async #run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
     const { teamRunsMax } = this.#ports.limits
-    const known = this.#known.find(({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null))
+    const known = this.#known.find(
+      ({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null),
+    )
     if (known !== undefined) return this.#drivenToEnd(known)
     if (graph === null) return { refused: { code: 'unknown_team', message: 'The call has started no team.' } }
     if (isWorkflowTool(graph.workflow)) {
-      if (this.#started >= teamRunsMax) return { refused: { code: 'team_limit_reached', message: limitMessage(teamRunsMax) } }
+      if (this.#started >= teamRunsMax)
+        return { refused: { code: 'team_limit_reached', message: limitMessage(teamRunsMax) } }
       this.#started++
     }
     return this.#drivenToEnd(this.#start(call, graph))
@@ -187,7 +211,12 @@ class TeamsOfTask implements TaskTeams {
   async #end(team: TeamState, running: RunningTeam): Promise<TeamResult> {
     const { team_run_id, call_id, graph } = team.start
     const result = this.#labelled(team, await running.result)
-    this.#ended.set(team_run_id, { call_id, workflow: graph.workflow, result, material: () => running.material() })
+    this.#ended.set(team_run_id, {
+      call_id,
+      workflow: graph.workflow,
+      result,
+      material: () => running.material(),
+    })
     return result
   }
 
@@ -221,18 +250,30 @@ class TeamsOfTask implements TaskTeams {
     })
   }
 
-  #runNode(team: TeamState, { node, runId, input, dependencies, taken }: NodeRun): { end: Promise<NodeEnd>; cancel(reason: string): void } {
+  #runNode(
+    team: TeamState,
+    { node, runId, input, dependencies, taken }: NodeRun,
+  ): { end: Promise<NodeEnd>; cancel(reason: string): void } {
     const { append, hold, startLoop, limits, admissions } = this.#ports
     const { state, events } = this.#loaded
     const known = taken ? state.runs.get(runId) : undefined
-    const nodeEnd = (end: LoopEnd): NodeEnd => ({ nodeId: node.node_id, runId, status: end.status, facts: end.facts, failure: end.failure })
-    if (known !== undefined && runEnded(known)) return { end: Promise.resolve(nodeEnd(loopEndOf(known))), cancel: () => {} }
+    const nodeEnd = (end: LoopEnd): NodeEnd => ({
+      nodeId: node.node_id,
+      runId,
+      status: end.status,
+      facts: end.facts,
+      failure: end.failure,
+    })
+    if (known !== undefined && runEnded(known))
+      return { end: Promise.resolve(nodeEnd(loopEndOf(known))), cancel: () => {} }
     const asked = team.start.taint ?? cleanTaint
     const spec = nodeSpec(this.#log, this.#request, {
       node,
       teamContext: teamContextOf(team.start.team_run_id, team.graph, node),
       asked,
-      given: writtenBefore(node, input) ? asked : joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
+      given: writtenBefore(node, input)
+        ? asked
+        : joinTaints([asked, ...this.#taintsBefore(team, node.node_id)]),
       runId,
       input,
       dependencies,
@@ -260,7 +301,8 @@ class TeamsOfTask implements TaskTeams {
 
   /** The labels of the nodes whose text the node may be given. What a member wrote is never public. */
   #taintsBefore(team: TeamState, nodeId: string): Taint[] {
-    if (programOf(team.graph.workflow) !== null) return [...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])
+    if (programOf(team.graph.workflow) !== null)
+      return [...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])
     const before = new Set<string>()
     const visit = (id: string): void =>
       team.graph.nodes
@@ -276,17 +318,26 @@ class TeamsOfTask implements TaskTeams {
 
   #taintOf(team: TeamState, nodeId: string): Taint | null {
     const runId = team.nodes.get(nodeId)?.runId ?? null
-    return runId === null ? null : (this.#taints.get(runId) ?? this.#loaded.state.runs.get(runId)?.taint ?? null)
+    return runId === null
+      ? null
+      : (this.#taints.get(runId) ?? this.#loaded.state.runs.get(runId)?.taint ?? null)
   }
 
   #labelled(team: TeamState, result: TeamResult): TeamResult {
-    const taint = joinTaints([team.sharedTaint, ...[...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? [])])
+    const taint = joinTaints([
+      team.sharedTaint,
+      ...[...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? []),
+    ])
     return isUnlabelled(taint) ? result : { ...result, taint }
   }
 }
 
-/** Whether the call of a tool node stood in the graph before anything was read. Nothing of what the other nodes say is in it. */
-const writtenBefore = (node: NodeRun['node'], input: NodeRun['input']): boolean => node.kind === 'tool' && input?.['arguments'] === undefined
+/**
+ * Whether the call of a tool node stood in the graph before anything was read. Nothing of what the other
+ * nodes say is in it.
+ */
+const writtenBefore = (node: NodeRun['node'], input: NodeRun['input']): boolean =>
+  node.kind === 'tool' && input?.['arguments'] === undefined
 
 const limitMessage = (max: number): string =>
   `This task has had ${max} teams and may have no more. Work with the results you have, use ordinary tools, or answer.`

@@ -28,16 +28,25 @@ export interface TeamContext {
   readonly step: (arrived: readonly NodeEnd[], cancelReason: string | null) => void
 }
 
-export const isTeamEnd = (type: DomainEvent['type']): boolean => type === 'task_team_run_completed' || type === 'task_team_run_failed'
+export const isTeamEnd = (type: DomainEvent['type']): boolean =>
+  type === 'task_team_run_completed' || type === 'task_team_run_failed'
 
 export const teamMachine = setup({
   types: {} as { context: TeamContext; events: TeamEvent; input: Pick<TeamContext, 'step'> },
   actions: {
     // Entered before `takeArrived` clears it: this step's share.
     step: ({ context }) => context.step(context.arrived, context.cancelReason),
-    keep: assign(({ context, event }) => (event.type === 'node.ended' ? { arrived: [...context.arrived, ...event.ends], dirty: true } : {})),
+    keep: assign(({ context, event }) =>
+      event.type === 'node.ended' ? { arrived: [...context.arrived, ...event.ends], dirty: true } : {},
+    ),
     noteCancel: assign(({ context, event }) =>
-      event.type === 'cancel' ? { cancelReason: context.cancelReason ?? event.reason, stopped: context.stopped ?? event.failure ?? null, dirty: true } : {},
+      event.type === 'cancel'
+        ? {
+            cancelReason: context.cancelReason ?? event.reason,
+            stopped: context.stopped ?? event.failure ?? null,
+            dirty: true,
+          }
+        : {},
     ),
     noteChange: assign({ dirty: true }),
     /** What had arrived is with the step that begins now. */
@@ -58,7 +67,11 @@ export const teamMachine = setup({
         'node.ended': { actions: 'keep' },
         cancel: { actions: 'noteCancel' },
         'node.cancelled': { actions: 'noteChange' },
-        stepped: [{ guard: 'teamEnded', target: 'ended' }, { guard: 'moreArrived', target: 'stepping', reenter: true }, { target: 'watching' }],
+        stepped: [
+          { guard: 'teamEnded', target: 'ended' },
+          { guard: 'moreArrived', target: 'stepping', reenter: true },
+          { target: 'watching' },
+        ],
       },
     },
     watching: {

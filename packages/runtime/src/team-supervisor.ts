@@ -1,9 +1,12 @@
-// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor. Its states are in team-machine.ts.
-// T1. Core's `stepTeam` decides. The first append of a loop carries the events that start the loop, in the same message: until then the
+// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor. Its states are in
+// team-machine.ts.
+// T1. Core's `stepTeam` decides. The first append of a loop carries the events that start the loop, in the
+// same message: until then the
 //     loop only assembles its context.
 // T2. Runs that end in one turn of the event loop, or while a step is being written, belong to one step.
 // T3. A team ends once, with its result.
-// T4. A node that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its deadline is stopped.
+// T4. A node that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that
+// exceeds its deadline is stopped.
 import {
   type Clock,
   type Draft,
@@ -62,7 +65,10 @@ export interface RunningTeam {
   nodeCancelled(nodeId: string): void
 }
 
-/** Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs` are those of nodes that completed before (a resumed team). */
+/**
+ * Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs` are those
+ * of nodes that completed before (a resumed team).
+ */
 export function superviseTeam(team: TeamState, outputs: Map<string, string>, host: TeamHost): RunningTeam {
   return new TeamSupervisor(team, outputs, host)
 }
@@ -87,7 +93,9 @@ class TeamSupervisor implements RunningTeam {
     this.#outputs = outputs
     this.#host = host
     this.#deadlines = new Deadlines(host)
-    this.#actor = createActor(teamMachine, { input: { step: (arrived, reason) => void this.#step(arrived, reason).catch(this.#fail) } })
+    this.#actor = createActor(teamMachine, {
+      input: { step: (arrived, reason) => void this.#step(arrived, reason).catch(this.#fail) },
+    })
     const { promise, resolve, reject } = Promise.withResolvers<TeamResult>()
     this.result = promise
     this.#fail = (error) => {
@@ -112,7 +120,11 @@ class TeamSupervisor implements RunningTeam {
 
   material(): GivenFact {
     const { graph, nodes } = this.#team
-    return materialOf({ graph, inputOf: (id) => nodes.get(id)?.input ?? null, outputOf: (id) => this.#outputs.get(id) ?? null })
+    return materialOf({
+      graph,
+      inputOf: (id) => nodes.get(id)?.input ?? null,
+      outputOf: (id) => this.#outputs.get(id) ?? null,
+    })
   }
 
   cancel(reason: string): void {
@@ -135,10 +147,14 @@ class TeamSupervisor implements RunningTeam {
     this.#actor.start()
     for (const node of going) this.#runNode(node, true)
     const { start, startedAtMs, graph } = this.#team
-    this.#deadlines.set(graph.deadline_ms ?? this.#host.deadlines.teamMs, { id: start.team_run_id, sinceMs: startedAtMs }, (seconds) => {
-      const message = `The team did not end within its deadline of ${seconds} s and was stopped.`
-      this.#cancel(message, { class: 'deadline_exceeded', message })
-    })
+    this.#deadlines.set(
+      graph.deadline_ms ?? this.#host.deadlines.teamMs,
+      { id: start.team_run_id, sinceMs: startedAtMs },
+      (seconds) => {
+        const message = `The team did not end within its deadline of ${seconds} s and was stopped.`
+        this.#cancel(message, { class: 'deadline_exceeded', message })
+      },
+    )
   }
 
   #cancel(reason: string, failure?: Failure): void {
@@ -148,12 +164,18 @@ class TeamSupervisor implements RunningTeam {
 
   async #step(arrived: readonly NodeEnd[], cancelReason: string | null): Promise<void> {
     const { newRunId, program, graphMax } = this.#host
-    const written = stepTeam(this.#team, arrived, { newRunId, cancelReason, program, graphMax, outputs: this.#outputs, runsOpen: this.#open.size > 0 }).map(
-      drafted,
-    )
+    const written = stepTeam(this.#team, arrived, {
+      newRunId,
+      cancelReason,
+      program,
+      graphMax,
+      outputs: this.#outputs,
+      runsOpen: this.#open.size > 0,
+    }).map(drafted)
     const events = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
-    // The first events of a node's run, or what the team's end means for who asked for it, come next and bring these along.
+    // The first events of a node's run, or what the team's end means for who asked for it, come next and
+    // bring these along.
     if (events.some(({ type }) => type === 'node_started' || isTeamEnd(type))) this.#host.hold(drafts)
     else if (events.length > 0) await this.#host.append(drafts)
     await Promise.resolve()
@@ -163,7 +185,10 @@ class TeamSupervisor implements RunningTeam {
       if (event.type === 'node_skipped') this.#running.get(event.data.node_id)?.(event.data.reason)
       // A run that completed and failed its evidence has no output (D-34).
       if (event.type === 'node_completed')
-        this.#outputs.set(event.data.node_id, arrived.find((end) => end.nodeId === event.data.node_id)?.facts.outputText ?? '')
+        this.#outputs.set(
+          event.data.node_id,
+          arrived.find((end) => end.nodeId === event.data.node_id)?.facts.outputText ?? '',
+        )
     }
     this.#actor.send({ type: 'stepped', events })
     const begun = events.flatMap((event) => (event.type === 'node_started' ? [event.data] : []))
@@ -177,14 +202,27 @@ class TeamSupervisor implements RunningTeam {
     const state = this.#team.nodes.get(node.node_id)
     if (node.kind === 'code' || state === undefined || state.runId === null) return
     const { runId, input } = state
-    const { end, cancel } = this.#host.runNode({ node, runId, input, dependencies: this.#dependenciesOf(node, input), taken })
+    const { end, cancel } = this.#host.runNode({
+      node,
+      runId,
+      input,
+      dependencies: this.#dependenciesOf(node, input),
+      taken,
+    })
     this.#running.set(node.node_id, cancel)
     this.#open.add(node.node_id)
     let overdue: Failure | null = null
-    const deadline = this.#deadlines.set(node.deadline_ms ?? this.#host.deadlines.nodeMs, { id: runId, sinceMs: state.startedAtMs }, (seconds) => {
-      overdue = { class: 'deadline_exceeded', message: `${node.node_id} did not end within its deadline of ${seconds} s and was stopped.` }
-      cancel(overdue.message)
-    })
+    const deadline = this.#deadlines.set(
+      node.deadline_ms ?? this.#host.deadlines.nodeMs,
+      { id: runId, sinceMs: state.startedAtMs },
+      (seconds) => {
+        overdue = {
+          class: 'deadline_exceeded',
+          message: `${node.node_id} did not end within its deadline of ${seconds} s and was stopped.`,
+        }
+        cancel(overdue.message)
+      },
+    )
     const stopReason = state.cancelReason ?? this.#actor.getSnapshot().context.cancelReason
     if (stopReason !== null) cancel(stopReason)
     end
@@ -192,7 +230,11 @@ class TeamSupervisor implements RunningTeam {
         this.#running.delete(node.node_id)
         this.#open.delete(node.node_id)
         deadline?.cancel()
-        this.#arrive(overdue !== null && ended.status === 'cancelled' ? { ...ended, status: 'failed', failure: overdue } : ended)
+        this.#arrive(
+          overdue !== null && ended.status === 'cancelled'
+            ? { ...ended, status: 'failed', failure: overdue }
+            : ended,
+        )
       })
       .catch(this.#fail)
   }
@@ -200,17 +242,26 @@ class TeamSupervisor implements RunningTeam {
   #dependenciesOf(node: ExecutionNode, input: JsonObject | null): NodeRun['dependencies'] {
     const shown = input?.['dependency_outputs']
     return node.depends_on
-      .filter((id) => this.#team.nodes.get(id)?.status === 'completed' && (!Array.isArray(shown) || shown.includes(id)))
+      .filter(
+        (id) =>
+          this.#team.nodes.get(id)?.status === 'completed' && (!Array.isArray(shown) || shown.includes(id)),
+      )
       .map((id) => ({ node_id: id, output: this.#outputs.get(id) ?? '' }))
   }
 
   #arrive(ended: NodeEnd): void {
     this.#arrivals.push(ended)
-    if (this.#arrivals.length === 1) setImmediate(() => this.#actor.send({ type: 'node.ended', ends: this.#arrivals.splice(0) }))
+    if (this.#arrivals.length === 1)
+      setImmediate(() => this.#actor.send({ type: 'node.ended', ends: this.#arrivals.splice(0) }))
   }
 }
 
-function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>, program: TeamProgram | null, stopped: Failure | null): TeamResult {
+function teamResult(
+  team: TeamState,
+  outputs: ReadonlyMap<string, string>,
+  program: TeamProgram | null,
+  stopped: Failure | null,
+): TeamResult {
   const failures = team.graph.nodes.flatMap(({ node_id }) => {
     const failure = team.nodes.get(node_id)?.failure ?? null
     return failure === null ? [] : [{ node_id, failure }]
@@ -218,5 +269,13 @@ function teamResult(team: TeamState, outputs: ReadonlyMap<string, string>, progr
   const { team_run_id } = team.start
   const { outcome, message, diagnostics } = team
   const remarks = diagnostics.length === 0 ? {} : { diagnostics: [...diagnostics] }
-  return { team_run_id, outcome: outcome ?? 'incomplete', message, stopped, failures, ...remarks, ...teamOutput(team, outputs, program) }
+  return {
+    team_run_id,
+    outcome: outcome ?? 'incomplete',
+    message,
+    stopped,
+    failures,
+    ...remarks,
+    ...teamOutput(team, outputs, program),
+  }
 }

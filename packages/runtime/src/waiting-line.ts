@@ -1,6 +1,7 @@
 // Tasks that this daemon has accepted and has no room for, in the order of their acceptance.
 // W1. The line is a hint: each of its tasks is in the queue too.
-// W2. The line is bounded. Once it was full, newer tasks come through the queue until the queue was read to its end, so that no task
+// W2. The line is bounded. Once it was full, newer tasks come through the queue until the queue was read to
+// its end, so that no task
 //     overtakes one that was accepted earlier.
 import { type Entry, logKey, type LogId } from '@beaver/core'
 
@@ -10,7 +11,10 @@ export interface WaitingLine {
   readonly behind: boolean
   push(log: LogId, entry: Entry): void
   shift(): { readonly log: LogId; readonly entry: Entry | null } | null
-  /** Takes one out, because the queue delivered it. @returns its first entry; `null` when it is not here, or was too large to keep */
+  /**
+   * Takes one out, because the queue delivered it. @returns its first entry; `null` when it is not here, or
+   * was too large to keep
+   */
   remove(key: string): Entry | null
   /** The queue has been read to its end. */
   caughtUp(): void

@@ -38,7 +38,8 @@ it('looks again after a second, and at once for what was not there', async () =>
 })
 
 describe('the roots', () => {
-  const at = (path: string, roots: Partial<WorkspaceRoots>): Promise<unknown> => workspaceFolders(virtualClock(), { ...everywhere, ...roots }).at(path)
+  const at = (path: string, roots: Partial<WorkspaceRoots>): Promise<unknown> =>
+    workspaceFolders(virtualClock(), { ...everywhere, ...roots }).at(path)
   const outside = { kind: 'refused', why: 'outside' }
   const system = { kind: 'refused', why: 'system' }
 
@@ -48,22 +49,34 @@ describe('the roots', () => {
     symlinkSync(join(folder, 'root'), join(folder, 'link'))
     const roots = { roots: [join(folder, 'root')] }
     expect(await at(join(folder, 'root'), roots)).toEqual({ kind: 'folder', real: join(folder, 'root') })
-    expect(await at(join(folder, 'link/inner'), roots)).toEqual({ kind: 'folder', real: join(folder, 'root/inner') })
-    for (const name of ['root/out', 'root/../other', 'other', 'root-two', '']) expect(await at(join(folder, name), roots)).toEqual(outside)
-    expect(await at(join(folder, 'root'), { roots: [join(folder, 'link')] })).toMatchObject({ kind: 'folder' })
+    expect(await at(join(folder, 'link/inner'), roots)).toEqual({
+      kind: 'folder',
+      real: join(folder, 'root/inner'),
+    })
+    for (const name of ['root/out', 'root/../other', 'other', 'root-two', ''])
+      expect(await at(join(folder, name), roots)).toEqual(outside)
+    expect(await at(join(folder, 'root'), { roots: [join(folder, 'link')] })).toMatchObject({
+      kind: 'folder',
+    })
     expect(await at(folder, { roots: [] })).toEqual(outside)
   })
 
-  test.runIf(process.platform === 'linux').each(['/', '/etc', '/proc', '/proc/self', '/sys', '/dev', '/tmp', '/usr/lib'])('never allow %s', async (path) => {
-    expect(await at(path, { roots: ['/', path], owned: true })).toEqual(system)
-    symlinkSync(path, join(folder, 'link'))
-    expect(await at(join(folder, 'link'), { roots: ['/', folder], owned: true })).toEqual(system)
-  })
+  test
+    .runIf(process.platform === 'linux')
+    .each(['/', '/etc', '/proc', '/proc/self', '/sys', '/dev', '/tmp', '/usr/lib'])(
+    'never allow %s',
+    async (path) => {
+      expect(await at(path, { roots: ['/', path], owned: true })).toEqual(system)
+      symlinkSync(path, join(folder, 'link'))
+      expect(await at(join(folder, 'link'), { roots: ['/', folder], owned: true })).toEqual(system)
+    },
+  )
 
   it('never allow the home of Beaver, or a folder of keys', async () => {
     for (const name of ['data/nats', 'me/.ssh']) mkdirSync(join(folder, name), { recursive: true })
     const home = join(folder, 'data')
-    for (const name of ['data', 'data/nats', 'me/.ssh']) expect(await at(join(folder, name), { home })).toEqual(system)
+    for (const name of ['data', 'data/nats', 'me/.ssh'])
+      expect(await at(join(folder, name), { home })).toEqual(system)
     expect(await at(folder, { home })).toMatchObject({ kind: 'folder' })
   })
 
@@ -76,7 +89,10 @@ describe('the roots', () => {
     mkdirSync(inner)
     const folders = workspaceFolders(virtualClock(), { roots: [inner], owned: true, home: '/nowhere' })
     for (let i = 0; i < 2; i++) {
-      expect([await folders.at(folder), await folders.at(folder, { rootsOnly: true })]).toEqual([{ kind: 'folder', real: folder }, outside])
+      expect([await folders.at(folder), await folders.at(folder, { rootsOnly: true })]).toEqual([
+        { kind: 'folder', real: folder },
+        outside,
+      ])
       expect(await folders.at(inner, { rootsOnly: true })).toEqual({ kind: 'folder', real: inner })
     }
   })

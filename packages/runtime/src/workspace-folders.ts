@@ -1,10 +1,13 @@
 // Checks the folder that a task names as its workspace.
-// W1. A folder that exists is trusted to exist for `trustedMs`, because a client that submits hundreds of tasks a second names the same
+// W1. A folder that exists is trusted to exist for `trustedMs`, because a client that submits hundreds of
+// tasks a second names the same
 //     folder each time. A folder that does not exist is looked for again each time.
 // W2. The memory of folders is bounded.
-// W3. The real folder counts, after all links: it is below a root of the configuration, and it is no folder of the operating system and not
+// W3. The real folder counts, after all links: it is below a root of the configuration, and it is no folder
+// of the operating system and not
 //     the home of Beaver. These are refused whatever the roots are.
-// W4. If the configuration names no roots and the system belongs to one user of the machine, a folder of this user is below a root, too, for who is
+// W4. If the configuration names no roots and the system belongs to one user of the machine, a folder of this
+// user is below a root, too, for who is
 //     that user. It is not for who came over the gateway.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
@@ -42,7 +45,8 @@ export function workspaceFolders(clock: Clock, allowed: WorkspaceRoots): Workspa
       const now = clock.now()
       const key = `${rootsOnly ? 'roots' : 'any'} ${path}`
       const last = seen.get(key)
-      if (last !== undefined && now - last.at >= 0 && now - last.at < trustedMs) return { kind: 'folder', real: last.real }
+      if (last !== undefined && now - last.at >= 0 && now - last.at < trustedMs)
+        return { kind: 'folder', real: last.real }
       seen.delete(key)
       const found = await lookAt(path, rootsOnly ? { ...allowed, owned: false } : allowed)
       if (found.kind !== 'folder') return found
@@ -80,6 +84,11 @@ const systemTops = new Set(['/', '/home', '/media', '/mnt', '/opt', '/srv', '/tm
 const keyFolders = new Set(['.ssh', '.gnupg', '.aws'])
 
 function isSystemFolder(path: string): boolean {
-  if (process.platform === 'win32') return relative(path, '') === '' || /^[a-z]:\\(windows(\\|$))?$/i.test(path)
-  return systemTops.has(path) || systemTrees.some((tree) => isBelow(tree, path)) || path.split(sep).some((name) => keyFolders.has(name.toLowerCase()))
+  if (process.platform === 'win32')
+    return relative(path, '') === '' || /^[a-z]:\\(windows(\\|$))?$/i.test(path)
+  return (
+    systemTops.has(path) ||
+    systemTrees.some((tree) => isBelow(tree, path)) ||
+    path.split(sep).some((name) => keyFolders.has(name.toLowerCase()))
+  )
 }

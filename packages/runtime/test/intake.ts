@@ -31,12 +31,15 @@ export function intakeIn(folder: string, over: Partial<IntakePorts> = {}) {
   }
   return {
     ports,
-    submit: (request: SubmitRequest): Promise<SubmittedTask> => submitTask(submitRequest.parse(request), ports),
-    stateOf: async (of: SubmittedTask): Promise<TaskState> => foldTask((await loadTask(logOf(of), ports)).events),
+    submit: (request: SubmitRequest): Promise<SubmittedTask> =>
+      submitTask(submitRequest.parse(request), ports),
+    stateOf: async (of: SubmittedTask): Promise<TaskState> =>
+      foldTask((await loadTask(logOf(of), ports)).events),
   }
 }
 
-export const logOf = ({ task_id, session_id }: SubmittedTask): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
+export const logOf = ({ task_id, session_id }: SubmittedTask): LogId =>
+  ({ tenant: 'local', session: session_id, task: task_id }) as LogId
 
 /** Why a request was refused: the code and the places. What was accepted is told as text. */
 export const refusal = (promise: Promise<unknown>): Promise<unknown> =>

@@ -1,5 +1,14 @@
-// What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads a test can kill.
-import { type AgentProfile, type ChatProvider, LoopDropped, type LoopServices, onlyProvider, runAgentLoop, type Tool } from '@beaver/agent'
+// What the runtime's tests share: daemons in this process, on the in-memory twins, with a pool whose threads
+// a test can kill.
+import {
+  type AgentProfile,
+  type ChatProvider,
+  LoopDropped,
+  type LoopServices,
+  onlyProvider,
+  runAgentLoop,
+  type Tool,
+} from '@beaver/agent'
 import {
   type Clock,
   type DomainEvent,
@@ -14,7 +23,15 @@ import {
   silentLogger,
   type TaskId,
 } from '@beaver/core'
-import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import {
+  memoryBlobStore,
+  type MemoryJournal,
+  memoryJournal,
+  type ScriptedProvider,
+  until,
+  type VirtualClock,
+  virtualClock,
+} from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
 import { findTaskWorkflow, type Workflow } from '@beaver/workflows'
 import { acceptanceLines } from '../src/accept-task.ts'
@@ -63,13 +80,16 @@ function memoryPool(services: LoopServices): MemoryPool {
         stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
         teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
-        sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
+        sharedState: (...args: Parameters<typeof host.sharedState>) =>
+          whileAlive(() => host.sharedState(...args)),
         approval: (callId: string) => whileAlive(() => host.approval(callId)),
         answer: (...args: Parameters<typeof host.answer>) => whileAlive(() => host.answer(...args)),
         memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
-        searchSessions: (...args: Parameters<typeof host.searchSessions>) => whileAlive(() => host.searchSessions(...args)),
+        searchSessions: (...args: Parameters<typeof host.searchSessions>) =>
+          whileAlive(() => host.searchSessions(...args)),
         pause: (...args: Parameters<typeof host.pause>) => whileAlive(() => host.pause(...args)),
-        callExternal: (...args: Parameters<typeof host.callExternal>) => whileAlive(() => host.callExternal(...args)),
+        callExternal: (...args: Parameters<typeof host.callExternal>) =>
+          whileAlive(() => host.callExternal(...args)),
         delta: (...args: Parameters<typeof host.delta>) => (lost ? undefined : host.delta(...args)),
       }
       runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
@@ -91,7 +111,14 @@ function memoryPool(services: LoopServices): MemoryPool {
     give: () => {},
     protect: () => {},
     lose: (charge) =>
-      [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: charge ?? null })),
+      [...running].forEach((settle) =>
+        settle({
+          kind: 'lost',
+          failureClass: 'worker_lost',
+          message: 'The worker thread was lost.',
+          charge: charge ?? null,
+        }),
+      ),
     close: async () => {},
   }
 }
@@ -153,7 +180,11 @@ export interface World {
   /** Something is written to the log of a task that nobody drives. */
   write(log: LogId, event: DomainEvent): Promise<void>
   /** Waits for a condition while time passes. */
-  passing<Value>(what: string, look: () => Value | Promise<Value>, stepMs?: number): Promise<NonNullable<Exclude<Value, false>>>
+  passing<Value>(
+    what: string,
+    look: () => Value | Promise<Value>,
+    stepMs?: number,
+  ): Promise<NonNullable<Exclude<Value, false>>>
   ended(log: LogId): Promise<readonly RecordedEvent[]>
 }
 
@@ -179,11 +210,16 @@ export function world(): World {
       },
       { everyMs: 0 },
     )
-  const events = async (log: LogId): Promise<readonly RecordedEvent[]> => (await loadTask(log, { journal, blobs })).events
+  const events = async (log: LogId): Promise<readonly RecordedEvent[]> =>
+    (await loadTask(log, { journal, blobs })).events
 
   async function write(log: LogId, one: DomainEvent): Promise<void> {
     const { head, revision } = await loadTask(log, { journal, blobs })
-    await new TaskLog(log, { head, revision, epoch: head.epoch }, { journal, blobs, clock, source: '/beaver/daemons/other' }).append([draft(one)])
+    await new TaskLog(
+      log,
+      { head, revision, epoch: head.epoch },
+      { journal, blobs, clock, source: '/beaver/daemons/other' },
+    ).append([draft(one)])
   }
 
   const intake = {
@@ -203,7 +239,8 @@ export function world(): World {
     lines: acceptanceLines(clock),
     logger: silentLogger,
   }
-  const logOf = (of: { session_id: string; task_id: string }): LogId => ({ tenant: 'local', session: of.session_id, task: of.task_id as TaskId }) as LogId
+  const logOf = (of: { session_id: string; task_id: string }): LogId =>
+    ({ tenant: 'local', session: of.session_id, task: of.task_id as TaskId }) as LogId
 
   return {
     journal,
@@ -259,7 +296,11 @@ export function world(): World {
       const daemon = startDaemon({
         journal: ofAlive,
         blobs,
-        clock: { now: () => clock.now(), after: (delayMs, act) => (alive ? clock.after(delayMs, () => fire(act)) : stopped.after(delayMs, act)) },
+        clock: {
+          now: () => clock.now(),
+          after: (delayMs, act) =>
+            alive ? clock.after(delayMs, () => fire(act)) : stopped.after(delayMs, act),
+        },
         ids,
         pool,
         daemonId: id,
@@ -276,7 +317,10 @@ export function world(): World {
           wake: (log, wake) => (alive ? queue.wake(log, wake) : dead()),
           wakeIn: (log, delayMs) => (alive ? queue.wakeIn(log, delayMs) : dead()),
           async *pull(wanted) {
-            if (deaf) return void (await new Promise((resolve) => wanted.signal.addEventListener('abort', resolve, { once: true })))
+            if (deaf)
+              return void (await new Promise((resolve) =>
+                wanted.signal.addEventListener('abort', resolve, { once: true }),
+              ))
             for await (const delivery of queue.pull(wanted)) {
               if (!alive || stalled) return
               yield {
@@ -311,7 +355,10 @@ export function world(): World {
       }
     },
     async submit({ text = 'do it', workflow, at, ...names } = {}) {
-      const work = workflow === undefined ? { task: text } : { workflow: workflow as { name: string; arguments: JsonObject } }
+      const work =
+        workflow === undefined
+          ? { task: text }
+          : { workflow: workflow as { name: string; arguments: JsonObject } }
       const submitted = await submitTask(
         { ...work, ...names },
         { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue, lines: at.lines }) },
@@ -323,7 +370,11 @@ export function world(): World {
         const all = await events(log)
         return (
           all.some(
-            (each) => each.type === 'task_completed' || each.type === 'task_failed' || each.type === 'task_cancelled' || each.type === 'task_incomplete',
+            (each) =>
+              each.type === 'task_completed' ||
+              each.type === 'task_failed' ||
+              each.type === 'task_cancelled' ||
+              each.type === 'task_incomplete',
           ) && all
         )
       }),

@@ -38,7 +38,9 @@ const provider: ChatProvider = {
       default:
         return Promise.resolve(answer(`said ${text}`))
     }
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+    )
   },
 }
 
@@ -47,7 +49,10 @@ function fillHeap(): void {
   for (;;) kept.push(Array.from({ length: 10_000 }, (_, i) => ({ i })))
 }
 
-export async function shard({ data, ...place }: ShardPlace & { readonly data: { readonly fails?: boolean } }): Promise<void> {
+export async function shard({
+  data,
+  ...place
+}: ShardPlace & { readonly data: { readonly fails?: boolean } }): Promise<void> {
   if (data.fails === true) throw new Error('the skills cannot be read')
   const nothing = { tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null }
   await serveShard(place, {

@@ -1,9 +1,11 @@
-// AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps. The daemon makes a loop for each run;
-// the service itself is not an agent.
+// AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps.
+// The daemon makes a loop for each run; the service itself is not an agent.
 // A1. Which operation is allowed in which state is defined in lifecycle.ts.
-// A2. `stop` affects only the tasks that this instance started. A task whose result it only waits for continues.
+// A2. `stop` affects only the tasks that this instance started. A task whose result it only waits for
+// continues.
 // A3. Tasks of one session are accepted in the order of the calls.
-// A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
+// A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal,
+// and the next service with this home
 //     continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
 import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
@@ -15,16 +17,30 @@ import { programClient, type TaskKeeper } from './program-client.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
 
-/** What to do, in words; or a workflow that runs without a root agent: `GraphWorkflow`, `workflow:<id>`, `AgentTeam`. */
-export type TaskInput = string | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
+/**
+ * What to do, in words; or a workflow that runs without a root agent: `GraphWorkflow`, `workflow:<id>`,
+ * `AgentTeam`.
+ */
+export type TaskInput =
+  | string
+  | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
 
 /** The options of one task. */
 export interface TaskOptions<Output = JsonValue> extends FollowOptions {
-  /** The zod type of the answer. The model must answer with JSON of it, and `output` of the result is a value of this type. Default: any text. */
+  /**
+   * The zod type of the answer. The model must answer with JSON of it, and `output` of the result is a value
+   * of this type. Default: any text.
+   */
   readonly output?: TypedTask<Output>['output']
-  /** The session of the task. Tasks of one session follow one another, and each knows what was said before. Default: a new session. */
+  /**
+   * The session of the task. Tasks of one session follow one another, and each knows what was said before.
+   * Default: a new session.
+   */
   readonly sessionId?: string
-  /** The id of the task. It makes a repeated call harmless, even after a crash: the same id with the same task names one task. Default: a new id. */
+  /**
+   * The id of the task. It makes a repeated call harmless, even after a crash: the same id with the same task
+   * names one task. Default: a new id.
+   */
   readonly taskId?: string
   /** The absolute path of the folder in which the agents work. Default: the workspace of the service. */
   readonly workspace?: string
@@ -32,9 +48,15 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
   readonly skill?: string
   /** The profile of the root agent. Default: the profile of the service. */
   readonly profile?: string
-  /** The name of the model that the root agent asks: one of the service or of the configuration. Default: that of the profile, else the main one. */
+  /**
+   * The name of the model that the root agent asks: one of the service or of the configuration. Default: that
+   * of the profile, else the main one.
+   */
   readonly model?: string
-  /** How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint. Default: as they say. */
+  /**
+   * How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint.
+   * Default: as they say.
+   */
   readonly modelSettings?: Omit<ModelSettings, 'extra_body'>
   /** The only skills of the agents of the task; `[]`: none. Default: all that are loaded. */
   readonly skills?: readonly string[]
@@ -42,17 +64,29 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
   readonly source?: string
   /** A name of the task, for the record and for screens. */
   readonly title?: string
-  /** The user for whom the task is. A session belongs to one user, and each user has a memory (D-67). Default: no user in particular. */
+  /**
+   * The user for whom the task is. A session belongs to one user, and each user has a memory (D-67). Default:
+   * no user in particular.
+   */
   readonly userId?: string
-  /** The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not known; they are told the date in UTC. */
+  /**
+   * The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not
+   * known; they are told the date in UTC.
+   */
   readonly timeZone?: string
-  /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval` or `onQuestion`, otherwise `refuse`. */
+  /**
+   * What happens to calls that need an approval. Default: `wait` if the service has `onApproval` or
+   * `onQuestion`, otherwise `refuse`.
+   */
   readonly approvals?: 'wait' | 'refuse'
 }
 
 /** The options of `stop` and `shutdown`. */
 export interface StopOptions {
-  /** How long open tasks may continue, in milliseconds; `Infinity`: until they end. Default: 600,000 for `stop`, 5,000 for `shutdown`. */
+  /**
+   * How long open tasks may continue, in milliseconds; `Infinity`: until they end. Default: 600,000 for
+   * `stop`, 5,000 for `shutdown`.
+   */
   readonly graceMs?: number
   /** Whether tasks that have not ended by then are cancelled. Default: false. */
   readonly force?: boolean
@@ -66,7 +100,8 @@ const cancelMsMax = 10_000
 const openTasksMax = 10_000
 
 /**
- * A service that runs tasks in this process: one at a time with `processDirect`, or many with `start` and `submitDirect`.
+ * A service that runs tasks in this process: one at a time with `processDirect`, or many with `start` and
+ * `submitDirect`.
  *
  * @example
  * await using service = new AgentService()
@@ -103,21 +138,26 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * The client of this service, for queries, for an `AgentTeam` and for other tasks. A task that it submits is a task of this service: `onApproval` is
-   * asked about its calls, and `stop` waits for it. In a service that stops or has stopped, it is refused with `wrong_state`.
+   * The client of this service, for queries, for an `AgentTeam` and for other tasks. A task that it submits
+   * is a task of this service: `onApproval` is asked about its calls, and `stop` waits for it. In a service
+   * that stops or has stopped, it is refused with `wrong_state`.
    *
    * @throws {BeaverError} `wrong_state` before the first task or `boot()`, and after the service was closed
    */
   get client(): BeaverClient {
     if (this.#booted === null)
-      throw new BeaverError('wrong_state', `client is refused: this AgentService is ${this.#state} and not booted. Await boot() first.`)
+      throw new BeaverError(
+        'wrong_state',
+        `client is refused: this AgentService is ${this.#state} and not booted. Await boot() first.`,
+      )
     return this.#booted.client
   }
 
   /**
    * Starts the runtime. The first task and `start()` do so too. A start that failed may be tried again.
    *
-   * @throws {BeaverError} `wrong_state` if the service is closed or its runtime failed; `server_missing`, `server_too_old`, `start_failed`, `unreachable`,
+   * @throws {BeaverError} `wrong_state` if the service is closed or its runtime failed; `server_missing`,
+   * `server_too_old`, `start_failed`, `unreachable`,
    *   `invalid_configuration`
    */
   async boot(): Promise<ServiceInfo> {
@@ -126,21 +166,24 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Runs one task to its end, outside of running mode. The first call starts the runtime, which runs until `close()`.
-   * If the task fails, the promise resolves and `status` says so.
+   * Runs one task to its end, outside of running mode. The first call starts the runtime, which runs until
+   * `close()`. If the task fails, the promise resolves and `status` says so.
    *
-   * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`, `unknown_profile`, `unknown_workflow`,
+   * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`,
+   * `unknown_profile`, `unknown_workflow`,
    *   `workspace_missing`, `conflict`: nothing was stored then; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
    *   the task ended; `unreachable` if the runtime failed; the codes of `boot`
-   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `options.output` that JSON Schema cannot express: it has the answer
+   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `options.output` that
+   * JSON Schema cannot express: it has the answer
    * @example
-   * await using service = new AgentService()
-   * const types: string[] = []
-   * const result = await service.processDirect('Say what you are.', { sessionId: 'docs', onEvent: ({ type }) => types.push(type) })
-   * result.session_id // => 'docs'
-   * types.at(-1) // => 'task_completed'
+   * await using service = new AgentService() const types: string[] = [] const result = await
+   * service.processDirect('Say what you are.', { sessionId: 'docs', onEvent: ({ type }) => types.push(type)
+   * }) result.session_id // => 'docs' types.at(-1) // => 'task_completed'
    */
-  async processDirect<Output = JsonValue>(task: TaskInput, options: TaskOptions<Output> = {}): Promise<AgentRunResult<Output>> {
+  async processDirect<Output = JsonValue>(
+    task: TaskInput,
+    options: TaskOptions<Output> = {},
+  ): Promise<AgentRunResult<Output>> {
     this.#must('processDirect')
     return this.#run(task, options)
   }
@@ -148,7 +191,8 @@ export class AgentService implements AsyncDisposable {
   /**
    * Enters running mode. From then on, tasks go through `submitDirect`.
    *
-   * @throws {BeaverError} `wrong_state` unless the service is idle or stopped and no task is open; the codes of `boot`
+   * @throws {BeaverError} `wrong_state` unless the service is idle or stopped and no task is open; the codes
+   * of `boot`
    */
   async start(): Promise<void> {
     this.#must('start')
@@ -165,11 +209,15 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Runs one task to its end, in running mode. Any number of tasks may run at once; tasks of one session run in order.
+   * Runs one task to its end, in running mode. Any number of tasks may run at once; tasks of one session run
+   * in order.
    *
    * @throws {BeaverError} `wrong_state` unless the service runs; otherwise the codes of `processDirect`
    */
-  async submitDirect<Output = JsonValue>(task: TaskInput, options: TaskOptions<Output> = {}): Promise<AgentRunResult<Output>> {
+  async submitDirect<Output = JsonValue>(
+    task: TaskInput,
+    options: TaskOptions<Output> = {},
+  ): Promise<AgentRunResult<Output>> {
     this.#must('submitDirect')
     return this.#run(task, options)
   }
@@ -184,13 +232,18 @@ export class AgentService implements AsyncDisposable {
     const { client, find } = await this.#up()
     const log = await find(taskId)
     if (log === null) throw new BeaverError('not_found', `There is no task ${taskId} in this home.`)
-    return this.#follow(async () => ({ client, submitted: { task_id: log.task, session_id: log.session } }), { ...options, ours: false })
+    return this.#follow(async () => ({ client, submitted: { task_id: log.task, session_id: log.session } }), {
+      ...options,
+      ours: false,
+    })
   }
 
   /**
-   * Ends running mode: it takes no new tasks and waits for its open tasks. With `force`, it cancels the tasks that have not ended after `graceMs`.
+   * Ends running mode: it takes no new tasks and waits for its open tasks. With `force`, it cancels the tasks
+   * that have not ended after `graceMs`.
    *
-   * @throws {BeaverError} `timeout` if tasks are still open: they continue, no new ones are taken, and `stop` may be called again; `wrong_state` if
+   * @throws {BeaverError} `timeout` if tasks are still open: they continue, no new ones are taken, and `stop`
+   * may be called again; `wrong_state` if
    *   the service was not started or is closed
    */
   async stop({ graceMs = stopGraceMs, force = false }: StopOptions = {}): Promise<void> {
@@ -210,8 +263,9 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Stops and closes the service, from any state. Tasks that are open after `graceMs` are cancelled with `force`. Without it they are handed over:
-   * their promises reject with `no_daemon`, and the next service with this home continues them.
+   * Stops and closes the service, from any state. Tasks that are open after `graceMs` are cancelled with
+   * `force`. Without it they are handed over: their promises reject with `no_daemon`, and the next service
+   * with this home continues them.
    *
    * @throws {BeaverError} `internal` if a part does not stop within 20 s
    */
@@ -228,7 +282,8 @@ export class AgentService implements AsyncDisposable {
   /**
    * Releases everything: threads, connections and the nats-server. To close a closed service has no effect.
    *
-   * @throws {BeaverError} `wrong_state` while the service is starting, running or stopping, or while a task is open; `internal` if a part does not
+   * @throws {BeaverError} `wrong_state` while the service is starting, running or stopping, or while a task
+   * is open; `internal` if a part does not
    *   stop within 20 s
    */
   async close(): Promise<void> {
@@ -242,8 +297,8 @@ export class AgentService implements AsyncDisposable {
   }
 
   /**
-   * Adds a hook that is called once when the service closes, after its last task. Hooks run in the reverse order of their registration, for at most 5
-   * s each. An error of a hook goes to `onWarning`.
+   * Adds a hook that is called once when the service closes, after its last task. Hooks run in the reverse
+   * order of their registration, for at most 5 s each. An error of a hook goes to `onWarning`.
    *
    * @returns a function that removes the hook
    */
@@ -263,7 +318,10 @@ export class AgentService implements AsyncDisposable {
   #mustHaveNoOpenTask(operation: 'start' | 'close'): void {
     const open = this.#ours().length
     if (open === 0) return
-    throw new BeaverError('wrong_state', `${operation}() is refused: ${open} direct tasks have not ended. Await them first, or call shutdown().`)
+    throw new BeaverError(
+      'wrong_state',
+      `${operation}() is refused: ${open} direct tasks have not ended. Await them first, or call shutdown().`,
+    )
   }
 
   /** The runtime. A start that failed may be tried again. */
@@ -287,15 +345,34 @@ export class AgentService implements AsyncDisposable {
     this.#failure = error
     for (const each of this.#open)
       each.letGo(
-        new BeaverError('unreachable', `The runtime failed (${messageOf(error)}). The task ${each.taskId ?? ''} is in the journal, if it was submitted.`),
+        new BeaverError(
+          'unreachable',
+          `The runtime failed (${messageOf(error)}). The task ${each.taskId ?? ''} is in the journal, if it was submitted.`,
+        ),
       )
   }
 
   async #run<Output>(task: TaskInput, options: TaskOptions<Output>): Promise<AgentRunResult<Output>> {
-    const { sessionId, taskId, workspace, skill, skills, profile, model, modelSettings, source = 'program', title, userId, timeZone, onDelta } = options
+    const {
+      sessionId,
+      taskId,
+      workspace,
+      skill,
+      skills,
+      profile,
+      model,
+      modelSettings,
+      source = 'program',
+      title,
+      userId,
+      timeZone,
+      onDelta,
+    } = options
     const request: TypedTask<Output> = {
       output: options.output,
-      ...(typeof task === 'string' ? { task } : { workflow: { name: task.workflow, arguments: task.arguments } }),
+      ...(typeof task === 'string'
+        ? { task }
+        : { workflow: { name: task.workflow, arguments: task.arguments } }),
       workspace,
       skill,
       skills: skills === undefined ? undefined : [...skills],
@@ -307,13 +384,18 @@ export class AgentService implements AsyncDisposable {
       user_id: userId,
       time_zone: timeZone,
       stream: onDelta === undefined ? undefined : true,
-      approvals: options.approvals ?? (this.#settings.onApproval === null && this.#settings.onQuestion === null ? 'refuse' : 'wait'),
+      approvals:
+        options.approvals ??
+        (this.#settings.onApproval === null && this.#settings.onQuestion === null ? 'refuse' : 'wait'),
     }
     const { output, ...result } = await this.#follow(
       () =>
         this.#inLane(sessionId, async () => {
           const { client } = await this.#up()
-          return { client, submitted: await client.submit({ ...request, task_id: taskId, session_id: sessionId }) }
+          return {
+            client,
+            submitted: await client.submit({ ...request, task_id: taskId, session_id: sessionId }),
+          }
         }),
       { ...options, ours: true },
     )
@@ -329,9 +411,17 @@ export class AgentService implements AsyncDisposable {
   }
 
   /** @param options `ours`: whether this service started the task */
-  #follow(submit: () => Promise<Submission>, options: FollowOptions & { readonly ours: boolean }): Promise<AgentRunResult> {
+  #follow(
+    submit: () => Promise<Submission>,
+    options: FollowOptions & { readonly ours: boolean },
+  ): Promise<AgentRunResult> {
     if (this.#open.size >= openTasksMax)
-      return Promise.reject(new BeaverError('timeout', `This AgentService waits for ${openTasksMax} tasks already. Try again when some have ended.`))
+      return Promise.reject(
+        new BeaverError(
+          'timeout',
+          `This AgentService waits for ${openTasksMax} tasks already. Try again when some have ended.`,
+        ),
+      )
     const { onApproval, onQuestion, tell } = this.#settings
     const open = openTask(submit, { ...options, onApproval, onQuestion, tell })
     this.#open.add(open)
@@ -364,7 +454,10 @@ export class AgentService implements AsyncDisposable {
 
   async #settled(withinMs: number): Promise<boolean> {
     const settled = new AbortController()
-    await Promise.race([Promise.allSettled(this.#ours().map(({ result }) => result)), pause(systemClock, withinMs, settled.signal)])
+    await Promise.race([
+      Promise.allSettled(this.#ours().map(({ result }) => result)),
+      pause(systemClock, withinMs, settled.signal),
+    ])
     settled.abort()
     await Promise.resolve() // tasks that have ended remove themselves first
     return this.#ours().length === 0

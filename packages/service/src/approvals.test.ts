@@ -60,12 +60,15 @@ describe('onApproval', () => {
     const { sent, told, approvals } = program(() => answer)
     await until('it has decided', () => sent.length === 1)
     expect(sent).toMatchObject([{ approved: false, reason: 'The program could not decide.' }])
-    expect(told).toEqual([expect.stringMatching(/^onApproval failed, so the call c of write_file is denied: /)])
+    expect(told).toEqual([
+      expect.stringMatching(/^onApproval failed, so the call c of write_file is denied: /),
+    ])
     approvals.close()
   })
 
   it('that changes arguments which do not fit denies the call', async () => {
-    const refuse = (decision: object): BeaverError | null => ('arguments' in decision ? new BeaverError('invalid_arguments', 'path is missing') : null)
+    const refuse = (decision: object): BeaverError | null =>
+      'arguments' in decision ? new BeaverError('invalid_arguments', 'path is missing') : null
     const { sent, told, approvals } = program(() => ({ arguments: {} }), refuse)
     await until('it was denied', () => sent.length === 2)
     expect(sent.map(({ approved }) => approved)).toEqual([true, false])

@@ -1,5 +1,6 @@
 // Asks the program about the calls of one task that wait for an approval.
-// A1. The program is asked once about each call, and only if the journal contains no decision: replayed events are read first.
+// A1. The program is asked once about each call, and only if the journal contains no decision: replayed
+// events are read first.
 // A2. Several runs of a task may have a call with the same id, so a call is known by its run and its id.
 import type { BeaverClient, CallDecision } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
@@ -13,7 +14,12 @@ export interface AskedApprovals {
   close(): void
 }
 
-export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'>, ask: OnApproval, tell: (message: string) => void): AskedApprovals {
+export function askApprovals(
+  taskId: string,
+  client: Pick<BeaverClient, 'decide'>,
+  ask: OnApproval,
+  tell: (message: string) => void,
+): AskedApprovals {
   const waiting = new Map<string, ApprovalRequest>()
   const stop = new AbortController()
   let timer: NodeJS.Timeout | null = null
@@ -23,31 +29,56 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
     try {
       answer = saidBy(await ask(request, stop.signal))
     } catch (error) {
-      tell(`onApproval failed, so the call ${request.call_id} of ${request.tool_name} is denied: ${messageOf(error)}`)
+      tell(
+        `onApproval failed, so the call ${request.call_id} of ${request.tool_name} is denied: ${messageOf(error)}`,
+      )
       answer = { approved: false, reason: 'The program could not decide.' }
     }
     if (stop.signal.aborted) return
-    const decision = { callId: `${request.run_id}/${request.call_id}`, callHash: request.call_hash, ...answer }
+    const decision = {
+      callId: `${request.run_id}/${request.call_id}`,
+      callHash: request.call_hash,
+      ...answer,
+    }
     try {
       await client.decide(taskId, decision)
     } catch (error) {
       // Somebody else decided, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
-      if (error instanceof BeaverError && error.code === 'invalid_arguments' && decision.arguments !== undefined) {
-        tell(`onApproval changed the arguments of the call ${request.call_id}, and they do not fit, so the call is denied: ${error.message}`)
+      if (
+        error instanceof BeaverError &&
+        error.code === 'invalid_arguments' &&
+        decision.arguments !== undefined
+      ) {
+        tell(
+          `onApproval changed the arguments of the call ${request.call_id}, and they do not fit, so the call is denied: ${error.message}`,
+        )
         const { arguments: _, ...denied } = decision
-        await client.decide(taskId, { ...denied, approved: false, reason: 'The program changed the arguments, and they do not fit.' }).catch(() => {})
+        await client
+          .decide(taskId, {
+            ...denied,
+            approved: false,
+            reason: 'The program changed the arguments, and they do not fit.',
+          })
+          .catch(() => {})
         return
       }
-      tell(`The decision about the call ${request.call_id} of the task ${taskId} was not delivered: ${messageOf(error)}`)
+      tell(
+        `The decision about the call ${request.call_id} of the task ${taskId} was not delivered: ${messageOf(error)}`,
+      )
     }
   }
 
   return {
     saw(event) {
       if (event.type === 'approval_requested')
-        waiting.set(`${event.runId}/${event.data.call_id}`, { task_id: taskId, run_id: event.runId ?? '', ...event.data })
-      else if (event.type === 'approval_granted' || event.type === 'approval_denied') waiting.delete(`${event.runId}/${event.data.call_id}`)
+        waiting.set(`${event.runId}/${event.data.call_id}`, {
+          task_id: taskId,
+          run_id: event.runId ?? '',
+          ...event.data,
+        })
+      else if (event.type === 'approval_granted' || event.type === 'approval_denied')
+        waiting.delete(`${event.runId}/${event.data.call_id}`)
       if (timer !== null) clearTimeout(timer)
       timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
     },
@@ -72,6 +103,7 @@ function saidBy(answer: unknown): Said {
   if (typeof answer === 'string') return { approved: false, reason: answer }
   const isChange = typeof answer === 'object' && answer !== null && Object.keys(answer).join() === 'arguments'
   const changed = isChange ? (answer as { readonly arguments: unknown }).arguments : null
-  if (typeof changed === 'object' && changed !== null && !Array.isArray(changed)) return { approved: true, arguments: JSON.stringify(changed) }
+  if (typeof changed === 'object' && changed !== null && !Array.isArray(changed))
+    return { approved: true, arguments: JSON.stringify(changed) }
   throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
 }

@@ -19,10 +19,15 @@ describe('defineProfile', () => {
   })
 
   it('refuses wrong values and unknown fields where they are written', () => {
-    expect(() => defineProfile({ name: '' })).toThrow('The profile "" is not valid: "name": must not be empty.')
+    expect(() => defineProfile({ name: '' })).toThrow(
+      'The profile "" is not valid: "name": must not be empty.',
+    )
     const misspelt = { name: 'clerk', tools: [] }
     expect(() => defineProfile(misspelt)).toThrow(
-      expect.objectContaining({ code: 'invalid_configuration', message: expect.stringContaining('"tools"') as string }),
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        message: expect.stringContaining('"tools"') as string,
+      }),
     )
   })
 })
@@ -31,14 +36,21 @@ describe('defineWorkflow', () => {
   it('returns a valid workflow', () => expect(defineWorkflow(greet)).toBe(greet))
 
   it('refuses a fault with its place', () => {
-    const wrong = { ...greet, nodes: [{ id: 'greeting', kind: 'template' as const, template: '{{ inputs.nmae }}' }] }
+    const wrong = {
+      ...greet,
+      nodes: [{ id: 'greeting', kind: 'template' as const, template: '{{ inputs.nmae }}' }],
+    }
     expect(() => defineWorkflow(wrong)).toThrow(
-      expect.objectContaining({ code: 'invalid_configuration', problems: [expect.objectContaining({ path: 'nodes.0.template' }) as object] }),
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        problems: [expect.objectContaining({ path: 'nodes.0.template' }) as object],
+      }),
     )
   })
 
   it('refuses an id that cannot be a file name', () => {
-    for (const id of ['', '../greet', 'a/b', '.hidden', 'a'.repeat(65)]) expect(() => defineWorkflow({ ...greet, id })).toThrow('The id')
+    for (const id of ['', '../greet', 'a/b', '.hidden', 'a'.repeat(65)])
+      expect(() => defineWorkflow({ ...greet, id })).toThrow('The id')
   })
 })
 
@@ -52,7 +64,9 @@ describe('the files of a program', () => {
   it('contain the definitions of the service, and none of an earlier one', () => {
     writeDefinitions(home, { profiles: [{ name: 'a' }, { name: 'b' }], workflows: [{ ...greet, id: 'old' }] })
     const places = writeDefinitions(home, { profiles: [{ name: 'c' }], workflows: [greet] })
-    expect(places.profiles.map((file) => JSON.parse(readFileSync(file, 'utf8')) as unknown)).toEqual([{ name: 'c' }])
+    expect(places.profiles.map((file) => JSON.parse(readFileSync(file, 'utf8')) as unknown)).toEqual([
+      { name: 'c' },
+    ])
     expect(places.workflows.flatMap((folder) => readdirSync(folder))).toEqual(['greet.json'])
     const { id: _, ...file } = greet
     expect(JSON.parse(readFileSync(join(places.workflows[0]!, 'greet.json'), 'utf8'))).toEqual(file)

@@ -1,4 +1,5 @@
-// What a program imports to embed Beaver: the service, and the functions that define tools, profiles and workflows.
+// What a program imports to embed Beaver: the service, and the functions that define tools, profiles and
+// workflows.
 export {
   type ChatAnswer,
   type ChatProvider,
@@ -13,7 +14,13 @@ export {
   z,
 } from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions, UnfitOutputError } from '@beaver/client'
-export { BeaverError, type ErrorCode, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
+export {
+  BeaverError,
+  type ErrorCode,
+  type LiveDelta,
+  type LiveProgress,
+  type RecordedEvent,
+} from '@beaver/core'
 export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'

@@ -20,7 +20,8 @@ describe('the states of a service', () => {
     expect(() => mustAllow('processDirect', 'running')).toThrow(
       expect.objectContaining({
         code: 'wrong_state',
-        message: 'processDirect() is refused: this AgentService is running. In running mode tasks go through submitDirect().',
+        message:
+          'processDirect() is refused: this AgentService is running. In running mode tasks go through submitDirect().',
       }),
     )
     expect(() => mustAllow('submitDirect', 'idle')).toThrow('Call start() first')

@@ -1,5 +1,6 @@
 // Which operations a service allows in which state (requirements.md §18). Pure.
-// S1. The table is total: in every state, every operation is allowed or refused. A refusal says what to call instead.
+// S1. The table is total: in every state, every operation is allowed or refused. A refusal says what to call
+// instead.
 import { BeaverError } from '@beaver/core'
 
 /**
@@ -12,7 +13,17 @@ import { BeaverError } from '@beaver/core'
  */
 export type ServiceState = 'idle' | 'starting' | 'running' | 'stopping' | 'stopped' | 'closed'
 
-export type Operation = 'boot' | 'processDirect' | 'start' | 'submitDirect' | 'client.submit' | 'client.run' | 'client.retry' | 'stop' | 'close' | 'result'
+export type Operation =
+  | 'boot'
+  | 'processDirect'
+  | 'start'
+  | 'submitDirect'
+  | 'client.submit'
+  | 'client.run'
+  | 'client.retry'
+  | 'stop'
+  | 'close'
+  | 'result'
 
 const allowed = null
 const gone = 'It is closed. Make a new AgentService.'
@@ -22,12 +33,40 @@ const isStopping = 'It takes no new tasks. Await stop(), then start() it again, 
 const hasStopped = 'It takes no new tasks. Call start() to take tasks again, or make a new AgentService.'
 
 /** A task by the client of the service is allowed in running mode and outside of it. */
-const byClient = { idle: allowed, starting: allowed, running: allowed, stopping: isStopping, stopped: hasStopped, closed: gone }
+const byClient = {
+  idle: allowed,
+  starting: allowed,
+  running: allowed,
+  stopping: isStopping,
+  stopped: hasStopped,
+  closed: gone,
+}
 
 const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | null>>>> = {
-  boot: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
-  processDirect: { idle: allowed, starting: inRunningMode, running: inRunningMode, stopping: isStopping, stopped: hasStopped, closed: gone },
-  start: { idle: allowed, starting: isStarting, running: 'It has been started.', stopping: 'Await stop() first.', stopped: allowed, closed: gone },
+  boot: {
+    idle: allowed,
+    starting: allowed,
+    running: allowed,
+    stopping: allowed,
+    stopped: allowed,
+    closed: gone,
+  },
+  processDirect: {
+    idle: allowed,
+    starting: inRunningMode,
+    running: inRunningMode,
+    stopping: isStopping,
+    stopped: hasStopped,
+    closed: gone,
+  },
+  start: {
+    idle: allowed,
+    starting: isStarting,
+    running: 'It has been started.',
+    stopping: 'Await stop() first.',
+    stopped: allowed,
+    closed: gone,
+  },
   submitDirect: {
     idle: 'Call start() first, or use processDirect() for a single task.',
     starting: isStarting,
@@ -39,7 +78,14 @@ const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | n
   'client.submit': byClient,
   'client.run': byClient,
   'client.retry': byClient,
-  stop: { idle: 'It has not been started. Call close().', starting: isStarting, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
+  stop: {
+    idle: 'It has not been started. Call close().',
+    starting: isStarting,
+    running: allowed,
+    stopping: allowed,
+    stopped: allowed,
+    closed: gone,
+  },
   close: {
     idle: allowed,
     starting: 'Await start() and stop() first, or call shutdown().',
@@ -48,7 +94,14 @@ const table: Readonly<Record<Operation, Readonly<Record<ServiceState, string | n
     stopped: allowed,
     closed: allowed,
   },
-  result: { idle: allowed, starting: allowed, running: allowed, stopping: allowed, stopped: allowed, closed: gone },
+  result: {
+    idle: allowed,
+    starting: allowed,
+    running: allowed,
+    stopping: allowed,
+    stopped: allowed,
+    closed: gone,
+  },
 }
 
 /** Why an operation is refused in a state; `null` if it is allowed. */
@@ -59,5 +112,6 @@ export function refusalOf(operation: Operation, state: ServiceState): string | n
 /** @throws {BeaverError} `wrong_state`; the message names the state and what to call instead */
 export function mustAllow(operation: Operation, state: ServiceState): void {
   const why = refusalOf(operation, state)
-  if (why !== null) throw new BeaverError('wrong_state', `${operation}() is refused: this AgentService is ${state}. ${why}`)
+  if (why !== null)
+    throw new BeaverError('wrong_state', `${operation}() is refused: this AgentService is ${state}. ${why}`)
 }

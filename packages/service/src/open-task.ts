@@ -1,9 +1,19 @@
-// One task that a program waits for. It is submitted, followed to its end, and cancelled when the program asks for it.
-// T1. The promise ends with the result in the journal, or with a BeaverError that says what became of the task.
+// One task that a program waits for. It is submitted, followed to its end, and cancelled when the program
+// asks for it.
+// T1. The promise ends with the result in the journal, or with a BeaverError that says what became of the
+// task.
 // T2. A callback that throws is reported. The task continues.
 // T3. To let go of a task does not cancel it. It continues in the journal.
 import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
-import { BeaverError, type LiveDelta, type LiveProgress, messageOf, pause, type RecordedEvent, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type LiveDelta,
+  type LiveProgress,
+  messageOf,
+  pause,
+  type RecordedEvent,
+  systemClock,
+} from '@beaver/core'
 import { askApprovals } from './approvals.ts'
 import { askQuestions } from './questions.ts'
 import type { OnApproval, OnQuestion } from './options.ts'
@@ -15,13 +25,16 @@ const cancelPauseMs = 200
 /** How a program follows a task. */
 export interface FollowOptions {
   /**
-   * If it aborts, the task is cancelled and the promise resolves with its result. If it aborts before the call, nothing is stored and the promise
-   * rejects with the reason.
+   * If it aborts, the task is cancelled and the promise resolves with its result. If it aborts before the
+   * call, nothing is stored and the promise rejects with the reason.
    */
   readonly signal?: AbortSignal
   /** Is called with every event of the task, in order. */
   readonly onEvent?: (event: RecordedEvent) => void
-  /** Is called with the pieces of answers while models give them. They are hints and may be lost. The answers themselves are events. */
+  /**
+   * Is called with the pieces of answers while models give them. They are hints and may be lost. The answers
+   * themselves are events.
+   */
   readonly onDelta?: (delta: LiveDelta) => void
   /** Is called with how far calls are while their tools run. These are hints and may be lost. */
   readonly onProgress?: (progress: LiveProgress) => void
@@ -87,7 +100,8 @@ class TaskInProgram implements OpenTask {
     this.#broken.reject(error)
   }
 
-  readonly #onAbort = (): void => this.cancel(`The program cancelled it: ${messageOf(this.#options.signal?.reason)}`.slice(0, 1_000))
+  readonly #onAbort = (): void =>
+    this.cancel(`The program cancelled it: ${messageOf(this.#options.signal?.reason)}`.slice(0, 1_000))
 
   async #run(submit: () => Promise<Submission>): Promise<AgentRunResult> {
     const { signal } = this.#options
@@ -98,7 +112,10 @@ class TaskInProgram implements OpenTask {
     return this.#follow(this.#submission)
   }
 
-  /** A failed request is repeated. If the task ends by itself in the meantime, the request is no longer needed. */
+  /**
+   * A failed request is repeated. If the task ends by itself in the meantime, the request is no longer
+   * needed.
+   */
   async #sendCancel({ client, submitted }: Submission, reason: string): Promise<void> {
     const over = this.#over.signal
     for (let tries = 1; !over.aborted; tries++) {
@@ -121,7 +138,8 @@ class TaskInProgram implements OpenTask {
     try {
       for await (const each of this.#followed(client, task_id)) {
         if ('delta' in each) this.#guarded('onDelta', () => this.#options.onDelta?.(each.delta))
-        else if ('progress' in each) this.#guarded('onProgress', () => this.#options.onProgress?.(each.progress))
+        else if ('progress' in each)
+          this.#guarded('onProgress', () => this.#options.onProgress?.(each.progress))
         else {
           fold.add(each.event)
           approvals?.saw(each.event)
@@ -133,14 +151,19 @@ class TaskInProgram implements OpenTask {
       approvals?.close()
       questions?.close()
     }
-    if (fold.result === null) throw new BeaverError('unreachable', `The task ${task_id} can no longer be followed. It continues. Call result("${task_id}").`)
+    if (fold.result === null)
+      throw new BeaverError(
+        'unreachable',
+        `The task ${task_id} can no longer be followed. It continues. Call result("${task_id}").`,
+      )
     return fold.result
   }
 
   /** What is live is requested only if somebody listens to it. */
   async *#followed(client: BeaverClient, taskId: string): AsyncGenerator<Followed> {
     const { signal } = this.#over
-    if (this.#options.onDelta !== undefined || this.#options.onProgress !== undefined) yield* followTask(client, taskId, { signal })
+    if (this.#options.onDelta !== undefined || this.#options.onProgress !== undefined)
+      yield* followTask(client, taskId, { signal })
     else for await (const event of client.watch(taskId, { signal })) yield { event }
   }
 

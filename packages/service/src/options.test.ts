@@ -9,7 +9,10 @@ import { readOptions } from './options.ts'
 let workspace: string
 beforeAll(() => {
   workspace = mkdtempSync(join(tmpdir(), 'beaver-options-'))
-  writeFileSync(join(workspace, 'beaver.config.json'), JSON.stringify({ tools: ['of-file.ts'], namespace: 'of_file', nats_url: 'nats://file:1' }))
+  writeFileSync(
+    join(workspace, 'beaver.config.json'),
+    JSON.stringify({ tools: ['of-file.ts'], namespace: 'of_file', nats_url: 'nats://file:1' }),
+  )
 })
 afterAll(() => rmSync(workspace, { recursive: true }))
 
@@ -33,25 +36,49 @@ describe('the options of a service', () => {
       home: 'mine',
       config: { namespace: 'of_option' },
     })
-    expect(config).toMatchObject({ nats_url: 'nats://option:1', namespace: 'of_option', apiKey: 'of-option', home: join(workspace, 'mine'), workspace })
+    expect(config).toMatchObject({
+      nats_url: 'nats://option:1',
+      namespace: 'of_option',
+      apiKey: 'of-option',
+      home: join(workspace, 'mine'),
+      workspace,
+    })
   })
 
   it('add files to those of the configuration, as paths in the workspace or as URLs', () => {
-    const { config, tools } = readOptions({ workspace, trustWorkspace: true, env: {}, tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')] })
+    const { config, tools } = readOptions({
+      workspace,
+      trustWorkspace: true,
+      env: {},
+      tools: ['a.ts', own, pathToFileURL('/elsewhere/b.ts')],
+    })
     expect(config.tools).toEqual([join(workspace, 'a.ts'), '/elsewhere/b.ts', join(workspace, 'of-file.ts')])
     expect(tools.tools.map(({ name }) => name)).toEqual(['own'])
   })
 
   it('use code and servers of a file that was found only if the program or the user trusts the folder', () => {
-    expect(() => readOptions({ workspace, env: {} })).toThrow(expect.objectContaining({ code: 'untrusted_folder' }))
-    expect(readOptions({ workspace, env: {}, trustWorkspace: false }).config).toMatchObject({ tools: [], namespace: 'default' })
-    expect(readOptions({ workspace, env: {}, configFile: join(workspace, 'beaver.config.json') }).config).toMatchObject({ namespace: 'of_file' })
+    expect(() => readOptions({ workspace, env: {} })).toThrow(
+      expect.objectContaining({ code: 'untrusted_folder' }),
+    )
+    expect(readOptions({ workspace, env: {}, trustWorkspace: false }).config).toMatchObject({
+      tools: [],
+      namespace: 'default',
+    })
+    expect(
+      readOptions({ workspace, env: {}, configFile: join(workspace, 'beaver.config.json') }).config,
+    ).toMatchObject({ namespace: 'of_file' })
   })
 
   it('are refused when the service is made, not at its first task', () => {
     const refused = { code: 'invalid_configuration' }
-    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, config: { daemon: { tasks_max: 0 } } })).toThrow(expect.objectContaining(refused))
-    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, tools: [own, own] })).toThrow(expect.objectContaining(refused))
-    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, profiles: [{ name: '' }] })).toThrow(expect.objectContaining(refused))
+    expect(() =>
+      readOptions({ workspace, trustWorkspace: true, env: {}, config: { daemon: { tasks_max: 0 } } }),
+    ).toThrow(expect.objectContaining(refused))
+    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, tools: [own, own] })).toThrow(
+      expect.objectContaining(refused),
+    )
+    expect(() => readOptions({ workspace, trustWorkspace: true, env: {}, profiles: [{ name: '' }] })).toThrow(
+      expect.objectContaining(refused),
+    )
   })
 })

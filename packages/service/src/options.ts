@@ -1,6 +1,7 @@
 // The options of an AgentService, and the configuration that follows from them.
 // O1. Options are read once, when the service is made, so that a fault is reported there.
-// O2. Options take precedence over the environment, the environment over beaver.config.json, and that over the defaults. Tools, skills, profiles and
+// O2. Options take precedence over the environment, the environment over beaver.config.json, and that over
+// the defaults. Tools, skills, profiles and
 //     workflows are added to those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,28 +18,42 @@ export type FilePlace = string | URL
 
 /** The options of a service. All are optional. */
 export interface AgentServiceOptions {
-  /** The folder for data. One service or one `beaver up` at a time may use it. Default: BEAVER_HOME, otherwise `.beaver` in `workspace`. */
+  /**
+   * The folder for data. One service or one `beaver up` at a time may use it. Default: BEAVER_HOME, otherwise
+   * `.beaver` in `workspace`.
+   */
   readonly home?: string
   /** The NATS server. Default: NATS_URL, otherwise a nats-server that the service starts. */
   readonly natsUrl?: string
-  /** The nats-server binary. Default: BEAVER_NATS_SERVER, otherwise the one on PATH, otherwise the one that the set-up installed. */
+  /**
+   * The nats-server binary. Default: BEAVER_NATS_SERVER, otherwise the one on PATH, otherwise the one that
+   * the set-up installed.
+   */
   readonly natsServer?: string
-  /** The folder in which agents work, and in which beaver.config.json is looked for. Default: the current folder. */
+  /**
+   * The folder in which agents work, and in which beaver.config.json is looked for. Default: the current
+   * folder.
+   */
   readonly workspace?: string
   /** Settings with the keys of beaver.config.json: `{ model: { name: 'gpt-5-mini' } }`. */
   readonly config?: ConfigFile
   /** The configuration file. Default: beaver.config.json in `workspace`, if it exists. */
   readonly configFile?: string
   /**
-   * Whether a beaver.config.json that is found in `workspace` may bring code, servers, endpoints and permissions. Default: it may if it is beside
-   * the program, or if the user trusts the folder (`beaver trust`); otherwise the service is refused.
+   * Whether a beaver.config.json that is found in `workspace` may bring code, servers, endpoints and
+   * permissions. Default: it may if it is beside the program, or if the user trusts the folder (`beaver
+   * trust`); otherwise the service is refused.
    */
   readonly trustWorkspace?: boolean
-  /** The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the simulated model answers. */
+  /**
+   * The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the
+   * simulated model answers.
+   */
   readonly apiKey?: string
   /**
-   * Models of this program, by the names that profiles, agents and routes give them, beside those of the configuration. Their calls are made in this
-   * process. `main` is asked by runs that name no model, instead of the model of the configuration.
+   * Models of this program, by the names that profiles, agents and routes give them, beside those of the
+   * configuration. Their calls are made in this process. `main` is asked by runs that name no model, instead
+   * of the model of the configuration.
    */
   readonly models?: Readonly<Record<string, ChatProvider | OwnModel>>
   /** Tools. A tool from `defineTool` runs in this process. A module is loaded into each worker thread. */
@@ -51,15 +66,27 @@ export interface AgentServiceOptions {
   readonly profile?: string
   /** Workflows from `defineWorkflow`, or folders with definition files. */
   readonly workflows?: readonly (WorkflowInput | FilePlace)[]
-  /** Decides about calls that need an approval. Default: such calls are refused, unless the task says otherwise. */
+  /**
+   * Decides about calls that need an approval. Default: such calls are refused, unless the task says
+   * otherwise.
+   */
   readonly onApproval?: OnApproval
-  /** Answers what agents and tools ask. Default: nobody answers, and agents go on without an answer, unless the task says otherwise. */
+  /**
+   * Answers what agents and tools ask. Default: nobody answers, and agents go on without an answer, unless
+   * the task says otherwise.
+   */
   readonly onQuestion?: OnQuestion
   /** Gets messages that a person should read. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
-  /** Gets what a daemon logs: the claim and the end of each task, restarts and outages. Default: errors go to `onWarning`. */
+  /**
+   * Gets what a daemon logs: the claim and the end of each task, restarts and outages. Default: errors go to
+   * `onWarning`.
+   */
   readonly logger?: Logger
-  /** Whether this process keeps the read model. Queries, `session_search` and the audit need one somewhere. Default: true. */
+  /**
+   * Whether this process keeps the read model. Queries, `session_search` and the audit need one somewhere.
+   * Default: true.
+   */
   readonly projector?: boolean
   /** The environment variables. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -75,19 +102,24 @@ export interface ApprovalRequest {
   readonly subject: string
   /** The rule that asks; `null` if the tool itself asks. */
   readonly rule: string | null
-  /** The hash of what is shown. The decision is about the call with this hash. Absent: an older version asked. */
+  /**
+   * The hash of what is shown. The decision is about the call with this hash. Absent: an older version asked.
+   */
   readonly call_hash?: string | undefined
   /** What the call would change. Absent: its tool cannot say it. */
   readonly preview?: DataOf<'approval_requested'>['preview']
 }
 
 /**
- * Decides about a call. `true` allows it. `{ arguments }` allows it with these arguments instead. `false`, or a reason for the model, denies it. If it
- * throws, the call is denied.
+ * Decides about a call. `true` allows it. `{ arguments }` allows it with these arguments instead. `false`, or
+ * a reason for the model, denies it. If it throws, the call is denied.
  *
  * @param signal aborts when the task ends or the service closes; the decision is then not used
  */
-export type OnApproval = (request: ApprovalRequest, signal: AbortSignal) => ApprovalAnswer | Promise<ApprovalAnswer>
+export type OnApproval = (
+  request: ApprovalRequest,
+  signal: AbortSignal,
+) => ApprovalAnswer | Promise<ApprovalAnswer>
 export type ApprovalAnswer = boolean | string | { readonly arguments: Readonly<Record<string, unknown>> }
 
 /** A question that a running call asks. */
@@ -101,8 +133,8 @@ export interface QuestionRequest {
 }
 
 /**
- * Answers a question: a text or an option, several of them, or `{ action, answers, content }`; `null` declines. An answer that does not fit the
- * question counts as none, and so does an error.
+ * Answers a question: a text or an option, several of them, or `{ action, answers, content }`; `null`
+ * declines. An answer that does not fit the question counts as none, and so does an error.
  *
  * @param signal aborts when the task ends or the service closes; the answer is then not used
  */
@@ -134,13 +166,24 @@ export function readOptions(options: AgentServiceOptions): Settings {
   const env = options.env ?? process.env
   const workspace = resolve(options.workspace ?? '.')
   const { natsUrl: nats_url = options.config?.nats_url, profile = options.config?.profile } = options
-  const set: ConfigFile = { ...options.config, ...(nats_url === undefined ? {} : { nats_url }), ...(profile === undefined ? {} : { profile }) }
+  const set: ConfigFile = {
+    ...options.config,
+    ...(nats_url === undefined ? {} : { nats_url }),
+    ...(profile === undefined ? {} : { profile }),
+  }
   const { configFile, home, trustWorkspace: trust } = options
   const models = ownModels(options.models ?? {})
-  const config = loadConfig({ config: configFile, home, set, models, trust, program: process.argv[1] }, env, workspace)
-  requireTrust(config.trust, ['To use these settings, give the service the option trustWorkspace: true. To leave them out: false.'])
+  const config = loadConfig(
+    { config: configFile, home, set, models, trust, program: process.argv[1] },
+    env,
+    workspace,
+  )
+  requireTrust(config.trust, [
+    'To use these settings, give the service the option trustWorkspace: true. To leave them out: false.',
+  ])
   const { tools = [], skills = [], profiles = [], workflows = [] } = options
-  const files = (places: readonly unknown[]): string[] => places.filter(isPlace).map((place) => pathOf(place, workspace))
+  const files = (places: readonly unknown[]): string[] =>
+    places.filter(isPlace).map((place) => pathOf(place, workspace))
   const tell = options.onWarning ?? ((message: string) => process.emitWarning(message, 'BeaverService'))
   return {
     config: {
@@ -170,4 +213,5 @@ export function readOptions(options: AgentServiceOptions): Settings {
 
 const isPlace = (value: unknown): value is FilePlace => typeof value === 'string' || value instanceof URL
 
-const pathOf = (place: FilePlace, base: string): string => (place instanceof URL ? fileURLToPath(place) : resolve(base, place))
+const pathOf = (place: FilePlace, base: string): string =>
+  place instanceof URL ? fileURLToPath(place) : resolve(base, place)

@@ -1,5 +1,6 @@
 // The models of the embedding program, as the option `models` gives them.
-// M1. They are checked when the service is made, because a program may be JavaScript. Their names are checked with those of the configuration.
+// M1. They are checked when the service is made, because a program may be JavaScript. Their names are checked
+// with those of the configuration.
 import type { ChatProvider } from '@beaver/agent'
 import type { OwnModel, OwnModels } from '@beaver/daemon'
 import { BeaverError } from '@beaver/core'
@@ -12,12 +13,15 @@ export function ownModels(given: Readonly<Record<string, ChatProvider | OwnModel
       const fault = faultOf(model)
       if (fault === null) return [name, model]
       const message = `The model ${JSON.stringify(name)} of the program ${fault}.`
-      throw new BeaverError('invalid_configuration', message, { problems: [{ path: `models.${name}`, message }] })
+      throw new BeaverError('invalid_configuration', message, {
+        problems: [{ path: `models.${name}`, message }],
+      })
     }),
   )
 }
 
-const isProvider = (value: ChatProvider | OwnModel): value is ChatProvider => typeof value === 'object' && value !== null && 'chat' in value
+const isProvider = (value: ChatProvider | OwnModel): value is ChatProvider =>
+  typeof value === 'object' && value !== null && 'chat' in value
 
 function faultOf(model: OwnModel): string | null {
   const provider: Partial<ChatProvider> | null | undefined = model?.provider
@@ -26,7 +30,10 @@ function faultOf(model: OwnModel): string | null {
   if (!isName(provider.name)) return 'needs a name, which says who made it: a text of 1 to 100 characters'
   if (!isName(provider.model)) return 'needs the name of its model: a text of 1 to 100 characters'
   const counts = { contextTokens: provider.contextTokens, ...model }
-  for (const [key, [least, most]] of Object.entries(bounds) as [keyof typeof bounds, readonly [number, number]][]) {
+  for (const [key, [least, most]] of Object.entries(bounds) as [
+    keyof typeof bounds,
+    readonly [number, number],
+  ][]) {
     const value = counts[key]
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= least && value <= most))
       return `has a ${key} that is no whole number from ${least} to ${most}`
@@ -43,4 +50,5 @@ const bounds = {
   tokensPerMinuteMax: [1, 10_000_000_000],
 } as const
 
-const isName = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '' && value.length <= 100
+const isName = (value: unknown): boolean =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= 100

@@ -1,4 +1,5 @@
-// The nats-server of a service, played by a script: it says that it listens and waits. Its pauses end at once.
+// The nats-server of a service, played by a script: it says that it listens and waits. Its pauses end at
+// once.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +35,19 @@ exec sleep 60
   chmodSync(binary, 0o700)
   const told: string[] = []
   const starts = (): number => readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n').length
-  return { told, starts, start: () => ownServer({ binary, dataDir, identities: [], tell: (message) => told.push(message), logger: silentLogger, clock }) }
+  return {
+    told,
+    starts,
+    start: () =>
+      ownServer({
+        binary,
+        dataDir,
+        identities: [],
+        tell: (message) => told.push(message),
+        logger: silentLogger,
+        clock,
+      }),
+  }
 }
 
 it('tries again if a restart of the server fails', async () => {

@@ -1,8 +1,16 @@
-// The nats-server of an embedded service. If it dies, it is started again on the same port, so that every client reconnects.
-// How often is the row `service_nats` of core's supervisors.
+// The nats-server of an embedded service. If it dies, it is started again on the same port, so that every
+// client reconnects. How often is the row `service_nats` of core's supervisors.
 // N1. The server never outlives this process, however the process ends.
 // N2. If the server dies too often, it is given up, and `failed` says so.
-import { BeaverError, type Clock, type Logger, type RunningChild, startSupervision, supervisors, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type Clock,
+  type Logger,
+  type RunningChild,
+  startSupervision,
+  supervisors,
+  systemClock,
+} from '@beaver/core'
 import { type EmbeddedServer, type Identity, startEmbeddedServer } from '@beaver/nats'
 
 export interface OwnServer {
@@ -31,7 +39,14 @@ export interface OwnServerOptions {
  *
  * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`
  */
-export async function ownServer({ binary, dataDir, identities, tell, logger, clock = systemClock }: OwnServerOptions): Promise<OwnServer> {
+export async function ownServer({
+  binary,
+  dataDir,
+  identities,
+  tell,
+  logger,
+  clock = systemClock,
+}: OwnServerOptions): Promise<OwnServer> {
   const { periodMs } = supervisors.service_nats.intensity
   const supervision = startSupervision<EmbeddedServer & RunningChild>({
     spec: supervisors.service_nats,
@@ -42,13 +57,24 @@ export async function ownServer({ binary, dataDir, identities, tell, logger, clo
       if (status.kind === 'died') tell(`The nats-server died (${status.reason}) and starts again.`)
     },
     failure: ({ deaths, reason }) =>
-      new BeaverError('start_failed', `The nats-server died ${deaths} times within ${periodMs / 1000} s (last: ${reason}). Its log is in ${dataDir}.`),
+      new BeaverError(
+        'start_failed',
+        `The nats-server died ${deaths} times within ${periodMs / 1000} s (last: ${reason}). Its log is in ${dataDir}.`,
+      ),
   })
   let newest: EmbeddedServer | null = null
   const { url, pid } = await supervision.add({ id: 'nats-server', restart: 'permanent' }, async () => {
-    const server = await startEmbeddedServer({ binary, dataDir, identities, ...(newest === null ? {} : { port: newest.port }) })
+    const server = await startEmbeddedServer({
+      binary,
+      dataDir,
+      identities,
+      ...(newest === null ? {} : { port: newest.port }),
+    })
     newest = server
-    const gone = server.closed.then(({ code }) => ({ reason: code === null ? 'killed' : `exit code ${code}`, normal: code === 0 }))
+    const gone = server.closed.then(({ code }) => ({
+      reason: code === null ? 'killed' : `exit code ${code}`,
+      normal: code === 0,
+    }))
     return { ...server, gone }
   })
   return {

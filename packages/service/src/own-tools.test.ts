@@ -3,21 +3,43 @@ import type { JsonObject } from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
 import { ownTools } from './own-tools.ts'
 
-const echoName = (name: string, run: () => unknown = () => 'done') => defineTool({ name, description: 'd', input: z.strictObject({ a: z.number() }), run })
-const call = { name: 'own', callId: 'c1', arguments: { a: 1 }, run: { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r' } }
+const echoName = (name: string, run: () => unknown = () => 'done') =>
+  defineTool({ name, description: 'd', input: z.strictObject({ a: z.number() }), run })
+const call = {
+  name: 'own',
+  callId: 'c1',
+  arguments: { a: 1 },
+  run: { workspace: '/w', taskId: 't', sessionId: 's', runId: 'r' },
+}
 const live = (): AbortSignal => new AbortController().signal
 
 describe('what a tool of a program says about a call (issue 16, item 14)', () => {
   const shell = (over: Partial<Tool> = {}): Tool => ({
-    ...defineTool({ name: 'shell', description: 'd', input: z.strictObject({ line: z.string() }), subject: ({ line }) => line, run: () => 'ran' }),
+    ...defineTool({
+      name: 'shell',
+      description: 'd',
+      input: z.strictObject({ line: z.string() }),
+      subject: ({ line }) => line,
+      run: () => 'ran',
+    }),
     ...over,
   })
-  const described = (tool: Tool, args: JsonObject = { line: 'rm -rf /' }) => ownTools([tool]).describe?.({ ...call, name: 'shell', arguments: args })
+  const described = (tool: Tool, args: JsonObject = { line: 'rm -rf /' }) =>
+    ownTools([tool]).describe?.({ ...call, name: 'shell', arguments: args })
 
   it('is its subject, what does not fit, and its preview', async () => {
     expect(ownTools([shell()]).tools[0]?.describes).toBe(true)
-    expect(await described(shell())).toEqual({ subject: 'rm -rf /', unreadable: null, inputFault: null, preview: null, refused: null })
-    expect(await described(shell(), { line: 7 })).toMatchObject({ subject: null, inputFault: expect.stringContaining('line') as string })
+    expect(await described(shell())).toEqual({
+      subject: 'rm -rf /',
+      unreadable: null,
+      inputFault: null,
+      preview: null,
+      refused: null,
+    })
+    expect(await described(shell(), { line: 7 })).toMatchObject({
+      subject: null,
+      inputFault: expect.stringContaining('line') as string,
+    })
     const preview = { effect: 'changes' as const, path: 'a', sha256: null, before: null, diff: '' }
     expect(await described(shell({ preview: async () => preview as never }))).toMatchObject({ preview })
   })
@@ -30,15 +52,30 @@ describe('what a tool of a program says about a call (issue 16, item 14)', () =>
     const throwing = () => {
       throw new Error('no path')
     }
-    expect(await described(shell({ subject: throwing }))).toMatchObject({ subject: null, unreadable: 'no path' })
-    expect(await described(shell({ subject: () => 7 as never }))).toMatchObject({ unreadable: 'its subject is a number, not text' })
-    expect(await described(shell({ preview: () => Promise.reject(new ToolFailure('gone', 'It is gone.')) }))).toMatchObject({ refused: { code: 'gone' } })
+    expect(await described(shell({ subject: throwing }))).toMatchObject({
+      subject: null,
+      unreadable: 'no path',
+    })
+    expect(await described(shell({ subject: () => 7 as never }))).toMatchObject({
+      unreadable: 'its subject is a number, not text',
+    })
+    expect(
+      await described(shell({ preview: () => Promise.reject(new ToolFailure('gone', 'It is gone.')) })),
+    ).toMatchObject({ refused: { code: 'gone' } })
     expect(await ownTools([]).describe?.(call)).toMatchObject({ unreadable: 'there is no tool own here' })
   })
 
   it('and what it asks while it runs, obeys the rules of the configuration', async () => {
-    const asking = defineTool({ name: 'own', description: 'd', input: z.looseObject({}), run: (_, { permission }) => permission('/etc/passwd').decision })
-    expect((await ownTools([asking], [{ tool: 'own', pattern: '/etc/*', decision: 'deny' }]).call(call, live())).content).toBe('deny')
+    const asking = defineTool({
+      name: 'own',
+      description: 'd',
+      input: z.looseObject({}),
+      run: (_, { permission }) => permission('/etc/passwd').decision,
+    })
+    expect(
+      (await ownTools([asking], [{ tool: 'own', pattern: '/etc/*', decision: 'deny' }]).call(call, live()))
+        .content,
+    ).toBe('deny')
   })
 })
 
@@ -46,7 +83,12 @@ describe('a tool of a program', () => {
   it('is offered as plain data, with its schema and its permission', () => {
     const tool = { ...echoName('own'), permission: 'ask' as const }
     const [offered] = ownTools([tool]).tools
-    expect(structuredClone(offered)).toMatchObject({ name: 'own', idempotent: false, permission: 'ask', parameters: { required: ['a'] } })
+    expect(structuredClone(offered)).toMatchObject({
+      name: 'own',
+      idempotent: false,
+      permission: 'ask',
+      parameters: { required: ['a'] },
+    })
     expect(ownTools([echoName('own')]).tools[0]?.permission).toBe('allow')
   })
 
@@ -58,8 +100,16 @@ describe('a tool of a program', () => {
       invoke: async (_, { showImage }) => (await showImage?.(content, 'a.gif'))?.media_type ?? 'none',
     })
     const images = [{ content: new Uint8Array(gif), name: 'a.gif' }]
-    expect(await ownTools([showing(gif)]).call(call, live())).toEqual({ success: true, content: 'image/gif', error: null, images })
-    expect(await ownTools([showing(Buffer.from('<svg>'))]).call(call, live())).toMatchObject({ success: false, error: 'not_an_image' })
+    expect(await ownTools([showing(gif)]).call(call, live())).toEqual({
+      success: true,
+      content: 'image/gif',
+      error: null,
+      images,
+    })
+    expect(await ownTools([showing(Buffer.from('<svg>'))]).call(call, live())).toMatchObject({
+      success: false,
+      error: 'not_an_image',
+    })
     expect(await ownTools([tool]).call(call, live())).not.toHaveProperty('images')
   })
 
@@ -68,18 +118,41 @@ describe('a tool of a program', () => {
       name: 'own',
       description: 'd',
       input: z.strictObject({ a: z.number() }),
-      run: ({ a }, { workspace, taskId, sessionId, runId, callId }) => ({ a, workspace, taskId, sessionId, runId, callId }),
+      run: ({ a }, { workspace, taskId, sessionId, runId, callId }) => ({
+        a,
+        workspace,
+        taskId,
+        sessionId,
+        runId,
+        callId,
+      }),
     })
     const result = await ownTools([tool]).call(call, live())
     expect(result).toMatchObject({ success: true, error: null })
-    expect(JSON.parse(result.content)).toEqual({ a: 1, workspace: '/w', taskId: 't', sessionId: 's', runId: 'r', callId: 'c1' })
+    expect(JSON.parse(result.content)).toEqual({
+      a: 1,
+      workspace: '/w',
+      taskId: 't',
+      sessionId: 's',
+      runId: 'r',
+      callId: 'c1',
+    })
   })
 
   test.each<[string, () => unknown, string, string]>([
     ['throws', () => Promise.reject(new Error('no line')), 'tool_crash', 'own failed: no line'],
-    ['tells a failure of its own', () => Promise.reject(new ToolFailure('no_stock', 'None is left.')), 'no_stock', 'None is left.'],
+    [
+      'tells a failure of its own',
+      () => Promise.reject(new ToolFailure('no_stock', 'None is left.')),
+      'no_stock',
+      'None is left.',
+    ],
   ])('that %s has a result that the model reads', async (_, run, error, content) => {
-    expect(await ownTools([echoName('own', run)]).call(call, live())).toEqual({ success: false, error, content })
+    expect(await ownTools([echoName('own', run)]).call(call, live())).toEqual({
+      success: false,
+      error,
+      content,
+    })
   })
 
   it('gets a result that says what is wrong with the arguments', async () => {
@@ -104,7 +177,9 @@ describe('a tool of a program', () => {
     ['a built-in tool', ['read_file']],
     ['a workflow tool', ['GraphWorkflow']],
   ])('is refused if its name is %s', (why, names) => {
-    expect(() => ownTools(names.map((name) => echoName(name)))).toThrow(expect.objectContaining({ code: 'invalid_configuration' }))
+    expect(() => ownTools(names.map((name) => echoName(name)))).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration' }),
+    )
     expect(() => ownTools(names.map((name) => echoName(name)))).toThrow(why)
   })
 })

@@ -1,9 +1,11 @@
-// The tools of the embedding program. They run in its process, so that they may use what is there, such as a connection or a cache.
+// The tools of the embedding program. They run in its process, so that they may use what is there, such as a
+// connection or a cache.
 // O1. A call never rejects. A failure is a result that the model reads.
 // O2. A call ends when its signal aborts, whatever the tool does.
-// O3. What a tool says about a call (its subject, what does not fit, its preview) is told to the loop in a worker thread before the call is
-// judged, so that a rule holds for it as for any other tool.
-// O4. Names are checked when the service is made. They are unique, have only allowed characters, and differ from built-in tools and workflows.
+// O3. What a tool says about a call (its subject, what does not fit, its preview) is told to the loop in a
+// worker thread before the call is judged, so that a rule holds for it as for any other tool.
+// O4. Names are checked when the service is made. They are unique, have only allowed characters, and differ
+// from built-in tools and workflows.
 import {
   addedToolNames,
   type CallDescription,
@@ -32,7 +34,8 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
   const byName = new Map<string, Tool>()
   for (const tool of tools) {
     const fault = nameFault(tool.name, byName) ?? placeFault(tool)
-    if (fault !== null) throw new BeaverError('invalid_configuration', fault, { problems: [{ path: 'tools', message: fault }] })
+    if (fault !== null)
+      throw new BeaverError('invalid_configuration', fault, { problems: [{ path: 'tools', message: fault }] })
     byName.set(tool.name, tool)
   }
   return {
@@ -42,7 +45,11 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
       const tool = byName.get(call.name)
       return tool === undefined
         ? { ...nothingKnown, unreadable: `there is no tool ${call.name} here` }
-        : await describe(tool, call.arguments, contextOf(call, AbortSignal.timeout(previewMsMax), tool, rules))
+        : await describe(
+            tool,
+            call.arguments,
+            contextOf(call, AbortSignal.timeout(previewMsMax), tool, rules),
+          )
     },
     async call(call, signal, ask, progress) {
       const tool = byName.get(call.name)
@@ -70,7 +77,10 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
 }
 
 /** The images that a call shows. They are checked here, and the loop stores them. */
-function shownImages(): { readonly showImage: NonNullable<ToolContext['showImage']>; readonly images: readonly ExternalImage[] } {
+function shownImages(): {
+  readonly showImage: NonNullable<ToolContext['showImage']>
+  readonly images: readonly ExternalImage[]
+} {
   const images: ExternalImage[] = []
   const { show } = callImages({ storeBlob: async () => {} })
   return {
@@ -115,7 +125,13 @@ function offered(tool: Tool): ExternalTool {
 
 /** A tool that shows a call slower than this shows nothing. */
 const previewMsMax = 10_000
-const nothingKnown: CallDescription = { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
+const nothingKnown: CallDescription = {
+  subject: null,
+  unreadable: null,
+  inputFault: null,
+  preview: null,
+  refused: null,
+}
 
 /** A subject that cannot be told leaves the call without one, and no rule can be evaluated. */
 async function describe(tool: Tool, args: unknown, context: ToolContext): Promise<CallDescription> {
@@ -123,14 +139,17 @@ async function describe(tool: Tool, args: unknown, context: ToolContext): Promis
   const subject = told((): unknown => tool.subject?.(args) ?? null)
   const known = { ...nothingKnown, inputFault: 'value' in inputFault ? inputFault.value : null }
   if (!('value' in subject)) return { ...known, unreadable: subject.error }
-  if (subject.value !== null && typeof subject.value !== 'string') return { ...known, unreadable: `its subject is a ${typeof subject.value}, not text` }
+  if (subject.value !== null && typeof subject.value !== 'string')
+    return { ...known, unreadable: `its subject is a ${typeof subject.value}, not text` }
   const described = { ...known, subject: subject.value }
   if (tool.preview === undefined) return described
   const late = whenAborted(context.signal)
   try {
     return { ...described, preview: await Promise.race([tool.preview(args, context), late.promise]) }
   } catch (error) {
-    return error instanceof ToolFailure ? { ...described, refused: { code: error.code, message: error.message } } : described
+    return error instanceof ToolFailure
+      ? { ...described, refused: { code: error.code, message: error.message } }
+      : described
   } finally {
     late.release()
   }
@@ -148,21 +167,33 @@ const failed = (error: string, content: string): ExternalResult => ({ success: f
 
 function nameFault(name: string, known: ReadonlyMap<string, Tool>): string | null {
   const quoted = JSON.stringify(name)
-  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return `The tool name ${quoted} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
+    return `The tool name ${quoted} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`
   if (known.has(name)) return `Two tools are called ${quoted}. Give one of them another name.`
-  if (builtinTools().some((tool) => tool.name === name)) return `The tool ${quoted} has the name of a built-in tool. Give it another name.`
-  if (addedToolNames.has(name)) return `The tool ${quoted} has the name of a tool that Beaver adds where it is needed. Give it another name.`
-  if (findWorkflow(name) !== null) return `The tool ${quoted} has the name of a workflow tool. Give it another name.`
+  if (builtinTools().some((tool) => tool.name === name))
+    return `The tool ${quoted} has the name of a built-in tool. Give it another name.`
+  if (addedToolNames.has(name))
+    return `The tool ${quoted} has the name of a tool that Beaver adds where it is needed. Give it another name.`
+  if (findWorkflow(name) !== null)
+    return `The tool ${quoted} has the name of a workflow tool. Give it another name.`
   return null
 }
 
 function placeFault({ name, isolation }: Tool): string | null {
-  return isolation === undefined ? null : `The tool ${JSON.stringify(name)} needs a cell, and a cell can only load modules. Name the tool's module in "tools".`
+  return isolation === undefined
+    ? null
+    : `The tool ${JSON.stringify(name)} needs a cell, and a cell can only load modules. Name the tool's module in "tools".`
 }
 
 /** What a tool gets besides what its program can reach anyway. */
-function contextOf({ callId, run }: ExternalCall, signal: AbortSignal, tool: Tool, rules: readonly PermissionRule[]): ToolContext {
-  const nothing = (what: string): Promise<never> => Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
+function contextOf(
+  { callId, run }: ExternalCall,
+  signal: AbortSignal,
+  tool: Tool,
+  rules: readonly PermissionRule[],
+): ToolContext {
+  const nothing = (what: string): Promise<never> =>
+    Promise.reject(new ToolFailure('tool_not_available', `A tool of a program has no ${what}.`))
   return {
     workspace: run?.workspace ?? '',
     taskId: run?.taskId ?? '',

@@ -1,5 +1,6 @@
-// The client that a program gets from its service. What the program starts with it is a task of the service, like one of `submitDirect`: `onApproval`
-// is asked about its calls, `stop` waits for it, and a service that takes no tasks refuses it. An AgentTeam on this client is such a task, too.
+// The client that a program gets from its service. What the program starts with it is a task of the service,
+// like one of `submitDirect`: `onApproval` is asked about its calls, `stop` waits for it, and a service that
+// takes no tasks refuses it. An AgentTeam on this client is such a task, too.
 // P1. Everything else is the client's own.
 import type { BeaverClient, SubmittedTask } from '@beaver/client'
 
@@ -7,13 +8,18 @@ import type { BeaverClient, SubmittedTask } from '@beaver/client'
 export interface TaskKeeper {
   /** @throws {BeaverError} `wrong_state` if the service takes no tasks */
   mustTakeTasks(operation: 'client.submit' | 'client.run' | 'client.retry'): void
-  /** Follows a task from its submission to its end. The promise rejects if the task cannot be submitted, or if the service lets go of it. */
+  /**
+   * Follows a task from its submission to its end. The promise rejects if the task cannot be submitted, or if
+   * the service lets go of it.
+   */
   keep(submit: () => Promise<SubmittedTask>): Promise<unknown>
 }
 
 export function programClient(client: BeaverClient, keeper: TaskKeeper): BeaverClient {
   /** Resolves when the task is submitted; `ended` rejects when it can no longer be followed. */
-  async function kept<Submitted extends SubmittedTask>(submit: () => Promise<Submitted>): Promise<{ submitted: Submitted; letGo: Promise<never> }> {
+  async function kept<Submitted extends SubmittedTask>(
+    submit: () => Promise<Submitted>,
+  ): Promise<{ submitted: Submitted; letGo: Promise<never> }> {
     const { promise, resolve } = Promise.withResolvers<Submitted>()
     const letGo = keeper
       .keep(async () => {

@@ -10,10 +10,17 @@ interface Sent {
   readonly answer: object
 }
 
-const happened = (type: string, data: object): RecordedEvent => ({ type, data, runId: 'r', taskseq: 1 }) as unknown as RecordedEvent
+const happened = (type: string, data: object): RecordedEvent =>
+  ({ type, data, runId: 'r', taskseq: 1 }) as unknown as RecordedEvent
 const asked = (call_id = 'c', question_index = 0): RecordedEvent =>
-  happened('question_asked', { call_id, tool_name: 'ask_user', question_index, question: { message: 'Which?' } })
-const answered = (call_id = 'c'): RecordedEvent => happened('question_answered', { call_id, question_index: 0, answer: {}, by: 'ada' })
+  happened('question_asked', {
+    call_id,
+    tool_name: 'ask_user',
+    question_index,
+    question: { message: 'Which?' },
+  })
+const answered = (call_id = 'c'): RecordedEvent =>
+  happened('question_answered', { call_id, question_index: 0, answer: {}, by: 'ada' })
 
 function program(ask: OnQuestion, refuse: (sent: Sent) => BeaverError | null = () => null) {
   const sent: Sent[] = []
@@ -23,7 +30,11 @@ function program(ask: OnQuestion, refuse: (sent: Sent) => BeaverError | null = (
     const error = refuse(given)
     if (error !== null) throw error
   }
-  return { sent, told, questions: askQuestions('t', { answer }, { ask, tell: (message) => told.push(message) }) }
+  return {
+    sent,
+    told,
+    questions: askQuestions('t', { answer }, { ask, tell: (message) => told.push(message) }),
+  }
 }
 
 describe('onQuestion', () => {
@@ -46,8 +57,11 @@ describe('onQuestion', () => {
 
   it('is asked once about each question, and not about one that the journal has an answer for', async () => {
     const seen: string[] = []
-    const { sent, questions } = program(({ call_id, question_index }) => (seen.push(`${call_id} ${question_index}`), 'x'))
-    for (const event of [asked('old'), answered('old'), asked('a'), asked('b'), asked('b', 1)]) questions.saw(event)
+    const { sent, questions } = program(
+      ({ call_id, question_index }) => (seen.push(`${call_id} ${question_index}`), 'x'),
+    )
+    for (const event of [asked('old'), answered('old'), asked('a'), asked('b'), asked('b', 1)])
+      questions.saw(event)
     await until('it has answered', () => sent.length === 3)
     expect(seen).toEqual(['a 0', 'b 0', 'b 1'])
     questions.saw(asked('later'))
@@ -59,7 +73,10 @@ describe('onQuestion', () => {
     const { sent, told, questions } = program(() => Promise.reject(new Error('no screen')))
     questions.saw(asked())
     await until('it was answered', () => sent.length === 1)
-    expect([sent[0]?.answer, told]).toEqual([{ action: 'cancel' }, ['onQuestion failed, so the question of ask_user has no answer: no screen']])
+    expect([sent[0]?.answer, told]).toEqual([
+      { action: 'cancel' },
+      ['onQuestion failed, so the question of ask_user has no answer: no screen'],
+    ])
     questions.close()
   })
 
@@ -69,17 +86,24 @@ describe('onQuestion', () => {
       const { sent, told, questions } = program(() => given as GivenAnswer)
       questions.saw(asked())
       await until('it was answered', () => sent.length === 1)
-      expect([sent[0]?.answer, told]).toEqual([{ action: 'cancel' }, [expect.stringMatching(/^onQuestion failed, so the question of ask_user has no answer/)]])
+      expect([sent[0]?.answer, told]).toEqual([
+        { action: 'cancel' },
+        [expect.stringMatching(/^onQuestion failed, so the question of ask_user has no answer/)],
+      ])
       questions.close()
     },
   )
 
   it('that answers what does not fit cancels the question, and says so', async () => {
-    const refuse = ({ answer }: Sent) => ('answers' in answer ? new BeaverError('invalid_arguments', 'Answer with one of: "a".') : null)
+    const refuse = ({ answer }: Sent) =>
+      'answers' in answer ? new BeaverError('invalid_arguments', 'Answer with one of: "a".') : null
     const { sent, told, questions } = program(() => 'old', refuse)
     questions.saw(asked())
     await until('it was cancelled', () => sent.length === 2)
-    expect([sent[1]?.answer, told]).toEqual([{ action: 'cancel' }, [expect.stringContaining('was not delivered: Answer with one of: "a".')]])
+    expect([sent[1]?.answer, told]).toEqual([
+      { action: 'cancel' },
+      [expect.stringContaining('was not delivered: Answer with one of: "a".')],
+    ])
     questions.close()
   })
 

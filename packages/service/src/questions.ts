@@ -1,5 +1,6 @@
 // Asks the program what running calls of one task ask.
-// Q1. The program is asked once about each question, and only if the journal has no answer: replayed events are read first.
+// Q1. The program is asked once about each question, and only if the journal has no answer: replayed events
+// are read first.
 // Q2. What is no answer to the question counts as none: the question is cancelled, so that the agent goes on.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, messageOf, questionAnswer, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
@@ -40,14 +41,18 @@ export function askQuestions(
     } catch (error) {
       // Somebody else answered, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
-      tell(`The answer to the question of ${request.tool_name} in the task ${taskId} was not delivered: ${messageOf(error)}`)
-      if (answer.action === 'accept' && error instanceof BeaverError && error.code === 'invalid_arguments') await deliver(request, { action: 'cancel' })
+      tell(
+        `The answer to the question of ${request.tool_name} in the task ${taskId} was not delivered: ${messageOf(error)}`,
+      )
+      if (answer.action === 'accept' && error instanceof BeaverError && error.code === 'invalid_arguments')
+        await deliver(request, { action: 'cancel' })
     }
   }
 
   return {
     saw(event) {
-      if (event.type === 'question_asked') waiting.set(keyOf(event), { task_id: taskId, run_id: event.runId ?? '', ...event.data })
+      if (event.type === 'question_asked')
+        waiting.set(keyOf(event), { task_id: taskId, run_id: event.runId ?? '', ...event.data })
       else if (event.type === 'question_answered') waiting.delete(keyOf(event))
       if (timer !== null) clearTimeout(timer)
       timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
@@ -65,13 +70,21 @@ export function askQuestions(
   }
 }
 
-const keyOf = ({ runId, data }: Extract<RecordedEvent, { type: 'question_asked' | 'question_answered' }>): string =>
+const keyOf = ({
+  runId,
+  data,
+}: Extract<RecordedEvent, { type: 'question_asked' | 'question_answered' }>): string =>
   `${runId}/${data.call_id}/${data.question_index}`
 
 /** A program in JavaScript may return anything. @throws {Error} */
 function answerOf(given: unknown): QuestionAnswer {
   if (given === null) return { action: 'decline' }
-  const answer = typeof given === 'string' ? { action: 'accept', answers: [given] } : Array.isArray(given) ? { action: 'accept', answers: given } : given
+  const answer =
+    typeof given === 'string'
+      ? { action: 'accept', answers: [given] }
+      : Array.isArray(given)
+        ? { action: 'accept', answers: given }
+        : given
   const read = questionAnswer.safeParse(answer)
   if (read.success) return read.data
   throw new TypeError('It returned neither a text, a list of texts, null nor an answer with an action.')

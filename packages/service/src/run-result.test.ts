@@ -1,4 +1,12 @@
-import { type DomainEvent, event, noUsage, type RecordedEvent, type RunId, type SessionId, type TaskId } from '@beaver/core'
+import {
+  type DomainEvent,
+  event,
+  noUsage,
+  type RecordedEvent,
+  type RunId,
+  type SessionId,
+  type TaskId,
+} from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
 import { type AgentRunResult, resultFold } from './run-result.ts'
 
@@ -45,10 +53,20 @@ const answer = (run: string, finish_reason: string, calls: readonly string[] = [
     run,
   )
 const failed = (run: string): DomainEvent => event('run_failed', { failure, tool_iterations: 2, usage }, run)
-const cancelled = (run: string): DomainEvent => event('run_cancelled', { reason: 'enough', tool_iterations: 1, usage }, run)
-const completed = (run: string): DomainEvent => event('run_completed', { finish_reason: 'stop', tool_iterations: 2, usage }, run)
+const cancelled = (run: string): DomainEvent =>
+  event('run_cancelled', { reason: 'enough', tool_iterations: 1, usage }, run)
+const completed = (run: string): DomainEvent =>
+  event('run_completed', { finish_reason: 'stop', tool_iterations: 2, usage }, run)
 const ended = (type: 'task_completed' | 'task_failed' | 'task_cancelled', final_output = ''): DomainEvent =>
-  event(type, { final_output, outputs: [], usage, provider: 'p', model: 'm', simulated: false, failure: type === 'task_completed' ? null : failure })
+  event(type, {
+    final_output,
+    outputs: [],
+    usage,
+    provider: 'p',
+    model: 'm',
+    simulated: false,
+    failure: type === 'task_completed' ? null : failure,
+  })
 
 function resultOf(...events: readonly DomainEvent[]): AgentRunResult | null {
   const fold = resultFold()
@@ -59,7 +77,14 @@ function resultOf(...events: readonly DomainEvent[]): AgentRunResult | null {
 describe('the result of a task (AL-13)', () => {
   it('contains the output, the model and the usage', () => {
     expect(
-      resultOf(submitted, started('r', null), answer('r', 'tool_calls', ['a']), answer('r', 'stop'), completed('r'), ended('task_completed', '2')),
+      resultOf(
+        submitted,
+        started('r', null),
+        answer('r', 'tool_calls', ['a']),
+        answer('r', 'stop'),
+        completed('r'),
+        ended('task_completed', '2'),
+      ),
     ).toEqual({
       task_id: 't',
       session_id: 's',
@@ -77,20 +102,40 @@ describe('the result of a task (AL-13)', () => {
     })
   })
 
-  it('is null before the task has ended', () => expect(resultOf(submitted, started('r', null), answer('r', 'stop'), completed('r'))).toBeNull())
+  it('is null before the task has ended', () =>
+    expect(resultOf(submitted, started('r', null), answer('r', 'stop'), completed('r'))).toBeNull())
 
   test.each<[string, readonly DomainEvent[], string]>([
-    ['was forced when the iterations were used up (SCH-07)', [answer('r', 'max_tool_iterations_finalized'), failed('r')], 'max_tool_iterations_finalized'],
+    [
+      'was forced when the iterations were used up (SCH-07)',
+      [answer('r', 'max_tool_iterations_finalized'), failed('r')],
+      'max_tool_iterations_finalized',
+    ],
     ['was cut off', [answer('r', 'length'), failed('r')], 'length'],
     ['called tools, and no other came', [answer('r', 'tool_calls', ['a']), failed('r')], 'error'],
     ['never came', [failed('r')], 'error'],
-    ['was a worker\u2019s', [started('w', 'team1'), answer('w', 'length'), failed('w'), failed('r')], 'error'],
+    [
+      'was a worker\u2019s',
+      [started('w', 'team1'), answer('w', 'length'), failed('w'), failed('r')],
+      'error',
+    ],
   ])('has the right finish reason if the last answer %s', (_, events, reason) => {
-    expect(resultOf(submitted, started('r', null), ...events, ended('task_failed'))).toMatchObject({ status: 'failed', finish_reason: reason, output_text: '' })
+    expect(resultOf(submitted, started('r', null), ...events, ended('task_failed'))).toMatchObject({
+      status: 'failed',
+      finish_reason: reason,
+      output_text: '',
+    })
   })
 
   it('has the finish reason cancelled for a cancelled task', () => {
-    expect(resultOf(submitted, started('r', null), cancelled('r'), ended('task_cancelled'))).toMatchObject({ finish_reason: 'cancelled', tool_iterations: 1 })
-    expect(resultOf(submitted, ended('task_cancelled'))).toMatchObject({ run_id: null, finish_reason: 'cancelled', tool_iterations: 0 })
+    expect(resultOf(submitted, started('r', null), cancelled('r'), ended('task_cancelled'))).toMatchObject({
+      finish_reason: 'cancelled',
+      tool_iterations: 1,
+    })
+    expect(resultOf(submitted, ended('task_cancelled'))).toMatchObject({
+      run_id: null,
+      finish_reason: 'cancelled',
+      tool_iterations: 0,
+    })
   })
 })

@@ -1,7 +1,17 @@
 // AgentRunResult: the result of a task, folded from its events (AL-13).
-// R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data. Methods and options are in camelCase.
+// R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data.
+// Methods and options are in camelCase.
 // R2. A failed task has a result too: `status` and `failure` say so.
-import { type Failure, isTerminalTaskEvent, type JsonValue, type NodeOutput, noUsage, type RecordedEvent, type FailedResult, type Usage } from '@beaver/core'
+import {
+  type Failure,
+  isTerminalTaskEvent,
+  type JsonValue,
+  type NodeOutput,
+  noUsage,
+  type RecordedEvent,
+  type FailedResult,
+  type Usage,
+} from '@beaver/core'
 
 /** The result of a task that has ended. */
 export interface AgentRunResult<Output = JsonValue> {
@@ -12,12 +22,15 @@ export interface AgentRunResult<Output = JsonValue> {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   /** The final output; empty if there is none. */
   readonly output_text: string
-  /** The answer as a value, if the task completed and an output was asked for. `output_text` is its canonical JSON. */
+  /**
+   * The answer as a value, if the task completed and an output was asked for. `output_text` is its canonical
+   * JSON.
+   */
   readonly output?: Output
   /**
-   * The finish reason of the model's last answer, even if the run failed: `stop`, `length`, `content_filter`, or Beaver's
-   * `max_tool_iterations_finalized`. It is `error` if the run failed without a final answer, and `cancelled` if it was cancelled.
-   * A task without a root agent has `stop`, `error` or `cancelled`.
+   * The finish reason of the model's last answer, even if the run failed: `stop`, `length`, `content_filter`,
+   * or Beaver's `max_tool_iterations_finalized`. It is `error` if the run failed without a final answer, and
+   * `cancelled` if it was cancelled. A task without a root agent has `stop`, `error` or `cancelled`.
    */
   readonly finish_reason: string
   /** How many answers of the root agent called tools. */
@@ -63,14 +76,23 @@ export function resultFold(): ResultFold {
   let result: AgentRunResult | null = null
   return {
     add(event) {
-      if (event.type === 'task_submitted') task = { task_id: event.data.task_id, session_id: event.data.session_id }
+      if (event.type === 'task_submitted')
+        task = { task_id: event.data.task_id, session_id: event.data.session_id }
       else if (event.type === 'run_started' && event.data.team_run_id === null) root = event.data.run_id
-      else if (isTerminalTaskEvent(event.type)) result = resultOf(event.type.slice('task_'.length) as AgentRunResult['status'], event.data as FailedResult)
+      else if (isTerminalTaskEvent(event.type))
+        result = resultOf(
+          event.type.slice('task_'.length) as AgentRunResult['status'],
+          event.data as FailedResult,
+        )
       else if (event.runId !== root) return
-      else if (event.type === 'assistant_message_added') answered = event.data.tool_calls.length === 0 ? event.data.finish_reason : null
-      else if (event.type === 'run_completed') finish = { reason: event.data.finish_reason, iterations: event.data.tool_iterations }
-      else if (event.type === 'run_failed') finish = { reason: answered ?? 'error', iterations: event.data.tool_iterations }
-      else if (event.type === 'run_cancelled') finish = { reason: 'cancelled', iterations: event.data.tool_iterations }
+      else if (event.type === 'assistant_message_added')
+        answered = event.data.tool_calls.length === 0 ? event.data.finish_reason : null
+      else if (event.type === 'run_completed')
+        finish = { reason: event.data.finish_reason, iterations: event.data.tool_iterations }
+      else if (event.type === 'run_failed')
+        finish = { reason: answered ?? 'error', iterations: event.data.tool_iterations }
+      else if (event.type === 'run_cancelled')
+        finish = { reason: 'cancelled', iterations: event.data.tool_iterations }
     },
     get result() {
       return result
@@ -84,7 +106,8 @@ export function resultFold(): ResultFold {
       status,
       output_text: end.final_output,
       ...(end.output === undefined ? {} : { output: end.output }),
-      finish_reason: finish.reason ?? (status === 'cancelled' ? 'cancelled' : status === 'failed' ? 'error' : 'stop'),
+      finish_reason:
+        finish.reason ?? (status === 'cancelled' ? 'cancelled' : status === 'failed' ? 'error' : 'stop'),
       tool_iterations: finish.iterations,
       provider_name: end.provider,
       model: end.model,

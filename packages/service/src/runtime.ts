@@ -1,7 +1,9 @@
-// The parts under an AgentService, in this process: nats-server (a child process, or the user's server), daemon, projector and client.
+// The parts under an AgentService, in this process: nats-server (a child process, or the user's server),
+// daemon, projector and client.
 // R1. A home has one runtime.
 // R2. A start that fails leaves nothing behind.
-// R3. The parts stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client, nats-server.
+// R3. The parts stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client,
+// nats-server.
 // R4. While the runtime runs, `beaver show` and the other commands find it by its home.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
@@ -20,7 +22,16 @@ import {
   roleLogin,
   subjectsOf,
 } from '@beaver/nats'
-import { homeKeys, homeChangeTexts, lockHome, makeHomePrivate, markHome, removeSystemFile, requireOwnHome, writeSystemFile } from '@beaver/platform'
+import {
+  homeKeys,
+  homeChangeTexts,
+  lockHome,
+  makeHomePrivate,
+  markHome,
+  removeSystemFile,
+  requireOwnHome,
+  writeSystemFile,
+} from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
 import type { Settings } from './options.ts'
@@ -51,7 +62,8 @@ const partStopMsMax = 20_000
 /**
  * Starts the parts.
  *
- * @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration`
+ * @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`,
+ * `invalid_configuration`
  */
 export async function startRuntime(settings: Settings): Promise<Runtime> {
   const { config, tell } = settings
@@ -61,10 +73,14 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) tell(text)
   markHome(config.home)
   undo.defer(lockHome(config.home))
-  const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
+  const own =
+    config.nats_url === undefined
+      ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger })
+      : null
   if (own !== null) undo.defer(() => own.stop())
   const url = own?.url ?? (config.nats_url as string)
-  const loginOf = (role: Role): NatsLogin => (own === null ? roleLogin(config.natsLogin, role) : embeddedLogin(own.dataDir, role))
+  const loginOf = (role: Role): NatsLogin =>
+    own === null ? roleLogin(config.natsLogin, role) : embeddedLogin(own.dataDir, role)
   // The program asks in the name of its users, which is the right of an operator.
   const natsLogin = loginOf('operator')
   const nc = await connectNats({ url, login: natsLogin, name: 'beaver-service' })
@@ -72,15 +88,26 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   undo.defer(() => hooks())
 
   const places = writeDefinitions(config.home, settings)
-  const whole = { ...config, profiles: [...places.profiles, ...config.profiles], workflows: [...places.workflows, ...config.workflows] }
+  const whole = {
+    ...config,
+    profiles: [...places.profiles, ...config.profiles],
+    workflows: [...places.workflows, ...config.workflows],
+  }
   const [supervisor, projector] = await bothOrNone(
-    // The service has waited for its tasks already, for as long as its program wants. What is open now is handed over at once.
-    startSupervisor({ ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') }, url, {
-      external: settings.tools,
-      models: settings.models,
-      logger: settings.logger,
-    }),
-    settings.projector ? startProjector({ ...whole, natsLogin: loginOf('projector') }, url, { logger: settings.logger }) : Promise.resolve(null),
+    // The service has waited for its tasks already, for as long as its program wants. What is open now is
+    // handed over at once.
+    startSupervisor(
+      { ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') },
+      url,
+      {
+        external: settings.tools,
+        models: settings.models,
+        logger: settings.logger,
+      },
+    ),
+    settings.projector
+      ? startProjector({ ...whole, natsLogin: loginOf('projector') }, url, { logger: settings.logger })
+      : Promise.resolve(null),
   )
   if (projector !== null) undo.defer(() => inTime('projector', projector.stop()))
   undo.defer(() => inTime('daemon', supervisor.stop()))
@@ -95,7 +122,11 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   })
 
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(url, natsLogin) })
-  const failed = Promise.race([supervisor.failed, ...(projector === null ? [] : [projector.failed]), ...(own === null ? [] : [own.failed])]) as Promise<never>
+  const failed = Promise.race([
+    supervisor.failed,
+    ...(projector === null ? [] : [projector.failed]),
+    ...(own === null ? [] : [own.failed]),
+  ]) as Promise<never>
   failed.catch(() => {})
   const stack = undo.move()
   return {
@@ -116,24 +147,35 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   }
 }
 
-async function serverPlace({ config, path }: Settings): Promise<Pick<OwnServerOptions, 'binary' | 'dataDir' | 'identities'>> {
+async function serverPlace({
+  config,
+  path,
+}: Settings): Promise<Pick<OwnServerOptions, 'binary' | 'dataDir' | 'identities'>> {
   const { binary } = await findNatsServer(config.natsServerBinary, path)
   const dataDir = join(config.home, 'nats')
   return { binary, dataDir, identities: embeddedIdentities(dataDir, config) }
 }
 
 /** Waits for both parts. If one does not start, the other is stopped and the error is thrown. */
-async function bothOrNone<A extends { stop(): Promise<void> }, B extends { stop(): Promise<void> } | null>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+async function bothOrNone<A extends { stop(): Promise<void> }, B extends { stop(): Promise<void> } | null>(
+  a: Promise<A>,
+  b: Promise<B>,
+): Promise<[A, B]> {
   const [first, second] = await Promise.allSettled([a, b])
   if (first.status === 'fulfilled' && second.status === 'fulfilled') return [first.value, second.value]
-  await Promise.all([first, second].map(async (each) => (each.status === 'fulfilled' ? each.value?.stop() : undefined)))
+  await Promise.all(
+    [first, second].map(async (each) => (each.status === 'fulfilled' ? each.value?.stop() : undefined)),
+  )
   throw (first.status === 'rejected' ? first.reason : (second as PromiseRejectedResult).reason) as Error
 }
 
 async function inTime(name: string, stopping: Promise<void>): Promise<void> {
   const timer = new AbortController()
   const late = sleep(partStopMsMax, undefined, { signal: timer.signal }).then(
-    () => Promise.reject(new BeaverError('internal', `The ${name} did not stop within ${partStopMsMax / 1000} s.`)),
+    () =>
+      Promise.reject(
+        new BeaverError('internal', `The ${name} did not stop within ${partStopMsMax / 1000} s.`),
+      ),
     () => {},
   )
   await Promise.race([stopping, late]).finally(() => timer.abort())

@@ -31,7 +31,11 @@ describe('shutdown hooks', () => {
     })
     await hooks.run()
     expect(ran).toEqual(['last'])
-    expect(told).toEqual(['at once', 'the file is gone', 'it did not finish within 0.02 s'].map((why) => `A shutdown hook failed: ${why}`))
+    expect(told).toEqual(
+      ['at once', 'the file is gone', 'it did not finish within 0.02 s'].map(
+        (why) => `A shutdown hook failed: ${why}`,
+      ),
+    )
   })
 
   it('do not run if they were removed', async () => {

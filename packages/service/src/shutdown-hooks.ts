@@ -29,7 +29,10 @@ export function shutdownHooks(tell: (message: string) => void, msMax = hookMsMax
     async run() {
       for (let hook = hooks.pop(); hook !== undefined; hook = hooks.pop()) {
         const late = Promise.withResolvers<never>()
-        const timer = setTimeout(() => late.reject(new Error(`it did not finish within ${msMax / 1000} s`)), msMax)
+        const timer = setTimeout(
+          () => late.reject(new Error(`it did not finish within ${msMax / 1000} s`)),
+          msMax,
+        )
         try {
           await Promise.race([hook.run(), late.promise])
         } catch (error) {

@@ -1,6 +1,7 @@
-// The simulated model: a pure function from a request to an assistant message. The same request gives the same answer. It is no language model:
-// it follows a skill's guidance, calls the tools that an instruction names, writes up their results, chooses a skill by its words, and answers
-// in the form that a team's leader is asked for.
+// The simulated model: a pure function from a request to an assistant message. The same request gives the
+// same answer. It is no language model: it follows a skill's guidance, calls the tools that an instruction
+// names, writes up their results, chooses a skill by its words, and answers in the form that a team's leader
+// is asked for.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { chooseSkill } from './choose-skill.ts'

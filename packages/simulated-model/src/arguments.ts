@@ -1,5 +1,5 @@
-// Finds arguments for a tool without an example: what its schema requires, and choices of the schema that the task names. The values come from the
-// messages and results so far.
+// Finds arguments for a tool without an example: what its schema requires, and choices of the schema that the
+// task names. The values come from the messages and results so far.
 import type { ToolSchema } from '@beaver/agent'
 import { parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
@@ -13,9 +13,19 @@ interface Property {
 
 const callsMax = 5
 
-/** The arguments of each call. If the tool needs a URL or a file, there is one call for each known one, and no call if none is known. */
-export function argumentsFrom(tool: ToolSchema, order: WorkOrder, calls: readonly MadeCall[]): Record<string, unknown>[] {
-  const { required, properties } = tool.parameters as { required?: unknown; properties?: Record<string, Property> }
+/**
+ * The arguments of each call. If the tool needs a URL or a file, there is one call for each known one, and no
+ * call if none is known.
+ */
+export function argumentsFrom(
+  tool: ToolSchema,
+  order: WorkOrder,
+  calls: readonly MadeCall[],
+): Record<string, unknown>[] {
+  const { required, properties } = tool.parameters as {
+    required?: unknown
+    properties?: Record<string, Property>
+  }
   const args: Record<string, unknown> = {}
   let each: { readonly name: string; readonly values: readonly string[] } | null = null
   const needed = new Set(Array.isArray(required) ? required.map(String) : [])
@@ -32,7 +42,9 @@ export function argumentsFrom(tool: ToolSchema, order: WorkOrder, calls: readonl
     } else if (property.type === 'integer' || property.type === 'number') args[name] = property.minimum ?? 1
     else args[name] = property.type === 'array' ? [] : property.type === 'boolean' ? false : {}
   }
-  return each === null ? [args] : each.values.slice(0, callsMax).map((value) => ({ ...args, [each.name]: value }))
+  return each === null
+    ? [args]
+    : each.values.slice(0, callsMax).map((value) => ({ ...args, [each.name]: value }))
 }
 
 const urls = /https?:\/\/[^\s<>"'`|)\]，。；、）]+[^\s<>"'`|)\]，。；、）.,;:!?]/g
@@ -40,17 +52,25 @@ const files = /(?<![\w./:-])(?:[\w-]{1,80}\/){0,20}[\p{L}\w-][\p{L}\w.-]{0,80}\.
 
 /** The URLs or files that an argument of that name may mean. `null` for any other name. */
 function placesFor(name: string, order: WorkOrder, calls: readonly MadeCall[]): readonly string[] | null {
-  if (name === 'url') return firstFound([valuesOf('url', calls), ...textsOf(order).map((text) => text.match(urls) ?? [])])
+  if (name === 'url')
+    return firstFound([valuesOf('url', calls), ...textsOf(order).map((text) => text.match(urls) ?? [])])
   if (!/^(?:path|file|file_path|filename)$/.test(name)) return null
   const found = firstFound(textsOf(order).map((text) => text.replaceAll(urls, '').match(files) ?? []))
   return found.length === 0 ? ['.'] : found
 }
 
-const hasWord = (text: string, word: string): boolean => ` ${text.replaceAll(/[^\p{L}\p{N}_-]+/gu, ' ')} `.includes(` ${word} `)
+const hasWord = (text: string, word: string): boolean =>
+  ` ${text.replaceAll(/[^\p{L}\p{N}_-]+/gu, ' ')} `.includes(` ${word} `)
 
-const textsOf = ({ dependencies, task, instruction }: WorkOrder): string[] => [instruction, dependencies.map(({ text }) => text).join('\n'), task]
+const textsOf = ({ dependencies, task, instruction }: WorkOrder): string[] => [
+  instruction,
+  dependencies.map(({ text }) => text).join('\n'),
+  task,
+]
 
-const firstFound = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.find((list) => list.length > 0) ?? [])]
+const firstFound = (lists: readonly (readonly string[])[]): readonly string[] => [
+  ...new Set(lists.find((list) => list.length > 0) ?? []),
+]
 
 /** The texts under a key anywhere in the tools' results. */
 function valuesOf(key: string, calls: readonly MadeCall[]): string[] {

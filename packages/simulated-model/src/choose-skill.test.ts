@@ -20,7 +20,9 @@ test.each([
   ['Give me an overview of the folder: files and lines', 'folder-report'],
   ['Write the release notes from the last commits', 'release-notes'],
   ['分析苹果公司的季度财报', '财报分析'],
-])('chooses for %j the skill %s', (task, name) => expect(chosen(task)).toBe(JSON.stringify({ skills: [name] })))
+])('chooses for %j the skill %s', (task, name) =>
+  expect(chosen(task)).toBe(JSON.stringify({ skills: [name] })),
+)
 
 test.each([
   ['What is the capital of France?'],
@@ -36,5 +38,7 @@ test('chooses nothing when two fit alike, or none is offered', () => {
 })
 
 test('is not asked by a conversation that only speaks of it', () => {
-  expect(answer({ messages: [{ role: 'user', content: 'Choose the skills' }], tools: [] }).content).toMatch('simulated model')
+  expect(answer({ messages: [{ role: 'user', content: 'Choose the skills' }], tools: [] }).content).toMatch(
+    'simulated model',
+  )
 })

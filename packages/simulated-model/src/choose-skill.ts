@@ -1,5 +1,5 @@
-// Answers the request to choose skills, by the words that a task and a description share. It chooses at most one skill, and none if the choice is
-// not clear.
+// Answers the request to choose skills, by the words that a task and a description share. It chooses at most
+// one skill, and none if the choice is not clear.
 import type { ChatMessage } from '@beaver/core'
 import { say, type SimulatedReply } from './habit.ts'
 
@@ -16,9 +16,16 @@ export function chooseSkill(messages: readonly ChatMessage[]): SimulatedReply | 
   const offered = [...text.slice(0, start < 0 ? text.length : start).matchAll(/^- ([^:\n]{1,100}): (.*)$/gm)]
   const wanted = wordsOf(task)
   const [best, next] = offered
-    .map(([, name = '', description = '']) => ({ name, shared: sharedBy(wanted, wordsOf(`${name.replaceAll('-', ' ')} ${description}`)) }))
+    .map(([, name = '', description = '']) => ({
+      name,
+      shared: sharedBy(wanted, wordsOf(`${name.replaceAll('-', ' ')} ${description}`)),
+    }))
     .toSorted((a, b) => b.shared - a.shared)
-  const fits = best !== undefined && best.shared >= sharedMin && best.shared >= shareMin * wanted.size && best.shared > (next?.shared ?? 0)
+  const fits =
+    best !== undefined &&
+    best.shared >= sharedMin &&
+    best.shared >= shareMin * wanted.size &&
+    best.shared > (next?.shared ?? 0)
   return say(JSON.stringify({ skills: fits ? [best.name] : [] }))
 }
 
@@ -39,11 +46,14 @@ const filler = new Set(
 /** Words without their plural. Chinese, Japanese and Korean are split into pairs of characters. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
-  for (const [run] of text.toLowerCase().matchAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[\p{L}\p{N}]+/gu)) {
+  for (const [run] of text
+    .toLowerCase()
+    .matchAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[\p{L}\p{N}]+/gu)) {
     const characters = [...run]
     if (/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(run)) {
       for (let at = 0; at + 1 < characters.length; at++) words.add(`${characters[at]}${characters[at + 1]}`)
-    } else if (!filler.has(run)) words.add(run.length > 3 && !run.endsWith('ss') ? run.replace(/s$/, '') : run)
+    } else if (!filler.has(run))
+      words.add(run.length > 3 && !run.endsWith('ss') ? run.replace(/s$/, '') : run)
   }
   return words
 }

@@ -3,7 +3,10 @@ import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type { Conversation, MadeCall, WorkOrder } from './habit.ts'
 
-export function readConversation(messages: readonly ChatMessage[], tools: readonly ToolSchema[]): Conversation {
+export function readConversation(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolSchema[],
+): Conversation {
   const skills: { name: string; body: string }[] = []
   let own = ''
   let userText = ''
@@ -24,20 +27,33 @@ export function readConversation(messages: readonly ChatMessage[], tools: readon
       order = ordered
       calls = []
     } else if (message.role === 'assistant') {
-      for (const { id, name, arguments: args } of message.tool_calls ?? []) calls.push({ id, call: { name, arguments: args, result: null } })
+      for (const { id, name, arguments: args } of message.tool_calls ?? [])
+        calls.push({ id, call: { name, arguments: args, result: null } })
     } else if (message.role === 'tool') {
       const open = calls.find(({ id, call }) => id === message.tool_call_id && call.result === null)
       if (open !== undefined) open.call = { ...open.call, result: message.content }
     }
   }
-  return { skills, own, userText, order, calls: calls.map(({ call }) => call), tools, callId: (index) => `call_${messages.length}_${index}` }
+  return {
+    skills,
+    own,
+    userText,
+    order,
+    calls: calls.map(({ call }) => call),
+    tools,
+    callId: (index) => `call_${messages.length}_${index}`,
+  }
 }
 
 /** The section "You" of a system prompt. */
-const ownIn = (prompt: string): string => /(?:^|\n)# You\n([\s\S]*?)(?=\n\n# |$)/.exec(prompt)?.[1]?.trim() ?? ''
+const ownIn = (prompt: string): string =>
+  /(?:^|\n)# You\n([\s\S]*?)(?=\n\n# |$)/.exec(prompt)?.[1]?.trim() ?? ''
 
 function readSkill(text: string): { name: string; body: string } | null {
-  const match = /^<activated_skill name=("(?:[^"\\]|\\.)*")( mark="\w+")?>\n([\s\S]*)\n<\/activated_skill\2>\s*$/.exec(text)
+  const match =
+    /^<activated_skill name=("(?:[^"\\]|\\.)*")( mark="\w+")?>\n([\s\S]*)\n<\/activated_skill\2>\s*$/.exec(
+      text,
+    )
   return match === null ? null : { name: stringOf(parseJson(match[1] ?? '')), body: match[3] ?? '' }
 }
 
@@ -58,8 +74,17 @@ function readWorkOrder(text: string): WorkOrder | null {
       open = null
       continue
     }
-    const start = /^<(task|instruction|dependency_output|required_evidence)(?: from=("(?:[^"\\]|\\.)*"))?( mark="\w+")?>$/.exec(line)
-    if (start !== null) open = { tag: start[1] ?? '', mark: start[3] ?? '', from: stringOf(parseJson(start[2] ?? '""')), lines: [] }
+    const start =
+      /^<(task|instruction|dependency_output|required_evidence)(?: from=("(?:[^"\\]|\\.)*"))?( mark="\w+")?>$/.exec(
+        line,
+      )
+    if (start !== null)
+      open = {
+        tag: start[1] ?? '',
+        mark: start[3] ?? '',
+        from: stringOf(parseJson(start[2] ?? '""')),
+        lines: [],
+      }
   }
   const instruction = sections.get('instruction')
   if (instruction === undefined) return null

@@ -9,7 +9,8 @@ import { prose } from './markdown.ts'
 const list: FileList = { folder: 'x', path: '.', entries: [], entries_left_out: 0 }
 const part = (path: string, text: string) => ({ path, text, encoding: 'utf-8' })
 const saidOf = (path: string, text: string): string => describeFolder(list, [part(path, text)]).what_it_is
-const noteOn = (path: string, text: string): string | undefined => describeFolder(list, [part(path, text)]).notable_files[0]?.note
+const noteOn = (path: string, text: string): string | undefined =>
+  describeFolder(list, [part(path, text)]).notable_files[0]?.note
 
 describe('what a readme says', () => {
   test.each([
@@ -24,46 +25,80 @@ describe('what a readme says', () => {
     'It reads table[0](x) and a[i][j].',
     'It reads C:\\_a\\_b.',
     'Lines 3*4_5*6 are _not closed.',
-  ])('is told without a change: %s', (text) => expect(saidOf('README.md', `# T\n\n${text}\n`)).toBe(`T. ${text}`))
+  ])('is told without a change: %s', (text) =>
+    expect(saidOf('README.md', `# T\n\n${text}\n`)).toBe(`T. ${text}`),
+  )
 
   test.each([
-    ['Inline `OPENAI_API_KEY` and `2*3*4` and `<b>` and ``a`b``.', 'Inline OPENAI_API_KEY and 2*3*4 and <b> and a`b.'],
-    ['A *small* and **big** and ***loud*** and _soft_ and __two words__ and ~~old~~ thing.', 'A small and big and loud and soft and two words and old thing.'],
+    [
+      'Inline `OPENAI_API_KEY` and `2*3*4` and `<b>` and ``a`b``.',
+      'Inline OPENAI_API_KEY and 2*3*4 and <b> and a`b.',
+    ],
+    [
+      'A *small* and **big** and ***loud*** and _soft_ and __two words__ and ~~old~~ thing.',
+      'A small and big and loud and soft and two words and old thing.',
+    ],
     ['A **bold *and* nested** thing.', 'A bold and nested thing.'],
-    ['See [the docs](https://x.example/a_(b)) and <https://y.example>.', 'See the docs and https://y.example.'],
+    [
+      'See [the docs](https://x.example/a_(b)) and <https://y.example>.',
+      'See the docs and https://y.example.',
+    ],
     ['It is <b>fast</b> and <a href="x">small</a>.<br/> ![logo](a.png)', 'It is fast and small.'],
-  ])('is told without its marks: %s', (text, told) => expect(saidOf('README.md', `# T\n\n${text}\n`)).toBe(`T. ${told}`))
+  ])('is told without its marks: %s', (text, told) =>
+    expect(saidOf('README.md', `# T\n\n${text}\n`)).toBe(`T. ${told}`),
+  )
 })
 
 describe('what a manifest says', () => {
   it('is told as it is', () => {
-    expect(saidOf('package.json', '{"name":"x","description":"Needs `A_B_C`, 2*3*4 and <T>."}')).toBe('Needs `A_B_C`, 2*3*4 and <T>.')
-    expect(saidOf('Cargo.toml', 'name = "x"\ndescription = "Reads \\"A_B_C\\" and 2*3*4."\n')).toBe('Reads "A_B_C" and 2*3*4.')
+    expect(saidOf('package.json', '{"name":"x","description":"Needs `A_B_C`, 2*3*4 and <T>."}')).toBe(
+      'Needs `A_B_C`, 2*3*4 and <T>.',
+    )
+    expect(saidOf('Cargo.toml', 'name = "x"\ndescription = "Reads \\"A_B_C\\" and 2*3*4."\n')).toBe(
+      'Reads "A_B_C" and 2*3*4.',
+    )
     expect(saidOf('pyproject.toml', "description = 'A_B_C'\n")).toBe('A_B_C.')
   })
 })
 
 test('the note on a file is its first line, with the "#" that is no heading', () => {
-  expect([noteOn('x.sh', '#!/bin/sh\n'), noteOn('x.c', '#include <a_b_c.h>\n'), noteOn('x.md', '## Two\n')]).toEqual(['#!/bin/sh', '#include <a_b_c.h>', 'Two'])
+  expect([
+    noteOn('x.sh', '#!/bin/sh\n'),
+    noteOn('x.c', '#include <a_b_c.h>\n'),
+    noteOn('x.md', '## Two\n'),
+  ]).toEqual(['#!/bin/sh', '#include <a_b_c.h>', 'Two'])
 })
 
 describe('a report', () => {
   it('shows a word that a viewer would take for emphasis as code', () => {
-    expect(prose('Computes 2*3*4, with OPENAI_API_KEY and (__init__).')).toBe('Computes `2*3*4`, with OPENAI_API_KEY and (`__init__`).')
+    expect(prose('Computes 2*3*4, with OPENAI_API_KEY and (__init__).')).toBe(
+      'Computes `2*3*4`, with OPENAI_API_KEY and (`__init__`).',
+    )
   })
 
   it('keeps the letters and figures of every text', () => {
     const kept = (text: string): string => text.replace(/[\s`\\]/g, '')
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '7', '*', '_', '~', '`', ' ', '(', ')', '[', ']', '.', '|', '<', '中') }), (text) => {
-        expect(kept(prose(text))).toBe(kept(text))
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('a', '7', '*', '_', '~', '`', ' ', '(', ')', '[', ']', '.', '|', '<', '中'),
+        }),
+        (text) => {
+          expect(kept(prose(text))).toBe(kept(text))
+        },
+      ),
       { numRuns: 500 },
     )
   })
 
   it('takes no other figure from a cell', () => {
-    expect(['1,234.50', '-5 %', '1,2', '12,34', '123456789012345678'].map(figureIn)).toEqual([1234.5, -5, null, null, null])
+    expect(['1,234.50', '-5 %', '1,2', '12,34', '123456789012345678'].map(figureIn)).toEqual([
+      1234.5,
+      -5,
+      null,
+      null,
+      null,
+    ])
   })
 })
 

@@ -9,8 +9,12 @@ export function describeFolder(list: FileList, parts: readonly FilePart[]): Fold
   const notes = parts.map((part) => ({ path: part.path, note: noteOn(part) }))
   const readme = parts.map(readmeOf).find((found) => found !== null)
   const manifest = parts.map(manifestOf).find((found) => found !== null)
-  const sentences = [readme?.heading, readme?.paragraph, manifest?.description].filter((text) => text !== undefined && text !== '')
-  const said = [...new Set(sentences)].map((text) => (/[.!?。！？]$/.test(text ?? '') ? text : `${text}.`)).join(' ')
+  const sentences = [readme?.heading, readme?.paragraph, manifest?.description].filter(
+    (text) => text !== undefined && text !== '',
+  )
+  const said = [...new Set(sentences)]
+    .map((text) => (/[.!?。！？]$/.test(text ?? '') ? text : `${text}.`))
+    .join(' ')
   return { name: list.folder, path: list.path, what_it_is: said || whatItHolds(list), notable_files: notes }
 }
 
@@ -38,7 +42,8 @@ function readmeOf({ path, text }: FilePart): { heading: string; paragraph: strin
   let fenced = false
   for (const line of text.split('\n').map((each) => each.trim())) {
     if (/^(```|~~~)/.test(line)) fenced = !fenced
-    const isProse = !fenced && line !== '' && !/^(#|=+$|-+$|<|\[!|!\[|\[\[|\||>|```|~~~|---|[*+-] |\d+\. )/.test(line)
+    const isProse =
+      !fenced && line !== '' && !/^(#|=+$|-+$|<|\[!|!\[|\[\[|\||>|```|~~~|---|[*+-] |\d+\. )/.test(line)
     if (heading === '' && /^#+\s/.test(line)) heading = plainProse(line.replace(/^#+\s*/, ''))
     else if (isProse) paragraph.push(line)
     else if (paragraph.length > 0) break
@@ -53,7 +58,8 @@ function manifestOf({ path, text }: FilePart): { name: string; description: stri
     if (typeof value !== 'object' || value === null) return null
     return {
       name: clip(typeof value.name === 'string' ? value.name : '', 80),
-      description: typeof value.description === 'string' ? clip(oneLine(value.description), sentenceCharsMax) : '',
+      description:
+        typeof value.description === 'string' ? clip(oneLine(value.description), sentenceCharsMax) : '',
     }
   }
   if (!/(^|\/)(cargo|pyproject)\.toml$/i.test(path)) return null
@@ -63,7 +69,8 @@ function manifestOf({ path, text }: FilePart): { name: string; description: stri
 
 /** The value of a field with a text on one line. Empty if there is none. */
 function tomlText(toml: string, field: string): string {
-  const [, literal, basic] = new RegExp(String.raw`^${field}[ \t]*=[ \t]*(?:'([^'\n]*)'|("(?:[^"\\\n]|\\.)*"))`, 'm').exec(toml) ?? []
+  const [, literal, basic] =
+    new RegExp(String.raw`^${field}[ \t]*=[ \t]*(?:'([^'\n]*)'|("(?:[^"\\\n]|\\.)*"))`, 'm').exec(toml) ?? []
   if (literal !== undefined || basic === undefined) return literal ?? ''
   const read = parseJson(basic)
   return typeof read === 'string' ? read : basic.slice(1, -1)
@@ -72,9 +79,13 @@ function tomlText(toml: string, field: string): string {
 function whatItHolds(list: FileList): string {
   if (list.entries.length === 0) return 'The folder is empty.'
   const names = list.entries.slice(0, 5).map((entry) => entry.path)
-  return clip(`No readme or manifest says what the folder is. The listing begins with ${names.join(', ')}.`, sentenceCharsMax)
+  return clip(
+    `No readme or manifest says what the folder is. The listing begins with ${names.join(', ')}.`,
+    sentenceCharsMax,
+  )
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-const clip = (text: string, charactersMax: number): string => (text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text)
+const clip = (text: string, charactersMax: number): string =>
+  text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text

@@ -1,4 +1,5 @@
-// Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is copied from the tools' results.
+// Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is
+// copied from the tools' results.
 import type { FileStats, Known, Recount } from './known.ts'
 import { bar, code, codeCell, heading, mermaidLabel, prose, table } from './markdown.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
@@ -30,7 +31,9 @@ export function folderReport(known: Known): string {
 
 function notableFiles({ folder }: Known): string[] {
   const files = folder?.notable_files ?? []
-  return files.length === 0 ? [] : [files.map(({ path, note }) => `- ${code(path)} – ${prose(note)}`).join('\n')]
+  return files.length === 0
+    ? []
+    : [files.map(({ path, note }) => `- ${code(path)} – ${prose(note)}`).join('\n')]
 }
 
 function figureTable({ types, totals }: FileStats): string {
@@ -38,14 +41,19 @@ function figureTable({ types, totals }: FileStats): string {
     name,
     ...[of.files, of.lines, of.words, of.bytes].map((figure) => `${mark}${figure}${mark}`),
   ]
-  return table(['Type', 'Files', 'Lines', 'Words', 'Bytes'], [...types.map((type) => row(prose(type.type), type)), row('**Total**', totals, '**')])
+  return table(
+    ['Type', 'Files', 'Lines', 'Words', 'Bytes'],
+    [...types.map((type) => row(prose(type.type), type)), row('**Total**', totals, '**')],
+  )
 }
 
 /** A slice is one type. Types without a slice are only in the table, so that no figure is computed here. */
 function pie({ types }: FileStats): string {
   const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   const lines =
-    slices.length === 0 ? ['pie', '    "no bytes" : 1'] : ['pie showData', ...slices.map(({ type, bytes }) => `    "${mermaidLabel(type)}" : ${bytes}`)]
+    slices.length === 0
+      ? ['pie', '    "no bytes" : 1']
+      : ['pie showData', ...slices.map(({ type, bytes }) => `    "${mermaidLabel(type)}" : ${bytes}`)]
   return ['```mermaid', ...lines, '```'].join('\n')
 }
 
@@ -53,7 +61,10 @@ function bars({ types }: FileStats): string[] {
   const shown = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   if (shown.length === 0) return []
   const width = Math.max(...shown.map(({ type }) => type.length))
-  const lines = shown.map(({ type, bytes_percent: percent }) => `${type.padEnd(width)}  ${bar(percent / 100)} ${percent.toFixed(1).padStart(5)} %`)
+  const lines = shown.map(
+    ({ type, bytes_percent: percent }) =>
+      `${type.padEnd(width)}  ${bar(percent / 100)} ${percent.toFixed(1).padStart(5)} %`,
+  )
   return [['```text', ...lines, '```'].join('\n')]
 }
 
@@ -67,11 +78,16 @@ function largestFiles({ largest }: FileStats): string {
 
 function validation(recount: Recount | null): string[] {
   if (recount === null) return ['The figures were not counted a second time.']
-  const differences = recount.differences.map(({ figure, expected, found }) => `- ${prose(figure)}: file_stats has ${expected}, the second count ${found}`)
+  const differences = recount.differences.map(
+    ({ figure, expected, found }) =>
+      `- ${prose(figure)}: file_stats has ${expected}, the second count ${found}`,
+  )
   return [
     prose(verdict(recount)),
     ...(differences.length === 0 ? [] : [differences.join('\n')]),
-    ...(recount.problems.length === 0 ? [] : [`It reported:\n\n${recount.problems.map((problem) => `- ${code(problem)}`).join('\n')}`]),
+    ...(recount.problems.length === 0
+      ? []
+      : [`It reported:\n\n${recount.problems.map((problem) => `- ${code(problem)}`).join('\n')}`]),
     'To check by hand:',
     `\`\`\`sh\n${recount.command}\n\`\`\``,
   ]

@@ -1,4 +1,5 @@
-// Defines the input of the simulated model's habits. A habit is a pure function from a conversation to a reply, or to `null` if it has none.
+// Defines the input of the simulated model's habits. A habit is a pure function from a conversation to a
+// reply, or to `null` if it has none.
 import type { ToolSchema } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -33,7 +34,10 @@ export interface Conversation {
   /** The calls since that message, in order. */
   readonly calls: readonly MadeCall[]
   readonly tools: readonly ToolSchema[]
-  /** An id for the n-th call of the reply. The same conversation gives the same ids; a longer one gives others. */
+  /**
+   * An id for the n-th call of the reply. The same conversation gives the same ids; a longer one gives
+   * others.
+   */
   callId(index: number): string
 }
 
@@ -41,6 +45,16 @@ export type Habit = (conversation: Conversation) => SimulatedReply | null
 
 export const say = (content: string): SimulatedReply => ({ content, toolCalls: [] })
 
-export function callTools(conversation: Conversation, calls: readonly { readonly name: string; readonly args: unknown }[]): SimulatedReply {
-  return { content: null, toolCalls: calls.map(({ name, args }, index) => ({ id: conversation.callId(index), name, arguments: JSON.stringify(args) })) }
+export function callTools(
+  conversation: Conversation,
+  calls: readonly { readonly name: string; readonly args: unknown }[],
+): SimulatedReply {
+  return {
+    content: null,
+    toolCalls: calls.map(({ name, args }, index) => ({
+      id: conversation.callId(index),
+      name,
+      arguments: JSON.stringify(args),
+    })),
+  }
 }

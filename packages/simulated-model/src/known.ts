@@ -1,4 +1,5 @@
-// What a worker of the simulated model knows: the tools' results and the received JSON blocks, recognised by their shape.
+// What a worker of the simulated model knows: the tools' results and the received JSON blocks, recognised by
+// their shape.
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'

@@ -1,4 +1,5 @@
-// Finds the language of a write-up: the language that the instruction asks for, otherwise that of the instruction or the task.
+// Finds the language of a write-up: the language that the instruction asks for, otherwise that of the
+// instruction or the task.
 import type { WorkOrder } from './habit.ts'
 
 const english = {
@@ -20,7 +21,8 @@ const english = {
 type Words = typeof english
 
 const chinese: Words = {
-  note: (model) => `本文由 Beaver 的模拟模型（${model}）按固定规则写成，没有询问语言模型；数字和引文照抄自所列来源。`,
+  note: (model) =>
+    `本文由 Beaver 的模拟模型（${model}）按固定规则写成，没有询问语言模型；数字和引文照抄自所列来源。`,
   source: '来源：',
   sources: '来源',
   comparison: '对比',

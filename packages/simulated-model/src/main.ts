@@ -1,10 +1,13 @@
-// The simulated model as a child process: it prints one line `{"url": …}`, then serves until its stdin closes or SIGTERM comes.
-// Its parent holds the other end of stdin, so it never outlives the parent.
+// The simulated model as a child process: it prints one line `{"url": …}`, then serves until its stdin closes
+// or SIGTERM comes. Its parent holds the other end of stdin, so it never outlives the parent.
 import { parseArgs } from 'node:util'
 import { startSimulatedModel } from './server.ts'
 
 const { values } = parseArgs({ options: { port: { type: 'string' }, 'latency-ms': { type: 'string' } } })
-const model = await startSimulatedModel({ port: Number(values.port ?? 0), latencyMs: Number(values['latency-ms'] ?? 0) })
+const model = await startSimulatedModel({
+  port: Number(values.port ?? 0),
+  latencyMs: Number(values['latency-ms'] ?? 0),
+})
 
 let stopping = false
 const stop = (): void => {

@@ -3,14 +3,19 @@
 export const heading = (level: number, text: string): string => `${'#'.repeat(level)} ${prose(text)}`
 
 /**
- * The text on one line, without anything that makes a table cell, a tag or a fence. A word that a viewer would read as emphasis or as a link,
- * such as `2*3*4`, is inline code, because an escape would change its text.
+ * The text on one line, without anything that makes a table cell, a tag or a fence. A word that a viewer
+ * would read as emphasis or as a link, such as `2*3*4`, is inline code, because an escape would change its
+ * text.
  */
 export function prose(text: string): string {
   return visible(text)
     .replace(/([^\s|<>`]+)|[|<>`]/g, (part, word?: string) => {
       if (word === undefined) return `\\${part}`
-      const { before = '', middle = '', after = '' } = /^(?<before>[("']*)(?<middle>.*?)(?<after>[.,;:!?)"']*)$/su.exec(word)?.groups ?? {}
+      const {
+        before = '',
+        middle = '',
+        after = '',
+      } = /^(?<before>[("']*)(?<middle>.*?)(?<after>[.,;:!?)"']*)$/su.exec(word)?.groups ?? {}
       return marked.test(middle) ? before + code(middle) + after : word
     })
     .trim()
@@ -30,10 +35,15 @@ export function code(text: string): string {
 /** Inline code in a cell of a table. A bar ends a cell even in code, so it is escaped. */
 export const codeCell = (text: string): string => code(text).replaceAll('|', String.raw`\|`)
 
-/** A table with padded columns, so that it is readable unrendered. All columns except the first are figures. */
+/**
+ * A table with padded columns, so that it is readable unrendered. All columns except the first are figures.
+ */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) => Math.max(3, width(title), ...rows.map((row) => width(row[column] ?? ''))))
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell, column) => padded(cell, widths[column] ?? 0, column > 0)).join(' | ')} |`
+  const widths = head.map((title, column) =>
+    Math.max(3, width(title), ...rows.map((row) => width(row[column] ?? ''))),
+  )
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => padded(cell, widths[column] ?? 0, column > 0)).join(' | ')} |`
   const rule = `|${widths.map((columns, column) => (column === 0 ? `:${'-'.repeat(columns + 1)}` : `${'-'.repeat(columns + 1)}:`)).join('|')}|`
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
@@ -66,6 +76,11 @@ const padded = (cell: string, columns: number, right: boolean): string => {
 function width(text: string): number {
   let columns = 0
   for (const character of text)
-    columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/.test(character) ? 2 : 1
+    columns +=
+      /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/.test(
+        character,
+      )
+        ? 2
+        : 1
   return columns
 }

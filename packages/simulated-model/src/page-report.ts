@@ -1,4 +1,5 @@
-// Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report, summary.
+// Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report,
+// summary.
 // W1. Figures, sentences and sources are copied.
 // W2. A report says that it is simulated.
 import { type Comparison, compare, differencesFrom, figureIn } from './comparison.ts'
@@ -31,12 +32,23 @@ const sentencesMax = 2
 export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
   const wanted = wantedIn(order)
   const words = wordsFor(order)
-  if (wanted.summary && !wanted.report) return pages.map((page) => `${page.title}: ${openingOf(page, sentencesMax) || '…'} ${words.quoted(page.source)}`)
-  const tables = wanted.table && !wanted.report && !wanted.comparison && !wanted.check ? pages.flatMap((page) => tablesOf(page, order)) : []
+  if (wanted.summary && !wanted.report)
+    return pages.map(
+      (page) => `${page.title}: ${openingOf(page, sentencesMax) || '…'} ${words.quoted(page.source)}`,
+    )
+  const tables =
+    wanted.table && !wanted.report && !wanted.comparison && !wanted.check
+      ? pages.flatMap((page) => tablesOf(page, order))
+      : []
   if (tables.length > 0) return tables
   const comparison = wanted.comparison || wanted.check ? compare(pages) : null
   const opening = wanted.report ? reportOpening(order) : []
-  if (comparison === null) return [...opening, ...pages.flatMap((page) => wholePage(page, order)), ...(wanted.report ? received(order) : [])]
+  if (comparison === null)
+    return [
+      ...opening,
+      ...pages.flatMap((page) => wholePage(page, order)),
+      ...(wanted.report ? received(order) : []),
+    ]
   return [
     ...opening,
     heading(2, words.comparison),
@@ -44,7 +56,9 @@ export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
     ...(wanted.check ? [heading(2, words.check), checks(comparison, order)] : []),
     ...(wanted.chart ? [heading(2, words.chart), ...charts(comparison)] : []),
     heading(2, words.sources),
-    pages.map((page) => `- ${page.title}: ${page.source}\n  ${openingOf(page, sentencesMax)}`.trimEnd()).join('\n'),
+    pages
+      .map((page) => `- ${page.title}: ${page.source}\n  ${openingOf(page, sentencesMax)}`.trimEnd())
+      .join('\n'),
   ]
 }
 
@@ -52,12 +66,21 @@ export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
 export function aboutReceived(order: WorkOrder, note: string): string[] {
   const wanted = wantedIn(order)
   if (wanted.report) return [...reportOpening(order), ...received(order, [note])]
-  if (wanted.summary) return [order.dependencies.map(({ from, text }) => `- ${from}: ${openingOf(pageOf(from, text), sentencesMax) || '…'}`).join('\n'), note]
+  if (wanted.summary)
+    return [
+      order.dependencies
+        .map(({ from, text }) => `- ${from}: ${openingOf(pageOf(from, text), sentencesMax) || '…'}`)
+        .join('\n'),
+      note,
+    ]
   const task = `Task: ${oneLine(order.task)}`
   return [task, ...received(order, [task, note]), note]
 }
 
-/** What the worker received, each part under a heading of its own. A text that one part contains is not repeated by another. */
+/**
+ * What the worker received, each part under a heading of its own. A text that one part contains is not
+ * repeated by another.
+ */
 function received({ dependencies }: WorkOrder, known: readonly string[] = []): string[] {
   const said = new Set(known)
   return dependencies.flatMap(({ from, text }) => {
@@ -80,7 +103,9 @@ const titleCharsMax = 120
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 function tablesOf({ title, source, tables }: Page, order: WorkOrder): string[] {
-  return tables.length === 0 ? [] : [...tables.map(({ text }) => text), `${title} ${wordsFor(order).quoted(source)}`]
+  return tables.length === 0
+    ? []
+    : [...tables.map(({ text }) => text), `${title} ${wordsFor(order).quoted(source)}`]
 }
 
 function wholePage({ title, source, body }: Page, order: WorkOrder): string[] {
@@ -111,7 +136,11 @@ function checks(comparison: Comparison, order: WorkOrder): string {
         : words.differs(label, values.map((value, index) => `${subjects[index]}: ${value}`).join('; ')),
     ),
     ...alone.map(({ subject, label }) => words.alone(subject, label)),
-    ...(different === null ? [] : different.length === 0 ? [words.agrees] : different.map((each) => words.disagrees(each))),
+    ...(different === null
+      ? []
+      : different.length === 0
+        ? [words.agrees]
+        : different.map((each) => words.disagrees(each))),
   ]
   return lines.map((line) => `- ${line}`).join('\n')
 }
@@ -124,12 +153,15 @@ function charts({ subjects, rows }: Comparison): string[] {
   })
   const [first] = series
   if (first === undefined) return []
-  const listed = (values: readonly unknown[]): string => `[${values.map((value) => JSON.stringify(value)).join(', ')}]`
+  const listed = (values: readonly unknown[]): string =>
+    `[${values.map((value) => JSON.stringify(value)).join(', ')}]`
   const data = [
     '{',
     `  "x": ${listed(subjects)},`,
     '  "series": [',
-    series.map(({ name, values }) => `    {"name": ${JSON.stringify(name)}, "values": ${listed(values)}}`).join(',\n'),
+    series
+      .map(({ name, values }) => `    {"name": ${JSON.stringify(name)}, "values": ${listed(values)}}`)
+      .join(',\n'),
     '  ]',
     '}',
   ]
@@ -139,7 +171,11 @@ function charts({ subjects, rows }: Comparison): string[] {
     `    x-axis ${listed(subjects.map(mermaidLabel))}`,
     `    bar ${listed(first.values)}`,
   ]
-  return [fenced('json', data), fenced('mermaid', picture), ...bars(subjects, first.values, rows.find(({ label }) => label === first.name)?.values ?? [])]
+  return [
+    fenced('json', data),
+    fenced('mermaid', picture),
+    ...bars(subjects, first.values, rows.find(({ label }) => label === first.name)?.values ?? []),
+  ]
 }
 
 /** For readers whose viewer draws no picture. */
@@ -150,9 +186,12 @@ function bars(subjects: readonly string[], figures: readonly number[], shown: re
   return [
     fenced(
       'text',
-      subjects.map((subject, index) => `${subject.padEnd(width)}  ${bar((figures[index] ?? 0) / most)} ${shown[index]}`),
+      subjects.map(
+        (subject, index) => `${subject.padEnd(width)}  ${bar((figures[index] ?? 0) / most)} ${shown[index]}`,
+      ),
     ),
   ]
 }
 
-const fenced = (language: string, lines: readonly string[]): string => `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``
+const fenced = (language: string, lines: readonly string[]): string =>
+  `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``

@@ -10,13 +10,25 @@ const filing = (company: string, rows: readonly string[], unit = 'million') =>
 
 describe('a page', () => {
   it('is a result with a text and a URL or a path, and nothing else', () => {
-    expect(pageIn('{"url":"https://x.example/a","title":"T","text":"# H\\n\\nB"}')).toMatchObject({ title: 'T', source: 'https://x.example/a', body: 'B' })
-    expect(pageIn('{"path":"a.md","text":"B","bytes":1}')).toMatchObject({ title: 'a.md', source: 'a.md', body: 'B' })
-    for (const other of ['text', '{"path":"logo.png","text":null}', '{"text":"no source"}', '[]']) expect(pageIn(other)).toBeNull()
+    expect(pageIn('{"url":"https://x.example/a","title":"T","text":"# H\\n\\nB"}')).toMatchObject({
+      title: 'T',
+      source: 'https://x.example/a',
+      body: 'B',
+    })
+    expect(pageIn('{"path":"a.md","text":"B","bytes":1}')).toMatchObject({
+      title: 'a.md',
+      source: 'a.md',
+      body: 'B',
+    })
+    for (const other of ['text', '{"path":"logo.png","text":null}', '{"text":"no source"}', '[]'])
+      expect(pageIn(other)).toBeNull()
   })
 
   it('has facts, and takes neither a URL nor a time for one', () => {
-    const { facts } = pageOf('a', '- Unit: million\n期间：全年\nhttps://x.example/a\nAt 09:40 it began\n| a: b | c |\n')
+    const { facts } = pageOf(
+      'a',
+      '- Unit: million\n期间：全年\nhttps://x.example/a\nAt 09:40 it began\n| a: b | c |\n',
+    )
     expect(facts).toEqual([
       { label: 'Unit', value: 'million' },
       { label: '期间', value: '全年' },
@@ -40,7 +52,12 @@ describe('a page', () => {
 
 describe('pages side by side', () => {
   it('have the rows all of them have, each cell as it stands there, and name the others', () => {
-    expect(compare([filing('A', ['Revenue | 1,000', 'Share | 5%']), filing('B', ['Stores | 3', 'Revenue | 20.50'])])).toEqual({
+    expect(
+      compare([
+        filing('A', ['Revenue | 1,000', 'Share | 5%']),
+        filing('B', ['Stores | 3', 'Revenue | 20.50']),
+      ]),
+    ).toEqual({
       subjects: ['A', 'B'],
       label: 'Metric',
       column: 'FY1',
@@ -54,7 +71,9 @@ describe('pages side by side', () => {
   })
 
   it('say what they differ in', () => {
-    expect(compare([filing('A', ['R | 1']), filing('B', ['R | 2'], 'thousand')])?.facts).toEqual([{ label: 'Unit', values: ['million', 'thousand'] }])
+    expect(compare([filing('A', ['R | 1']), filing('B', ['R | 2'], 'thousand')])?.facts).toEqual([
+      { label: 'Unit', values: ['million', 'thousand'] },
+    ])
   })
 
   it('are none without a row in common, for one page, or for the same page twice', () => {

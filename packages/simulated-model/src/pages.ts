@@ -41,12 +41,19 @@ export function pageIn(result: string): Page | null {
 export function pageOf(source: string, text: string, title?: string): Page {
   const [, heading] = /^\s*#{1,6}[ \t]+(.+)\n?/.exec(text) ?? []
   const body = heading === undefined ? text : text.replace(/^\s*#.*\n?/, '')
-  return { title: title ?? heading?.trim() ?? source, source, facts: factsIn(body), tables: tablesIn(body), body: body.trim() }
+  return {
+    title: title ?? heading?.trim() ?? source,
+    source,
+    facts: factsIn(body),
+    tables: tablesIn(body),
+    body: body.trim(),
+  }
 }
 
 function factsIn(text: string): Fact[] {
   return text.split('\n').flatMap((line) => {
-    const [, label = '', value = ''] = /^[ \t]*(?:[-*][ \t]+)?([^\s:：|#>][^:：|]{0,39})(?::[ \t]|：)[ \t]*(\S.*)$/.exec(line) ?? []
+    const [, label = '', value = ''] =
+      /^[ \t]*(?:[-*][ \t]+)?([^\s:：|#>][^:：|]{0,39})(?::[ \t]|：)[ \t]*(\S.*)$/.exec(line) ?? []
     return label === '' ? [] : [{ label: label.trim(), value: value.trim() }]
   })
 }
@@ -78,7 +85,11 @@ const cellsOf = (line: string): string[] =>
 export function openingOf({ body }: Page, sentencesMax: number): string {
   const prose = body
     .split(/\n\s*\n/)
-    .find((paragraph) => !/^\s*(?:[#|>`~]|[-*+][ \t]|\d+[.)]\s)/.test(paragraph) && factsIn(paragraph.split('\n')[0] ?? '').length === 0)
+    .find(
+      (paragraph) =>
+        !/^\s*(?:[#|>`~]|[-*+][ \t]|\d+[.)]\s)/.test(paragraph) &&
+        factsIn(paragraph.split('\n')[0] ?? '').length === 0,
+    )
   const text = (prose ?? '').replace(/\s+/g, ' ').trim()
   const sentences = text.split(/(?<=[.!?]) (?=\P{Ll})|(?<=[。！？])(?=.)/u)
   return sentences
@@ -109,7 +120,14 @@ function linesOf(text: string): { line: string; fenced: boolean }[] {
 
 /** Moves the headings of a text so that the highest has this level. Headings in fences stay. */
 export function withHeadingsAt(level: number, text: string): string {
-  const lines = linesOf(text).map(({ line, fenced }) => ({ line, depth: fenced ? 0 : (/^(#{1,6})\s/.exec(line)?.[1]?.length ?? 0) }))
+  const lines = linesOf(text).map(({ line, fenced }) => ({
+    line,
+    depth: fenced ? 0 : (/^(#{1,6})\s/.exec(line)?.[1]?.length ?? 0),
+  }))
   const highest = Math.min(...lines.flatMap(({ depth }) => (depth === 0 ? [] : [depth])), 6)
-  return lines.map(({ line, depth }) => (depth === 0 ? line : '#'.repeat(Math.min(6, depth - highest + level)) + line.slice(depth))).join('\n')
+  return lines
+    .map(({ line, depth }) =>
+      depth === 0 ? line : '#'.repeat(Math.min(6, depth - highest + level)) + line.slice(depth),
+    )
+    .join('\n')
 }

@@ -1,4 +1,5 @@
-// Starts the simulated model as a child process, so that a busy runtime and its model do not share an event loop.
+// Starts the simulated model as a child process, so that a busy runtime and its model do not share an event
+// loop.
 // P1. It never outlives its parent, because its stdin closes with the parent.
 // P2. It inherits no environment, so no secret reaches it.
 import { spawn } from 'node:child_process'
@@ -19,8 +20,16 @@ const entry = new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './main.js
 const greeting = z.object({ url: z.url() })
 
 /** @throws {BeaverError} `start_failed` */
-export async function startSimulatedModelProcess(options: { port?: number; latencyMs?: number } = {}): Promise<SimulatedModelProcess> {
-  const args = [fileURLToPath(entry), '--port', String(options.port ?? 0), '--latency-ms', String(options.latencyMs ?? 0)]
+export async function startSimulatedModelProcess(
+  options: { port?: number; latencyMs?: number } = {},
+): Promise<SimulatedModelProcess> {
+  const args = [
+    fileURLToPath(entry),
+    '--port',
+    String(options.port ?? 0),
+    '--latency-ms',
+    String(options.latencyMs ?? 0),
+  ]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env: {} })
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))

@@ -14,7 +14,12 @@ beforeAll(async () => {
 afterAll(() => model.close())
 
 const name = 'beaver-simulated-1'
-const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name: 'echo', description: 'd', parameters: { type: 'object', properties: {} } } }]
+const tools: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: { name: 'echo', description: 'd', parameters: { type: 'object', properties: {} } },
+  },
+]
 const order =
   '<instruction>\nCall `echo` with {"text": "中文 🦫 and a longer text, so that it needs more than one chunk on its way: 🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫🦫"}.\n</instruction>'
 
@@ -27,7 +32,11 @@ test('lists its one model', async () => {
 
 test('the same request has the same answer, byte for byte', async () => {
   const ask = async (): Promise<string> =>
-    await (await client.chat.completions.create({ model: name, messages: [{ role: 'user', content: 'hi' }] }).asResponse()).text()
+    await (
+      await client.chat.completions
+        .create({ model: name, messages: [{ role: 'user', content: 'hi' }] })
+        .asResponse()
+    ).text()
   expect(await ask()).toBe(await ask())
 })
 
@@ -39,26 +48,47 @@ test('a stream has the same text and calls as the whole answer', async () => {
     const messages = [{ role: 'user' as const, content }]
     const offer = offered.length === 0 ? {} : { tools: [...offered] }
     const whole = await client.chat.completions.create({ model: name, messages, ...offer })
-    const stream = client.chat.completions.stream({ model: name, messages, ...offer, stream_options: { include_usage: true } })
+    const stream = client.chat.completions.stream({
+      model: name,
+      messages,
+      ...offer,
+      stream_options: { include_usage: true },
+    })
     const streamed = await stream.finalChatCompletion()
     expect(streamed.choices[0]?.message.content).toBe(whole.choices[0]?.message.content)
-    expect(streamed.choices[0]?.message.tool_calls?.map(callText)).toEqual(whole.choices[0]?.message.tool_calls?.map(callText))
+    expect(streamed.choices[0]?.message.tool_calls?.map(callText)).toEqual(
+      whole.choices[0]?.message.tool_calls?.map(callText),
+    )
     expect(streamed.choices[0]?.finish_reason).toBe(whole.choices[0]?.finish_reason)
     expect(streamed.usage?.completion_tokens).toBe(whole.usage?.completion_tokens)
   }
 })
 
 test.each<[string, number, string, string, string | undefined]>([
-  ['another model', 404, 'POST', '/v1/chat/completions', '{"model":"gpt-5","messages":[{"role":"user","content":"x"}]}'],
+  [
+    'another model',
+    404,
+    'POST',
+    '/v1/chat/completions',
+    '{"model":"gpt-5","messages":[{"role":"user","content":"x"}]}',
+  ],
   ['a body that is not JSON', 400, 'POST', '/v1/chat/completions', '{'],
   ['no messages', 400, 'POST', '/v1/chat/completions', `{"model":"${name}","messages":[]}`],
-  ['an unknown role', 400, 'POST', '/v1/chat/completions', `{"model":"${name}","messages":[{"role":"robot","content":"x"}]}`],
+  [
+    'an unknown role',
+    400,
+    'POST',
+    '/v1/chat/completions',
+    `{"model":"${name}","messages":[{"role":"robot","content":"x"}]}`,
+  ],
   ['another path', 404, 'POST', '/v1/embeddings', '{}'],
   ['another method', 405, 'GET', '/v1/chat/completions', undefined],
 ])('%s is an error %d that says what is wrong', async (_, status, method, path, body) => {
   const response = await fetch(model.url + path, { method, ...(body === undefined ? {} : { body }) })
   expect(response.status).toBe(status)
-  expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', message: expect.stringMatching(/./) } })
+  expect(await response.json()).toMatchObject({
+    error: { type: 'invalid_request_error', message: expect.stringMatching(/./) },
+  })
 })
 
 test('closing it ends an answer that is still waited for', async () => {

@@ -15,15 +15,24 @@ export interface SimulatedModel {
 const bodyBytesMax = 32 * 1024 * 1024
 
 /** @param options `port`: default any free port. `latencyMs`: how long each answer takes, default 0. */
-export async function startSimulatedModel(options: { port?: number; latencyMs?: number } = {}): Promise<SimulatedModel> {
+export async function startSimulatedModel(
+  options: { port?: number; latencyMs?: number } = {},
+): Promise<SimulatedModel> {
   const closing = new AbortController()
   const server = createServer((request, response) => {
-    serve(request, response, { latencyMs: options.latencyMs ?? 0, signal: closing.signal }).catch((error: unknown) => {
-      if (response.headersSent) response.destroy()
-      else fail(response, 500, { type: 'server_error', message: error instanceof Error ? error.message : String(error) })
-    })
+    serve(request, response, { latencyMs: options.latencyMs ?? 0, signal: closing.signal }).catch(
+      (error: unknown) => {
+        if (response.headersSent) response.destroy()
+        else
+          fail(response, 500, {
+            type: 'server_error',
+            message: error instanceof Error ? error.message : String(error),
+          })
+      },
+    )
   })
-  // Longer than clients keep idle connections, so clients close first and no request meets a closed connection.
+  // Longer than clients keep idle connections, so clients close first and no request meets a closed
+  // connection.
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -41,12 +50,22 @@ export async function startSimulatedModel(options: { port?: number; latencyMs?: 
   }
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, how: { latencyMs: number; signal: AbortSignal }): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  how: { latencyMs: number; signal: AbortSignal },
+): Promise<void> {
   const path = (request.url ?? '/').split('?')[0]
   if (request.method === 'GET' && path === '/v1/models') {
-    return send(response, 200, { object: 'list', data: [{ id: simulatedModelName, object: 'model', created: 0, owned_by: 'beaver' }] })
+    return send(response, 200, {
+      object: 'list',
+      data: [{ id: simulatedModelName, object: 'model', created: 0, owned_by: 'beaver' }],
+    })
   }
-  if (path !== '/v1/chat/completions') return fail(response, 404, { message: `There is no ${path} here; there are /v1/chat/completions and /v1/models.` })
+  if (path !== '/v1/chat/completions')
+    return fail(response, 404, {
+      message: `There is no ${path} here; there are /v1/chat/completions and /v1/models.`,
+    })
   if (request.method !== 'POST') return fail(response, 405, { message: 'Use POST.' })
   const body = await readBody(request)
   if (body === null) return fail(response, 413, { message: `The body is larger than ${bodyBytesMax} bytes.` })
@@ -64,7 +83,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, how: { 
   const id = completionId(body)
   if (!read.stream) return send(response, 200, completion(id, reply, usage))
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-  for (const chunk of completionChunks(id, reply, read.streamUsage ? usage : null)) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+  for (const chunk of completionChunks(id, reply, read.streamUsage ? usage : null))
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`)
   response.end('data: [DONE]\n\n')
 }
 
@@ -81,10 +101,17 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 
 function send(response: ServerResponse, status: number, value: object): void {
   const body = JSON.stringify(value)
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  })
   response.end(body)
 }
 
-function fail(response: ServerResponse, status: number, error: { message: string; type?: string; code?: string }): void {
+function fail(
+  response: ServerResponse,
+  status: number,
+  error: { message: string; type?: string; code?: string },
+): void {
   send(response, status, { error: { type: 'invalid_request_error', param: null, code: null, ...error } })
 }

@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { executeTool, type GuidanceAgent, parseSkill, type Tool, type ToolSchema, workerMessage } from '@beaver/agent'
+import {
+  executeTool,
+  type GuidanceAgent,
+  parseSkill,
+  type Tool,
+  type ToolSchema,
+  workerMessage,
+} from '@beaver/agent'
 import { type ChatMessage, evaluateEvidence, skillMessage, systemClock, type ToolFact } from '@beaver/core'
 import { toolContext } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
@@ -36,8 +43,13 @@ async function folderReport(): Promise<{ body: string; agents: readonly Guidance
   return { body: skill?.body ?? '', agents: skill?.guidance?.agents ?? [] }
 }
 
-const schemas = (tools: readonly Tool[]): ToolSchema[] => tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
-const workflowTool = (name = 'SequentialWorkflow'): ToolSchema => ({ name, description: '', parameters: { type: 'object' } })
+const schemas = (tools: readonly Tool[]): ToolSchema[] =>
+  tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+const workflowTool = (name = 'SequentialWorkflow'): ToolSchema => ({
+  name,
+  description: '',
+  parameters: { type: 'object' },
+})
 const user = (content: string): ChatMessage => ({ role: 'user', content })
 
 /** Lets the simulated model work with real tools until it answers with text. */
@@ -55,7 +67,11 @@ async function drive(
     for (const call of reply.toolCalls) {
       const context = toolContext({ workspace, callId: call.id })
       const tool = tools.find(({ name }) => name === call.name)
-      const result = await executeTool(tool, call, context, { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock })
+      const result = await executeTool(tool, call, context, {
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        clock: systemClock,
+      })
       facts.push({ taskseq: messages.length, tool: call.name, success: result.success })
       calls.push({ name: call.name, args: JSON.parse(call.arguments) })
       messages.push({ role: 'tool', tool_call_id: call.id, content: result.content })
@@ -64,8 +80,13 @@ async function drive(
   throw new Error('The simulated model did not come to an end')
 }
 
-/** The four agents of the skill, one after the other, as SequentialWorkflow runs them; holds each to its required evidence. */
-async function runSkill(task = 'Report on this folder'): Promise<{ outputs: Map<string, string>; report: string; calls: { name: string; args: unknown }[] }> {
+/**
+ * The four agents of the skill, one after the other, as SequentialWorkflow runs them; holds each to its
+ * required evidence.
+ */
+async function runSkill(
+  task = 'Report on this folder',
+): Promise<{ outputs: Map<string, string>; report: string; calls: { name: string; args: unknown }[] }> {
   const { agents } = await folderReport()
   const outputs = new Map<string, string>()
   const made: { name: string; args: unknown }[] = []
@@ -81,8 +102,15 @@ async function runSkill(task = 'Report on this folder'): Promise<{ outputs: Map<
       'bcdfghjk',
     )
     const tools = builtinTools().filter(({ name }) => agent.allowed_tool_names?.includes(name) ?? true)
-    const { text, facts, calls } = await drive([{ role: 'system', content: 'You are an agent.' }, user(order)], tools)
-    const { checks } = evaluateEvidence(agent.required_evidence ?? [], { outputText: text, outputSeq: 1, tools: facts })
+    const { text, facts, calls } = await drive(
+      [{ role: 'system', content: 'You are an agent.' }, user(order)],
+      tools,
+    )
+    const { checks } = evaluateEvidence(agent.required_evidence ?? [], {
+      outputText: text,
+      outputSeq: 1,
+      tools: facts,
+    })
     expect(checks.filter(({ status }) => status === 'failed')).toEqual([])
     outputs.set(agent.name, text)
     made.push(...calls)
@@ -92,7 +120,26 @@ async function runSkill(task = 'Report on this folder'): Promise<{ outputs: Map<
 }
 
 function bySystem(): Record<'files' | 'lines' | 'words' | 'bytes', number> {
-  const find = ['.', '-type', 'd', '(', '-name', '.git', '-o', '-name', 'node_modules', '-o', '-name', '.beaver', ')', '-prune', '-o', '-type', 'f', '-print0']
+  const find = [
+    '.',
+    '-type',
+    'd',
+    '(',
+    '-name',
+    '.git',
+    '-o',
+    '-name',
+    'node_modules',
+    '-o',
+    '-name',
+    '.beaver',
+    ')',
+    '-prune',
+    '-o',
+    '-type',
+    'f',
+    '-print0',
+  ]
   const names = execFileSync('find', find, { cwd: workspace })
   const wc = execFileSync('wc', ['-lwc', '--files0-from=-'], {
     cwd: workspace,
@@ -100,12 +147,16 @@ function bySystem(): Record<'files' | 'lines' | 'words' | 'bytes', number> {
     env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
     encoding: 'utf8',
   })
-  const [lines = NaN, words = NaN, bytes = NaN] = (wc.trimEnd().split('\n').at(-1) ?? '').trim().split(/\s+/).map(Number)
+  const [lines = NaN, words = NaN, bytes = NaN] = (wc.trimEnd().split('\n').at(-1) ?? '')
+    .trim()
+    .split(/\s+/)
+    .map(Number)
   return { files: names.filter((byte) => byte === 0).length, lines, words, bytes }
 }
 
 const project: Record<string, string | Uint8Array> = {
-  'README.md': '# Dam\n\n[![ci](x.svg)](y)\n\nA *small* library that builds [dams](https://x).\nIt has no dependencies.\n\n## Use\n\nMore.\n',
+  'README.md':
+    '# Dam\n\n[![ci](x.svg)](y)\n\nA *small* library that builds [dams](https://x).\nIt has no dependencies.\n\n## Use\n\nMore.\n',
   'package.json': '{"name": "dam", "description": "Builds dams", "version": "1.0.0"}\n',
   LICENSE: 'MIT License\n\nPermission is hereby granted…\n',
   'src/index.ts': 'export const dam = 1\n'.repeat(30),
@@ -123,7 +174,12 @@ describe('the skill folder-report', () => {
     const { report } = await runSkill()
     const { files, lines, words, bytes } = bySystem()
     const total = report.split('\n').find((line) => line.includes('**Total**'))
-    expect(total?.split('|').map((cell) => cell.trim())).toEqual(['', '**Total**', ...[files, lines, words, bytes].map((figure) => `**${figure}**`), ''])
+    expect(total?.split('|').map((cell) => cell.trim())).toEqual([
+      '',
+      '**Total**',
+      ...[files, lines, words, bytes].map((figure) => `**${figure}**`),
+      '',
+    ])
   })
 
   test('says in the report that the model is simulated, what the folder is, and that the counts agree', async () => {
@@ -141,11 +197,18 @@ describe('the skill folder-report', () => {
     const { report } = await runSkill()
     const command = /```sh\n(.*)\n```/.exec(report)?.[1] ?? 'false'
     const { files, lines, words, bytes } = bySystem()
-    expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe(`${files} files, ${lines} lines, ${words} words, ${bytes} bytes\n`)
+    expect(execFileSync('sh', ['-c', command], { encoding: 'utf8' })).toBe(
+      `${files} files, ${lines} lines, ${words} words, ${bytes} bytes\n`,
+    )
   })
 
   test('has each table row in as many cells as the head, whatever the files are called', async () => {
-    await put({ ...project, 'a\nb|c.x': 'zz'.repeat(9000), '`': 'x'.repeat(9000), '<script>.md': 'y'.repeat(8000) })
+    await put({
+      ...project,
+      'a\nb|c.x': 'zz'.repeat(9000),
+      '`': 'x'.repeat(9000),
+      '<script>.md': 'y'.repeat(8000),
+    })
     const { report } = await runSkill()
     const cells = (line: string): number => line.replace(/\\\|/g, '').split('|').length
     const tables = report.split('\n\n').filter((block) => block.startsWith('| '))
@@ -156,7 +219,12 @@ describe('the skill folder-report', () => {
   test('calls each tool once, and recount_files with the totals of file_stats', async () => {
     await put(project)
     const { calls } = await runSkill()
-    expect(calls.map(({ name }) => name)).toEqual(['list_files', ...Array<string>(3).fill('read_file'), 'file_stats', 'recount_files'])
+    expect(calls.map(({ name }) => name)).toEqual([
+      'list_files',
+      ...Array<string>(3).fill('read_file'),
+      'file_stats',
+      'recount_files',
+    ])
     expect(calls.at(-1)?.args).toEqual({ path: '.', expected: bySystem() })
   })
 
@@ -190,26 +258,52 @@ describe('a root run', () => {
   test('calls the workflow tool with the guidance of the skill, word for word', async () => {
     const { body, agents } = await folderReport()
     const reply = answer({
-      messages: [skillMessage({ name: 'folder-report', content: body }, 'bcdfghjk'), user('Report on this folder, please.\n')],
+      messages: [
+        skillMessage({ name: 'folder-report', content: body }, 'bcdfghjk'),
+        user('Report on this folder, please.\n'),
+      ],
       tools: [workflowTool(), ...schemas(builtinTools())],
     })
     expect(reply.content).toBeNull()
     expect(reply.toolCalls.map(({ name }) => name)).toEqual(['SequentialWorkflow'])
-    expect(JSON.parse(reply.toolCalls[0]?.arguments ?? '')).toEqual({ task: 'Report on this folder, please.', agents })
+    expect(JSON.parse(reply.toolCalls[0]?.arguments ?? '')).toEqual({
+      task: 'Report on this folder, please.',
+      agents,
+    })
   })
 
   const guided = (extra: readonly ChatMessage[], tools: readonly ToolSchema[]): ReturnType<typeof answer> => {
     const block = {
       version: 1,
       preferred_tool: 'SequentialWorkflow',
-      agents: [{ name: 'a', instruction: 'i', use_skill: 's', skill_query: 'q', allowed_tool_names: null, note: 'not a slot' }],
+      agents: [
+        {
+          name: 'a',
+          instruction: 'i',
+          use_skill: 's',
+          skill_query: 'q',
+          allowed_tool_names: null,
+          note: 'not a slot',
+        },
+      ],
     }
     const content = `Text.\n\n\`\`\`beaver-team-workflow\n{broken\n\`\`\`\n\n\`\`\`beaver-team-workflow\n${JSON.stringify(block)}\n\`\`\`\n`
-    return answer({ messages: [skillMessage({ name: 'x', content }, 'bcdfghjk'), user('do it'), ...extra], tools })
+    return answer({
+      messages: [skillMessage({ name: 'x', content }, 'bcdfghjk'), user('do it'), ...extra],
+      tools,
+    })
   }
   const made = (result: unknown): ChatMessage[] => [
-    { role: 'assistant', content: null, tool_calls: [{ id: 'c', name: 'SequentialWorkflow', arguments: '{}' }] },
-    { role: 'tool', tool_call_id: 'c', content: typeof result === 'string' ? result : JSON.stringify(result) },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c', name: 'SequentialWorkflow', arguments: '{}' }],
+    },
+    {
+      role: 'tool',
+      tool_call_id: 'c',
+      content: typeof result === 'string' ? result : JSON.stringify(result),
+    },
   ]
 
   test('finds the workflow tool under its prefixed name and fills only slots', () => {
@@ -222,17 +316,27 @@ describe('a root run', () => {
   })
 
   test('answers with the final output of the team', () => {
-    expect(guided(made({ outcome: 'complete', final_output: '# R\n' }), [workflowTool()])).toEqual({ content: '# R', toolCalls: [] })
+    expect(guided(made({ outcome: 'complete', final_output: '# R\n' }), [workflowTool()])).toEqual({
+      content: '# R',
+      toolCalls: [],
+    })
   })
 
   test('says plainly which agent failed when the team did not finish', () => {
     const failure = { class: 'evidence_missing', message: 'The tool file_stats was not called.' }
-    const { content } = guided(made({ outcome: 'incomplete', final_output: '', message: null, failures: [{ node_id: 'b', failure }] }), [workflowTool()])
-    expect(content).toBe('The team did not finish (incomplete).\n\n- b: The tool file_stats was not called. (evidence_missing)\n\nThere is no result.')
+    const { content } = guided(
+      made({ outcome: 'incomplete', final_output: '', message: null, failures: [{ node_id: 'b', failure }] }),
+      [workflowTool()],
+    )
+    expect(content).toBe(
+      'The team did not finish (incomplete).\n\n- b: The tool file_stats was not called. (evidence_missing)\n\nThere is no result.',
+    )
   })
 
   test('says plainly that the workflow call was refused', () => {
-    expect(guided(made({ error: 'cycle', message: 'a → a' }), [workflowTool()]).content).toBe('The team did not start: a → a (cycle)')
+    expect(guided(made({ error: 'cycle', message: 'a → a' }), [workflowTool()]).content).toBe(
+      'The team did not start: a → a (cycle)',
+    )
   })
 
   test('without the workflow tool it says that it is the simulated model, and what it was asked', () => {
@@ -245,12 +349,17 @@ describe('a worker', () => {
     instruction: string,
     dependencies: readonly { node_id: string; output: string }[] = [],
     requiredEvidence: readonly { kind: 'tool_succeeded'; tool: string }[] = [],
-  ): ChatMessage => user(workerMessage({ task: 'the task', instruction, dependencies, requiredEvidence }, 'bcdfghjk'))
+  ): ChatMessage =>
+    user(workerMessage({ task: 'the task', instruction, dependencies, requiredEvidence }, 'bcdfghjk'))
 
   test('calls the tools an instruction names, in its order, each once, with the example as arguments', async () => {
     await put({ 'a.txt': 'hello' })
     const { calls } = await drive(
-      [order('First `echo` with {"text": "a {b}"}, then `read_file` {"path": "a.txt"}, then `echo` again; not `rm`.')],
+      [
+        order(
+          'First `echo` with {"text": "a {b}"}, then `read_file` {"path": "a.txt"}, then `echo` again; not `rm`.',
+        ),
+      ],
       builtinTools(),
     )
     expect(calls).toEqual([
@@ -260,21 +369,36 @@ describe('a worker', () => {
   })
 
   test('calls a tool that only its required evidence names, and fills what the schema requires', async () => {
-    const { calls, text } = await drive([order('Say it back.', [], [{ kind: 'tool_succeeded', tool: 'echo' }])], builtinTools())
+    const { calls, text } = await drive(
+      [order('Say it back.', [], [{ kind: 'tool_succeeded', tool: 'echo' }])],
+      builtinTools(),
+    )
     expect(calls).toEqual([{ name: 'echo', args: { text: 'the task' } }])
     expect(text).toContain('{"text":"the task"}')
   })
 
   test('reports what failed', async () => {
     const { text } = await drive([order('Call `file_stats` with {"path": "absent"}.')], builtinTools())
-    expect(text).toMatch(/^The tool file_stats failed: There is nothing at "absent" in the workspace\..* \(not_found\)$/)
+    expect(text).toMatch(
+      /^The tool file_stats failed: There is nothing at "absent" in the workspace\..* \(not_found\)$/,
+    )
   })
 
   test('names each figure that differs', async () => {
     await put({ a: 'x\n' })
-    const stats = { folder: 'f', path: '.', totals: { files: 1, lines: 2, words: 1, bytes: 2 }, types: [], largest: [] }
+    const stats = {
+      folder: 'f',
+      path: '.',
+      totals: { files: 1, lines: 2, words: 1, bytes: 2 },
+      types: [],
+      largest: [],
+    }
     const { text } = await drive(
-      [order('Check with `recount_files`.', [{ node_id: 'm', output: `\`\`\`json\n${JSON.stringify(stats)}\n\`\`\`` }])],
+      [
+        order('Check with `recount_files`.', [
+          { node_id: 'm', output: `\`\`\`json\n${JSON.stringify(stats)}\n\`\`\`` },
+        ]),
+      ],
       builtinTools(),
     )
     expect(text).toContain('does not agree: lines 2 against 1.')
@@ -288,7 +412,10 @@ describe('a worker', () => {
   })
 
   test('a message on the way does not make it forget its order', async () => {
-    const { text } = await drive([order('Call `echo` with {"text": "a"}.'), user('Hurry up.')], builtinTools())
+    const { text } = await drive(
+      [order('Call `echo` with {"text": "a"}.'), user('Hurry up.')],
+      builtinTools(),
+    )
     expect(text).toContain('{"text":"a"}')
   })
 })
@@ -326,7 +453,13 @@ test('the same conversation has the same answer, and any conversation has one', 
     fc.record({
       role: fc.constant('assistant' as const),
       content: fc.option(text),
-      tool_calls: fc.array(fc.record({ id: fc.constantFrom('a', 'b'), name: fc.constantFrom('echo', 'list_files', 'SequentialWorkflow'), arguments: text })),
+      tool_calls: fc.array(
+        fc.record({
+          id: fc.constantFrom('a', 'b'),
+          name: fc.constantFrom('echo', 'list_files', 'SequentialWorkflow'),
+          arguments: text,
+        }),
+      ),
     }),
   )
   fc.assert(

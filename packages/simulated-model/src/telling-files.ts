@@ -15,7 +15,9 @@ const telling: readonly RegExp[] = [
 const anyProse = /\.(md|txt|rst|adoc|org)$/i
 
 export function tellingFiles(list: FileList | null): string[] {
-  const files = (list?.entries ?? []).filter((entry) => entry.kind === 'file' && entry.bytes !== 0).map((entry) => entry.path)
+  const files = (list?.entries ?? [])
+    .filter((entry) => entry.kind === 'file' && entry.bytes !== 0)
+    .map((entry) => entry.path)
   const ranked = files
     .map((path) => ({ path, depth: path.split('/').length, rank: rankOf(path) }))
     .filter(({ rank, depth }) => rank !== -1 && depth - rootDepth(list) <= 2)
@@ -24,6 +26,8 @@ export function tellingFiles(list: FileList | null): string[] {
   return files.filter((path) => anyProse.test(path)).slice(0, 2)
 }
 
-const rankOf = (path: string): number => telling.findIndex((pattern) => pattern.test(path.slice(path.lastIndexOf('/') + 1)))
+const rankOf = (path: string): number =>
+  telling.findIndex((pattern) => pattern.test(path.slice(path.lastIndexOf('/') + 1)))
 
-const rootDepth = (list: FileList | null): number => (list === null || list.path === '.' ? 0 : list.path.split('/').length)
+const rootDepth = (list: FileList | null): number =>
+  list === null || list.path === '.' ? 0 : list.path.split('/').length

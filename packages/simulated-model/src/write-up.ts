@@ -19,13 +19,17 @@ export function writeUp(order: WorkOrder, calls: readonly MadeCall[], known: Kno
 
 function body(order: WorkOrder, calls: readonly MadeCall[], known: Known): string[] {
   const resultOf = (tool: string): string | undefined =>
-    calls.findLast((call) => call.name === tool && call.result !== null && failureIn(call.result) === null)?.result ?? undefined
+    calls.findLast((call) => call.name === tool && call.result !== null && failureIn(call.result) === null)
+      ?.result ?? undefined
   const received = known.receivedJson.map(jsonBlock)
   const recounted = resultOf('recount_files')
-  if (recounted !== undefined && known.recount !== null) return [...received, jsonBlock(recounted), verdict(known.recount)]
+  if (recounted !== undefined && known.recount !== null)
+    return [...received, jsonBlock(recounted), verdict(known.recount)]
   const counted = resultOf('file_stats')
-  if (counted !== undefined && known.stats !== null) return [...received, jsonBlock(counted), extremes(known.stats)]
-  if (order.instruction.includes('"folder"') && known.list !== null) return [jsonBlock(JSON.stringify({ folder: describeFolder(known.list, known.parts) }))]
+  if (counted !== undefined && known.stats !== null)
+    return [...received, jsonBlock(counted), extremes(known.stats)]
+  if (order.instruction.includes('"folder"') && known.list !== null)
+    return [jsonBlock(JSON.stringify({ folder: describeFolder(known.list, known.parts) }))]
   if (calls.length === 0 && known.stats !== null) return [folderReport(known)]
   // The record shows how the pages were found. The work is what they say.
   if (known.pages.length > 0) return aboutPages(order, known.pages)
@@ -54,14 +58,17 @@ const note = `Beaver's simulated model followed fixed habits here; it cannot rea
 
 function handedOn(order: WorkOrder): string[] {
   const { task, instruction, dependencies } = order
-  if (dependencies.length === 0) return [`${note} The task was: ${task.replace(/\s+/g, ' ').trim() || instruction}`]
-  if (instruction.includes('do not repeat what was said')) return [`${note} Heard before: ${dependencies.map(({ from }) => from).join(', ')}.`]
+  if (dependencies.length === 0)
+    return [`${note} The task was: ${task.replace(/\s+/g, ' ').trim() || instruction}`]
+  if (instruction.includes('do not repeat what was said'))
+    return [`${note} Heard before: ${dependencies.map(({ from }) => from).join(', ')}.`]
   return aboutReceived(order, note)
 }
 
 /** A voter has no opinion: it takes the first option. */
 function vote({ instruction }: WorkOrder): string[] {
   if (!instruction.includes('"VOTE: ')) return []
-  const [, first] = /The options, one of which you must write exactly: ("(?:[^"\\]|\\.)*")/.exec(instruction) ?? []
+  const [, first] =
+    /The options, one of which you must write exactly: ("(?:[^"\\]|\\.)*")/.exec(instruction) ?? []
   return [`VOTE: ${first === undefined ? 'no opinion' : String(parseJson(first))}`]
 }

@@ -1,8 +1,10 @@
-// How servers say that an account has no money left, as people reported it, each with the public thread. Nothing here was invented.
+// How servers say that an account has no money left, as people reported it, each with the public thread.
+// Nothing here was invented.
 import type { Wording } from './overflow-wordings.ts'
 
 const told = (message: string, more: object = {}): object => ({ error: { message, ...more } })
-const kimi = 'Your account org-1 <ak-1> is suspended due to insufficient balance, please recharge your account or check your plan and billing details'
+const kimi =
+  'Your account org-1 <ak-1> is suspended due to insufficient balance, please recharge your account or check your plan and billing details'
 const xai =
   'Your team 1 has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit.'
 
@@ -10,7 +12,10 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'OpenAI',
     status: 429,
-    body: told('You exceeded your current quota, please check your plan and billing details.', { type: 'insufficient_quota', code: 'insufficient_quota' }),
+    body: told('You exceeded your current quota, please check your plan and billing details.', {
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+    }),
     url: 'https://platform.openai.com/docs/guides/error-codes',
   },
   {
@@ -22,15 +27,21 @@ export const accountWordings: readonly Wording[] = [
   {
     server: 'Kimi, an account that was never paid for',
     status: 403,
-    body: told('Your account x is not active, organization x exceeded current quota, please check your plan and billing details', {
-      type: 'exceeded_current_quota_error',
-    }),
+    body: told(
+      'Your account x is not active, organization x exceeded current quota, please check your plan and billing details',
+      {
+        type: 'exceeded_current_quota_error',
+      },
+    ),
     url: 'https://github.com/MoonshotAI/Kimi-K2/issues/5',
   },
   {
     server: 'Kimi, in the words of a gateway',
     status: 429,
-    body: told('Error from provider: Provider returned error', { code: 429, metadata: { raw: JSON.stringify(told(kimi)) } }),
+    body: told('Error from provider: Provider returned error', {
+      code: 429,
+      metadata: { raw: JSON.stringify(told(kimi)) },
+    }),
     url: 'https://github.com/anomalyco/opencode/issues/24462',
   },
   {
@@ -45,8 +56,18 @@ export const accountWordings: readonly Wording[] = [
     body: told('Insufficient balance or no resource package. Please recharge.', { code: '1113' }),
     url: 'https://github.com/7836246/cursor2api/issues/30',
   },
-  { server: 'xAI', status: 429, body: { error: xai }, url: 'https://github.com/continuedev/continue/issues/10373' },
-  { server: 'xAI, newer', status: 403, body: { code: 'permission-denied', error: xai }, url: 'https://github.com/Anantys-oss/koan/issues/2412' },
+  {
+    server: 'xAI',
+    status: 429,
+    body: { error: xai },
+    url: 'https://github.com/continuedev/continue/issues/10373',
+  },
+  {
+    server: 'xAI, newer',
+    status: 403,
+    body: { code: 'permission-denied', error: xai },
+    url: 'https://github.com/Anantys-oss/koan/issues/2412',
+  },
   {
     server: 'xAI, without a subscription',
     status: 403,
@@ -70,16 +91,24 @@ export const accountWordings: readonly Wording[] = [
     status: 400,
     body: {
       type: 'error',
-      ...told('Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.', {
-        type: 'invalid_request_error',
-      }),
+      ...told(
+        'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+        {
+          type: 'invalid_request_error',
+        },
+      ),
     },
     url: 'https://github.com/anthropics/claude-code/issues/4684',
   },
   {
     server: 'SiliconFlow',
     status: 403,
-    body: { code: 30011, message: 'The selected model requires paid balance. Your paid balance is insufficient. Please top up and try again.', data: null },
+    body: {
+      code: 30011,
+      message:
+        'The selected model requires paid balance. Your paid balance is insufficient. Please top up and try again.',
+      data: null,
+    },
     url: 'https://github.com/FoundationAgents/OpenManus/issues/438',
   },
   {

@@ -1,24 +1,34 @@
-// How servers say that they do not take what helps a cache, as people reported it, each with the public thread. Nothing here was invented.
+// How servers say that they do not take what helps a cache, as people reported it, each with the public
+// thread. Nothing here was invented.
 import type { Wording } from './overflow-wordings.ts'
 
 /** What the server does not take: the key, any mark, or a mark in the part of a tool's result. */
 export type CacheWording = Wording & { readonly refuses: 'key' | 'markers' | 'marks_in_results' }
 
-const told = (message: string, more: object = {}): object => ({ error: { message, type: 'invalid_request_error', ...more } })
+const told = (message: string, more: object = {}): object => ({
+  error: { message, type: 'invalid_request_error', ...more },
+})
 
 export const cacheWordings: readonly CacheWording[] = [
   {
     server: 'NVIDIA',
     refuses: 'key',
     status: 400,
-    body: { message: 'Validation: Unsupported parameter(s): prompt_cache_key', type: 'Bad Request', code: 400 },
+    body: {
+      message: 'Validation: Unsupported parameter(s): prompt_cache_key',
+      type: 'Bad Request',
+      code: 400,
+    },
     url: 'https://github.com/liliMozi/openhanako/issues/2512',
   },
   {
     server: 'NVIDIA, earlier',
     refuses: 'key',
     status: 400,
-    body: { error: "[{'type': 'extra_forbidden', 'loc': ('body', 'prompt_cache_key'), 'msg': 'Extra inputs are not permitted', 'input': 'main'}]" },
+    body: {
+      error:
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'prompt_cache_key'), 'msg': 'Extra inputs are not permitted', 'input': 'main'}]",
+    },
     url: 'https://github.com/sipeed/picoclaw/issues/1019',
   },
   {
@@ -32,7 +42,9 @@ export const cacheWordings: readonly CacheWording[] = [
     server: 'Fireworks, the field in the spelling of a client',
     refuses: 'key',
     status: 400,
-    body: told("Extra inputs are not permitted, field: 'promptCacheKey', value: 'ses_571eef633ffeactcBoB0qqtDme'"),
+    body: told(
+      "Extra inputs are not permitted, field: 'promptCacheKey', value: 'ses_571eef633ffeactcBoB0qqtDme'",
+    ),
     url: 'https://github.com/anomalyco/opencode/issues/4386',
   },
   {
@@ -55,7 +67,10 @@ export const cacheWordings: readonly CacheWording[] = [
     server: 'Claude on Vertex',
     refuses: 'markers',
     status: 400,
-    body: { type: 'error', error: { type: 'invalid_request_error', message: '*.cache_control: Extra inputs are not permitted' } },
+    body: {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: '*.cache_control: Extra inputs are not permitted' },
+    },
     url: 'https://github.com/cg-dot/vertexai-cf-workers/pull/21',
   },
   {
@@ -69,7 +84,10 @@ export const cacheWordings: readonly CacheWording[] = [
     server: 'OpenAI, Responses',
     refuses: 'markers',
     status: 400,
-    body: told("Unknown parameter: 'input[0].content[0].cache_control'.", { param: 'input[0].content[0].cache_control', code: 'unknown_parameter' }),
+    body: told("Unknown parameter: 'input[0].content[0].cache_control'.", {
+      param: 'input[0].content[0].cache_control',
+      code: 'unknown_parameter',
+    }),
     url: 'https://github.com/strands-agents/harness-sdk/pull/4201',
   },
   {

@@ -1,17 +1,35 @@
-// What every ChatProvider must do. Adapters of endpoints, of the AI SDK and of models of a program pass the same suite. What is special about one
-// interface or one server is in the tests of its adapter.
-import { type ChatAnswer, type ChatProvider, type ChatRequest, finishMeaning, type ProviderError, type ToolSchema } from '@beaver/agent'
+// What every ChatProvider must do. Adapters of endpoints, of the AI SDK and of models of a program pass the
+// same suite. What is special about one interface or one server is in the tests of its adapter.
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  finishMeaning,
+  type ProviderError,
+  type ToolSchema,
+} from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { until } from './until.ts'
 
-/** What the model behind a provider does with a request. Each of its answers has the usage `contractUsage`. */
+/**
+ * What the model behind a provider does with a request. Each of its answers has the usage `contractUsage`.
+ */
 export type ModelTurn =
   | { readonly kind: 'says'; readonly pieces: readonly string[]; readonly ends?: 'cut' | 'refused' }
   /** `thought`: what it wants back with its calls. The names are those that the model was offered. */
-  | { readonly kind: 'calls'; readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]; readonly thought?: string }
-  | { readonly kind: 'refuses'; readonly status: number; readonly message: string; readonly retryAfterSeconds?: number }
+  | {
+      readonly kind: 'calls'
+      readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+      readonly thought?: string
+    }
+  | {
+      readonly kind: 'refuses'
+      readonly status: number
+      readonly message: string
+      readonly retryAfterSeconds?: number
+    }
   /** Its answer ends in the middle. */
   | { readonly kind: 'breaks_off' }
   /** It begins to work and never answers. */
@@ -35,8 +53,16 @@ export const contractUsage = { input: 12, cached: 5, output: 7, reasoning: 3 }
 export const contractKey = ['sk', 'proj', 'Qm7xT2vKd9RbL4wZp8NcY3hF6jG1sA5u'].join('-')
 
 const tools: readonly ToolSchema[] = [
-  { name: 'workflow:sum', description: 'Adds numbers.', parameters: { type: 'object', properties: { numbers: { type: 'array', items: { type: 'number' } } } } },
-  { name: 'echo', description: 'Repeats a text.', parameters: { type: 'object', properties: { text: { type: 'string' } } } },
+  {
+    name: 'workflow:sum',
+    description: 'Adds numbers.',
+    parameters: { type: 'object', properties: { numbers: { type: 'array', items: { type: 'number' } } } },
+  },
+  {
+    name: 'echo',
+    description: 'Repeats a text.',
+    parameters: { type: 'object', properties: { text: { type: 'string' } } },
+  },
 ]
 const sum = { id: 'call_sum', name: 'workflow-_sum', arguments: '{"numbers":[1,2]}' }
 const echo = { id: 'call_echo', name: 'echo', arguments: '{"text":"a"}' }
@@ -54,7 +80,12 @@ const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
 /** The conversation after an answer with calls, as a loop continues it. */
 const continued = ({ content, toolCalls, state }: ChatAnswer, of: string): ChatMessage[] => [
   ...ask().messages,
-  { role: 'assistant', content, tool_calls: toolCalls, ...(state === undefined ? {} : { provider_state: { provider: of, fields: state } }) },
+  {
+    role: 'assistant',
+    content,
+    tool_calls: toolCalls,
+    ...(state === undefined ? {} : { provider_state: { provider: of, fields: state } }),
+  },
   ...toolCalls.map(({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` })),
 ]
 
@@ -76,7 +107,9 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
   ])(`${name} as a ChatProvider, %s`, (_, streams) => {
     const chat = async ({ provider }: ChatProviderUnderTest, over: Partial<ChatRequest> = {}) => {
       const pieces: string[] = []
-      const answer = await provider.chat(ask({ ...(streams ? { onText: (text: string) => pieces.push(text) } : {}), ...over }))
+      const answer = await provider.chat(
+        ask({ ...(streams ? { onText: (text: string) => pieces.push(text) } : {}), ...over }),
+      )
       return { answer, pieces }
     }
 
@@ -84,9 +117,19 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
       const under = await open()
       under.next({ kind: 'says', pieces: ['Hel', 'lo ', 'to all.'] })
       const { answer, pieces } = await chat(under)
-      expect([answer.content, answer.toolCalls, finishMeaning(answer.finishReason)]).toEqual(['Hello to all.', [], 'complete'])
+      expect([answer.content, answer.toolCalls, finishMeaning(answer.finishReason)]).toEqual([
+        'Hello to all.',
+        [],
+        'complete',
+      ])
       const { input, cached, output, reasoning } = contractUsage
-      expect(answer.usage).toEqual({ input_tokens: input, output_tokens: output, calls: 1, cached_input_tokens: cached, reasoning_tokens: reasoning })
+      expect(answer.usage).toEqual({
+        input_tokens: input,
+        output_tokens: output,
+        calls: 1,
+        cached_input_tokens: cached,
+        reasoning_tokens: reasoning,
+      })
       expect(answer.model).not.toBe('')
       expect(pieces.join('')).toBe(streams ? 'Hello to all.' : '')
     })
@@ -95,9 +138,23 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
       const under = await open()
       under.next({ kind: 'says', pieces: ['ok'] }, { kind: 'says', pieces: ['{}'] })
       await chat(under, { tools, settings: { temperature: 0.25, output_tokens_max: 77 } })
-      await chat(under, { output: { name: 'answer', schema: { type: 'object', properties: { count_of_pens: { type: 'number' } } } } })
+      await chat(under, {
+        output: {
+          name: 'answer',
+          schema: { type: 'object', properties: { count_of_pens: { type: 'number' } } },
+        },
+      })
       const [first = '', second] = under.seen
-      for (const words of ['Be brief.', 'Say hello.', 'workflow-_sum', 'Adds numbers.', 'numbers', '0.25', '77']) expect(first).toContain(words)
+      for (const words of [
+        'Be brief.',
+        'Say hello.',
+        'workflow-_sum',
+        'Adds numbers.',
+        'numbers',
+        '0.25',
+        '77',
+      ])
+        expect(first).toContain(words)
       expect(first).not.toContain('workflow:sum')
       expect(second).toContain('count_of_pens')
     })
@@ -111,13 +168,20 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
         [echo.id, 'echo', echo.arguments],
       ])
       expect(finishMeaning(answer.finishReason)).toMatch(/calls|complete/)
-      expect((await chat(under, { tools, messages: continued(answer, under.provider.name) })).answer.content).toBe('Three.')
-      for (const words of [`result of ${sum.id}`, `result of ${echo.id}`, 'workflow-_sum']) expect(under.seen[1]).toContain(words)
+      expect(
+        (await chat(under, { tools, messages: continued(answer, under.provider.name) })).answer.content,
+      ).toBe('Three.')
+      for (const words of [`result of ${sum.id}`, `result of ${echo.id}`, 'workflow-_sum'])
+        expect(under.seen[1]).toContain(words)
     })
 
     test('gives the model back what it wants back, and what another model wants to nobody', async () => {
       const under = await open()
-      under.next({ kind: 'calls', calls: [sum], thought: 'sealed-42' }, { kind: 'says', pieces: ['a'] }, { kind: 'says', pieces: ['b'] })
+      under.next(
+        { kind: 'calls', calls: [sum], thought: 'sealed-42' },
+        { kind: 'says', pieces: ['a'] },
+        { kind: 'says', pieces: ['b'] },
+      )
       const { answer } = await chat(under, { tools })
       const kept = JSON.parse(JSON.stringify(answer)) as ChatAnswer
       await chat(under, { tools, messages: continued(kept, under.provider.name) })
@@ -128,8 +192,19 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
     test('sends a conversation with arguments that are no JSON', async () => {
       const under = await open()
       under.next({ kind: 'says', pieces: ['ok'] })
-      const broken: ChatMessage = { role: 'assistant', content: null, tool_calls: [{ ...echo, arguments: 'no JSON' }] }
-      await chat(under, { tools, messages: [...ask().messages, broken, { role: 'tool', tool_call_id: echo.id, content: 'It was no JSON.' }] })
+      const broken: ChatMessage = {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ ...echo, arguments: 'no JSON' }],
+      }
+      await chat(under, {
+        tools,
+        messages: [
+          ...ask().messages,
+          broken,
+          { role: 'tool', tool_call_id: echo.id, content: 'It was no JSON.' },
+        ],
+      })
       expect(under.seen[0]).toContain('It was no JSON.')
       expect(under.seen[0]).not.toContain('"no JSON"')
     })
@@ -140,7 +215,11 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
       const content = Buffer.from('the pixels of a cat')
       const sha256 = createHash('sha256').update(content).digest('hex')
       const messages: ChatMessage[] = [
-        { role: 'user', content: 'Look.', images: [{ media_type: 'image/png', sha256, bytes: content.length, name: 'cat.png' }] },
+        {
+          role: 'user',
+          content: 'Look.',
+          images: [{ media_type: 'image/png', sha256, bytes: content.length, name: 'cat.png' }],
+        },
       ]
       await chat(under, { messages, images: new Map([[sha256, content]]) })
       expect(under.seen[0]).toContain(content.toString('base64'))
@@ -164,7 +243,12 @@ export function chatProviderContract(name: string, open: () => Promise<ChatProvi
       ['a broken server', 503, 'Overloaded.', 'provider_unavailable'],
       ['a bad key', 401, `Incorrect API key provided: ${contractKey}.`, 'provider_refused'],
       ['a bad request', 400, 'Unknown field.', 'provider_refused'],
-      ['a conversation that is too long', 400, "This model's maximum context length is 8192 tokens.", 'context_overflow'],
+      [
+        'a conversation that is too long',
+        400,
+        "This model's maximum context length is 8192 tokens.",
+        'context_overflow',
+      ],
     ])('fails after %s with its class', async (__, status, message, expected) => {
       const under = await open()
       under.next({ kind: 'refuses', status, message, ...(status === 429 ? { retryAfterSeconds: 3 } : {}) })

@@ -1,4 +1,5 @@
-// What a Journal and a TaskQueue must do about a message that is no record. The in-memory twin and the JetStream adapter pass the same suite.
+// What a Journal and a TaskQueue must do about a message that is no record. The in-memory twin and the
+// JetStream adapter pass the same suite.
 import type { LogId, SessionId, TaskId } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { bytes, deliveryOf, freshLog, type JournalUnderTest, textOf } from './journal-contract.ts'
@@ -12,7 +13,11 @@ export function foreignMessageContract(name: string, open: () => Promise<Journal
     const parts = (): Promise<JournalUnderTest> => (opened ??= open())
     const accepted = async (log: LogId): Promise<{ acceptedRevision: number; revision: number }> => {
       const { journal } = await parts()
-      const outcome = await journal.accept({ log, payloads: [bytes(log.task)], tail: await journal.sessionTail(log.tenant, log.session) })
+      const outcome = await journal.accept({
+        log,
+        payloads: [bytes(log.task)],
+        tail: await journal.sessionTail(log.tenant, log.session),
+      })
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
       return outcome
     }
@@ -49,7 +54,9 @@ export function foreignMessageContract(name: string, open: () => Promise<Journal
       expect(textOf((await journal.first(log))?.payload ?? bytes(''))).toBe(log.task)
       expect((await journal.last(log))?.revision).toBe(acceptedRevision)
       expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual([log.task])
-      expect((await journal.append({ log, expectedRevision: revision, payloads: [bytes('claimed')] })).kind).toBe('appended')
+      expect(
+        (await journal.append({ log, expectedRevision: revision, payloads: [bytes('claimed')] })).kind,
+      ).toBe('appended')
       expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual([log.task, 'claimed'])
     })
 
@@ -60,8 +67,13 @@ export function foreignMessageContract(name: string, open: () => Promise<Journal
       await intrude(log, 'events', garbage)
       const last = await journal.last(log)
       expect(Buffer.from(last?.payload ?? []).equals(garbage)).toBe(true)
-      expect(await journal.append({ log, expectedRevision: revision, payloads: [bytes('claimed')] })).toEqual({ kind: 'fenced' })
-      expect((await journal.append({ log, expectedRevision: last?.revision ?? 0, payloads: [bytes('given up')] })).kind).toBe('appended')
+      expect(await journal.append({ log, expectedRevision: revision, payloads: [bytes('claimed')] })).toEqual(
+        { kind: 'fenced' },
+      )
+      expect(
+        (await journal.append({ log, expectedRevision: last?.revision ?? 0, payloads: [bytes('given up')] }))
+          .kind,
+      ).toBe('appended')
       expect(await journal.read(log)).toHaveLength(3)
     })
 

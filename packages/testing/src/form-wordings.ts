@@ -1,17 +1,23 @@
-// How servers say that they do not write an answer by a schema, as people reported it, each with the public thread. Nothing here was invented.
+// How servers say that they do not write an answer by a schema, as people reported it, each with the public
+// thread. Nothing here was invented.
 import type { Wording } from './overflow-wordings.ts'
 
 /** What the server does not do: answers by any schema, any form beside tools, or this one schema. */
 export type FormWording = Wording & { readonly refuses: 'form' | 'beside_tools' | 'schema' }
 
-const told = (message: string, more: object = {}): object => ({ error: { message, type: 'invalid_request_error', ...more } })
+const told = (message: string, more: object = {}): object => ({
+  error: { message, type: 'invalid_request_error', ...more },
+})
 
 export const formWordings: readonly FormWording[] = [
   {
     server: 'DeepSeek',
     refuses: 'form',
     status: 400,
-    body: told('This response_format type is unavailable now', { param: null, code: 'invalid_request_error' }),
+    body: told('This response_format type is unavailable now', {
+      param: null,
+      code: 'invalid_request_error',
+    }),
     url: 'https://github.com/llm-exe/llm-exe/issues/662',
   },
   {
@@ -37,14 +43,23 @@ export const formWordings: readonly FormWording[] = [
     server: 'Azure, an older version of the API',
     refuses: 'form',
     status: 400,
-    body: { error: { code: 'BadRequest', message: 'response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later' } },
+    body: {
+      error: {
+        code: 'BadRequest',
+        message:
+          'response_format value as json_schema is enabled only for api versions 2024-08-01-preview and later',
+      },
+    },
     url: 'https://github.com/crmne/ruby_llm/issues/600',
   },
   {
     server: 'xAI',
     refuses: 'form',
     status: 400,
-    body: { code: 'Client specified an invalid argument', error: 'The response_format parameter is unsupported at the moment. Leave it unset.' },
+    body: {
+      code: 'Client specified an invalid argument',
+      error: 'The response_format parameter is unsupported at the moment. Leave it unset.',
+    },
     url: 'https://github.com/BerriAI/litellm/issues/6610',
   },
   {
@@ -65,21 +80,39 @@ export const formWordings: readonly FormWording[] = [
     server: 'Gemini',
     refuses: 'beside_tools',
     status: 400,
-    body: [{ error: { code: 400, message: "Function calling with a response mime type: 'application/json' is unsupported", status: 'INVALID_ARGUMENT' } }],
+    body: [
+      {
+        error: {
+          code: 400,
+          message: "Function calling with a response mime type: 'application/json' is unsupported",
+          status: 'INVALID_ARGUMENT',
+        },
+      },
+    ],
     url: 'https://github.com/Simpleyyt/ai-manus/issues/101',
   },
   {
     server: 'Gemini, other tools',
     refuses: 'beside_tools',
     status: 400,
-    body: [{ error: { code: 400, message: "Tool use with a response mime type: 'application/json' is unsupported", status: 'INVALID_ARGUMENT' } }],
+    body: [
+      {
+        error: {
+          code: 400,
+          message: "Tool use with a response mime type: 'application/json' is unsupported",
+          status: 'INVALID_ARGUMENT',
+        },
+      },
+    ],
     url: 'https://github.com/snailyp/gemini-balance/issues/264',
   },
   {
     server: 'Groq, a keyword',
     refuses: 'schema',
     status: 400,
-    body: told('invalid schema for response format: response_format/json_schema/next_step: minItems is not supported'),
+    body: told(
+      'invalid schema for response format: response_format/json_schema/next_step: minItems is not supported',
+    ),
     url: 'https://github.com/i-am-bee/beeai-framework/issues/1215',
   },
   {
@@ -111,14 +144,26 @@ export const formWordings: readonly FormWording[] = [
     server: 'vLLM, a format',
     refuses: 'schema',
     status: 400,
-    body: { object: 'error', message: 'Grammar error: Unknown format: uri', type: 'BadRequestError', param: null, code: 400 },
+    body: {
+      object: 'error',
+      message: 'Grammar error: Unknown format: uri',
+      type: 'BadRequestError',
+      param: null,
+      code: 400,
+    },
     url: 'https://github.com/z-lab/paroquant/issues/31',
   },
   {
     server: 'llama.cpp, a schema',
     refuses: 'schema',
     status: 400,
-    body: { error: { code: 400, message: 'Failed to initialize samplers: failed to parse grammar', type: 'invalid_request_error' } },
+    body: {
+      error: {
+        code: 400,
+        message: 'Failed to initialize samplers: failed to parse grammar',
+        type: 'invalid_request_error',
+      },
+    },
     url: 'https://github.com/lidge-jun/opencodex/issues/2135',
   },
   {

@@ -1,5 +1,11 @@
 export { responsesDialects, type ResponsesDialect, responsesDialectsWith } from './responses-dialects.ts'
-export { chatProviderContract, type ChatProviderUnderTest, contractKey, contractUsage, type ModelTurn } from './chat-provider-contract.ts'
+export {
+  chatProviderContract,
+  type ChatProviderUnderTest,
+  contractKey,
+  contractUsage,
+  type ModelTurn,
+} from './chat-provider-contract.ts'
 export { foreignMessageContract } from './foreign-message-contract.ts'
 export { journalContract, type JournalUnderTest } from './journal-contract.ts'
 export { rootSpec, toolSpec, workerSpec } from './loop-specs.ts'
@@ -11,7 +17,14 @@ export { memoryMessageBus, messageStorage } from './memory-message-bus.ts'
 export { inboundOf, messageBusContract, outboundOf } from './message-bus-contract.ts'
 export { memoryMemoryStore, type MemoryStorage } from './memory-store.ts'
 export { memoryStoreContract, type MemoryStoresUnderTest } from './memory-store-contract.ts'
-export { calls, says, type ScriptedProvider, scriptedProvider, type ScriptedReply, streams } from './scripted-provider.ts'
+export {
+  calls,
+  says,
+  type ScriptedProvider,
+  scriptedProvider,
+  type ScriptedReply,
+  streams,
+} from './scripted-provider.ts'
 export { type Held, held, until } from './until.ts'
 export { ownMs } from './own-time.ts'
 export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts'

@@ -1,4 +1,5 @@
-// What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass the same suite.
+// What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass
+// the same suite.
 import type { BlobStore, Delivery, Journal, LogId, TaskQueue } from '@beaver/core'
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -8,7 +9,10 @@ export interface JournalUnderTest {
   readonly blobs: BlobStore
   /** A queue with this lease, over the same journal. */
   queue(leaseMs: number): Promise<TaskQueue>
-  /** Stores a message under the subject of a log's first entry (`accepted`) or of its later entries (`events`), without a fence. */
+  /**
+   * Stores a message under the subject of a log's first entry (`accepted`) or of its later entries
+   * (`events`), without a fence.
+   */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): Promise<void>
 }
 
@@ -16,20 +20,44 @@ let logs = 0
 /** A log that is not used yet, in a new session unless one is named. */
 export const freshLog = (session?: string): LogId => {
   logs++
-  return { tenant: 'local', session: session ?? `会话 web:${logs}.*>`, task: `task ${logs} \u{1F9AB}` } as LogId
+  return {
+    tenant: 'local',
+    session: session ?? `会话 web:${logs}.*>`,
+    task: `task ${logs} \u{1F9AB}`,
+  } as LogId
 }
-const wireRecord = { specversion: '1.0', id: 'i', source: 's', subject: 't', type: 'test', time: '', taskseq: 1, epoch: 0, prevhash: '', hash: '' }
+const wireRecord = {
+  specversion: '1.0',
+  id: 'i',
+  source: 's',
+  subject: 't',
+  type: 'test',
+  time: '',
+  taskseq: 1,
+  epoch: 0,
+  prevhash: '',
+  hash: '',
+}
 /** A batch of one record with this text. */
-export const bytes = (text: string): Uint8Array => Buffer.from(JSON.stringify([{ ...wireRecord, data: text }]))
-export const textOf = (payload: Uint8Array): string => (JSON.parse(Buffer.from(payload).toString()) as { data: string }[])[0]?.data ?? ''
+export const bytes = (text: string): Uint8Array =>
+  Buffer.from(JSON.stringify([{ ...wireRecord, data: text }]))
+export const textOf = (payload: Uint8Array): string =>
+  (JSON.parse(Buffer.from(payload).toString()) as { data: string }[])[0]?.data ?? ''
 
 /** @param open opens the parts under test; it is called once, before the first test */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`${name} as a journal`, () => {
     let opened: Promise<JournalUnderTest> | null = null
     const parts = (): Promise<JournalUnderTest> => (opened ??= open())
-    const started = async (journal: Journal, log = freshLog()): Promise<{ log: LogId; revision: number; acceptedRevision: number }> => {
-      const outcome = await journal.accept({ log, payloads: [bytes('first')], tail: await journal.sessionTail(log.tenant, log.session) })
+    const started = async (
+      journal: Journal,
+      log = freshLog(),
+    ): Promise<{ log: LogId; revision: number; acceptedRevision: number }> => {
+      const outcome = await journal.accept({
+        log,
+        payloads: [bytes('first')],
+        tail: await journal.sessionTail(log.tenant, log.session),
+      })
       if (outcome.kind !== 'accepted') throw new Error(outcome.kind)
       return { log, revision: outcome.revision, acceptedRevision: outcome.acceptedRevision }
     }
@@ -48,7 +76,11 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { log, revision, acceptedRevision } = await started(journal)
       const revisions = [revision]
       for (const text of ['second', 'third']) {
-        const outcome = await journal.append({ log, expectedRevision: revisions.at(-1) as number, payloads: [bytes(text)] })
+        const outcome = await journal.append({
+          log,
+          expectedRevision: revisions.at(-1) as number,
+          payloads: [bytes(text)],
+        })
         expect(outcome.kind).toBe('appended')
         if (outcome.kind === 'appended') revisions.push(outcome.revision)
       }
@@ -77,8 +109,13 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const { log, revision } = await started(journal)
       await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the new owner')] })
-      expect(await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the old owner')] })).toEqual({ kind: 'fenced' })
-      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'by the new owner'])
+      expect(
+        await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the old owner')] }),
+      ).toEqual({ kind: 'fenced' })
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual([
+        'first',
+        'by the new owner',
+      ])
     })
 
     test('stores an append of several entries as a whole and in order, with the revision of the last one, and accepts the next append after it', async () => {
@@ -88,22 +125,41 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const outcome = await journal.append({ log, expectedRevision: revision, payloads })
       const last = await journal.last(log)
       expect(outcome).toEqual({ kind: 'appended', revision: last?.revision })
-      expect((await journal.append({ log, expectedRevision: last?.revision ?? 0, payloads: [bytes('fifth')] })).kind).toBe('appended')
-      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'second', 'third', 'fourth', 'fifth'])
+      expect(
+        (await journal.append({ log, expectedRevision: last?.revision ?? 0, payloads: [bytes('fifth')] }))
+          .kind,
+      ).toBe('appended')
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual([
+        'first',
+        'second',
+        'third',
+        'fourth',
+        'fifth',
+      ])
     })
 
     test('refuses an append of several entries that expects an older revision, and stores none of them', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
       await journal.append({ log, expectedRevision: revision, payloads: [bytes('by the new owner')] })
-      expect(await journal.append({ log, expectedRevision: revision, payloads: ['by', 'the', 'old', 'owner'].map(bytes) })).toEqual({ kind: 'fenced' })
+      expect(
+        await journal.append({
+          log,
+          expectedRevision: revision,
+          payloads: ['by', 'the', 'old', 'owner'].map(bytes),
+        }),
+      ).toEqual({ kind: 'fenced' })
       expect(await journal.read(log)).toHaveLength(2)
     })
 
     test('accepts exactly one of two appends with the same expectation', async () => {
       const { journal } = await parts()
       const { log, revision } = await started(journal)
-      const outcomes = await Promise.all(['a', 'b', 'c'].map((text) => journal.append({ log, expectedRevision: revision, payloads: [bytes(text)] })))
+      const outcomes = await Promise.all(
+        ['a', 'b', 'c'].map((text) =>
+          journal.append({ log, expectedRevision: revision, payloads: [bytes(text)] }),
+        ),
+      )
       expect(outcomes.filter((outcome) => outcome.kind === 'appended')).toHaveLength(1)
       expect(await journal.read(log)).toHaveLength(2)
     })
@@ -112,22 +168,41 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const all = await Promise.all(Array.from({ length: 40 }, () => started(journal)))
       const outcomes = await Promise.all(
-        all.map(({ log, revision }, i) => journal.append({ log, expectedRevision: i === 7 ? 99_999 : revision, payloads: [bytes(`second of ${i}`)] })),
+        all.map(({ log, revision }, i) =>
+          journal.append({
+            log,
+            expectedRevision: i === 7 ? 99_999 : revision,
+            payloads: [bytes(`second of ${i}`)],
+          }),
+        ),
       )
-      expect(outcomes.map((outcome) => outcome.kind)).toEqual(all.map((_, i) => (i === 7 ? 'fenced' : 'appended')))
-      expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe('second of 39')
+      expect(outcomes.map((outcome) => outcome.kind)).toEqual(
+        all.map((_, i) => (i === 7 ? 'fenced' : 'appended')),
+      )
+      expect(textOf((await journal.last((all[39] as { log: LogId }).log))?.payload ?? bytes(''))).toBe(
+        'second of 39',
+      )
     })
 
     test('gives an id once in a tenant, whatever the session, and tells a later acceptance which log has it', async () => {
       const { journal } = await parts()
       const { log } = await started(journal)
       const tail = await journal.sessionTail(log.tenant, log.session)
-      expect(await journal.accept({ log, payloads: [bytes('other')], tail })).toEqual({ kind: 'id_taken', by: log })
+      expect(await journal.accept({ log, payloads: [bytes('other')], tail })).toEqual({
+        kind: 'id_taken',
+        by: log,
+      })
       expect(await journal.sessionTail(log.tenant, log.session)).toEqual(tail)
       const elsewhere = freshLog('another session')
       for (const session of [elsewhere.session, log.task as string as LogId['session']]) {
         const again = { ...log, session }
-        expect(await journal.accept({ log: again, payloads: [bytes('other')], tail: await journal.sessionTail(log.tenant, session) })).toEqual({
+        expect(
+          await journal.accept({
+            log: again,
+            payloads: [bytes('other')],
+            tail: await journal.sessionTail(log.tenant, session),
+          }),
+        ).toEqual({
           kind: 'id_taken',
           by: log,
         })
@@ -141,12 +216,30 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       for (let round = 0; round < 10; round++) {
         const { tenant, task } = freshLog()
-        const sessions = [task as string, `one ${round}`, `two ${round}`, `three ${round}`] as LogId['session'][]
+        const sessions = [
+          task as string,
+          `one ${round}`,
+          `two ${round}`,
+          `three ${round}`,
+        ] as LogId['session'][]
         const outcomes = await Promise.all(
-          sessions.map((session) => journal.accept({ log: { tenant, session, task }, payloads: [bytes(session)], tail: { task: null, revision: 0 } })),
+          sessions.map((session) =>
+            journal.accept({
+              log: { tenant, session, task },
+              payloads: [bytes(session)],
+              tail: { task: null, revision: 0 },
+            }),
+          ),
         )
-        expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['accepted', 'id_taken', 'id_taken', 'id_taken'])
-        const there = await Promise.all(sessions.map(async (session) => (await journal.read({ tenant, session, task })).length))
+        expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual([
+          'accepted',
+          'id_taken',
+          'id_taken',
+          'id_taken',
+        ])
+        const there = await Promise.all(
+          sessions.map(async (session) => (await journal.read({ tenant, session, task })).length),
+        )
         expect(there.toSorted((a, b) => a - b)).toEqual([0, 0, 0, 1])
         expect((await journal.find(tenant, task))?.session).toBe(sessions[there.indexOf(1)])
       }
@@ -156,11 +249,31 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { journal } = await parts()
       const { tenant, task } = freshLog()
       const own: LogId = { tenant, session: task as string as LogId['session'], task }
-      const first = await journal.accept({ log: own, payloads: [bytes('own')], tail: { task: null, revision: 0 } })
+      const first = await journal.accept({
+        log: own,
+        payloads: [bytes('own')],
+        tail: { task: null, revision: 0 },
+      })
       expect(first.kind).toBe('accepted')
       const follower: LogId = { ...own, task: freshLog().task }
-      expect((await journal.accept({ log: follower, payloads: [bytes('next')], tail: { task: null, revision: 0 } })).kind).toBe('tail_moved')
-      expect((await journal.accept({ log: follower, payloads: [bytes('next')], tail: await journal.sessionTail(tenant, own.session) })).kind).toBe('accepted')
+      expect(
+        (
+          await journal.accept({
+            log: follower,
+            payloads: [bytes('next')],
+            tail: { task: null, revision: 0 },
+          })
+        ).kind,
+      ).toBe('tail_moved')
+      expect(
+        (
+          await journal.accept({
+            log: follower,
+            payloads: [bytes('next')],
+            tail: await journal.sessionTail(tenant, own.session),
+          })
+        ).kind,
+      ).toBe('accepted')
       expect(await journal.next(own, (await journal.first(own))?.revision ?? 0)).toBe(follower.task)
       expect(await journal.next(follower, (await journal.first(follower))?.revision ?? 0)).toBeNull()
     })
@@ -170,7 +283,9 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const first = await started(journal)
       const { tenant, session, task } = first.log
       const late = freshLog(session)
-      expect(await journal.accept({ log: late, payloads: [bytes('late')], tail: { task: null, revision: 0 } })).toEqual({ kind: 'tail_moved' })
+      expect(
+        await journal.accept({ log: late, payloads: [bytes('late')], tail: { task: null, revision: 0 } }),
+      ).toEqual({ kind: 'tail_moved' })
       expect(await journal.read(late)).toEqual([])
       expect(await journal.find(tenant, late.task)).toBeNull()
       expect((await journal.sessionTail(tenant, session)).task).toBe(task)
@@ -183,15 +298,34 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const logs = Array.from({ length: 5 }, () => freshLog(session))
       const [log, ...followers] = logs as [LogId, ...LogId[]]
       const tail = await journal.sessionTail(tenant, session)
-      const of = { log, payloads: [bytes('first of all')], tail, followers: followers.map((each) => ({ log: each, payload: bytes(each.task) })) }
+      const of = {
+        log,
+        payloads: [bytes('first of all')],
+        tail,
+        followers: followers.map((each) => ({ log: each, payload: bytes(each.task) })),
+      }
       const outcome = await journal.accept(of)
       const entries = await Promise.all(logs.map((each) => journal.first(each)))
-      expect(outcome).toMatchObject({ kind: 'accepted', acceptedRevision: entries[0]?.revision, revision: 0, lastRevision: entries[4]?.revision })
-      expect(entries.map((entry) => textOf(entry?.payload ?? bytes('')))).toEqual(['first of all', ...followers.map(({ task }) => task)])
-      expect(await journal.sessionTail(tenant, session)).toEqual({ task: logs[4]?.task, revision: entries[4]?.revision })
+      expect(outcome).toMatchObject({
+        kind: 'accepted',
+        acceptedRevision: entries[0]?.revision,
+        revision: 0,
+        lastRevision: entries[4]?.revision,
+      })
+      expect(entries.map((entry) => textOf(entry?.payload ?? bytes('')))).toEqual([
+        'first of all',
+        ...followers.map(({ task }) => task),
+      ])
+      expect(await journal.sessionTail(tenant, session)).toEqual({
+        task: logs[4]?.task,
+        revision: entries[4]?.revision,
+      })
       expect(await journal.next(log, entries[0]?.revision ?? 0)).toBe(logs[1]?.task)
       for (const each of logs) expect(await journal.find(tenant, each.task)).toEqual(each)
-      expect(await journal.accept({ ...of, payloads: [bytes('other')] })).toEqual({ kind: 'id_taken', by: log })
+      expect(await journal.accept({ ...of, payloads: [bytes('other')] })).toEqual({
+        kind: 'id_taken',
+        by: log,
+      })
     })
 
     test('accepts none of several tasks if one of them has an id that is taken, or if the session went on', async () => {
@@ -199,22 +333,38 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const { log: there } = await started(journal)
       const tail = await journal.sessionTail(there.tenant, there.session)
       const [log, other, late] = [freshLog(there.session), freshLog(there.session), freshLog(there.session)]
-      const line = (...followers: LogId[]) => ({ log, payloads: [bytes('x')], tail, followers: followers.map((each) => ({ log: each, payload: bytes('y') })) })
+      const line = (...followers: LogId[]) => ({
+        log,
+        payloads: [bytes('x')],
+        tail,
+        followers: followers.map((each) => ({ log: each, payload: bytes('y') })),
+      })
       expect(await journal.accept(line(other, there))).toEqual({ kind: 'tail_moved' })
       expect((await journal.accept({ log: late, payloads: [bytes('late')], tail })).kind).toBe('accepted')
       expect(await journal.accept(line(other))).toEqual({ kind: 'tail_moved' })
-      for (const each of [log, other]) expect([await journal.read(each), await journal.find(each.tenant, each.task)]).toEqual([[], null])
+      for (const each of [log, other])
+        expect([await journal.read(each), await journal.find(each.tenant, each.task)]).toEqual([[], null])
       expect((await journal.sessionTail(there.tenant, there.session)).task).toBe(late.task)
     })
 
     test('stores an acceptance of several entries as a whole, and accepts the next append after the last one', async () => {
       const { journal } = await parts()
       const log = freshLog()
-      const outcome = await journal.accept({ log, payloads: ['first', 'second'].map(bytes), tail: { task: null, revision: 0 } })
+      const outcome = await journal.accept({
+        log,
+        payloads: ['first', 'second'].map(bytes),
+        tail: { task: null, revision: 0 },
+      })
       expect(outcome.kind).toBe('accepted')
       const revision = outcome.kind === 'accepted' ? outcome.revision : -1
-      expect((await journal.append({ log, expectedRevision: revision, payloads: [bytes('third')] })).kind).toBe('appended')
-      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual(['first', 'second', 'third'])
+      expect(
+        (await journal.append({ log, expectedRevision: revision, payloads: [bytes('third')] })).kind,
+      ).toBe('appended')
+      expect((await journal.read(log)).map((entry) => textOf(entry.payload))).toEqual([
+        'first',
+        'second',
+        'third',
+      ])
     })
 
     test('tells the time, and when each entry was stored, by the same clock', async () => {
@@ -266,7 +416,9 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       const later = await deliveryOf(tasks, next.log)
       later.acknowledge()
       expect(later.log).toEqual(next.log)
-      expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease', cause: 'accepted' })).toThrow(/no lease/)
+      expect(() => others.adopt({ log, deliveries: 1, lease: 'no lease', cause: 'accepted' })).toThrow(
+        /no lease/,
+      )
     })
 
     test('delivers a task that was woken, even while an older delivery of it is under way', async () => {
@@ -296,7 +448,12 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       await tasks.wake(last)
       const seen: string[] = []
       while (!seen.includes(last.task)) {
-        for await (const delivery of tasks.pull({ of: 'woken', deliveriesMax: 1, waitMs: 1_000, signal: AbortSignal.timeout(10_000) })) {
+        for await (const delivery of tasks.pull({
+          of: 'woken',
+          deliveriesMax: 1,
+          waitMs: 1_000,
+          signal: AbortSignal.timeout(10_000),
+        })) {
           seen.push(delivery.log.task)
           delivery.acknowledge()
         }
@@ -325,12 +482,19 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       await blobs.put(sha256, content)
       await blobs.put(sha256, content)
       expect(Buffer.from(await blobs.get(sha256)).equals(content)).toBe(true)
-      await expect(blobs.get('nowhere')).rejects.toMatchObject({ code: 'blob_missing', message: expect.stringContaining('nowhere') as string })
+      await expect(blobs.get('nowhere')).rejects.toMatchObject({
+        code: 'blob_missing',
+        message: expect.stringContaining('nowhere') as string,
+      })
     })
   })
 }
 
-export async function deliveryOf(queue: TaskQueue, log: LogId, of: 'accepted' | 'woken' = 'accepted'): Promise<Delivery> {
+export async function deliveryOf(
+  queue: TaskQueue,
+  log: LogId,
+  of: 'accepted' | 'woken' = 'accepted',
+): Promise<Delivery> {
   const stop = AbortSignal.timeout(10_000)
   while (!stop.aborted) {
     for await (const delivery of queue.pull({ of, deliveriesMax: 1, waitMs: 1_000, signal: stop })) {

@@ -29,11 +29,22 @@ import { memorySystemLog } from './memory-system-log.ts'
 let log: SystemLog
 let clock = 0
 beforeEach(() => void (log = memorySystemLog()))
-const portsOf = (keys: KeyStore, namespace = 'default'): KeyPorts => ({ log, keys, namespace, now: () => ++clock, name: 'here' })
+const portsOf = (keys: KeyStore, namespace = 'default'): KeyPorts => ({
+  log,
+  keys,
+  namespace,
+  now: () => ++clock,
+  name: 'here',
+})
 const task: LogId = { tenant: 'local', session: 's', task: 't' } as LogId
 const recordHash = 'a'.repeat(64)
-const signedBy = (key: SigningKey, journal: string, of: LogId = task): string => signTree(key, journal, [leafContent(of, recordHash)])[0] as string
-const entry = (signature: string | undefined, revision = 1_000): SignedEntry => ({ revision, lastHash: recordHash, signature })
+const signedBy = (key: SigningKey, journal: string, of: LogId = task): string =>
+  signTree(key, journal, [leafContent(of, recordHash)])[0] as string
+const entry = (signature: string | undefined, revision = 1_000): SignedEntry => ({
+  revision,
+  lastHash: recordHash,
+  signature,
+})
 const codeOf = (error: unknown): string => (error as BeaverError).code
 
 describe('joining a journal', () => {
@@ -42,7 +53,9 @@ describe('joining a journal', () => {
     const { ring, key } = await joinJournal('daemon', portsOf(keys))
     expect(ring.operator).toBe(keys.operator()?.id)
     expect(ring.faultOf(task, entry(signedBy(key, ring.journal)))).toBeNull()
-    expect((await joinJournal('projector', portsOf(keys))).ring.keys.map(({ role, epoch }) => [role, epoch])).toEqual([
+    expect(
+      (await joinJournal('projector', portsOf(keys))).ring.keys.map(({ role, epoch }) => [role, epoch]),
+    ).toEqual([
       ['operator', 1],
       ['daemon', 2],
       ['projector', 3],
@@ -58,14 +71,21 @@ describe('joining a journal', () => {
 
   it('of two homes at once has one operator; the other home asks and runs after it is trusted', async () => {
     const [one, two] = [memoryKeys(), memoryKeys()]
-    const outcomes = await Promise.allSettled([joinJournal('daemon', portsOf(one)), joinJournal('daemon', portsOf(two))])
+    const outcomes = await Promise.allSettled([
+      joinJournal('daemon', portsOf(one)),
+      joinJournal('daemon', portsOf(two)),
+    ])
     const refused = outcomes.findIndex(({ status }) => status === 'rejected')
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     const [operator, stranger] = refused === 1 ? [one, two] : [two, one]
     expect(codeOf((outcomes[refused] as PromiseRejectedResult).reason)).toBe('key_untrusted')
-    await expect(joinJournal('daemon', portsOf(stranger))).rejects.toThrow(`beaver keys trust ${stranger.own('daemon').id}`)
+    await expect(joinJournal('daemon', portsOf(stranger))).rejects.toThrow(
+      `beaver keys trust ${stranger.own('daemon').id}`,
+    )
     await trustKey(stranger.own('daemon').id.slice(0, 8), portsOf(operator))
-    await expect(joinJournal('daemon', portsOf(stranger))).resolves.toMatchObject({ key: { id: stranger.own('daemon').id } })
+    await expect(joinJournal('daemon', portsOf(stranger))).resolves.toMatchObject({
+      key: { id: stranger.own('daemon').id },
+    })
   })
 
   it('refuses a journal whose operator was swapped, or that lost its operator', async () => {
@@ -108,8 +128,12 @@ describe('the signature of an entry', () => {
     const stranger = newSigningKey()
     expect(ring.faultOf(task, entry(undefined))).toBe('it is not signed')
     expect(ring.faultOf(task, entry('v1 nothing'))).toBe('its signature cannot be read')
-    expect(ring.faultOf(task, entry(signedBy(stranger, ring.journal)))).toContain(`${stranger.id}, which the operator did not trust`)
-    expect(ring.faultOf(task, entry(signedBy(projector.key, ring.journal)))).toContain('a key of the role projector, not daemon')
+    expect(ring.faultOf(task, entry(signedBy(stranger, ring.journal)))).toContain(
+      `${stranger.id}, which the operator did not trust`,
+    )
+    expect(ring.faultOf(task, entry(signedBy(projector.key, ring.journal)))).toContain(
+      'a key of the role projector, not daemon',
+    )
     expect(ring.faultOf(task, entry(signedBy(key, ring.journal), 1))).toContain('did not trust')
   })
 
@@ -121,27 +145,46 @@ describe('the signature of an entry', () => {
     const revokedFrom = after.find(key.id)?.revokedFrom as number
     // In this twin, system logs alone have positions. An entry between two of them stands for one of a task.
     expect(after.faultOf(task, entry(signature, revokedFrom - 0.5))).toBeNull()
-    expect(after.faultOf(task, entry(signature, revokedFrom + 1))).toContain('which the operator revoked before')
+    expect(after.faultOf(task, entry(signature, revokedFrom + 1))).toContain(
+      'which the operator revoked before',
+    )
   })
 
   it('does not count for another log, for other content, in another namespace or in another journal', async () => {
     const keys = memoryKeys()
     const { key, ring } = await joinJournal('daemon', portsOf(keys))
     const moved = { ...task, task: 'other' } as LogId
-    expect(ring.faultOf(moved, entry(signedBy(key, ring.journal)))).toContain('is not one of this content at this place')
-    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: 'b'.repeat(64) })).toContain('is not one of this content')
-    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: null })).toContain('is not one of this content')
+    expect(ring.faultOf(moved, entry(signedBy(key, ring.journal)))).toContain(
+      'is not one of this content at this place',
+    )
+    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: 'b'.repeat(64) })).toContain(
+      'is not one of this content',
+    )
+    expect(ring.faultOf(task, { ...entry(signedBy(key, ring.journal)), lastHash: null })).toContain(
+      'is not one of this content',
+    )
     expect(ring.faultOf(task, entry(signedBy(key, 'other/x')))).not.toBeNull()
     log = memorySystemLog()
     const again = await joinJournal('daemon', portsOf(keys))
-    expect(again.ring.faultOf(task, entry(signedBy(key, ring.journal)))).toContain('is not one of this content')
+    expect(again.ring.faultOf(task, entry(signedBy(key, ring.journal)))).toContain(
+      'is not one of this content',
+    )
   })
 })
 
 describe('a log that is read with a judge', () => {
   const sealed = (message: string) => {
-    const source = { epoch: 1, source: '/beaver/daemons/here', subject: task.task, time: '2026-05-04T08:00:00.000Z' }
-    const { record, head } = seal(emptyHead, draft(event('user_message_added', { content: message }, 'r1' as RunId)), source)
+    const source = {
+      epoch: 1,
+      source: '/beaver/daemons/here',
+      subject: task.task,
+      time: '2026-05-04T08:00:00.000Z',
+    }
+    const { record, head } = seal(
+      emptyHead,
+      draft(event('user_message_added', { content: message }, 'r1' as RunId)),
+      source,
+    )
     return { text: record.text, hash: head.hash }
   }
   const read = async (text: string, signature: string, ring: KeyRing) => {
@@ -154,7 +197,9 @@ describe('a log that is read with a judge', () => {
     const { key, ring } = await joinJournal('daemon', portsOf(memoryKeys()))
     const [honest, forged] = [sealed('an honest message'), sealed('a forged message')]
     const [signature] = signTree(key, ring.journal, [leafContent(task, honest.hash)]) as [string]
-    expect(await read(honest.text, signature, ring)).toMatchObject([{ data: { content: 'an honest message' } }])
+    expect(await read(honest.text, signature, ring)).toMatchObject([
+      { data: { content: 'an honest message' } },
+    ])
     const hidden = `${forged.text.slice(0, -1)},"zzz":{"hash":"${honest.hash}"}}`
     await expect(read(hidden, signature, ring)).rejects.toMatchObject({ code: 'untrusted_record' })
   })
@@ -168,7 +213,10 @@ describe('the log of keys', () => {
     await joinJournal('daemon', portsOf(stranger)).catch(() => {})
     // A stranger with raw access: it trusts its own key by a chained record, which it signs itself.
     const other = memorySystemLog()
-    await joinJournal('daemon', { ...portsOf({ ...stranger, pinned: () => null, pin: () => {} }), log: other })
+    await joinJournal('daemon', {
+      ...portsOf({ ...stranger, pinned: () => null, pin: () => {} }),
+      log: other,
+    })
     const last = (await log.last('keys')) as Entry
     for (const { payload: forged, signature } of await other.read('keys')) {
       const { revision } = (await log.last('keys')) as Entry
@@ -186,8 +234,12 @@ describe('the log of keys', () => {
   it('keeps its only operator, and takes commands only from the home of the operator', async () => {
     const keys = memoryKeys()
     const { ring, key } = await joinJournal('daemon', portsOf(keys))
-    await expect(revokeKey(ring.operator as string, 'x', portsOf(keys))).rejects.toMatchObject({ code: 'conflict' })
-    await expect(revokeKey(key.id, 'x', portsOf(memoryKeys()))).rejects.toMatchObject({ code: 'key_untrusted' })
+    await expect(revokeKey(ring.operator as string, 'x', portsOf(keys))).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    await expect(revokeKey(key.id, 'x', portsOf(memoryKeys()))).rejects.toMatchObject({
+      code: 'key_untrusted',
+    })
     await expect(trustKey('abc', portsOf(keys))).rejects.toMatchObject({ code: 'not_found' })
     await revokeKey(key.id, 'x', portsOf(keys))
     await expect(trustKey(key.id, portsOf(keys))).rejects.toMatchObject({ code: 'conflict' })

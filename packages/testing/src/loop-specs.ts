@@ -2,7 +2,10 @@
 import type { LoopPart, LoopSpec } from '@beaver/agent'
 import { emptyMemory } from '@beaver/core'
 
-type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & { readonly start?: Partial<LoopSpec['start']>; readonly part?: Partial<Part> }
+type Over<Part> = Partial<Omit<LoopSpec, 'part' | 'start'>> & {
+  readonly start?: Partial<LoopSpec['start']>
+  readonly part?: Partial<Part>
+}
 
 /** A run that works on the whole task. */
 export function rootSpec(over: Over<Extract<LoopPart, { kind: 'root' }>> = {}): LoopSpec {
@@ -33,7 +36,13 @@ export function toolSpec(over: Over<Extract<LoopPart, { kind: 'tool' }>> = {}): 
   return spec(part, { ...over, start: { ...ofTeam, ...over.start } })
 }
 
-const ofTeam = { parent_run_id: 'root' as never, team_run_id: 'team1' as never, node_id: 'node', agent_name: 'node', source: 'team:team1' }
+const ofTeam = {
+  parent_run_id: 'root' as never,
+  team_run_id: 'team1' as never,
+  node_id: 'node',
+  agent_name: 'node',
+  source: 'team:team1',
+}
 
 function spec(part: LoopPart, over: Over<LoopPart>): LoopSpec {
   return {

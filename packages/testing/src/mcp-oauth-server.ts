@@ -1,5 +1,6 @@
-// An authorization server and an MCP server that trusts it, for tests: real, over HTTP on loopback, and able to attack.
-// The MCP server is mcp-raw-server.ts. A token counts only for the resource for which it was issued.
+// An authorization server and an MCP server that trusts it, for tests: real, over HTTP on loopback, and able
+// to attack. The MCP server is mcp-raw-server.ts. A token counts only for the resource for which it was
+// issued.
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,7 +30,9 @@ export interface OAuthFixture extends AsyncDisposable {
     revocationStatus?: number
     revocationEndpoint?: string
   }
-  /** Does what a browser does at the login page, and goes to the redirect. @param change attacks the redirect */
+  /**
+   * Does what a browser does at the login page, and goes to the redirect. @param change attacks the redirect
+   */
   logIn(page: URL, change?: (redirect: URL) => void): Promise<Response>
 }
 
@@ -38,7 +41,9 @@ interface Grant {
   readonly resource: string | null
 }
 
-export async function oauthFixture(tools: readonly object[] = [{ name: 'look', inputSchema: { type: 'object' } }]): Promise<OAuthFixture> {
+export async function oauthFixture(
+  tools: readonly object[] = [{ name: 'look', inputSchema: { type: 'object' } }],
+): Promise<OAuthFixture> {
   const mcp = await rawHttpServer({ tools })
   const access = new Map<string, Grant>()
   const refresh = new Map<string, Grant>()
@@ -64,12 +69,19 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
-      await Promise.all([new Promise<void>((resolve) => server.close(() => resolve())), mcp[Symbol.asyncDispose]()])
+      await Promise.all([
+        new Promise<void>((resolve) => server.close(() => resolve())),
+        mcp[Symbol.asyncDispose](),
+      ])
     },
   }
   mcp.gate = (request, response) => {
     if (request.url?.startsWith('/.well-known/oauth-protected-resource') === true) {
-      json(response, { resource: made.says.resource ?? mcp.url, authorization_servers: [made.says.authorizationServer ?? issuer], scopes_supported: ['read'] })
+      json(response, {
+        resource: made.says.resource ?? mcp.url,
+        authorization_servers: [made.says.authorizationServer ?? issuer],
+        scopes_supported: ['read'],
+      })
       return true
     }
     const grant = access.get((request.headers.authorization ?? '').replace('Bearer ', ''))
@@ -79,7 +91,9 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
       return true
     }
     if (made.scopeNeeded === null || grant.scope.split(' ').includes(made.scopeNeeded)) return false
-    json(response, {}, 403, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${made.scopeNeeded}", ${where}` })
+    json(response, {}, 403, {
+      'www-authenticate': `Bearer error="insufficient_scope", scope="${made.scopeNeeded}", ${where}`,
+    })
     return true
   }
   return made
@@ -96,7 +110,9 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
         response_types_supported: ['code'],
         token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
         authorization_response_iss_parameter_supported: true,
-        ...(made.says.revocationStatus === undefined ? {} : { revocation_endpoint: made.says.revocationEndpoint ?? `${issuer}/revoke` }),
+        ...(made.says.revocationStatus === undefined
+          ? {}
+          : { revocation_endpoint: made.says.revocationEndpoint ?? `${issuer}/revoke` }),
         ...(made.says.pkce === false ? {} : { code_challenge_methods_supported: ['S256'] }),
       })
     if (url.pathname === '/register') {
@@ -124,7 +140,11 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
       made.revocations.push(form)
       const known = access.delete(form.get('token') ?? '') || refresh.delete(form.get('token') ?? '')
       const status = made.says.revocationStatus ?? 200
-      return json(response, status === 200 && known ? {} : { error: status === 400 ? 'unsupported_token_type' : 'server_error' }, status)
+      return json(
+        response,
+        status === 200 && known ? {} : { error: status === 400 ? 'unsupported_token_type' : 'server_error' },
+        status,
+      )
     }
     made.tokenRequests.push(form)
     const grant = grantOf(form)
@@ -137,7 +157,9 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
 
   function grantOf(form: URLSearchParams): Grant | null {
     if (form.get('grant_type') === 'client_credentials')
-      return form.get('client_secret') === 'machine-secret' ? { scope: form.get('scope') ?? '', resource: form.get('resource') } : null
+      return form.get('client_secret') === 'machine-secret'
+        ? { scope: form.get('scope') ?? '', resource: form.get('resource') }
+        : null
     if (form.get('grant_type') === 'refresh_token') {
       const token = form.get('refresh_token') ?? ''
       const grant = refresh.get(token) ?? null
@@ -150,7 +172,10 @@ export async function oauthFixture(tools: readonly object[] = [{ name: 'look', i
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    return code === undefined || code.challenge !== challenge || code.redirect !== form.get('redirect_uri') || code.resource !== form.get('resource')
+    return code === undefined ||
+      code.challenge !== challenge ||
+      code.redirect !== form.get('redirect_uri') ||
+      code.resource !== form.get('resource')
       ? null
       : code
   }

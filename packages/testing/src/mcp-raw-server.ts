@@ -1,5 +1,6 @@
-// An MCP server over HTTP for tests that speaks the protocol of 2026 by hand, so that it can say more than a well-behaved server says.
-// Each request is a POST. `answers` has the result of each method; a function gets the parameters and the headers. `gate` comes before MCP.
+// An MCP server over HTTP for tests that speaks the protocol of 2026 by hand, so that it can say more than a
+// well-behaved server says. Each request is a POST. `answers` has the result of each method; a function gets
+// the parameters and the headers. `gate` comes before MCP.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
@@ -24,7 +25,10 @@ export interface RawHttp extends AsyncDisposable {
 
 const cacheable = { ttlMs: 0, cacheScope: 'private' }
 
-export async function rawHttpServer({ capabilities = { tools: {} }, tools = [] }: { capabilities?: object; tools?: readonly object[] } = {}): Promise<RawHttp> {
+export async function rawHttpServer({
+  capabilities = { tools: {} },
+  tools = [],
+}: { capabilities?: object; tools?: readonly object[] } = {}): Promise<RawHttp> {
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => void handle(request, response))
   server.on('connection', (socket) => {
@@ -38,7 +42,12 @@ export async function rawHttpServer({ capabilities = { tools: {} }, tools = [] }
     url: `${origin}/mcp`,
     requests: [],
     answers: {
-      'server/discover': { supportedVersions: ['2026-07-28'], capabilities, serverInfo: { name: 'raw', version: '0' }, ...cacheable },
+      'server/discover': {
+        supportedVersions: ['2026-07-28'],
+        capabilities,
+        serverInfo: { name: 'raw', version: '0' },
+        ...cacheable,
+      },
       'tools/list': { tools, ...cacheable },
       'tools/call': { content: [{ type: 'text', text: 'called' }] },
     },
@@ -55,12 +64,17 @@ export async function rawHttpServer({ capabilities = { tools: {} }, tools = [] }
     const body = await textOf(request)
     if (await made.gate(request, response, body)) return
     if (request.method !== 'POST') return void response.writeHead(405).end()
-    const { id, method, params = {} } = JSON.parse(body) as { id?: number; method: string; params?: Record<string, unknown> }
+    const {
+      id,
+      method,
+      params = {},
+    } = JSON.parse(body) as { id?: number; method: string; params?: Record<string, unknown> }
     if (id === undefined) return void response.writeHead(202).end()
     const asked: RawRequest = { method, params, headers: request.headers }
     made.requests.push(asked)
     const answer = made.answers[method]
-    if (answer === undefined) return json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: `no method ${method}` } })
+    if (answer === undefined)
+      return json(response, { jsonrpc: '2.0', id, error: { code: -32_601, message: `no method ${method}` } })
     const result = typeof answer === 'function' ? await (answer as AnswerOf)(asked) : answer
     json(response, { jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } })
   }
@@ -72,6 +86,11 @@ export async function textOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-export function json(response: ServerResponse, value: object, status = 200, headers: Record<string, string> = {}): void {
+export function json(
+  response: ServerResponse,
+  value: object,
+  status = 200,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }

@@ -1,4 +1,5 @@
-// One request of MCP by the protocol of 2026, as a client that may take tasks sends it over HTTP. The client of the SDK takes none yet.
+// One request of MCP by the protocol of 2026, as a client that may take tasks sends it over HTTP. The client
+// of the SDK takes none yet.
 const extension = 'io.modelcontextprotocol/tasks'
 const version = '2026-07-28'
 
@@ -36,7 +37,10 @@ export async function mcpRequest(
         _meta: {
           'io.modelcontextprotocol/protocolVersion': version,
           'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-          'io.modelcontextprotocol/clientCapabilities': { ...capabilities, ...(takesTasks ? { extensions: { [extension]: {} } } : {}) },
+          'io.modelcontextprotocol/clientCapabilities': {
+            ...capabilities,
+            ...(takesTasks ? { extensions: { [extension]: {} } } : {}),
+          },
         },
       },
     }),

@@ -1,7 +1,9 @@
-// The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them by hand.
+// The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them
+// by hand.
 // H1. Events are read back as from a journal: sealed, opened and parsed.
 // H2. Each append is one entry, as in the journal.
-// H3. A decision about a call and a text that steers are durable before the loop hears of them, as with a supervisor.
+// H3. A decision about a call and a text that steers are durable before the loop hears of them, as with a
+// supervisor.
 import type { ApprovalDecision, QuestionSettled, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
 import {
   type Clock,
@@ -33,7 +35,10 @@ export interface MemoryHost extends LoopHost {
   readonly ends: readonly LoopEnd[]
   /** The types of the events in the appends that wait. */
   readonly waiting: readonly (readonly EventType[])[]
-  /** Holds back appends until `settle` or `refuse`: from now on, or from the first append with an event of this type on. */
+  /**
+   * Holds back appends until `settle` or `refuse`: from now on, or from the first append with an event of
+   * this type on.
+   */
   hold(from?: EventType): void
   /** Makes the oldest waiting append durable. */
   settle(): void
@@ -44,7 +49,13 @@ export interface MemoryHost extends LoopHost {
   /** Records a decision about a call, and then tells the loop. */
   decide(
     callId: string,
-    decision: { readonly approved: boolean; readonly by?: string; readonly userId?: string; readonly reason?: string; readonly arguments?: string },
+    decision: {
+      readonly approved: boolean
+      readonly by?: string
+      readonly userId?: string
+      readonly reason?: string
+      readonly arguments?: string
+    },
   ): void
   /** The questions that wait, as `<call> <index>`. */
   readonly unanswered: readonly string[]
@@ -65,11 +76,28 @@ export interface MemoryHostOptions {
   /** The team of a call that cannot be planned any more. Default: it has none. */
   readonly knownTeam?: (callId: string) => Promise<TeamResult>
   readonly services?: Partial<
-    Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'progress' | 'pause' | 'storeBlob' | 'loadBlob'>
+    Pick<
+      LoopHost,
+      | 'approval'
+      | 'memory'
+      | 'searchSessions'
+      | 'callExternal'
+      | 'describeExternal'
+      | 'delta'
+      | 'progress'
+      | 'pause'
+      | 'storeBlob'
+      | 'loadBlob'
+    >
   >
 }
 
-const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
+const written = {
+  epoch: 1,
+  source: '/beaver/daemons/test',
+  subject: 'task',
+  time: '2026-01-01T00:00:00.000Z',
+}
 
 export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const entries: (readonly RecordedEvent[])[] = [...(options.entries ?? [])]
@@ -86,7 +114,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   let head: LogHead = entries.flat().at(-1) ?? emptyHead
 
   function store(drafts: readonly Draft[], end: LoopEnd | null): number | null {
-    if (end?.status === 'completed' && steers.some(({ requestId }) => end.steersGiven?.includes(requestId) !== true)) return null
+    if (
+      end?.status === 'completed' &&
+      steers.some(({ requestId }) => end.steersGiven?.includes(requestId) !== true)
+    )
+      return null
     const first = head.taskseq + 1
     const records: SealedRecord[] = []
     for (const each of drafts) {
@@ -94,7 +126,9 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       records.push(sealed.record)
       head = sealed.head
     }
-    const blobs = records.map((record) => (record.blob === null ? undefined : Buffer.from(record.blob.bytes).toString()))
+    const blobs = records.map((record) =>
+      record.blob === null ? undefined : Buffer.from(record.blob.bytes).toString(),
+    )
     entries.push(splitBatch(joinBatch(records)).map((record, i) => openRecord(record, blobs[i])))
     if (end !== null) ends.push(end)
     return first
@@ -123,7 +157,13 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       const [copies, endCopy] = structuredClone([drafts, end] as const)
       held ||= holdFrom !== null && copies.some((each) => each.type === holdFrom)
       if (!held) return Promise.resolve(store(copies, endCopy))
-      return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
+      return new Promise((resolve, reject) =>
+        waiting.push({
+          types: copies.map((each) => each.type),
+          store: () => resolve(store(copies, endCopy)),
+          reject,
+        }),
+      )
     },
     steers: () => steers,
     steer(requestId, text) {
@@ -138,7 +178,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       const edited = args === undefined ? {} : { arguments: args }
       const decided = approved
         ? event('approval_granted', { call_id: callId, by, ...edited }, 'run1')
-        : event('approval_denied', { call_id: callId, by, reason, ...(userId === undefined ? {} : { user_id: userId }) }, 'run1')
+        : event(
+            'approval_denied',
+            { call_id: callId, by, reason, ...(userId === undefined ? {} : { user_id: userId }) },
+            'run1',
+          )
       const taskseq = store([draft(decided)], null) as number
       undecided.get(callId)?.resolve({ event: decided as ApprovalDecision['event'], taskseq })
       undecided.delete(callId)
@@ -152,7 +196,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       return [...unanswered.keys()]
     },
     answerQuestion(callId, index, answer) {
-      const answered = event('question_answered', { call_id: callId, question_index: index, answer, by: 'ann' }, 'run1')
+      const answered = event(
+        'question_answered',
+        { call_id: callId, question_index: index, answer, by: 'ann' },
+        'run1',
+      )
       const taskseq = store([draft(answered)], null) as number
       unanswered.get(`${callId} ${index}`)?.resolve({ event: answered as QuestionSettled['event'], taskseq })
       unanswered.delete(`${callId} ${index}`)
@@ -174,7 +222,8 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
     teamOf: async (callId) => teams.get(callId) ?? null,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),
     async runTeam(callId, graph) {
-      if (graph === null && options.knownTeam === undefined) return { refused: { code: 'unknown_team', message: 'The call has started no team.' } }
+      if (graph === null && options.knownTeam === undefined)
+        return { refused: { code: 'unknown_team', message: 'The call has started no team.' } }
       const started = graph === null ? options.knownTeam?.(callId) : options.runTeam?.(callId, graph)
       if (started === undefined) throw new Error(`No team was expected for call ${callId}.`)
       const team = await started

@@ -1,4 +1,5 @@
-// The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order, without a server.
+// The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order, without a
+// server.
 import {
   type AcceptOutcome,
   type AppendOutcome,
@@ -19,7 +20,10 @@ import {
 export interface MemoryJournal extends Journal {
   /** The queue from which daemons take tasks. */
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue
-  /** Stores a message as a stranger would: without a fence, as the first entry of a log (`accepted`) or as a later one (`events`). */
+  /**
+   * Stores a message as a stranger would: without a fence, as the first entry of a log (`accepted`) or as a
+   * later one (`events`).
+   */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): void
 }
 
@@ -40,7 +44,10 @@ const nameKeptMs = 5_000
 export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock } = {}): MemoryJournal {
   const logs = new Map<string, Entry[]>()
   /** The accepted tasks of each session, in order. */
-  const sessions = new Map<string, { readonly log: LogId; readonly revision: number; readonly foreign: boolean }[]>()
+  const sessions = new Map<
+    string,
+    { readonly log: LogId; readonly revision: number; readonly foreign: boolean }[]
+  >()
   const ids = new Map<string, LogId>()
   const accepted = new Set<string>()
   const queued = { accepted: new Map<string, Queued>(), woken: new Map<string, Queued>() }
@@ -64,22 +71,35 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     const [first] = entriesOf(log) as [Entry]
     const session = keyOf(log.tenant, log.session)
     ids.set(keyOf(log.tenant, log.task), log)
-    sessions.set(session, [...(sessions.get(session) ?? []), { log, revision: first.revision, foreign: false }])
-    queued.accepted.set(logKey(log), { key: logKey(log), log, cause: 'accepted', first, deliveries: 0, dueAt: 0 })
+    sessions.set(session, [
+      ...(sessions.get(session) ?? []),
+      { log, revision: first.revision, foreign: false },
+    ])
+    queued.accepted.set(logKey(log), {
+      key: logKey(log),
+      log,
+      cause: 'accepted',
+      first,
+      deliveries: 0,
+      dueAt: 0,
+    })
     return first.revision
   }
 
   function wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
     const key = `wake ${++sequence}`
     // A wake that was not delivered yet is replaced. A delivery that is under way stays with its daemon.
-    for (const [at, each] of queued.woken) if (each.deliveries === 0 && logKey(each.log) === logKey(log)) queued.woken.delete(at)
+    for (const [at, each] of queued.woken)
+      if (each.deliveries === 0 && logKey(each.log) === logKey(log)) queued.woken.delete(at)
     queued.woken.set(key, { key, log, cause, first: null, deliveries: 0, dueAt: 0 })
     arrived()
   }
 
   return {
     async append({ log, expectedRevision, payloads }): Promise<AppendOutcome> {
-      const behind = accepted.has(logKey(log)) ? revisionAfter(entriesOf(log)) : (entriesOf(log).at(-1)?.revision ?? 0)
+      const behind = accepted.has(logKey(log))
+        ? revisionAfter(entriesOf(log))
+        : (entriesOf(log).at(-1)?.revision ?? 0)
       if (behind !== expectedRevision) return { kind: 'fenced' }
       store(log, payloads)
       return { kind: 'appended', revision: sequence }
@@ -90,7 +110,8 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
       const session = sessions.get(keyOf(log.tenant, log.session)) ?? []
       if ((session.at(-1)?.revision ?? 0) !== tail.revision) return { kind: 'tail_moved' }
       const names = [log, ...followers.map((each) => each.log)].map(({ tenant, task }) => keyOf(tenant, task))
-      if (new Set(names).size < names.length || names.some((name) => ids.has(name))) return { kind: 'tail_moved' }
+      if (new Set(names).size < names.length || names.some((name) => ids.has(name)))
+        return { kind: 'tail_moved' }
       const acceptedRevision = begin(log, payloads)
       const revision = revisionAfter(entriesOf(log))
       for (const each of followers) begin(each.log, [each.payload])
@@ -100,10 +121,17 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     find: async (tenant, task) => ids.get(keyOf(tenant, task)) ?? null,
     async sessionTail(tenant, session) {
       const all = sessions.get(keyOf(tenant, session)) ?? []
-      return { task: all.findLast(({ foreign }) => !foreign)?.log.task ?? null, revision: all.at(-1)?.revision ?? 0 }
+      return {
+        task: all.findLast(({ foreign }) => !foreign)?.log.task ?? null,
+        revision: all.at(-1)?.revision ?? 0,
+      }
     },
     async next({ tenant, session }, acceptedRevision) {
-      return sessions.get(keyOf(tenant, session))?.find(({ revision, foreign }) => revision > acceptedRevision && !foreign)?.log.task ?? null
+      return (
+        sessions
+          .get(keyOf(tenant, session))
+          ?.find(({ revision, foreign }) => revision > acceptedRevision && !foreign)?.log.task ?? null
+      )
     },
     intrude(log, place, payload) {
       const entry: Entry = { revision: ++sequence, payload, timeMs: ownClock.now() }
@@ -113,7 +141,10 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
       const id = keyOf(log.tenant, log.task)
       if (!ids.has(id)) ids.set(id, log)
       const session = keyOf(log.tenant, log.session)
-      sessions.set(session, [...(sessions.get(session) ?? []), { log, revision: entry.revision, foreign: true }])
+      sessions.set(session, [
+        ...(sessions.get(session) ?? []),
+        { log, revision: entry.revision, foreign: true },
+      ])
       const key = `foreign ${entry.revision}`
       queued.accepted.set(key, { key, log, cause: 'accepted', first: entry, deliveries: 0, dueAt: 0 })
       arrived()
@@ -126,7 +157,10 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     now: () => ownClock.now(),
     entryBytesMax,
     queue({ leaseMs, clock }) {
-      const lifeOf = (of: Map<string, Queued>, task: Queued): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend' | 'refuse'> => ({
+      const lifeOf = (
+        of: Map<string, Queued>,
+        task: Queued,
+      ): Pick<Delivery, 'acknowledge' | 'giveBack' | 'extend' | 'refuse'> => ({
         acknowledge: () => void of.delete(task.key),
         giveBack(pauseMs) {
           task.dueAt = clock.now() + pauseMs
@@ -143,7 +177,11 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
         adopt({ log, deliveries, lease, cause }) {
           const of = cause === 'accepted' ? queued.accepted : queued.woken
           const task = of.get(lease) ?? { key: lease, log, cause, first: null, deliveries, dueAt: 0 }
-          if (cause === 'accepted' && !logs.has(lease)) throw new BeaverError('invalid_arguments', `${JSON.stringify(lease)} is not a lease of the task queue.`)
+          if (cause === 'accepted' && !logs.has(lease))
+            throw new BeaverError(
+              'invalid_arguments',
+              `${JSON.stringify(lease)} is not a lease of the task queue.`,
+            )
           return { ...deliveryOf(of, task), log, deliveries, first: null }
         },
         async *pull({ of, deliveriesMax, waitMs, signal }) {
@@ -158,7 +196,12 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
             const due = waiting.find((each) => each.dueAt <= clock.now())
             if (due === undefined) {
               const ringing = of === 'woken' ? [...alarms.values()].map(({ at }) => at) : []
-              await arrivalOr(Math.min(until, ...ringing, ...waiting.map((each) => each.dueAt)) - clock.now(), clock, signal, arrivals)
+              await arrivalOr(
+                Math.min(until, ...ringing, ...waiting.map((each) => each.dueAt)) - clock.now(),
+                clock,
+                signal,
+                arrivals,
+              )
               continue
             }
             due.deliveries++
@@ -183,7 +226,12 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
   }
 }
 
-function arrivalOr(delayMs: number, clock: Clock, signal: AbortSignal, arrivals: Set<() => void>): Promise<void> {
+function arrivalOr(
+  delayMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+  arrivals: Set<() => void>,
+): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       timer.cancel()
@@ -203,7 +251,8 @@ export function memoryBlobStore(): BlobStore {
     put: async (sha256, bytes) => void blobs.set(sha256, Uint8Array.from(bytes)),
     async get(sha256) {
       const bytes = blobs.get(sha256)
-      if (bytes === undefined) throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store.`)
+      if (bytes === undefined)
+        throw new BeaverError('blob_missing', `The blob ${sha256} is not in the blob store.`)
       return bytes
     },
   }

@@ -1,5 +1,12 @@
 // The in-memory twin of the message bus: the same lanes, without a server.
-import type { BusMessages, BusQueue, DeadLetter, Handled, MessageBus, UncertainSends } from '@beaver/contracts'
+import type {
+  BusMessages,
+  BusQueue,
+  DeadLetter,
+  Handled,
+  MessageBus,
+  UncertainSends,
+} from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 
 interface Kept {
@@ -39,7 +46,10 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
   }
   const remove = (kept: Kept): void => void waiting.splice(waiting.indexOf(kept), 1)
 
-  async function settle(kept: Kept, handle: (message: BusMessages[BusQueue]) => Promise<Handled>): Promise<void> {
+  async function settle(
+    kept: Kept,
+    handle: (message: BusMessages[BusQueue]) => Promise<Handled>,
+  ): Promise<void> {
     taken.add(kept.lane)
     const handled = await handle(kept.message).catch((): Handled => ({ kind: 'back' }))
     if (handled.kind !== 'back') remove(kept)
@@ -47,7 +57,17 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
     if (handled.kind === 'dead') {
       const { queue, channel } = kept
       const id = `${queue}_${dead.length + 1}`
-      dead.push({ kept, letter: { id, queue, channel, reason: handled.reason, died_at: new Date(0).toISOString(), content: JSON.stringify(kept.message) } })
+      dead.push({
+        kept,
+        letter: {
+          id,
+          queue,
+          channel,
+          reason: handled.reason,
+          died_at: new Date(0).toISOString(),
+          content: JSON.stringify(kept.message),
+        },
+      })
     }
     taken.delete(kept.lane)
     ring()
@@ -56,21 +76,33 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
   return {
     async publish(queue, message) {
       const { channel, chat_id } = message
-      const [kind, id] = 'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
+      const [kind, id] =
+        'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
       const name = JSON.stringify([queue, channel, chat_id, id])
       if (known.has(name)) return { duplicate: true }
       known.add(name)
-      waiting.push({ queue, channel, chat_id, lane: JSON.stringify([queue, channel, chat_id, kind]), message })
+      waiting.push({
+        queue,
+        channel,
+        chat_id,
+        lane: JSON.stringify([queue, channel, chat_id, kind]),
+        message,
+      })
       ring()
       return { duplicate: false }
     },
     async take(queue, { channels, signal, handle }) {
       const under = new Set<Promise<void>>()
       while (!signal.aborted) {
-        const next = waiting.find((kept) => kept.queue === queue && channels.includes(kept.channel) && !taken.has(kept.lane))
+        const next = waiting.find(
+          (kept) => kept.queue === queue && channels.includes(kept.channel) && !taken.has(kept.lane),
+        )
         if (next === undefined) await rung(wakes, signal)
         else {
-          const settling = settle(next, handle as (message: BusMessages[BusQueue]) => Promise<Handled>).finally(() => under.delete(settling))
+          const settling = settle(
+            next,
+            handle as (message: BusMessages[BusQueue]) => Promise<Handled>,
+          ).finally(() => under.delete(settling))
           under.add(settling)
         }
       }
@@ -81,7 +113,11 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
       begun.add(id)
       if (again) {
         const { tries, latest } = uncertain.get(channel) ?? { tries: 0, latest: [] }
-        uncertain.set(channel, { channel, tries: tries + 1, latest: [{ id, chat_id, at }, ...latest].slice(0, 20) })
+        uncertain.set(channel, {
+          channel,
+          tries: tries + 1,
+          latest: [{ id, chat_id, at }, ...latest].slice(0, 20),
+        })
       }
       return { again }
     },
@@ -93,13 +129,19 @@ export function memoryMessageBus(storage: MessageStorage = messageStorage()): Me
         const key = JSON.stringify([kept.queue, kept.channel, kept.chat_id])
         counts.set(key, { kept, messages: (counts.get(key)?.messages ?? 0) + 1 })
       }
-      return [...counts.values()].map(({ kept: { queue, channel, chat_id }, messages }) => ({ queue, channel, chat_id, messages }))
+      return [...counts.values()].map(({ kept: { queue, channel, chat_id }, messages }) => ({
+        queue,
+        channel,
+        chat_id,
+        messages,
+      }))
     },
     deadLetters: async (limit) => dead.slice(0, limit).map(({ letter }) => letter),
     async sendAgain(id) {
       const at = dead.findIndex(({ letter }) => letter.id === id)
       const found = dead[at]
-      if (found === undefined) throw new BeaverError('not_found', `There is no dead letter ${JSON.stringify(id)}.`)
+      if (found === undefined)
+        throw new BeaverError('not_found', `There is no dead letter ${JSON.stringify(id)}.`)
       dead.splice(at, 1)
       waiting.push(found.kept)
       ring()

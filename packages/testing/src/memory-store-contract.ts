@@ -1,5 +1,11 @@
 // What every MemoryStore must do. The in-memory twin and the adapter on JetStream pass the same suite.
-import { emptyMemory, type MemoryChange, type MemoryLimits, type MemoryOwner, type MemoryStore } from '@beaver/core'
+import {
+  emptyMemory,
+  type MemoryChange,
+  type MemoryLimits,
+  type MemoryOwner,
+  type MemoryStore,
+} from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { until } from './until.ts'
 
@@ -20,7 +26,10 @@ let tenants = 0
 const freshTenant = (): string => `会话 .*> ${++tenants}`
 
 /** @param open opens the stores under test; it is called once, before the first test */
-export function memoryStoreContract(name: string, open: (limits: MemoryLimits) => Promise<MemoryStoresUnderTest>): void {
+export function memoryStoreContract(
+  name: string,
+  open: (limits: MemoryLimits) => Promise<MemoryStoresUnderTest>,
+): void {
   describe(`${name} as a memory store`, () => {
     let opened: Promise<MemoryStoresUnderTest> | null = null
     const parts = (): Promise<MemoryStoresUnderTest> => (opened ??= open(limits))
@@ -40,16 +49,28 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
         chars: 8,
         charsMax: 400,
       })
-      expect(await stores[0].change({ tenant, user: null }, { action: 'add', target: 'user', content: '名字 \u{1F9AB}' })).toMatchObject({
+      expect(
+        await stores[0].change(
+          { tenant, user: null },
+          { action: 'add', target: 'user', content: '名字 \u{1F9AB}' },
+        ),
+      ).toMatchObject({
         ok: true,
         charsMax: 40,
       })
-      expect(await stores[0].change({ tenant, user: null }, { action: 'replace', target: 'memory', old_text: 'vim', content: 'uses helix' })).toMatchObject({
+      expect(
+        await stores[0].change(
+          { tenant, user: null },
+          { action: 'replace', target: 'memory', old_text: 'vim', content: 'uses helix' },
+        ),
+      ).toMatchObject({
         changed: true,
       })
       const expected = { memory: ['uses helix'], user: ['名字 \u{1F9AB}'] }
       expect(await stores[0].read({ tenant, user: null })).toEqual(expected)
-      await until('the other writer sees it', async () => (await stores[1].read({ tenant, user: null })).memory.includes('uses helix'))
+      await until('the other writer sees it', async () =>
+        (await stores[1].read({ tenant, user: null })).memory.includes('uses helix'),
+      )
       expect(await stores[1].read({ tenant, user: null })).toEqual(expected)
       expect(await stores[0].read({ tenant: other, user: null })).toEqual(emptyMemory)
     })
@@ -57,7 +78,11 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
     test('keeps the list user for each user, and the list memory for all users of the tenant (D-67)', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
-      const [ada, bob, nobody] = ['Ada', 'Bob. *>', null].map((user) => ({ tenant, user })) as [MemoryOwner, MemoryOwner, MemoryOwner]
+      const [ada, bob, nobody] = ['Ada', 'Bob. *>', null].map((user) => ({ tenant, user })) as [
+        MemoryOwner,
+        MemoryOwner,
+        MemoryOwner,
+      ]
       const about = (content: string): MemoryChange => ({ action: 'add', target: 'user', content })
       await stores[0].change(nobody, about('someone'))
       await stores[0].change(ada, about('Ada is deaf'))
@@ -66,7 +91,9 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       expect(await stores[0].read(ada)).toEqual({ memory: ['due in May'], user: ['Ada is deaf'] })
       expect(await stores[0].read(bob)).toEqual({ memory: ['due in May'], user: ['Bob is blind'] })
       expect(await stores[0].read(nobody)).toEqual({ memory: ['due in May'], user: ['someone'] })
-      expect(await stores[0].change(bob, { action: 'remove', target: 'user', old_text: 'Ada' })).toMatchObject({ ok: false, code: 'no_match' })
+      expect(
+        await stores[0].change(bob, { action: 'remove', target: 'user', old_text: 'Ada' }),
+      ).toMatchObject({ ok: false, code: 'no_match' })
       await until('the other writer sees it', async () => (await stores[1].read(bob)).user.length === 1)
       expect(await stores[1].read({ tenant: freshTenant(), user: 'Ada' })).toEqual(emptyMemory)
     })
@@ -75,10 +102,15 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       const { stores } = await parts()
       const tenant = freshTenant()
       const facts = Array.from({ length: 40 }, (_, i) => `fact ${i}`)
-      const answers = await Promise.all(facts.map((fact, i) => (stores[i % 2] as MemoryStore).change({ tenant, user: null }, add(fact))))
+      const answers = await Promise.all(
+        facts.map((fact, i) => (stores[i % 2] as MemoryStore).change({ tenant, user: null }, add(fact))),
+      )
       expect(answers.filter((answer) => !answer.ok)).toEqual([])
       for (const store of stores) {
-        await until('all is seen', async () => (await store.read({ tenant, user: null })).memory.length === facts.length)
+        await until(
+          'all is seen',
+          async () => (await store.read({ tenant, user: null })).memory.length === facts.length,
+        )
         expect([...(await store.read({ tenant, user: null })).memory].toSorted()).toEqual(facts.toSorted())
       }
     })
@@ -87,32 +119,56 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       const { stores } = await parts()
       const tenant = freshTenant()
       await stores[0].change({ tenant, user: null }, add('once'))
-      await until('both see it', async () => (await stores[1].read({ tenant, user: null })).memory.length === 1)
-      const answers = await Promise.all(stores.map((store) => store.change({ tenant, user: null }, remove('once'))))
-      expect(answers.map((answer) => (answer.ok ? 'removed' : answer.code)).toSorted()).toEqual(['no_match', 'removed'])
+      await until(
+        'both see it',
+        async () => (await stores[1].read({ tenant, user: null })).memory.length === 1,
+      )
+      const answers = await Promise.all(
+        stores.map((store) => store.change({ tenant, user: null }, remove('once'))),
+      )
+      expect(answers.map((answer) => (answer.ok ? 'removed' : answer.code)).toSorted()).toEqual([
+        'no_match',
+        'removed',
+      ])
     })
 
     test('never answers from a state that another writer has changed since', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       await stores[0].change({ tenant, user: null }, add('a fact'))
-      await until('both see it', async () => (await stores[1].read({ tenant, user: null })).memory.length === 1)
+      await until(
+        'both see it',
+        async () => (await stores[1].read({ tenant, user: null })).memory.length === 1,
+      )
       await stores[0].change({ tenant, user: null }, remove('a fact'))
-      expect(await stores[1].change({ tenant, user: null }, add('a fact'))).toMatchObject({ ok: true, changed: true })
+      expect(await stores[1].change({ tenant, user: null }, add('a fact'))).toMatchObject({
+        ok: true,
+        changed: true,
+      })
       await stores[1].change({ tenant, user: null }, add('another'))
-      expect(await stores[0].change({ tenant, user: null }, remove('another'))).toMatchObject({ ok: true, changed: true })
+      expect(await stores[0].change({ tenant, user: null }, remove('another'))).toMatchObject({
+        ok: true,
+        changed: true,
+      })
     })
 
     test('does not let two writers exceed the limit together, and stores nothing of a refused change', async () => {
       const { stores } = await parts()
       const tenant = freshTenant()
       const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, i) => (stores[i % 2] as MemoryStore).change({ tenant, user: null }, add(`${i}`.padEnd(100, 'x')))),
+        Array.from({ length: 12 }, (_, i) =>
+          (stores[i % 2] as MemoryStore).change({ tenant, user: null }, add(`${i}`.padEnd(100, 'x'))),
+        ),
       )
       expect(answers.filter((answer) => answer.ok)).toHaveLength(4)
-      expect(new Set(answers.map((answer) => (answer.ok ? 'ok' : answer.code)))).toEqual(new Set(['ok', 'memory_full']))
+      expect(new Set(answers.map((answer) => (answer.ok ? 'ok' : answer.code)))).toEqual(
+        new Set(['ok', 'memory_full']),
+      )
       const stored = await parts().then((each) => each.stored(tenant))
-      expect(await stores[0].change({ tenant, user: null }, add('one more'))).toMatchObject({ ok: false, code: 'memory_full' })
+      expect(await stores[0].change({ tenant, user: null }, add('one more'))).toMatchObject({
+        ok: false,
+        code: 'memory_full',
+      })
       expect(await parts().then((each) => each.stored(tenant))).toBe(stored)
     })
 
@@ -121,7 +177,10 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       const tenant = freshTenant()
       await stores[0].change({ tenant, user: null }, add('a fact'))
       const before = await stored(tenant)
-      expect(await stores[0].change({ tenant, user: null }, add('a fact'))).toMatchObject({ ok: true, changed: false })
+      expect(await stores[0].change({ tenant, user: null }, add('a fact'))).toMatchObject({
+        ok: true,
+        changed: false,
+      })
       expect(await stored(tenant)).toBe(before)
     })
 
@@ -132,7 +191,10 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
       await corrupt(tenant)
       const before = await stored(tenant)
       for (const store of stores) {
-        expect(await store.change({ tenant, user: null }, add('another'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+        expect(await store.change({ tenant, user: null }, add('another'))).toMatchObject({
+          ok: false,
+          code: 'memory_corrupt',
+        })
         await until('it is seen', () =>
           store.read({ tenant, user: null }).then(
             () => false,
@@ -140,10 +202,15 @@ export function memoryStoreContract(name: string, open: (limits: MemoryLimits) =
           ),
         )
         await expect(store.read({ tenant, user: null })).rejects.toMatchObject({ code: 'memory_corrupt' })
-        expect(await store.change({ tenant, user: null }, remove('a'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+        expect(await store.change({ tenant, user: null }, remove('a'))).toMatchObject({
+          ok: false,
+          code: 'memory_corrupt',
+        })
       }
       expect(await stored(tenant)).toBe(before)
-      expect(await stores[0].change({ tenant: freshTenant(), user: null }, add('elsewhere'))).toMatchObject({ ok: true })
+      expect(await stores[0].change({ tenant: freshTenant(), user: null }, add('elsewhere'))).toMatchObject({
+        ok: true,
+      })
     })
   })
 }

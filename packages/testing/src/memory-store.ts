@@ -14,8 +14,10 @@ import {
 export type MemoryStorage = Map<string, MemorySnapshot | null>
 
 export function memoryMemoryStore(limits: MemoryLimits, storage: MemoryStorage = new Map()): MemoryStore {
-  const held = (key: string): MemorySnapshot | null => (storage.has(key) ? (storage.get(key) ?? null) : emptyMemory)
-  const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string => (user === null || target === 'memory' ? tenant : `${tenant}\0${user}`)
+  const held = (key: string): MemorySnapshot | null =>
+    storage.has(key) ? (storage.get(key) ?? null) : emptyMemory
+  const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string =>
+    user === null || target === 'memory' ? tenant : `${tenant}\0${user}`
   const message = (key: string): string => `The memory of ${key} cannot be read. It was left as it is.`
   return {
     async read(owner) {

@@ -8,7 +8,12 @@ let channels = 0
 /** A channel that is not used yet. */
 const freshChannel = (): string => `web${++channels}`
 
-export const inboundOf = (channel: string, chat_id: string, message_id: string, over: Partial<InboundMessage> = {}): InboundMessage => ({
+export const inboundOf = (
+  channel: string,
+  chat_id: string,
+  message_id: string,
+  over: Partial<InboundMessage> = {},
+): InboundMessage => ({
   channel,
   chat_id,
   message_id,
@@ -32,7 +37,10 @@ export const outboundOf = (channel: string, chat_id: string, id: string): Outbou
 })
 
 /** @param open opens two ends of one bus, like two processes; it is called once, before the first test */
-export function messageBusContract(name: string, open: () => Promise<readonly [MessageBus, MessageBus]>): void {
+export function messageBusContract(
+  name: string,
+  open: () => Promise<readonly [MessageBus, MessageBus]>,
+): void {
   describe(`${name} as a message bus`, () => {
     let opened: Promise<readonly [MessageBus, MessageBus]> | null = null
     const parts = (): Promise<readonly [MessageBus, MessageBus]> => (opened ??= open())
@@ -50,7 +58,9 @@ export function messageBusContract(name: string, open: () => Promise<readonly [M
         atOnce--
         return done
       }
-      const taking = [bus, other].map((each) => each.take('inbound', { channels: [channel], signal: stop.signal, handle }))
+      const taking = [bus, other].map((each) =>
+        each.take('inbound', { channels: [channel], signal: stop.signal, handle }),
+      )
       const ids = Array.from({ length: 30 }, (_, i) => `m${i}`)
       for (const id of ids) await bus.publish('inbound', inboundOf(channel, 'chat 1 .*> 会话', id))
       await until('all are taken', () => seen.length >= ids.length)
@@ -92,7 +102,9 @@ export function messageBusContract(name: string, open: () => Promise<readonly [M
       expect(await bus.publish('inbound', inboundOf(channel, 'b', 'm'))).toEqual({ duplicate: false })
       expect(await bus.publish('outbound', outboundOf(channel, 'a', 'm'))).toEqual({ duplicate: false })
       const loads = (await other.loads()).filter((load) => load.channel === channel)
-      expect(loads.map(({ queue, chat_id, messages }) => `${queue} ${chat_id} ${messages}`).toSorted()).toEqual(['inbound a 1', 'inbound b 1', 'outbound a 1'])
+      expect(
+        loads.map(({ queue, chat_id, messages }) => `${queue} ${chat_id} ${messages}`).toSorted(),
+      ).toEqual(['inbound a 1', 'inbound b 1', 'outbound a 1'])
     })
 
     test('gives a message again that its taker gave back or failed at, before those behind it', async () => {
@@ -100,7 +112,10 @@ export function messageBusContract(name: string, open: () => Promise<readonly [M
       const channel = freshChannel()
       const seen: string[] = []
       const stop = new AbortController()
-      const outcomes: (() => Promise<Handled>)[] = [async () => ({ kind: 'back' }), () => Promise.reject(new Error('a defect'))]
+      const outcomes: (() => Promise<Handled>)[] = [
+        async () => ({ kind: 'back' }),
+        () => Promise.reject(new Error('a defect')),
+      ]
       for (const id of ['m1', 'm2']) await bus.publish('outbound', outboundOf(channel, 'a', id))
       const handle = ({ id }: OutboundMessage): Promise<Handled> => {
         seen.push(id)
@@ -150,7 +165,10 @@ export function messageBusContract(name: string, open: () => Promise<readonly [M
       }
       const taking = bus.take('outbound', { channels: [channel], signal: stop.signal, handle })
       for (const id of ['m1', 'm2']) await bus.publish('outbound', outboundOf(channel, 'a', id))
-      await until('all are settled', async () => seen.length === 4 && !(await bus.loads()).some((load) => load.channel === channel))
+      await until(
+        'all are settled',
+        async () => seen.length === 4 && !(await bus.loads()).some((load) => load.channel === channel),
+      )
       stop.abort()
       await taking
       expect(seen).toEqual([false, true, false, false])

@@ -1,5 +1,6 @@
-// How servers say that a conversation is too long, as people reported it, each with the public thread; and refusals that sound alike and are
-// something else. Nothing here was invented. The figures are those of the reports.
+// How servers say that a conversation is too long, as people reported it, each with the public thread; and
+// refusals that sound alike and are something else. Nothing here was invented. The figures are those of the
+// reports.
 
 export interface Wording {
   readonly server: string
@@ -8,7 +9,9 @@ export interface Wording {
   readonly url: string
 }
 
-const told = (message: string, more: object = {}): object => ({ error: { message, type: 'invalid_request_error', ...more } })
+const told = (message: string, more: object = {}): object => ({
+  error: { message, type: 'invalid_request_error', ...more },
+})
 
 export const overflowWordings: readonly Wording[] = [
   {
@@ -32,19 +35,27 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'Anthropic, with the limit of the answer',
     status: 400,
-    body: told('input length and `max_tokens` exceed context limit: 86888 + 119866 > 204648, decrease input length or max_tokens and try again'),
+    body: told(
+      'input length and `max_tokens` exceed context limit: 86888 + 119866 > 204648, decrease input length or max_tokens and try again',
+    ),
     url: 'https://github.com/stackblitz/bolt.new/issues/7422',
   },
   {
     server: 'xAI',
     status: 400,
-    body: { code: 'Client specified an invalid argument', error: "This model's maximum prompt length is 131072 but the request contains 136973 tokens." },
+    body: {
+      code: 'Client specified an invalid argument',
+      error: "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+    },
     url: 'https://github.com/cline/cline/issues/3120',
   },
   {
     server: 'Groq',
     status: 400,
-    body: told('Please reduce the length of the messages or completion.', { param: 'messages', code: 'context_length_exceeded' }),
+    body: told('Please reduce the length of the messages or completion.', {
+      param: 'messages',
+      code: 'context_length_exceeded',
+    }),
     url: 'https://github.com/thepersonalaicompany/amurex-backend/issues/51',
   },
   {
@@ -52,7 +63,8 @@ export const overflowWordings: readonly Wording[] = [
     status: 400,
     body: {
       object: 'error',
-      message: "This model's maximum context length is 131072 tokens. However, you requested 156632 tokens (152536 in the messages, 4096 in the completion).",
+      message:
+        "This model's maximum context length is 131072 tokens. However, you requested 156632 tokens (152536 in the messages, 4096 in the completion).",
       type: 'BadRequestError',
       param: null,
       code: 400,
@@ -83,9 +95,12 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'DeepSeek',
     status: 400,
-    body: told("This model's maximum context length is 131072 tokens. However, you requested 133034 tokens (125034 in the messages, 8000 in the completion).", {
-      code: 'invalid_request_error',
-    }),
+    body: told(
+      "This model's maximum context length is 131072 tokens. However, you requested 133034 tokens (125034 in the messages, 8000 in the completion).",
+      {
+        code: 'invalid_request_error',
+      },
+    ),
     url: 'https://github.com/stackblitz-labs/bolt.diy/issues/227',
   },
   {
@@ -103,7 +118,10 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'DashScope',
     status: 400,
-    body: told('<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]', { code: 'invalid_parameter_error', param: null }),
+    body: told('<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 983616]', {
+      code: 'invalid_parameter_error',
+      param: null,
+    }),
     url: 'https://github.com/agentscope-ai/QwenPaw/issues/6255',
   },
   {
@@ -115,14 +133,19 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'SiliconFlow',
     status: 400,
-    body: { code: 20015, message: 'length of prompt_tokens (48322) must be less than max_seq_len (32768).', data: null },
+    body: {
+      code: 20015,
+      message: 'length of prompt_tokens (48322) must be less than max_seq_len (32768).',
+      data: null,
+    },
     url: 'https://github.com/infiniflow/ragflow/issues/7060',
   },
   {
     server: 'TGI',
     status: 422,
     body: {
-      error: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: 79993 `inputs` tokens and 1024 `max_new_tokens`',
+      error:
+        'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: 79993 `inputs` tokens and 1024 `max_new_tokens`',
       error_type: 'validation',
     },
     url: 'https://github.com/bytedance/UI-TARS-desktop/issues/626',
@@ -130,7 +153,10 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'TGI, the input alone',
     status: 422,
-    body: { error: 'Input validation error: `inputs` must have less than 4096 tokens. Given: 4545', error_type: 'validation' },
+    body: {
+      error: 'Input validation error: `inputs` must have less than 4096 tokens. Given: 4545',
+      error_type: 'validation',
+    },
     url: 'https://github.com/meta-llama/llama/issues/1103',
   },
   {
@@ -148,7 +174,10 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'SGLang, the memory of the server',
     status: 400,
-    body: { object: 'error', message: 'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).' },
+    body: {
+      object: 'error',
+      message: 'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).',
+    },
     url: 'https://github.com/sgl-project/sglang/issues/4048',
   },
   {
@@ -174,7 +203,12 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'llama-cpp-python',
     status: 500,
-    body: { error: { message: 'Requested tokens (2285) exceed context window of 2048', type: 'internal_server_error' } },
+    body: {
+      error: {
+        message: 'Requested tokens (2285) exceed context window of 2048',
+        type: 'internal_server_error',
+      },
+    },
     url: 'https://github.com/fedora-copr/logdetective-website/pull/193',
   },
   {
@@ -189,13 +223,23 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'LM Studio, newer',
     status: 400,
-    body: { error: 'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).' },
+    body: {
+      error:
+        'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096).',
+    },
     url: 'https://github.com/Gitlawb/openclaude/issues/353',
   },
   {
     server: 'Copilot',
     status: 400,
-    body: { error: { message: 'prompt token count of 93854 exceeds the limit of 90000', param: '', code: '', type: '' } },
+    body: {
+      error: {
+        message: 'prompt token count of 93854 exceeds the limit of 90000',
+        param: '',
+        code: '',
+        type: '',
+      },
+    },
     url: 'https://github.com/jjleng/copilot-more/issues/35',
   },
   {
@@ -233,7 +277,11 @@ export const overflowWordings: readonly Wording[] = [
     status: 400,
     body: [
       {
-        error: { code: 400, message: 'The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).', status: 'INVALID_ARGUMENT' },
+        error: {
+          code: 400,
+          message: 'The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).',
+          status: 'INVALID_ARGUMENT',
+        },
       },
     ],
     url: 'https://github.com/google-gemini/gemini-cli/issues/6678',
@@ -241,7 +289,11 @@ export const overflowWordings: readonly Wording[] = [
   {
     server: 'Cerebras',
     status: 400,
-    body: { message: 'Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000', type: 'invalid_request_error' },
+    body: {
+      message:
+        'Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000',
+      type: 'invalid_request_error',
+    },
     url: 'https://github.com/cline/cline/issues/5140',
   },
   {
@@ -289,7 +341,9 @@ export const overflowWordings: readonly Wording[] = [
 ]
 
 /** Refusals that speak of lengths and limits, with the class that they are. */
-export const otherWordings: readonly (Wording & { readonly class: 'provider_refused' | 'rate_limited' | 'provider_unavailable' | 'malformed_output' })[] = [
+export const otherWordings: readonly (Wording & {
+  readonly class: 'provider_refused' | 'rate_limited' | 'provider_unavailable' | 'malformed_output'
+})[] = [
   {
     server: 'Gemini: a limit for a minute, in the words of an empty account',
     status: 429,
@@ -300,7 +354,10 @@ export const otherWordings: readonly (Wording & { readonly class: 'provider_refu
           'You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.',
         status: 'RESOURCE_EXHAUSTED',
         details: [
-          { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }] },
+          {
+            '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+            violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }],
+          },
         ],
       },
     },
@@ -310,14 +367,20 @@ export const otherWordings: readonly (Wording & { readonly class: 'provider_refu
   {
     server: 'OpenAI: the answer is too long',
     status: 400,
-    body: told('max_tokens is too large: 20480. This model supports at most 16384 completion tokens, whereas you provided 20480.', { param: 'max_tokens' }),
+    body: told(
+      'max_tokens is too large: 20480. This model supports at most 16384 completion tokens, whereas you provided 20480.',
+      { param: 'max_tokens' },
+    ),
     url: 'https://github.com/tailcallhq/forgecode/issues/1185',
     class: 'provider_refused',
   },
   {
     server: 'OpenAI: the name of the field',
     status: 400,
-    body: told("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", { param: 'max_tokens' }),
+    body: told(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      { param: 'max_tokens' },
+    ),
     url: 'https://github.com/devnullvoid/dms-ai-assistant/issues/12',
     class: 'provider_refused',
   },
@@ -331,7 +394,9 @@ export const otherWordings: readonly (Wording & { readonly class: 'provider_refu
   {
     server: 'DashScope: the size of a batch',
     status: 400,
-    body: told('<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents'),
+    body: told(
+      '<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents',
+    ),
     url: 'https://github.com/jjyaoao/HelloAgents/issues/27',
     class: 'provider_refused',
   },
@@ -352,35 +417,50 @@ export const otherWordings: readonly (Wording & { readonly class: 'provider_refu
   {
     server: 'Bedrock, in the words of a gateway: a limit over time',
     status: 400,
-    body: told('An error occurred (ThrottlingException) when calling the Converse operation: Too many tokens per day, please wait before trying again.'),
+    body: told(
+      'An error occurred (ThrottlingException) when calling the Converse operation: Too many tokens per day, please wait before trying again.',
+    ),
     url: 'https://github.com/minorun365/agent-book/issues/29',
     class: 'rate_limited',
   },
   {
     server: 'Bedrock: the answer is too long',
     status: 400,
-    body: told('The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.'),
+    body: told(
+      'The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.',
+    ),
     url: 'https://github.com/aws-samples/bedrock-access-gateway/issues/41',
     class: 'provider_refused',
   },
   {
     server: 'llama.cpp: what the model wrote cannot be read',
     status: 500,
-    body: { error: { code: 500, message: 'The model produced output that does not match the expected peg-native format', type: 'server_error' } },
+    body: {
+      error: {
+        code: 500,
+        message: 'The model produced output that does not match the expected peg-native format',
+        type: 'server_error',
+      },
+    },
     url: 'https://github.com/ggml-org/llama.cpp/issues/26381',
     class: 'malformed_output',
   },
   {
     server: 'Ollama: what the model wrote cannot be read',
     status: 500,
-    body: { error: `error parsing tool call: raw='ls -R', err=invalid character 'l' looking for beginning of value` },
+    body: {
+      error: `error parsing tool call: raw='ls -R', err=invalid character 'l' looking for beginning of value`,
+    },
     url: 'https://github.com/continuedev/continue/issues/10221',
     class: 'malformed_output',
   },
   {
     server: 'Groq: what the model wrote cannot be read',
     status: 400,
-    body: told("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", { code: 'tool_use_failed' }),
+    body: told(
+      "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+      { code: 'tool_use_failed' },
+    ),
     url: 'https://github.com/groq/groq-typescript/issues/28',
     class: 'malformed_output',
   },

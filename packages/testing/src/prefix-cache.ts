@@ -1,10 +1,17 @@
-// The cache of an endpoint for the beginnings of requests, as the guides of OpenAI, Anthropic and xAI describe theirs. It reads bodies of both
-// protocols as text, so the same words are the same beginning, however they are divided into parts.
-// C1. `automatic`: each machine keeps all that it was asked. Without a key, requests go to the machines in turn.
-// C2. `marked`: only a beginning that ends at a mark is kept. A request finds one at a mark, or at one of the 20 parts before it.
-// C3. `breakpoints`: only a beginning that ends at a mark or at the newest message is kept, and it is found wherever a part of a request ends.
+// The cache of an endpoint for the beginnings of requests, as the guides of OpenAI, Anthropic and xAI
+// describe theirs. It reads bodies of both protocols as text, so the same words are the same beginning,
+// however they are divided into parts.
+// C1. `automatic`: each machine keeps all that it was asked. Without a key, requests go to the machines in
+// turn.
+// C2. `marked`: only a beginning that ends at a mark is kept. A request finds one at a mark, or at one of the
+// 20 parts before it.
+// C3. `breakpoints`: only a beginning that ends at a mark or at the newest message is kept, and it is found
+// wherever a part of a request ends.
 
-/** The tokens of a request, and how many of them were read from the cache and written to it. Four characters are one token. */
+/**
+ * The tokens of a request, and how many of them were read from the cache and written to it. Four characters
+ * are one token.
+ */
 export interface CacheUse {
   readonly input: number
   readonly cached: number
@@ -24,7 +31,8 @@ export interface PrefixCache {
    * Takes a request.
    *
    * @param key the key for the cache, if it is not in the body
-   * @throws an Error with the words of the endpoint if the request has more than four marks, or a mark at no text
+   * @throws an Error with the words of the endpoint if the request has more than four marks, or a mark at no
+   * text
    */
   use(body: string, key?: string): CacheUse
 }
@@ -48,8 +56,10 @@ export function prefixCache({ kind, tokensMin = 64, machines = 1 }: PrefixCacheO
     const asked = JSON.parse(body) as Body
     const parts = partsOf(asked)
     const marks = parts.filter(({ marked }) => marked)
-    if (marks.length > marksMax) throw new Error(`A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`)
-    if (marks.some(({ text }) => text.trim() === '')) throw new Error('cache_control cannot be set for empty text blocks')
+    if (marks.length > marksMax)
+      throw new Error(`A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`)
+    if (marks.some(({ text }) => text.trim() === ''))
+      throw new Error('cache_control cannot be set for empty text blocks')
     const ends = endsOf(parts)
     const there = machine(asked.prompt_cache_key ?? given)
     const text = parts.map((part) => part.text).join('')
@@ -59,20 +69,34 @@ export function prefixCache({ kind, tokensMin = 64, machines = 1 }: PrefixCacheO
     const stored = written(kind, parts, ends).filter(long)
     const last = Math.max(0, ...stored)
     for (const end of stored) there.add(text.slice(0, end))
-    return { input: tokens(text.length), cached: tokens(cached), written: kind === 'automatic' ? 0 : tokens(Math.max(0, last - cached)) }
+    return {
+      input: tokens(text.length),
+      cached: tokens(cached),
+      written: kind === 'automatic' ? 0 : tokens(Math.max(0, last - cached)),
+    }
   }
 
   return { use }
 }
 
 /** The ends at which a request finds what was kept. */
-function found(kind: PrefixCacheOptions['kind'], parts: readonly Part[], ends: readonly number[]): readonly number[] {
+function found(
+  kind: PrefixCacheOptions['kind'],
+  parts: readonly Part[],
+  ends: readonly number[],
+): readonly number[] {
   if (kind !== 'marked') return ends
-  return parts.flatMap(({ marked }, i) => (marked ? ends.slice(Math.max(0, i - lookBackParts + 1), i + 1) : []))
+  return parts.flatMap(({ marked }, i) =>
+    marked ? ends.slice(Math.max(0, i - lookBackParts + 1), i + 1) : [],
+  )
 }
 
 /** The ends up to which a request is kept. */
-function written(kind: PrefixCacheOptions['kind'], parts: readonly Part[], ends: readonly number[]): readonly number[] {
+function written(
+  kind: PrefixCacheOptions['kind'],
+  parts: readonly Part[],
+  ends: readonly number[],
+): readonly number[] {
   if (kind === 'automatic') return ends
   return ends.filter((_, i) => parts[i]?.marked === true || (kind === 'breakpoints' && i === ends.length - 1))
 }
@@ -109,15 +133,23 @@ interface Body {
 
 /** The tools, then the messages. */
 function partsOf({ tools = [], messages, input = [] }: Body): readonly Part[] {
-  return [...tools.map((tool) => ({ text: JSON.stringify(tool), marked: false })), ...(messages ?? input).flatMap(messageParts)]
+  return [
+    ...tools.map((tool) => ({ text: JSON.stringify(tool), marked: false })),
+    ...(messages ?? input).flatMap(messageParts),
+  ]
 }
 
 function messageParts({ content, cache_control: whole, ...rest }: WireMessage): readonly Part[] {
   const head = `<${JSON.stringify(rest)}>`
   const parts = typeof content === 'string' ? [{ text: content }] : (content ?? [])
-  const texts = parts.map(({ text = '', cache_control: mark, prompt_cache_breakpoint: point }) => ({ text, marked: mark !== undefined || point !== undefined }))
+  const texts = parts.map(({ text = '', cache_control: mark, prompt_cache_breakpoint: point }) => ({
+    text,
+    marked: mark !== undefined || point !== undefined,
+  }))
   const [first = { text: '', marked: false }, ...others] = texts
   const all = [{ ...first, text: `${head}${first.text}` }, ...others]
   // A mark at the message is at its end.
-  return whole === undefined ? all : all.map((part, i) => (i === all.length - 1 ? { ...part, marked: true } : part))
+  return whole === undefined
+    ? all
+    : all.map((part, i) => (i === all.length - 1 ? { ...part, marked: true } : part))
 }

@@ -1,5 +1,6 @@
 // A ChatProvider that gives the answers of a test, in order, and keeps its requests.
-// S1. The provider may be asked only as often as there are replies. One more request is a defect, and it breaks the loop that asks.
+// S1. The provider may be asked only as often as there are replies. One more request is a defect, and it
+// breaks the loop that asks.
 // S2. Like every provider, a call ends when its signal aborts (P1).
 // S3. Only `streams` gives an answer in pieces.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
@@ -32,7 +33,10 @@ export function scriptedProvider(replies: readonly ScriptedReply[], name = 'scri
       request.signal.throwIfAborted()
       const reply = replies[requests.length]
       requests.push(request)
-      if (reply === undefined) throw new Error(`The provider was asked ${requests.length} times; its script has ${replies.length} replies.`)
+      if (reply === undefined)
+        throw new Error(
+          `The provider was asked ${requests.length} times; its script has ${replies.length} replies.`,
+        )
       if (reply instanceof Error) throw reply
       const given = typeof reply === 'function' ? reply(request) : reply
       return { ...silence, ...(await Promise.race([given, aborted(request.signal)])) }
@@ -52,8 +56,14 @@ const silence: ChatAnswer = {
 /** A final answer. */
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
 
-/** A final answer that comes in pieces if the loop asks for a stream. With `error`, the stream breaks after the pieces. */
-export function streams(pieces: readonly string[], error?: Error): (request: ChatRequest) => Partial<ChatAnswer> {
+/**
+ * A final answer that comes in pieces if the loop asks for a stream. With `error`, the stream breaks after
+ * the pieces.
+ */
+export function streams(
+  pieces: readonly string[],
+  error?: Error,
+): (request: ChatRequest) => Partial<ChatAnswer> {
   return ({ onText }) => {
     for (const piece of pieces) onText?.(piece)
     if (error !== undefined) throw error
@@ -61,8 +71,13 @@ export function streams(pieces: readonly string[], error?: Error): (request: Cha
   }
 }
 
-/** An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent unchanged. The ids are `c1`, `c2`, … */
-export function calls(...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]): Partial<ChatAnswer> {
+/**
+ * An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent unchanged.
+ * The ids are `c1`, `c2`, …
+ */
+export function calls(
+  ...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]
+): Partial<ChatAnswer> {
   return {
     finishReason: 'tool_calls',
     toolCalls: wanted.map(([name, args, id], i): ToolCall => ({
@@ -74,5 +89,7 @@ export function calls(...wanted: readonly (readonly [tool: string, args: unknown
 }
 
 function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  )
 }

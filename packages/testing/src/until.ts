@@ -6,8 +6,8 @@ const { setTimeout: later } = globalThis
 const longestPauseMs = 10
 
 /**
- * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs`, 0 means in each turn of the event loop
- * (default: first at once, then after pauses that grow to 10 ms).
+ * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs`,
+ * 0 means in each turn of the event loop (default: first at once, then after pauses that grow to 10 ms).
  *
  * @throws {Error} with `what`, if there is no such value within `withinMs` (default: 40 s)
  */
@@ -19,9 +19,13 @@ export async function until<Value>(
   const deadline = performance.now() + withinMs
   for (let looks = 0; ; looks++) {
     const seen = await look()
-    if (seen !== null && seen !== undefined && seen !== false) return seen as NonNullable<Exclude<Value, false>>
-    if (performance.now() > deadline) throw new Error(`It did not come to this within ${withinMs} ms: ${what}`)
-    await new Promise((resolve) => (everyMs === 0 ? setImmediate(resolve) : later(resolve, everyMs ?? Math.min(looks, longestPauseMs))))
+    if (seen !== null && seen !== undefined && seen !== false)
+      return seen as NonNullable<Exclude<Value, false>>
+    if (performance.now() > deadline)
+      throw new Error(`It did not come to this within ${withinMs} ms: ${what}`)
+    await new Promise((resolve) =>
+      everyMs === 0 ? setImmediate(resolve) : later(resolve, everyMs ?? Math.min(looks, longestPauseMs)),
+    )
   }
 }
 

@@ -2,7 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type FilePart, openFolderInside, ToolFailure, ToolInputError, workspaceRoot } from '@beaver/agent/tool-kit'
+import {
+  type FilePart,
+  openFolderInside,
+  ToolFailure,
+  ToolInputError,
+  workspaceRoot,
+} from '@beaver/agent/tool-kit'
 import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -27,7 +33,11 @@ async function put(files: Record<string, string | Uint8Array>): Promise<void> {
   }
 }
 
-async function call<T>(name: string, args: unknown, signal: AbortSignal = new AbortController().signal): Promise<T> {
+async function call<T>(
+  name: string,
+  args: unknown,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<T> {
   const tool = builtinTools().find((each) => each.name === name)
   if (tool === undefined) throw new Error(name)
   return JSON.parse(await tool.invoke(args, toolContext({ workspace, signal }))) as T
@@ -35,8 +45,31 @@ async function call<T>(name: string, args: unknown, signal: AbortSignal = new Ab
 
 /** The figures as the system has them, by another way than recount_files takes. */
 function bySystem(folder = '.'): Figures {
-  const options = { cwd: join(workspace, folder), env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' }, maxBuffer: 1e8 }
-  const prune = ['.', '-type', 'd', '(', '-name', '.git', '-o', '-name', 'node_modules', '-o', '-name', '.beaver', ')', '-prune', '-o', '-type', 'f', '-print0']
+  const options = {
+    cwd: join(workspace, folder),
+    env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+    maxBuffer: 1e8,
+  }
+  const prune = [
+    '.',
+    '-type',
+    'd',
+    '(',
+    '-name',
+    '.git',
+    '-o',
+    '-name',
+    'node_modules',
+    '-o',
+    '-name',
+    '.beaver',
+    ')',
+    '-prune',
+    '-o',
+    '-type',
+    'f',
+    '-print0',
+  ]
   const names = execFileSync('find', prune, options)
   const files = names.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0)
   if (files === 0) return { files, lines: 0, words: 0, bytes: 0 }
@@ -72,7 +105,13 @@ const variety: Record<string, string | Uint8Array> = {
 
 describe('list_files', () => {
   test('lists files with their bytes, nearest first, and names what it ignored', async () => {
-    await put({ 'b.txt': 'xx', 'a/deep/c.txt': 'x', 'a/b.txt': '', '.git/HEAD': 'x', 'a/node_modules/z': 'x' })
+    await put({
+      'b.txt': 'xx',
+      'a/deep/c.txt': 'x',
+      'a/b.txt': '',
+      '.git/HEAD': 'x',
+      'a/node_modules/z': 'x',
+    })
     const list = await call<FileList>('list_files', {})
     expect(list.entries).toEqual([
       { path: 'b.txt', kind: 'file', bytes: 2 },
@@ -91,7 +130,9 @@ describe('list_files', () => {
 
   test('tells a folder it was kept out of by depth_max', async () => {
     await put({ 'a/b/c.txt': '', 'top.txt': '' })
-    expect((await call<FileList>('list_files', { depth_max: 1 })).entries.map(({ path, kind }) => [path, kind])).toEqual([
+    expect(
+      (await call<FileList>('list_files', { depth_max: 1 })).entries.map(({ path, kind }) => [path, kind]),
+    ).toEqual([
       ['a', 'folder'],
       ['top.txt', 'file'],
     ])
@@ -134,12 +175,20 @@ describe('read_file', () => {
 
   test('says that a file is binary, and gives no text', async () => {
     await put({ x: Uint8Array.of(0x89, 0x50, 0, 1) })
-    expect(await call('read_file', { path: 'x' })).toMatchObject({ encoding: 'binary', bytes: 4, text: null, next_offset: null })
+    expect(await call('read_file', { path: 'x' })).toMatchObject({
+      encoding: 'binary',
+      bytes: 4,
+      text: null,
+      next_offset: null,
+    })
   })
 
   test('shows what is not UTF-8 as U+FFFD and says so', async () => {
     await put({ x: Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x20) })
-    expect(await call('read_file', { path: 'x' })).toMatchObject({ encoding: 'not utf-8', text: 'caf\ufffd ' })
+    expect(await call('read_file', { path: 'x' })).toMatchObject({
+      encoding: 'not utf-8',
+      text: 'caf\ufffd ',
+    })
   })
 
   test('reads an empty file, and nothing beyond the end', async () => {
@@ -150,7 +199,8 @@ describe('read_file', () => {
 
   test('refuses a folder, a named pipe and what lies outside', async () => {
     execFileSync('mkfifo', [join(workspace, 'pipe')])
-    for (const path of ['.', 'pipe']) await expect(call('read_file', { path })).rejects.toMatchObject({ code: 'not_a_file' })
+    for (const path of ['.', 'pipe'])
+      await expect(call('read_file', { path })).rejects.toMatchObject({ code: 'not_a_file' })
     await expect(call('read_file', { path: '../x' })).rejects.toBeInstanceOf(ToolFailure)
   })
 })
@@ -164,13 +214,35 @@ describe('file_stats', () => {
 
   test('has the figures of find and wc whatever the folder holds', async () => {
     const name = fc
-      .string({ unit: fc.constantFrom('a', 'B', '.', ' ', '-', '\n', '中', "'", '*', '\\', '\r', 'é'), minLength: 1, maxLength: 12 })
+      .string({
+        unit: fc.constantFrom('a', 'B', '.', ' ', '-', '\n', '中', "'", '*', '\\', '\r', 'é'),
+        minLength: 1,
+        maxLength: 12,
+      })
       .filter((each) => each !== '.' && each !== '..')
     const content = fc.oneof(
       fc
-        .array(fc.constantFrom('word', ' ', '\n', '\r\n', '\u00a0', '\u2014', '中文', '\t', '\u3000', '\f', '\ufeff', '🦫', '\u0000', '\u2028'), {
-          maxLength: 80,
-        })
+        .array(
+          fc.constantFrom(
+            'word',
+            ' ',
+            '\n',
+            '\r\n',
+            '\u00a0',
+            '\u2014',
+            '中文',
+            '\t',
+            '\u3000',
+            '\f',
+            '\ufeff',
+            '🦫',
+            '\u0000',
+            '\u2028',
+          ),
+          {
+            maxLength: 80,
+          },
+        )
         .map((parts) => Buffer.from(parts.join(''))),
       fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
     )
@@ -179,11 +251,16 @@ describe('file_stats', () => {
       fc.asyncProperty(fc.dictionary(name, content, { maxKeys: 6 }), async (files) => {
         const folder = `run${run++}`
         await mkdir(join(workspace, folder))
-        await put(Object.fromEntries(Object.entries(files).map(([path, bytes]) => [`${folder}/${path}`, bytes])))
+        await put(
+          Object.fromEntries(Object.entries(files).map(([path, bytes]) => [`${folder}/${path}`, bytes])),
+        )
         const stats = await call<FileStats>('file_stats', { path: folder })
         const system = bySystem(folder)
         expect(stats.totals).toEqual(system)
-        const { agrees, totals } = await call<Recount>('recount_files', { path: folder, expected: stats.totals })
+        const { agrees, totals } = await call<Recount>('recount_files', {
+          path: folder,
+          expected: stats.totals,
+        })
         expect({ agrees, totals }).toEqual({ agrees: true, totals: system })
         const inProcess = await recountedInProcess(folder)
         expect(inProcess).toEqual({ totals: system, problems: [] })
@@ -195,23 +272,30 @@ describe('file_stats', () => {
   test('the types add up to the totals', async () => {
     await put(variety)
     const { types, totals } = await call<FileStats>('file_stats', {})
-    for (const figure of figureNames) expect(types.reduce((sum, type) => sum + type[figure], 0)).toBe(totals[figure])
+    for (const figure of figureNames)
+      expect(types.reduce((sum, type) => sum + type[figure], 0)).toBe(totals[figure])
     expect(types.map((type) => type.type)).toContain('.png')
   })
 
   test('names the five largest files, larger first and then by path', async () => {
     await put({ a: 'x'.repeat(5), c: 'x'.repeat(9), b: 'x'.repeat(9), d: '', e: 'x', f: 'xx', g: 'xxx' })
-    expect((await call<FileStats>('file_stats', {})).largest.map(({ path, bytes }) => [path, bytes])).toEqual([
-      ['b', 9],
-      ['c', 9],
-      ['a', 5],
-      ['g', 3],
-      ['f', 2],
-    ])
+    expect((await call<FileStats>('file_stats', {})).largest.map(({ path, bytes }) => [path, bytes])).toEqual(
+      [
+        ['b', 9],
+        ['c', 9],
+        ['a', 5],
+        ['g', 3],
+        ['f', 2],
+      ],
+    )
   })
 
   test('an empty folder has zeros', async () => {
-    expect(await call('file_stats', {})).toMatchObject({ totals: { files: 0, lines: 0, words: 0, bytes: 0 }, types: [], largest: [] })
+    expect(await call('file_stats', {})).toMatchObject({
+      totals: { files: 0, lines: 0, words: 0, bytes: 0 },
+      types: [],
+      largest: [],
+    })
   })
 
   test('does not follow symlinks and counts them apart', async () => {
@@ -223,8 +307,18 @@ describe('file_stats', () => {
 
   test('counts a file whose name is not UTF-8', async () => {
     await writeFile(Buffer.concat([Buffer.from(`${workspace}/caf`), Buffer.from([0xe9])]), 'one two\n')
-    expect((await call<FileStats>('file_stats', {})).totals).toEqual({ files: 1, lines: 1, words: 2, bytes: 8 })
-    expect((await call<Recount>('recount_files', {})).totals).toEqual({ files: 1, lines: 1, words: 2, bytes: 8 })
+    expect((await call<FileStats>('file_stats', {})).totals).toEqual({
+      files: 1,
+      lines: 1,
+      words: 2,
+      bytes: 8,
+    })
+    expect((await call<Recount>('recount_files', {})).totals).toEqual({
+      files: 1,
+      lines: 1,
+      words: 2,
+      bytes: 8,
+    })
   })
 
   test('counts a file it may not read as a file and tells it', async () => {
@@ -268,13 +362,21 @@ describe('recount_files', () => {
   test('agrees with the figures of file_stats, by the system and in process', async () => {
     await put(variety)
     const { totals } = await call<FileStats>('file_stats', {})
-    expect(await call('recount_files', { expected: totals })).toMatchObject({ method: 'find and wc', totals, agrees: true, differences: [], problems: [] })
+    expect(await call('recount_files', { expected: totals })).toMatchObject({
+      method: 'find and wc',
+      totals,
+      agrees: true,
+      differences: [],
+      problems: [],
+    })
     expect((await recountedInProcess('.')).totals).toEqual(totals)
   })
 
   test('names each figure that differs', async () => {
     await put({ a: 'one two\n' })
-    expect(await call('recount_files', { expected: { files: 1, lines: 2, words: 2, bytes: 9 } })).toMatchObject({
+    expect(
+      await call('recount_files', { expected: { files: 1, lines: 2, words: 2, bytes: 9 } }),
+    ).toMatchObject({
       agrees: false,
       differences: [
         { figure: 'lines', expected: 2, found: 1 },
@@ -284,7 +386,10 @@ describe('recount_files', () => {
   })
 
   test('compares nothing when nothing is expected', async () => {
-    expect(await call('recount_files', {})).toMatchObject({ agrees: null, totals: { files: 0, lines: 0, words: 0, bytes: 0 } })
+    expect(await call('recount_files', {})).toMatchObject({
+      agrees: null,
+      totals: { files: 0, lines: 0, words: 0, bytes: 0 },
+    })
   })
 
   test('the command prints the same figures when it is pasted into a shell', async () => {
@@ -296,7 +401,9 @@ describe('recount_files', () => {
       )
     }
     await mkdir(join(workspace, 'empty'))
-    expect(execFileSync('sh', ['-c', checkCommand(join(workspace, 'empty'))], { encoding: 'utf8' })).toBe('0 files, 0 lines, 0 words, 0 bytes\n')
+    expect(execFileSync('sh', ['-c', checkCommand(join(workspace, 'empty'))], { encoding: 'utf8' })).toBe(
+      '0 files, 0 lines, 0 words, 0 bytes\n',
+    )
   })
 
   test('kills find and wc when the call is cancelled', async () => {
@@ -316,7 +423,9 @@ describe('recount_files', () => {
 
 describe('the tools that are offered', () => {
   test('say whether they may be run twice, and which of them ask', () => {
-    expect(builtinTools().map(({ name, idempotent, permission }) => [name, idempotent, permission ?? 'allow'])).toEqual([
+    expect(
+      builtinTools().map(({ name, idempotent, permission }) => [name, idempotent, permission ?? 'allow']),
+    ).toEqual([
       ['list_files', true, 'allow'],
       ['read_file', true, 'allow'],
       ['view_image', true, 'allow'],
@@ -342,7 +451,9 @@ describe('the tools that are offered', () => {
       web_fetch: { private_hosts: [], bytes_max: 1_024, timeout_ms: 100 },
       run_command: { enabled: true, timeout_ms: 100, output_bytes_max: 1_024 },
     })
-    const more = builtinTools(options).filter(({ name }) => !builtinTools().some((each) => each.name === name))
+    const more = builtinTools(options).filter(
+      ({ name }) => !builtinTools().some((each) => each.name === name),
+    )
     expect(more.map(({ name, permission }) => [name, permission ?? 'allow'])).toEqual([
       ['web_search', 'allow'],
       ['run_command', 'ask'],

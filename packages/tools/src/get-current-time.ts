@@ -13,7 +13,10 @@ export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
     effects: 'reads',
     run({ time_zone }, context) {
       const zone = time_zone ?? context.timeZone ?? 'UTC'
-      if (!isTimeZone(zone)) throw new ToolInputError(`There is no time zone ${JSON.stringify(zone)}. Use a name such as Europe/Zurich or UTC.`)
+      if (!isTimeZone(zone))
+        throw new ToolInputError(
+          `There is no time zone ${JSON.stringify(zone)}. Use a name such as Europe/Zurich or UTC.`,
+        )
       const now = clock.now()
       return { time_zone: zone, ...localTime(now, zone), utc: new Date(now).toISOString() }
     },

@@ -1,4 +1,11 @@
 export { builtinTools } from './builtin-tools.ts'
-export { loadOwnTools, loadToolset, readAgain, taskWorkflows, type Toolset, type ToolsetPlaces } from './load-toolset.ts'
+export {
+  loadOwnTools,
+  loadToolset,
+  readAgain,
+  taskWorkflows,
+  type Toolset,
+  type ToolsetPlaces,
+} from './load-toolset.ts'
 export { type BuiltinToolConfig, builtinToolOptions, type BuiltinToolOptions } from './options.ts'
 export { configuredRuleFaults, ruleFaultText } from './rule-diagnostics.ts'

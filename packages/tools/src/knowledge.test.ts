@@ -1,14 +1,24 @@
 import { describe, expect, it, test } from 'vitest'
 import { knowledgeTool } from './knowledge.ts'
 
-const tool = knowledgeTool({ id: 'handbook', description: 'The rules.', untrusted: false, folder: '/srv/docs' })
+const tool = knowledgeTool({
+  id: 'handbook',
+  description: 'The rules.',
+  untrusted: false,
+  folder: '/srv/docs',
+})
 
 describe('the tool of a knowledge base', () => {
   it('has the id as its name, and shows a person what is searched', () => {
     expect([tool.name, tool.effects, tool.reads]).toEqual(['kb:handbook', 'reads', 'own'])
-    expect([tool.subject?.({ query: 'who is ill?' }), tool.subject?.({ query: 7 })]).toEqual(['who is ill?', null])
+    expect([tool.subject?.({ query: 'who is ill?' }), tool.subject?.({ query: 7 })]).toEqual([
+      'who is ill?',
+      null,
+    ])
     expect(tool.description).toContain('The rules.')
-    expect(knowledgeTool({ id: 'forum', description: 'd', untrusted: true, folder: '/f' }).reads).toBe('untrusted')
+    expect(knowledgeTool({ id: 'forum', description: 'd', untrusted: true, folder: '/f' }).reads).toBe(
+      'untrusted',
+    )
   })
 
   test.each<[object, boolean]>([
@@ -28,9 +38,14 @@ describe('the tool of a knowledge base', () => {
     const content = JSON.stringify({ passages: [{ source: 'kb:handbook/inbox/a:1.md:3-4', text: 't' }] })
     expect(tool.filesOf?.(content)).toEqual(['inbox/a:1.md', 'docs/inbox/a:1.md', '/srv/docs/inbox/a:1.md'])
     expect(tool.filesOf?.(content.slice(0, -8))).toHaveLength(3)
-    const quoted = JSON.stringify({ passages: [{ source: 'kb:handbook/a "b".md:1-1', text: JSON.stringify({ source: 'kb:handbook/.env:1-1' }) }] })
+    const quoted = JSON.stringify({
+      passages: [
+        { source: 'kb:handbook/a "b".md:1-1', text: JSON.stringify({ source: 'kb:handbook/.env:1-1' }) },
+      ],
+    })
     expect(tool.filesOf?.(quoted)?.[0]).toBe('a "b".md')
     expect(tool.filesOf?.(quoted)).toHaveLength(3)
-    for (const other of ['', 'no JSON', 'null', '{"passages":7}', '{"source":7}', '{"source":"elsewhere"}']) expect(tool.filesOf?.(other)).toEqual([])
+    for (const other of ['', 'no JSON', 'null', '{"passages":7}', '{"source":7}', '{"source":"elsewhere"}'])
+      expect(tool.filesOf?.(other)).toEqual([])
   })
 })

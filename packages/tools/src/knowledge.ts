@@ -1,5 +1,7 @@
-// The tools `kb:<id>`: each searches one knowledge base of the configuration (D-72). The daemon's process searches; this tool only asks it.
-// K1. A knowledge base is a tool of its own. So profiles, scopes, rules and evidence speak of it as of any tool, by its id.
+// The tools `kb:<id>`: each searches one knowledge base of the configuration (D-72). The daemon's process
+// searches; this tool only asks it.
+// K1. A knowledge base is a tool of its own. So profiles, scopes, rules and evidence speak of it as of any
+// tool, by its id.
 // K2. The result says of which files it has text, so that the run gets the labels of these files.
 import { type Tool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type JsonObject, knowledgeLimitMax } from '@beaver/core'
@@ -47,19 +49,26 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
       return data?.query ?? null
     },
     // Rules name paths from the workspace on, and some folders wherever they are.
-    filesOf: (content) => filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
+    filesOf: (content) =>
+      filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
     inputFault,
     async invoke(args, { workspace, taskId, sessionId, runId, callExternal, signal }) {
       const fault = inputFault(args)
       if (fault !== null) throw new ToolInputError(fault)
-      const result = await callExternal({ name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }, signal)
+      const result = await callExternal(
+        { name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } },
+        signal,
+      )
       if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
       return result.content
     },
   }
 }
 
-/** The files of a result, also of one that was cut. Within a text, the quotes of such a field would be escaped. */
+/**
+ * The files of a result, also of one that was cut. Within a text, the quotes of such a field would be
+ * escaped.
+ */
 function filesIn(content: string, name: string): string[] {
   return [...content.matchAll(/"source":("(?:[^"\\]|\\.)*")/g)].flatMap(([, source = '""']) => {
     const place = JSON.parse(source) as string

@@ -1,9 +1,10 @@
-// Loads what the configuration gives to agents: tools, workflow definitions, profiles. A daemon, its worker threads and the command line load the
-// same.
+// Loads what the configuration gives to agents: tools, workflow definitions, profiles. A daemon, its worker
+// threads and the command line load the same.
 // T1. A faulty file is a diagnostic.
-// T2. A fault that would send calls to the wrong tool, or tasks to the wrong profile, is an error: two tools with one provider name (D-13), or
-// a missing default profile.
-// T3. Definitions and profiles are read again while a daemon runs. Tools are not: their modules are code, which was accepted as it was.
+// T2. A fault that would send calls to the wrong tool, or tasks to the wrong profile, is an error: two tools
+// with one provider name (D-13), or a missing default profile.
+// T3. Definitions and profiles are read again while a daemon runs. Tools are not: their modules are code,
+// which was accepted as it was.
 import {
   type AgentProfile,
   externalTool,
@@ -78,7 +79,8 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
 
 /** The built-in tools and those of the modules. Modules are code: they are loaded once, at the start. */
 export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
-  const reserved = (name: string): string | null => (findWorkflow(name) === null ? null : 'has the name of a workflow tool')
+  const reserved = (name: string): string | null =>
+    findWorkflow(name) === null ? null : 'has the name of a workflow tool'
   const cells = { sandbox: places.builtin?.sandbox, accepted: places.accepted, reserved }
   return loadTools(builtinTools(places.builtin), places.tools, cells)
 }
@@ -90,7 +92,11 @@ export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
  */
 export async function readAgain(tools: readonly Tool[], places: ToolsetPlaces): Promise<Toolset> {
   const { definitions, files, diagnostics: ofDefinitions } = await loadDefinitions(places.workflows, tools)
-  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, { tools, definitions, diagnostics: ofDefinitions })
+  const { profiles, diagnostics: ofProfiles } = await loadProfiles(places.profiles, {
+    tools,
+    definitions,
+    diagnostics: ofDefinitions,
+  })
   checkNames({ tools, definitions })
   if (places.profileDefault !== null && !profiles.has(places.profileDefault)) {
     const broken = ofProfiles.find(({ severity }) => severity === 'error')
@@ -100,20 +106,33 @@ export async function readAgain(tools: readonly Tool[], places: ToolsetPlaces): 
       { problems: [{ path: 'profile', message: 'does not name a loaded profile' }] },
     )
   }
-  return { tools, definitions, definitionFiles: files, profiles, profileDefault: places.profileDefault, diagnostics: [...ofDefinitions, ...ofProfiles] }
+  return {
+    tools,
+    definitions,
+    definitionFiles: files,
+    profiles,
+    profileDefault: places.profileDefault,
+    diagnostics: [...ofDefinitions, ...ofProfiles],
+  }
 }
 
 function checkNames({ tools, definitions }: ToolCatalog): void {
   const taken = tools.find(({ name }) => findWorkflow(name) !== null)
   if (taken !== undefined)
-    throw new BeaverError('invalid_configuration', `The tool ${JSON.stringify(taken.name)} has the name of a workflow tool. Give it another name.`)
+    throw new BeaverError(
+      'invalid_configuration',
+      `The tool ${JSON.stringify(taken.name)} has the name of a workflow tool. Give it another name.`,
+    )
   const reserved = tools.find(({ name }) => addedToolNames.has(name))
   if (reserved !== undefined)
     throw new BeaverError(
       'invalid_configuration',
       `The tool ${JSON.stringify(reserved.name)} has the name of a tool that Beaver adds where it is needed. Give it another name.`,
     )
-  const workflows = [...createTeamWorkflowTools(), ...moreWorkflowTools].flatMap(({ name }) => [name, workflowToolPrefix + name])
+  const workflows = [...createTeamWorkflowTools(), ...moreWorkflowTools].flatMap(({ name }) => [
+    name,
+    workflowToolPrefix + name,
+  ])
   const collision = toolNameCollision([...tools, ...definitions].map(({ name }) => name).concat(workflows))
   if (collision === null) return
   const [one, other] = collision
@@ -126,8 +145,14 @@ function checkNames({ tools, definitions }: ToolCatalog): void {
 export interface TaskWorkflows {
   readonly find: (name: string) => Workflow | null
   readonly names: readonly string[]
-  /** The arguments that a task keeps: each profile that a member of an AgentTeam names is replaced by its content (D-17). */
-  readonly resolve: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
+  /**
+   * The arguments that a task keeps: each profile that a member of an AgentTeam names is replaced by its
+   * content (D-17).
+   */
+  readonly resolve: (
+    workflow: string,
+    args: JsonObject,
+  ) => { readonly ok: true; readonly args: JsonObject } | Refusal
 }
 
 /** The workflows that a task may be: the workflow tools, AgentTeam, the definitions. */
@@ -146,8 +171,8 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
 }
 
 /**
- * What a profile gives to a member. Tools of MCP servers are known only where the member runs. Every id is therefore kept, and the run of the member
- * records the names that are no tool of it (D-65).
+ * What a profile gives to a member. Tools of MCP servers are known only where the member runs. Every id is
+ * therefore kept, and the run of the member records the names that are no tool of it (D-65).
  */
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)

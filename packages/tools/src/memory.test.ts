@@ -5,11 +5,16 @@ import { describe, expect, it } from 'vitest'
 import { memory } from './memory.ts'
 
 const call = (args: unknown, answer: (change: MemoryChange) => MemoryAnswer): Promise<ToolResult> =>
-  executeTool(memory, { name: 'memory', arguments: JSON.stringify(args) }, toolContext({ memory: async (change) => answer(change) }), {
-    timeoutMs: 60_000,
-    signal: new AbortController().signal,
-    clock: systemClock,
-  })
+  executeTool(
+    memory,
+    { name: 'memory', arguments: JSON.stringify(args) },
+    toolContext({ memory: async (change) => answer(change) }),
+    {
+      timeoutMs: 60_000,
+      signal: new AbortController().signal,
+      clock: systemClock,
+    },
+  )
 const decided = (change: MemoryChange): MemoryAnswer =>
   changeMemory({ ...emptyMemory, memory: ['uses vim', 'likes tea'] }, change, { memory: 30, user: 30 }).answer
 const never = (): MemoryAnswer => {
@@ -24,7 +29,13 @@ describe('memory', () => {
     ],
     [
       { action: 'replace', target: 'memory', old_text: 'vim', content: 'uses helix' },
-      { target: 'memory', changed: true, entries: ['uses helix', 'likes tea'], chars_used: 19, chars_max: 30 },
+      {
+        target: 'memory',
+        changed: true,
+        entries: ['uses helix', 'likes tea'],
+        chars_used: 19,
+        chars_max: 30,
+      },
     ],
     [
       { action: 'remove', target: 'memory', old_text: 'tea' },
@@ -45,7 +56,11 @@ describe('memory', () => {
   it.each([
     [{ action: 'remove', target: 'memory', old_text: 'e' }, 'ambiguous_match', '"uses vim", "likes tea"'],
     [{ action: 'remove', target: 'memory', old_text: 'coffee' }, 'no_match', 'Entries:'],
-    [{ action: 'add', target: 'memory', content: 'x'.repeat(14) }, 'memory_full', 'has 17 of 30 characters and would have 31'],
+    [
+      { action: 'add', target: 'memory', content: 'x'.repeat(14) },
+      'memory_full',
+      'has 17 of 30 characters and would have 31',
+    ],
     [{ action: 'add', target: 'memory', content: ' ' }, 'invalid_arguments', 'empty'],
   ])('%j is refused as the store refuses it', async (change, error, message) => {
     const result = await call(change, decided)

@@ -1,5 +1,6 @@
-// memory: what an agent keeps for later runs (D-45). The store decides; this file has only the tool's arguments and answers.
-// The arguments are one flat object, because providers do not accept a union at the top.
+// memory: what an agent keeps for later runs (D-45). The store decides; this file has only the tool's
+// arguments and answers. The arguments are one flat object, because providers do not accept a union at the
+// top.
 import { defineTool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type MemoryChange, memoryTarget } from '@beaver/core'
 import { z } from 'zod'

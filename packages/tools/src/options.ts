@@ -20,7 +20,10 @@ export interface BuiltinToolOptions {
     readonly enabled: boolean
     readonly timeoutMs: number
     readonly outputBytesMax: number
-    /** The commands that get a network in a sandbox, as patterns of the whole command line. `*` matches any characters. */
+    /**
+     * The commands that get a network in a sandbox, as patterns of the whole command line. `*` matches any
+     * characters.
+     */
     readonly network: readonly string[]
   }
   /** What confines commands, and the processes of your own tools. */
@@ -47,7 +50,11 @@ export interface BuiltinToolConfig {
   readonly workflows?: readonly string[] | undefined
   readonly profiles?: readonly string[] | undefined
   readonly web_search?: { readonly url: string; readonly timeout_ms: number } | undefined
-  readonly web_fetch: { readonly private_hosts: readonly string[]; readonly bytes_max: number; readonly timeout_ms: number }
+  readonly web_fetch: {
+    readonly private_hosts: readonly string[]
+    readonly bytes_max: number
+    readonly timeout_ms: number
+  }
   readonly run_command: {
     readonly enabled: boolean
     readonly timeout_ms: number
@@ -56,7 +63,11 @@ export interface BuiltinToolConfig {
   }
   readonly sandbox?: SandboxMode | undefined
   readonly sandbox_readable?: readonly string[] | undefined
-  readonly knowledge_bases?: Readonly<Record<string, { readonly folder: string; readonly description: string; readonly untrusted: boolean }>> | undefined
+  readonly knowledge_bases?:
+    | Readonly<
+        Record<string, { readonly folder: string; readonly description: string; readonly untrusted: boolean }>
+      >
+    | undefined
   /** The home of Beaver, which no confined program sees. */
   readonly home?: string | undefined
 }
@@ -81,7 +92,11 @@ export function builtinToolOptions({
       unlessAllowed: [...skills, ...workflows, ...profiles],
     },
     webSearch: web_search === undefined ? null : { url: web_search.url, timeoutMs: web_search.timeout_ms },
-    webFetch: { privateHosts: web_fetch.private_hosts, bytesMax: web_fetch.bytes_max, timeoutMs: web_fetch.timeout_ms },
+    webFetch: {
+      privateHosts: web_fetch.private_hosts,
+      bytesMax: web_fetch.bytes_max,
+      timeoutMs: web_fetch.timeout_ms,
+    },
     runCommand: {
       enabled: run_command.enabled,
       timeoutMs: run_command.timeout_ms,

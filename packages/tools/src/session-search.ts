@@ -1,5 +1,5 @@
-// session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only asks.
-// Models send numbers as text, too.
+// session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only
+// asks. Models send numbers as text, too.
 import { defineTool, ToolFailure } from '@beaver/agent/tool-kit'
 import { messageOf } from '@beaver/core'
 import { z } from 'zod'
@@ -19,10 +19,16 @@ export const sessionSearch = defineTool({
   effects: 'reads',
   async run({ query, limit, include_current: includeCurrent }, context) {
     try {
-      return { query, matches: await context.searchSessions({ query, limit: clamped(limit), includeCurrent }) }
+      return {
+        query,
+        matches: await context.searchSessions({ query, limit: clamped(limit), includeCurrent }),
+      }
     } catch (error) {
       context.signal.throwIfAborted()
-      throw new ToolFailure('session_search_failed', `The sessions could not be searched: ${messageOf(error)}`)
+      throw new ToolFailure(
+        'session_search_failed',
+        `The sessions could not be searched: ${messageOf(error)}`,
+      )
     }
   },
 })

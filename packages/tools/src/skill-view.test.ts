@@ -55,7 +55,11 @@ beforeAll(async () => {
   await symlink('../absent', join(base, 'real/dangling'))
   execFileSync('mkfifo', [join(base, 'real/pipe')])
   skills = [
-    skill('guide', 'Guides.', { body: 'The body.', folder: join(base, 'linked'), compatibility: 'Needs git' }),
+    skill('guide', 'Guides.', {
+      body: 'The body.',
+      folder: join(base, 'linked'),
+      compatibility: 'Needs git',
+    }),
     skill('hidden', 'Is named only.', { modelInvocable: false, folder: join(base, 'nowhere') }),
   ]
 })
@@ -75,7 +79,10 @@ describe('skill_view', () => {
   it('may be called again after a crash', () => expect(skillView.idempotent).toBe(true))
 
   it('without a name lists the skills a model may choose', async () => {
-    expect(await view({})).toEqual({ skills: [{ name: 'guide', description: 'Guides.' }], skills_left_out: 0 })
+    expect(await view({})).toEqual({
+      skills: [{ name: 'guide', description: 'Guides.' }],
+      skills_left_out: 0,
+    })
     expect(await view({}, [])).toEqual({ skills: [], skills_left_out: 0 })
   })
 
@@ -99,12 +106,19 @@ describe('skill_view', () => {
   })
 
   it('shows a hidden skill that is named, also when its folder went away', async () => {
-    expect(await view({ name: 'hidden' })).toMatchObject({ name: 'hidden', body: 'hidden', files: [], more_files: false })
+    expect(await view({ name: 'hidden' })).toMatchObject({
+      name: 'hidden',
+      body: 'hidden',
+      files: [],
+      more_files: false,
+    })
     expect((await refused({ name: 'hidden', path: 'a.md' })).message).toContain('cannot be read any more')
   })
 
   it('cuts a long body and a long list, and says so', async () => {
-    const folder = await temporary(Object.fromEntries(Array.from({ length: 210 }, (_, i) => [`f${i}.md`, ''])))
+    const folder = await temporary(
+      Object.fromEntries(Array.from({ length: 210 }, (_, i) => [`f${i}.md`, ''])),
+    )
     const found = await view({ name: 'long' }, [skill('long', 'd', { body: 'x'.repeat(100_007), folder })])
     expect(found).toMatchObject({ body_chars_left_out: 7, more_files: true })
     expect(found['files']).toHaveLength(200)
@@ -122,9 +136,14 @@ describe('skill_view', () => {
       text: '# Guide\nZürich\n',
     })
     // "ü" is two bytes: the part ends before it.
-    expect(await view({ name: 'guide', path: 'in/guide.md', bytes_max: 10 })).toMatchObject({ text: '# Guide\nZ', next_offset: 9 })
+    expect(await view({ name: 'guide', path: 'in/guide.md', bytes_max: 10 })).toMatchObject({
+      text: '# Guide\nZ',
+      next_offset: 9,
+    })
     expect(await view({ name: 'guide', path: './日本語 ガイド.md' })).toMatchObject({ text: 'ja' })
-    expect(await view({ name: 'guide', path: 'SKILL.md' })).toMatchObject({ text: '---\ndescription: d\n---\nbody' })
+    expect(await view({ name: 'guide', path: 'SKILL.md' })).toMatchObject({
+      text: '---\ndescription: d\n---\nbody',
+    })
   })
 
   test.each([
@@ -186,12 +205,18 @@ describe('skill_view', () => {
       '..\\',
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(part, { maxLength: 6 }), fc.constantFrom('/', '\\', '//'), async (parts, separator) => {
-        const result = await view({ name: 'guide', path: parts.join(separator) }).catch((error: unknown) => error)
-        if (result instanceof ToolFailure) return
-        expect(result).toMatchObject({ skill: 'guide' })
-        expect((result as { text: string }).text).not.toContain('SECRET')
-      }),
+      fc.asyncProperty(
+        fc.array(part, { maxLength: 6 }),
+        fc.constantFrom('/', '\\', '//'),
+        async (parts, separator) => {
+          const result = await view({ name: 'guide', path: parts.join(separator) }).catch(
+            (error: unknown) => error,
+          )
+          if (result instanceof ToolFailure) return
+          expect(result).toMatchObject({ skill: 'guide' })
+          expect((result as { text: string }).text).not.toContain('SECRET')
+        },
+      ),
       { numRuns: 600 },
     )
   })
@@ -202,7 +227,9 @@ describe('skill_view', () => {
     expect(await view({ name: 'own', path: 'sub/a.md' }, [own])).toMatchObject({ text: 'inside' })
     await rm(join(folder, 'one/sub'), { recursive: true })
     await symlink('../other', join(folder, 'one/sub'))
-    await expect(view({ name: 'own', path: 'sub/a.md' }, [own])).rejects.toMatchObject({ code: 'outside_skill' })
+    await expect(view({ name: 'own', path: 'sub/a.md' }, [own])).rejects.toMatchObject({
+      code: 'outside_skill',
+    })
     await rm(join(folder, 'one/sub'))
     await mkdir(join(folder, 'one/sub'))
     await writeFile(join(folder, 'one/sub/a.md'), 'again')
@@ -211,11 +238,19 @@ describe('skill_view', () => {
 
   it('of an unknown name says which there are, but not the hidden ones', async () => {
     const failure = await refused({ name: 'nope' })
-    expect([failure.code, failure.message]).toEqual(['unknown_skill', 'There is no skill "nope". There are: guide.'])
+    expect([failure.code, failure.message]).toEqual([
+      'unknown_skill',
+      'There is no skill "nope". There are: guide.',
+    ])
     await expect(view({ name: 'nope' }, [])).rejects.toThrow('There are none.')
   })
 
-  test.each([{ path: 'a.md' }, { name: 3 }, { name: 'guide', path: 'a', offset: -1 }, { name: 'guide', folder: '/' }])('does not take %j', async (args) => {
+  test.each([
+    { path: 'a.md' },
+    { name: 3 },
+    { name: 'guide', path: 'a', offset: -1 },
+    { name: 'guide', folder: '/' },
+  ])('does not take %j', async (args) => {
     await expect(view(args)).rejects.toBeInstanceOf(ToolInputError)
   })
 })

@@ -1,5 +1,6 @@
 // skill_view: lists the skills, and shows one skill and its files (SK-12).
-// V1. A skill that models may not invoke is not listed. If it is named, it is shown, because it may be active in this run.
+// V1. A skill that models may not invoke is not listed. If it is named, it is shown, because it may be active
+// in this run.
 import { listSupportFiles, readSupportFile, type Skill } from '@beaver/agent'
 import { defineTool, type FilePart, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -41,11 +42,13 @@ export const skillView = defineTool({
   effects: 'reads',
   async run({ name, path, offset, bytes_max }, context): Promise<SkillList | SkillView | SkillFileView> {
     if (name === undefined) {
-      if (path !== undefined) throw new ToolInputError('"name" is missing: say which skill the path belongs to.')
+      if (path !== undefined)
+        throw new ToolInputError('"name" is missing: say which skill the path belongs to.')
       return listOf(context.skills)
     }
     const skill = find(name, context.skills)
-    if (path !== undefined) return { skill: skill.name, ...(await readSupportFile(skill, path, { offset, bytesMax: bytes_max })) }
+    if (path !== undefined)
+      return { skill: skill.name, ...(await readSupportFile(skill, path, { offset, bytesMax: bytes_max })) }
     const { files, more } = await listSupportFiles(skill, context.signal)
     return {
       name: skill.name,
@@ -62,7 +65,10 @@ export const skillView = defineTool({
 function listOf(skills: readonly Skill[]): SkillList {
   const open = skills.filter((skill) => skill.modelInvocable)
   return {
-    skills: open.slice(0, listedMax).map(({ name, description }) => ({ name, description: description.slice(0, descriptionCharsMax).toWellFormed() })),
+    skills: open.slice(0, listedMax).map(({ name, description }) => ({
+      name,
+      description: description.slice(0, descriptionCharsMax).toWellFormed(),
+    })),
     skills_left_out: Math.max(0, open.length - listedMax),
   }
 }
@@ -71,6 +77,9 @@ function find(name: string, skills: readonly Skill[]): Skill {
   const skill = skills.find((each) => each.name === name)
   if (skill !== undefined) return skill
   const known = skills.filter((each) => each.modelInvocable).map((each) => each.name)
-  const shown = known.length === 0 ? 'There are none.' : `There are: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}.`
+  const shown =
+    known.length === 0
+      ? 'There are none.'
+      : `There are: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}.`
   throw new ToolFailure('unknown_skill', `There is no skill ${JSON.stringify(name.slice(0, 200))}. ${shown}`)
 }

@@ -1,5 +1,5 @@
-// A program that exchanges a folder and a file of a workspace for links that lead out of it, as fast as it can, until it is killed.
-// Arguments: the workspace, the folder outside.
+// A program that exchanges a folder and a file of a workspace for links that lead out of it, as fast as it
+// can, until it is killed. Arguments: the workspace, the folder outside.
 import { renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,4 +1,5 @@
-// WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its slots (S0 §6.3, §7.2, §8.2).
+// WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its
+// slots (S0 §6.3, §7.2, §8.2).
 // A1. Unknown fields are refused.
 // A2. Names are unique and compared exactly.
 // A3. A requirement that is accepted can be checked.
@@ -24,7 +25,9 @@ export const workflowAgentSpec = z
       .describe('Unique; letters, digits, spaces, _ - . only. Other fields name the agent exactly so.')
       .meta({ brief: '' }),
     instruction: filled()
-      .describe('What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.')
+      .describe(
+        'What it does, in full: it sees this, the task and the outputs of the agents it depends on, nothing else.',
+      )
       .meta({ brief: 'In full: it sees no conversation.' }),
     use_skill: filled().optional().describe('Exact name of a skill, if it needs one.').meta({ brief: '' }),
     skill_query: filled().optional().describe('Or a few words to find a skill by.').meta({ brief: '' }),
@@ -39,16 +42,30 @@ export const workflowAgentSpec = z
       .optional()
       .describe('What its result must rest on: objects are checked by code, texts only shown to it.')
       .meta({ brief: 'Code checks objects, not texts.' }),
-    validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: null }),
-    evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: null }),
-    model: filled().max(200).optional().describe('The name of a configured model, or endpoint/name. Default: the main one.').meta({ brief: null }),
+    validation_rules: z
+      .array(plannedRequirement)
+      .optional()
+      .describe('Rules for its output, in the same form.')
+      .meta({ brief: null }),
+    evidence_contract: filled()
+      .optional()
+      .describe('How it must give evidence, in words.')
+      .meta({ brief: null }),
+    model: filled()
+      .max(200)
+      .optional()
+      .describe('The name of a configured model, or endpoint/name. Default: the main one.')
+      .meta({ brief: null }),
     // A model writes this, so it has no free fields of the endpoint.
     model_settings: modelSettings
       .omit({ extra_body: true })
       .optional()
       .describe('How its model is asked. Default: as the endpoint is configured.')
       .meta({ brief: null }),
-    output_schema: outputSchema.optional().describe('The JSON Schema of its output. Default: any text.').meta({ brief: null }),
+    output_schema: outputSchema
+      .optional()
+      .describe('The JSON Schema of its output. Default: any text.')
+      .meta({ brief: null }),
   })
   .describe(
     '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model, model_settings, output_schema.',
@@ -57,10 +74,16 @@ export const workflowAgentSpec = z
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>
 
 /** The `task` field, which every workflow has. */
-export const taskField = filled().describe('The task of the whole team, self-contained. Every agent sees it.').meta({ brief: '' })
+export const taskField = filled()
+  .describe('The task of the whole team, self-contained. Every agent sees it.')
+  .meta({ brief: '' })
 
-/** The `agents` field. `each` says what the agents are to the workflow, `brief` says it to the model if it needs to know. */
-export const agentsField = (each: string, brief = '') => z.array(workflowAgentSpec).min(1).describe(each).meta({ brief })
+/**
+ * The `agents` field. `each` says what the agents are to the workflow, `brief` says it to the model if it
+ * needs to know.
+ */
+export const agentsField = (each: string, brief = '') =>
+  z.array(workflowAgentSpec).min(1).describe(each).meta({ brief })
 
 /** An agent and its place in the arguments. */
 export interface PlacedAgent {
@@ -68,18 +91,30 @@ export interface PlacedAgent {
   readonly path: string
 }
 
-export const placed = (agents: readonly WorkflowAgentSpec[]): PlacedAgent[] => agents.map((agent, index) => ({ agent, path: `agents.${index}` }))
+export const placed = (agents: readonly WorkflowAgentSpec[]): PlacedAgent[] =>
+  agents.map((agent, index) => ({ agent, path: `agents.${index}` }))
 
-/** What is wrong with the agents as a set: too many, a bad name, a model that they may not name, the same name twice. */
+/**
+ * What is wrong with the agents as a set: too many, a bad name, a model that they may not name, the same name
+ * twice.
+ */
 export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimits): Refusal | null {
   if (agents.length > limits.agentsMax) {
-    return refuse('too_many_agents', 'agents', `There are ${agents.length} agents; the limit agentsMax is ${limits.agentsMax}. Use fewer agents.`)
+    return refuse(
+      'too_many_agents',
+      'agents',
+      `There are ${agents.length} agents; the limit agentsMax is ${limits.agentsMax}. Use fewer agents.`,
+    )
   }
   const places = new Map<string, string>()
   for (const { agent, path } of agents) {
     const fault = agentNameFault(agent.name)
-    if (fault !== null) return refuse('invalid_agent_name', `${path}.name`, `The agent name ${quote(agent.name)} ${fault}.`)
-    const chosen = limits.modelChoice === false ? (['model', 'model_settings'] as const).find((field) => agent[field] !== undefined) : undefined
+    if (fault !== null)
+      return refuse('invalid_agent_name', `${path}.name`, `The agent name ${quote(agent.name)} ${fault}.`)
+    const chosen =
+      limits.modelChoice === false
+        ? (['model', 'model_settings'] as const).find((field) => agent[field] !== undefined)
+        : undefined
     if (chosen !== undefined) {
       return refuse(
         'model_not_allowed',

@@ -1,8 +1,15 @@
-// Finds checks of an agent that no output can pass, because they need a tool that the agent cannot have (D-62).
-// core's `requirementFault` finds the checks that are impossible by themselves.
+// Finds checks of an agent that no output can pass, because they need a tool that the agent cannot have
+// (D-62). core's `requirementFault` finds the checks that are impossible by themselves.
 // V1. Every agent of a call is read, also those of a team that grows.
 // V2. A name with `{{ … }}` is a template, and not judged before it is filled in.
-import { authorsOf, evidenceRequirement, type EvidenceRequirement, type ExecutionGraph, type MachineRequirement, requirementsOf } from '@beaver/core'
+import {
+  authorsOf,
+  evidenceRequirement,
+  type EvidenceRequirement,
+  type ExecutionGraph,
+  type MachineRequirement,
+  requirementsOf,
+} from '@beaver/core'
 import { isRecord } from './arguments/json-text.ts'
 import { didYouMean, quote, quoteAll } from './arguments/wording.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
@@ -24,7 +31,10 @@ export interface KnownTools {
  */
 export function knownTools(names: readonly string[], servers: readonly string[] = []): KnownTools {
   const all = new Set([...names, teamTool])
-  return { names: [...all], has: (name) => all.has(name) || servers.some((server) => name.startsWith(`${server}_`)) }
+  return {
+    names: [...all],
+    has: (name) => all.has(name) || servers.some((server) => name.startsWith(`${server}_`)),
+  }
 }
 
 /** Every team with a shared state has it. */
@@ -38,28 +48,45 @@ const fields = ['required_evidence', 'requiredEvidence', 'validation_rules', 'va
  * @param tools absent: only the agent's own limits are judged
  * @example
  * const agent = { name: 'a', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }
- * evidenceFault({ agents: [agent] }, knownTools(['read_file']))?.error.path // => 'agents.0.required_evidence.0.tool'
- * evidenceFault({ agents: [agent] }, knownTools(['raed_file'])) // => null
+ * evidenceFault({ agents: [agent] }, knownTools(['read_file']))?.error.path // =>
+ * 'agents.0.required_evidence.0.tool' evidenceFault({ agents: [agent] }, knownTools(['raed_file'])) // =>
+ * null
  */
 export function evidenceFault(value: unknown, tools?: KnownTools, path = ''): Refusal | null {
-  if (Array.isArray(value)) return first(value.entries(), (each, index) => evidenceFault(each, tools, at(path, index)))
+  if (Array.isArray(value))
+    return first(value.entries(), (each, index) => evidenceFault(each, tools, at(path, index)))
   if (!isRecord(value)) return null
   const allowed = value['allowed_tool_names'] ?? value['allowedToolNames']
   const limits = Array.isArray(allowed) ? allowed.filter((name) => typeof name === 'string') : null
   const own = first(fields.entries(), (field) => {
     const checks = value[field]
     return Array.isArray(checks)
-      ? first(checks.entries(), (check, index) => checkFault(check, { limits, tools, path: at(at(path, field), index), value }))
+      ? first(checks.entries(), (check, index) =>
+          checkFault(check, { limits, tools, path: at(at(path, field), index), value }),
+        )
       : null
   })
-  return own ?? first(Object.entries(value), (each, key) => ((fields as readonly string[]).includes(key) ? null : evidenceFault(each, tools, at(path, key))))
+  return (
+    own ??
+    first(Object.entries(value), (each, key) =>
+      (fields as readonly string[]).includes(key) ? null : evidenceFault(each, tools, at(path, key)),
+    )
+  )
 }
 
-/** The first check of a complete graph that wants quotations of an agent which receives no output. `null`: there is none. */
+/**
+ * The first check of a complete graph that wants quotations of an agent which receives no output. `null`:
+ * there is none.
+ */
 export function quotesFault({ nodes }: ExecutionGraph): Refusal | null {
   for (const node of nodes) {
     if (node.kind !== 'agent' || node.depends_on.length > 0) continue
-    if (!requirementsOf(node).some((each) => typeof each === 'object' && each.kind === 'quotes_from_dependencies')) continue
+    if (
+      !requirementsOf(node).some(
+        (each) => typeof each === 'object' && each.kind === 'quotes_from_dependencies',
+      )
+    )
+      continue
     const message = `The check "quotes_from_dependencies" of ${quote(node.node_id)} needs the output of another agent, but that agent waits for none, so no output can pass. Connect it, or remove the check.`
     return refuse('impossible_evidence', '', message)
   }
@@ -67,13 +94,17 @@ export function quotesFault({ nodes }: ExecutionGraph): Refusal | null {
 }
 
 /**
- * The first check of a task's final text that wants quotations of authors who receive no output. `null`: there is none.
+ * The first check of a task's final text that wants quotations of authors who receive no output. `null`:
+ * there is none.
  *
  * @param graph of the workflow that is the task; it is complete
  * @example
  * finalQuotesFault(graph, [{ kind: 'quotes_from_dependencies' }]) // => null
  */
-export function finalQuotesFault(graph: ExecutionGraph, checks: readonly EvidenceRequirement[]): Refusal | null {
+export function finalQuotesFault(
+  graph: ExecutionGraph,
+  checks: readonly EvidenceRequirement[],
+): Refusal | null {
   const at = checks.findIndex((each) => typeof each === 'object' && each.kind === 'quotes_from_dependencies')
   const authors = authorsOf(graph)
   if (at === -1 || authors.some((node) => node.depends_on.length > 0)) return null
@@ -133,7 +164,10 @@ function toolsOf(requirement: MachineRequirement): { name: string; field: string
 
 const at = (path: string, key: string | number): string => (path === '' ? String(key) : `${path}.${key}`)
 
-function first<Key, Value>(entries: Iterable<readonly [Key, Value]>, find: (value: Value, key: Key) => Refusal | null): Refusal | null {
+function first<Key, Value>(
+  entries: Iterable<readonly [Key, Value]>,
+  find: (value: Value, key: Key) => Refusal | null,
+): Refusal | null {
   for (const [key, value] of entries) {
     const found = find(value, key)
     if (found !== null) return found

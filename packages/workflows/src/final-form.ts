@@ -1,17 +1,23 @@
-// The form in which a workflow answers by itself, and a check of the final text that asks for another one (D-62).
-// V1. Only the form of one agent whose output is the final text counts. A text that is put together of several has none.
+// The form in which a workflow answers by itself, and a check of the final text that asks for another one
+// (D-62).
+// V1. Only the form of one agent whose output is the final text counts. A text that is put together of
+// several has none.
 import { type EvidenceRequirement, type ExecutionGraph, type JsonObject, schemaClash } from '@beaver/core'
 import { operations } from './definitions/settings.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 
 /**
- * The first check of a task's final text for a JSON Schema that no answer in the workflow's own form fits. `null`: there is none.
+ * The first check of a task's final text for a JSON Schema that no answer in the workflow's own form fits.
+ * `null`: there is none.
  *
  * @param graph of the workflow that is the task; it is complete
  * @example
  * finalFormFault(graph, [{ kind: 'output_schema', schema: { type: 'object' } }]) // => null
  */
-export function finalFormFault(graph: ExecutionGraph, checks: readonly EvidenceRequirement[]): Refusal | null {
+export function finalFormFault(
+  graph: ExecutionGraph,
+  checks: readonly EvidenceRequirement[],
+): Refusal | null {
   const own = finalForm(graph)
   if (own === null) return null
   for (const [index, check] of checks.entries()) {
@@ -28,7 +34,10 @@ export function finalFormFault(graph: ExecutionGraph, checks: readonly EvidenceR
 /** The JSON Schema of the agent whose output is the final text. `null`: any text. */
 function finalForm({ nodes, output }: ExecutionGraph): JsonObject | null {
   const last = nodes.find(({ node_id }) => node_id === output)
-  const author = last?.kind === 'code' && last.operation === 'outputs' ? nodes.find(({ node_id }) => node_id === onlyNodeOf(last.settings)) : last
+  const author =
+    last?.kind === 'code' && last.operation === 'outputs'
+      ? nodes.find(({ node_id }) => node_id === onlyNodeOf(last.settings))
+      : last
   return author?.kind === 'agent' ? (author.output_schema ?? null) : null
 }
 

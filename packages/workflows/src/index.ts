@@ -15,7 +15,11 @@ export type { MemberFailure, TeamFollowOptions } from './agent-team/team-journal
 export type { TeamLogLine } from './agent-team/team-log.ts'
 export { type TeamReport, teamReport } from './agent-team/team-report.ts'
 export { type TeamStream, type TeamStreamEvent, teamStream } from './agent-team/team-stream.ts'
-export type { DefinitionDiagnostic, WorkflowDefinitionFile, WorkflowDefinitionInput } from './definitions/definition-file.ts'
+export type {
+  DefinitionDiagnostic,
+  WorkflowDefinitionFile,
+  WorkflowDefinitionInput,
+} from './definitions/definition-file.ts'
 export { definitionWorkflow } from './definitions/definition-workflow.ts'
 export { checkLibrary, type DefinitionLibrary } from './definitions/library.ts'
 export { readDefinition } from './definitions/read-definition.ts'
@@ -41,4 +45,9 @@ export { sequentialWorkflow } from './graphs/sequential.ts'
 export { type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
 export { evidenceFault, finalQuotesFault, type KnownTools, knownTools } from './evidence-fault.ts'
 export { finalFormFault } from './final-form.ts'
-export { type Refusal, type WorkflowError, type WorkflowErrorCode, workflowErrorCodes } from './workflow-error.ts'
+export {
+  type Refusal,
+  type WorkflowError,
+  type WorkflowErrorCode,
+  workflowErrorCodes,
+} from './workflow-error.ts'

@@ -11,12 +11,24 @@ import {
   workflowToolPrefix,
 } from './index.ts'
 
-const names = ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+const names = [
+  'SequentialWorkflow',
+  'ConcurrentWorkflow',
+  'MixtureOfAgents',
+  'AgentRearrange',
+  'GraphWorkflow',
+]
 
-it.each([...createTeamWorkflowTools(), ...moreWorkflowTools, agentTeam].map((workflow) => [workflow.name, workflow] as const))(
+it.each(
+  [...createTeamWorkflowTools(), ...moreWorkflowTools, agentTeam].map(
+    (workflow) => [workflow.name, workflow] as const,
+  ),
+)(
   'the schema of %s is made when somebody asks for it, not when a process loads the workflows',
   (_, workflow) => {
-    expect(Object.getOwnPropertyDescriptor(workflow, 'parameters')).toMatchObject({ get: expect.any(Function) as () => object })
+    expect(Object.getOwnPropertyDescriptor(workflow, 'parameters')).toMatchObject({
+      get: expect.any(Function) as () => object,
+    })
   },
 )
 
@@ -50,23 +62,35 @@ describe('the registry', () => {
   it('knows more workflow tools than it offers by itself', () => {
     const more = moreWorkflowTools.map((workflow) => workflow.name)
     expect(more).toEqual(['GroupChat', 'HierarchicalWorkflow', 'MajorityVote'])
-    for (const name of more) expect([findWorkflow(name)?.name, isWorkflowTool(workflowToolPrefix + name), names.includes(name)]).toEqual([name, true, false])
+    for (const name of more)
+      expect([
+        findWorkflow(name)?.name,
+        isWorkflowTool(workflowToolPrefix + name),
+        names.includes(name),
+      ]).toEqual([name, true, false])
   })
 
   it('knows AgentTeam as what a task may be, and as no tool', () => {
     expect(findTaskWorkflow('AgentTeam')?.name).toBe('AgentTeam')
     expect(findTaskWorkflow('GraphWorkflow')?.name).toBe('GraphWorkflow')
     expect(findTaskWorkflow(`${workflowToolPrefix}AgentTeam`)).toBeNull()
-    expect([programOf('AgentTeam'), programOf('GroupChat'), programOf('SequentialWorkflow')].map((program) => program === null)).toEqual([false, false, true])
+    expect(
+      [programOf('AgentTeam'), programOf('GroupChat'), programOf('SequentialWorkflow')].map(
+        (program) => program === null,
+      ),
+    ).toEqual([false, false, true])
   })
 
   it('requires task, agents, edges and output_agent of GraphWorkflow (WT-69) and task and agents of SequentialWorkflow (WT-22)', () => {
-    expect(findWorkflow('GraphWorkflow')?.parameters).toMatchObject({ required: ['task', 'agents', 'edges', 'output_agent'] })
+    expect(findWorkflow('GraphWorkflow')?.parameters).toMatchObject({
+      required: ['task', 'agents', 'edges', 'output_agent'],
+    })
     expect(findWorkflow('SequentialWorkflow')?.parameters).toMatchObject({ required: ['task', 'agents'] })
   })
 
   it('says in every description when to choose the tool and when not', () => {
-    for (const workflow of [...createTeamWorkflowTools(), ...moreWorkflowTools]) expect(workflow.description).toMatch(/Choose it .*[Nn]ot /)
+    for (const workflow of [...createTeamWorkflowTools(), ...moreWorkflowTools])
+      expect(workflow.description).toMatch(/Choose it .*[Nn]ot /)
   })
 })
 

@@ -16,12 +16,23 @@ import type { Workflow } from './workflow.ts'
 /** What an MCP wrapper puts before the short name. */
 export const workflowToolPrefix = 'mcp_local_team_workflow_mcp_'
 
-const workflows: readonly Workflow[] = [sequentialWorkflow, concurrentWorkflow, mixtureOfAgents, agentRearrange, graphWorkflow]
+const workflows: readonly Workflow[] = [
+  sequentialWorkflow,
+  concurrentWorkflow,
+  mixtureOfAgents,
+  agentRearrange,
+  graphWorkflow,
+]
 
-/** Workflow tools that are offered only if a profile lists them, because every root request would pay for their schemas. */
+/**
+ * Workflow tools that are offered only if a profile lists them, because every root request would pay for
+ * their schemas.
+ */
 export const moreWorkflowTools: readonly Workflow[] = [groupChat, hierarchicalWorkflow, majorityVote]
 
-const byName: ReadonlyMap<string, Workflow> = new Map([...workflows, ...moreWorkflowTools].map((workflow) => [workflow.name, workflow]))
+const byName: ReadonlyMap<string, Workflow> = new Map(
+  [...workflows, ...moreWorkflowTools].map((workflow) => [workflow.name, workflow]),
+)
 /** Other workflows of a task. They are no tools and have no prefixed name. */
 const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agentTeam]])
 
@@ -29,8 +40,8 @@ const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agen
  * The workflow tools that every root agent is offered, always in the same order.
  *
  * @example
- * const names = createTeamWorkflowTools().map(({ name }) => name)
- * names // => ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+ * const names = createTeamWorkflowTools().map(({ name }) => name) names // => ['SequentialWorkflow',
+ * 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
  */
 export function createTeamWorkflowTools(): readonly Workflow[] {
   return [...workflows]
@@ -48,7 +59,11 @@ export function workflowToolSchemas(
   workflows: readonly Workflow[],
 ): readonly { readonly name: string; readonly description: string; readonly parameters: JsonObject }[] {
   const described: Described = new Map()
-  return workflows.map(({ name, description, input }) => ({ name, description, parameters: shortSchema(wholeSchema(input), name, described) }))
+  return workflows.map(({ name, description, input }) => ({
+    name,
+    description,
+    parameters: shortSchema(wholeSchema(input), name, described),
+  }))
 }
 
 /**
@@ -59,7 +74,9 @@ export function workflowToolSchemas(
  * findWorkflow('graphworkflow') // => null
  */
 export function findWorkflow(name: string): Workflow | null {
-  return byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
+  return (
+    byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 // The faults in the arguments of a workflow tool: one table of codes, which the documentation mirrors (D-38).
-// E1. An error is a returned value. It becomes a tool result, the model corrects its call, and the root run continues.
+// E1. An error is a returned value. It becomes a tool result, the model corrects its call, and the root run
+// continues.
 // E2. Every message names the wrong item and says what to write instead.
 
 /** Every code, with its meaning. */
@@ -21,8 +22,10 @@ export const workflowErrorCodes = {
   island: 'An agent is not connected with the output agent',
   unknown_output_agent: '`output_agent` is not in `agents`',
   unreachable_output_agent: 'No edge leads to `output_agent`',
-  model_not_allowed: 'An agent names `model` or `model_settings`, and the profile of the root agent does not allow it',
-  unknown_skill: '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
+  model_not_allowed:
+    'An agent names `model` or `model_settings`, and the profile of the root agent does not allow it',
+  unknown_skill:
+    '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
   impossible_evidence: 'A check of an agent needs a tool that the agent cannot have, so no output could pass',
   too_many_agents: 'There are more agents than the limit `agentsMax` allows',
   too_many_edges: 'The graph has more edges than the limit `edgesMax` allows',

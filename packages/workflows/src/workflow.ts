@@ -1,5 +1,6 @@
-// Workflow: one tool that the root agent may choose. The agent fills slots, and this package turns them into an ExecutionGraph (S0 §1, §6.1).
-// Running the graph, loading skills and talking to providers belong to other packages.
+// Workflow: one tool that the root agent may choose. The agent fills slots, and this package turns them into
+// an ExecutionGraph (S0 §1, §6.1). Running the graph, loading skills and talking to providers belong to other
+// packages.
 // W1. `plan` is pure: the same arguments give an equal graph.
 // W2. An accepted graph keeps the invariants of ExecutionGraph.
 // W3. `plan` never throws, whatever a model sends.
@@ -14,7 +15,10 @@ import type { Refusal } from './workflow-error.ts'
 export interface WorkflowLimits {
   readonly agentsMax: number
   readonly edgesMax: number
-  /** Whether agents may name `model` and `model_settings`. Default: true; a root agent may only if its profile says so. */
+  /**
+   * Whether agents may name `model` and `model_settings`. Default: true; a root agent may only if its profile
+   * says so.
+   */
   readonly modelChoice?: boolean
 }
 
@@ -27,9 +31,15 @@ export type PlanResult = { readonly ok: true; readonly graph: ExecutionGraph } |
 export interface PlanOptions {
   /** Default: `defaultWorkflowLimits`. */
   readonly limits?: Partial<WorkflowLimits>
-  /** How many teams of this workflow the session had before, so that a round robin continues (D-48). Default: 0. */
+  /**
+   * How many teams of this workflow the session had before, so that a round robin continues (D-48). Default:
+   * 0.
+   */
   readonly turn?: number
-  /** The tools that agents may have. A check that needs another one is refused. Default: only `allowed_tool_names` of an agent is compared. */
+  /**
+   * The tools that agents may have. A check that needs another one is refused. Default: only
+   * `allowed_tool_names` of an agent is compared.
+   */
   readonly tools?: KnownTools
 }
 
@@ -41,20 +51,26 @@ export interface Workflow {
   readonly description: string
   readonly input: z.ZodType
   /**
-   * The JSON schema of `input` for a provider, as brief as possible: `plan` checks more than it says. For several tools in one request, use
-   * `workflowToolSchemas`.
+   * The JSON schema of `input` for a provider, as brief as possible: `plan` checks more than it says. For
+   * several tools in one request, use `workflowToolSchemas`.
    */
   readonly parameters: JsonObject
   /** The graph of a call, or the first fault of its arguments in the order of the checks. */
   plan(args: unknown, options?: PlanOptions): PlanResult
   /** Decides while a graph of this workflow runs. Absent: the graph alone decides. */
   readonly program?: TeamProgram
-  /** Calls of one session with the same key take turns: `PlanOptions.turn` says how many came before. `null`: no turns. */
+  /**
+   * Calls of one session with the same key take turns: `PlanOptions.turn` says how many came before. `null`:
+   * no turns.
+   */
   readonly turnKey?: (args: unknown) => string | null
 }
 
 /** A slot of every workflow tool (D-61). */
-const deliverField = z.enum(['root', 'user']).optional().describe('user: the result is your answer, word for word.')
+const deliverField = z
+  .enum(['root', 'user'])
+  .optional()
+  .describe('user: the result is your answer, word for word.')
 
 export interface WorkflowDefinition<Input extends z.ZodObject> {
   readonly name: string
@@ -64,7 +80,9 @@ export interface WorkflowDefinition<Input extends z.ZodObject> {
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
   readonly build: (args: z.output<Input>, limits: WorkflowLimits, turn: number) => PlanResult
   readonly program?: TeamProgram
-  /** Whether the arguments have the slot `deliver`. `false` for a workflow that no model calls. Default: true. */
+  /**
+   * Whether the arguments have the slot `deliver`. `false` for a workflow that no model calls. Default: true.
+   */
   readonly delivers?: boolean
 }
 
@@ -85,12 +103,21 @@ export function workflowOf<Input extends z.ZodObject>(definition: WorkflowDefini
     },
     ...(program === undefined ? {} : { program }),
     plan(args, options) {
-      const read = readArguments({ input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) }, args)
+      const read = readArguments(
+        { input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) },
+        args,
+      )
       if (!read.ok) return read
       const { deliver, ...slots } = read.value as Record<string, unknown>
-      const planned = build(slots as z.output<Input>, { ...defaultWorkflowLimits, ...options?.limits }, options?.turn ?? 0)
+      const planned = build(
+        slots as z.output<Input>,
+        { ...defaultWorkflowLimits, ...options?.limits },
+        options?.turn ?? 0,
+      )
       if (!planned.ok) return planned
-      const impossible = evidenceFault(read.value, options?.tools) ?? (program === undefined ? quotesFault(planned.graph) : null)
+      const impossible =
+        evidenceFault(read.value, options?.tools) ??
+        (program === undefined ? quotesFault(planned.graph) : null)
       if (impossible !== null) return impossible
       return deliver === 'user' ? { ok: true, graph: { ...planned.graph, deliver } } : planned
     },

@@ -8,16 +8,21 @@ import { createTeamWorkflowTools, findTaskWorkflow, moreWorkflowTools } from './
 const page = readFileSync(new URL('../../../docs/reference/workflows.md', import.meta.url), 'utf8')
 const calls = page.split(/^## /m).flatMap((section): [string, unknown][] => {
   const name = section.split('\n')[0] ?? ''
-  return findTaskWorkflow(name) === null ? [] : [...section.matchAll(/^```json\n([\s\S]*?)^```/gm)].map((match) => [name, JSON.parse(match[1] ?? '')])
+  return findTaskWorkflow(name) === null
+    ? []
+    : [...section.matchAll(/^```json\n([\s\S]*?)^```/gm)].map((match) => [name, JSON.parse(match[1] ?? '')])
 })
 
 describe('docs/reference/workflows.md', () => {
   it('names every workflow in the table of what to choose', () => {
-    for (const { name } of [...createTeamWorkflowTools(), ...moreWorkflowTools]) expect(page).toMatch(new RegExp(`\\| \\[?${name}\\b`))
+    for (const { name } of [...createTeamWorkflowTools(), ...moreWorkflowTools])
+      expect(page).toMatch(new RegExp(`\\| \\[?${name}\\b`))
   })
 
   it('shows a call of each workflow it explains', () => {
-    expect(calls.map(([name]) => name)).toEqual(expect.arrayContaining(['GroupChat', 'HierarchicalWorkflow', 'MajorityVote', 'AgentTeam']))
+    expect(calls.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['GroupChat', 'HierarchicalWorkflow', 'MajorityVote', 'AgentTeam']),
+    )
   })
 
   it.each(calls)('the call of %s is accepted, and its team ends', (name, args) => {

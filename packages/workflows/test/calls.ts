@@ -1,4 +1,5 @@
-// Calls of the five workflow tools for the properties: good ones, ones that may have a fault, and ones with one known fault.
+// Calls of the five workflow tools for the properties: good ones, ones that may have a fault, and ones with
+// one known fault.
 import fc from 'fast-check'
 import { agents } from './kit.ts'
 
@@ -15,20 +16,37 @@ export interface Call {
   readonly allow_disconnected?: boolean
 }
 
-export type Tool = 'SequentialWorkflow' | 'ConcurrentWorkflow' | 'MixtureOfAgents' | 'AgentRearrange' | 'GraphWorkflow'
-export const tools: readonly Tool[] = ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+export type Tool =
+  | 'SequentialWorkflow'
+  | 'ConcurrentWorkflow'
+  | 'MixtureOfAgents'
+  | 'AgentRearrange'
+  | 'GraphWorkflow'
+export const tools: readonly Tool[] = [
+  'SequentialWorkflow',
+  'ConcurrentWorkflow',
+  'MixtureOfAgents',
+  'AgentRearrange',
+  'GraphWorkflow',
+]
 
 const task = fc.constant('x')
 const plain = team.chain((members) => fc.record({ task, agents: fc.constant(agents(...members)) }))
 const withAggregator = (name: fc.Arbitrary<string>): fc.Arbitrary<Call> =>
-  fc.record({ task, agents: team.map((members) => agents(...members)), aggregator: name.map((each) => ({ name: each, instruction: 'Merge.' })) })
+  fc.record({
+    task,
+    agents: team.map((members) => agents(...members)),
+    aggregator: name.map((each) => ({ name: each, instruction: 'Merge.' })),
+  })
 
 /** Calls that are accepted, all of them. */
 export const goodCalls: Readonly<Record<Tool, fc.Arbitrary<Call>>> = {
   SequentialWorkflow: plain,
   ConcurrentWorkflow: plain,
   MixtureOfAgents: withAggregator(fc.constant('merger')),
-  AgentRearrange: team.chain((members) => fc.record({ task, agents: fc.constant(agents(...members)), flow: goodFlow(members) })),
+  AgentRearrange: team.chain((members) =>
+    fc.record({ task, agents: fc.constant(agents(...members)), flow: goodFlow(members) }),
+  ),
   GraphWorkflow: team.chain(goodGraph),
 }
 
@@ -43,26 +61,41 @@ export const calls: Readonly<Record<Tool, fc.Arbitrary<Call>>> = {
       flow: fc.oneof({ weight: 3, arbitrary: goodFlow(members) }, { weight: 2, arbitrary: anyFlow(members) }),
     }),
   ),
-  GraphWorkflow: team.chain((members) => fc.oneof({ weight: 3, arbitrary: forwardEdges(members) }, { weight: 2, arbitrary: anyEdges(members) })),
+  GraphWorkflow: team.chain((members) =>
+    fc.oneof({ weight: 3, arbitrary: forwardEdges(members) }, { weight: 2, arbitrary: anyEdges(members) }),
+  ),
 }
 
 function goodFlow(members: readonly string[]): fc.Arbitrary<string> {
-  const separators = fc.array(fc.constantFrom(',', '->', ' , ', ' -> '), { minLength: members.length, maxLength: members.length })
+  const separators = fc.array(fc.constantFrom(',', '->', ' , ', ' -> '), {
+    minLength: members.length,
+    maxLength: members.length,
+  })
   return fc
     .tuple(fc.shuffledSubarray([...members], { minLength: members.length }), separators)
-    .map(([order, between]) => order.map((name, index) => (index === 0 ? '' : between[index]) + name).join(''))
+    .map(([order, between]) =>
+      order.map((name, index) => (index === 0 ? '' : between[index]) + name).join(''),
+    )
 }
 
 function anyFlow(members: readonly string[]): fc.Arbitrary<string> {
-  const loose = fc.array(fc.constantFrom(...members, 'ghost', ',', '->', ' '), { maxLength: 12 }).map((tokens) => tokens.join(''))
-  const repeated = fc.array(fc.constantFrom(...members), { minLength: 1, maxLength: 6 }).map((order) => order.join(' -> '))
+  const loose = fc
+    .array(fc.constantFrom(...members, 'ghost', ',', '->', ' '), { maxLength: 12 })
+    .map((tokens) => tokens.join(''))
+  const repeated = fc
+    .array(fc.constantFrom(...members), { minLength: 1, maxLength: 6 })
+    .map((order) => order.join(' -> '))
   return fc.oneof(loose, repeated)
 }
 
 /** A tree that hangs together, with more forward edges; the output is an agent some edge leads to. */
 function goodGraph(members: readonly string[]): fc.Arbitrary<Call> {
-  const tree = fc.tuple(...members.slice(1).map((to, index) => fc.nat(index).map((from) => [members[from] ?? '', to] as const)))
-  const more = fc.shuffledSubarray(members.flatMap((from, index) => members.slice(index + 1).map((to) => [from, to] as const)))
+  const tree = fc.tuple(
+    ...members.slice(1).map((to, index) => fc.nat(index).map((from) => [members[from] ?? '', to] as const)),
+  )
+  const more = fc.shuffledSubarray(
+    members.flatMap((from, index) => members.slice(index + 1).map((to) => [from, to] as const)),
+  )
   return fc
     .tuple(
       tree,
@@ -92,8 +125,14 @@ export function forwardEdges(members: readonly string[]): fc.Arbitrary<Call> {
 }
 
 function anyEdges(members: readonly string[]): fc.Arbitrary<Call> {
-  const end = fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...members) }, { weight: 1, arbitrary: fc.constant('ghost') })
-  const output = fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...members) }, { weight: 1, arbitrary: fc.constant('nobody') })
+  const end = fc.oneof(
+    { weight: 30, arbitrary: fc.constantFrom(...members) },
+    { weight: 1, arbitrary: fc.constant('ghost') },
+  )
+  const output = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...members) },
+    { weight: 1, arbitrary: fc.constant('nobody') },
+  )
   return fc.record({
     task,
     agents: fc.constant(agents(...members)),
@@ -103,7 +142,9 @@ function anyEdges(members: readonly string[]): fc.Arbitrary<Call> {
   })
 }
 
-/** A good call with one fault put into it: the code it must be refused with, and what the message must name. */
+/**
+ * A good call with one fault put into it: the code it must be refused with, and what the message must name.
+ */
 export interface Faulty {
   readonly args: object
   readonly code: string
@@ -115,27 +156,77 @@ type Fault = (call: Call, at: number) => Faulty
 
 const faults: readonly Fault[] = [
   (call) => ({ args: { ...call, agents: [] }, code: 'agents_empty', path: 'agents', named: '"agents"' }),
-  (call, at) => ({ args: { ...call, [`extra ${at}`]: at }, code: 'invalid_arguments', path: `extra ${at}`, named: `"extra ${at}"` }),
-  (call, at) => agentFault(call, at, { surplus: at }, { code: 'invalid_arguments', path: 'surplus', named: `agents.${at}.surplus` }),
-  (call, at) => agentFault(call, at, { instruction: undefined }, { code: 'invalid_arguments', path: 'instruction', named: `agents.${at}.instruction` }),
-  (call, at) => agentFault(call, at, { instruction: ' ' }, { code: 'invalid_arguments', path: 'instruction', named: `agents.${at}.instruction` }),
+  (call, at) => ({
+    args: { ...call, [`extra ${at}`]: at },
+    code: 'invalid_arguments',
+    path: `extra ${at}`,
+    named: `"extra ${at}"`,
+  }),
+  (call, at) =>
+    agentFault(
+      call,
+      at,
+      { surplus: at },
+      { code: 'invalid_arguments', path: 'surplus', named: `agents.${at}.surplus` },
+    ),
+  (call, at) =>
+    agentFault(
+      call,
+      at,
+      { instruction: undefined },
+      { code: 'invalid_arguments', path: 'instruction', named: `agents.${at}.instruction` },
+    ),
+  (call, at) =>
+    agentFault(
+      call,
+      at,
+      { instruction: ' ' },
+      { code: 'invalid_arguments', path: 'instruction', named: `agents.${at}.instruction` },
+    ),
   (call, at) => agentFault(call, at, { name: 17 }, { code: 'invalid_arguments', path: 'name', named: '17' }),
-  (call, at) => agentFault(call, at, { name: `bad/${at}` }, { code: 'invalid_agent_name', path: 'name', named: `"bad/${at}"` }),
-  (call, at) => agentFault(call, at, { use_skill: ['s'] }, { code: 'invalid_arguments', path: 'use_skill', named: '["s"]' }),
+  (call, at) =>
+    agentFault(
+      call,
+      at,
+      { name: `bad/${at}` },
+      { code: 'invalid_agent_name', path: 'name', named: `"bad/${at}"` },
+    ),
+  (call, at) =>
+    agentFault(
+      call,
+      at,
+      { use_skill: ['s'] },
+      { code: 'invalid_arguments', path: 'use_skill', named: '["s"]' },
+    ),
   (call, at) => {
     const twin = call.agents[at] ?? { name: '', instruction: '' }
     const path = `agents.${call.agents.length}.name`
-    return { args: { ...call, agents: [...call.agents, twin] }, code: 'duplicate_agent', path, named: JSON.stringify(twin.name) }
+    return {
+      args: { ...call, agents: [...call.agents, twin] },
+      code: 'duplicate_agent',
+      path,
+      named: JSON.stringify(twin.name),
+    }
   },
   (call) => ({ args: { ...call, task: '' }, code: 'invalid_arguments', path: 'task', named: '"task"' }),
   (call) => {
     const many = Array.from({ length: 513 }, (_, index) => `n${index}`)
     const count = many.length + (call.aggregator === undefined ? 0 : 1)
-    return { args: { ...call, agents: agents(...many) }, code: 'too_many_agents', path: 'agents', named: `${count} agents` }
+    return {
+      args: { ...call, agents: agents(...many) },
+      code: 'too_many_agents',
+      path: 'agents',
+      named: `${count} agents`,
+    }
   },
 ]
 
-function agentFault(call: Call, at: number, fields: object, { code, path, named }: { code: string; path: string; named: string }): Faulty {
+function agentFault(
+  call: Call,
+  at: number,
+  fields: object,
+  { code, path, named }: { code: string; path: string; named: string },
+): Faulty {
   const changed = call.agents.map((agent, index) => (index === at ? { ...agent, ...fields } : agent))
   return { args: { ...call, agents: changed }, code, path: `agents.${at}.${path}`, named }
 }
@@ -145,16 +236,46 @@ const ownFaults: Readonly<Record<Tool, readonly Fault[]>> = {
   SequentialWorkflow: [],
   ConcurrentWorkflow: [],
   MixtureOfAgents: [
-    (call) => ({ args: { ...call, aggregator: undefined }, code: 'aggregator_required', path: 'aggregator', named: '"aggregator"' }),
-    (call) => ({ args: { ...call, aggregator: 'merger' }, code: 'invalid_arguments', path: 'aggregator', named: '"merger"' }),
+    (call) => ({
+      args: { ...call, aggregator: undefined },
+      code: 'aggregator_required',
+      path: 'aggregator',
+      named: '"aggregator"',
+    }),
+    (call) => ({
+      args: { ...call, aggregator: 'merger' },
+      code: 'invalid_arguments',
+      path: 'aggregator',
+      named: '"merger"',
+    }),
   ],
   AgentRearrange: [
-    (call) => ({ args: { ...call, flow: `${call.flow} → ghost` }, code: 'invalid_arguments', path: 'flow', named: '→' }),
-    (call) => ({ args: { ...call, flow: `ghost，${call.flow}` }, code: 'invalid_arguments', path: 'flow', named: '，' }),
+    (call) => ({
+      args: { ...call, flow: `${call.flow} → ghost` },
+      code: 'invalid_arguments',
+      path: 'flow',
+      named: '→',
+    }),
+    (call) => ({
+      args: { ...call, flow: `ghost，${call.flow}` },
+      code: 'invalid_arguments',
+      path: 'flow',
+      named: '，',
+    }),
   ],
   GraphWorkflow: [
-    (call) => ({ args: { ...call, edges: undefined }, code: 'edges_required', path: 'edges', named: '"edges"' }),
-    (call) => ({ args: { ...call, edges: { a: 'b' } }, code: 'edges_shape', path: 'edges', named: '{"a":"b"}' }),
+    (call) => ({
+      args: { ...call, edges: undefined },
+      code: 'edges_required',
+      path: 'edges',
+      named: '"edges"',
+    }),
+    (call) => ({
+      args: { ...call, edges: { a: 'b' } },
+      code: 'edges_shape',
+      path: 'edges',
+      named: '{"a":"b"}',
+    }),
     (call) => ({
       args: { ...call, edges: [...(call.edges ?? []), 'a > b'] },
       code: 'edges_shape',
@@ -167,5 +288,7 @@ const ownFaults: Readonly<Record<Tool, readonly Fault[]>> = {
 /** Good calls of a tool, each with one of the faults that every workflow refuses, or of its own. */
 export const faultyCalls = (tool: Tool): fc.Arbitrary<Faulty> =>
   goodCalls[tool].chain((call) =>
-    fc.tuple(fc.constantFrom(...faults, ...ownFaults[tool]), fc.nat(call.agents.length - 1)).map(([fault, at]) => fault(call, at)),
+    fc
+      .tuple(fc.constantFrom(...faults, ...ownFaults[tool]), fc.nat(call.agents.length - 1))
+      .map(([fault, at]) => fault(call, at)),
   )

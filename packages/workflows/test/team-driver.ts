@@ -1,5 +1,5 @@
-// Drives a team with scripted answers, as its supervisor does: step, fold, step again.
-// Every step is taken twice, and the folded events must give the team the step saw: a decision that is not a function of the
+// Drives a team with scripted answers, as its supervisor does: step, fold, step again. Every step is taken
+// twice, and the folded events must give the team the step saw: a decision that is not a function of the
 // journal, or that the journal does not tell, fails here.
 import {
   canonicalJson,
@@ -29,16 +29,29 @@ export interface Played {
   /** What the runs were told: the instruction, and of whom they got the outputs. */
   readonly told: ReadonlyMap<string, { readonly instruction: string; readonly from: readonly string[] }>
   readonly outputs: ReadonlyMap<string, string>
-  readonly result: { readonly final_output: string; readonly outputs: readonly { readonly node_id: string; readonly output: string }[] }
+  readonly result: {
+    readonly final_output: string
+    readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
+  }
   readonly diagnostics: readonly string[]
 }
 
 const stepsMax = 2000
 
 /** @param order which of the running nodes ends next, by its place among them; default: the first */
-export function play(graph: ExecutionGraph, answers: Answers, order: (running: number) => number = () => 0): Played {
+export function play(
+  graph: ExecutionGraph,
+  answers: Answers,
+  order: (running: number) => number = () => 0,
+): Played {
   const program = programOf(graph.workflow)
-  const start = { team_run_id: 'team1' as never, run_id: null, call_id: null, graph, concurrent_nodes_max: 16 }
+  const start = {
+    team_run_id: 'team1' as never,
+    run_id: null,
+    call_id: null,
+    graph,
+    concurrent_nodes_max: 16,
+  }
   const team = startTeam(start, 0)
   const events: DomainEvent[] = [{ type: 'task_team_run_started', data: start }]
   const outputs = new Map<string, string>()
@@ -56,26 +69,53 @@ export function play(graph: ExecutionGraph, answers: Answers, order: (running: n
       if (event.type !== 'node_started') continue
       const node = team.graph.nodes.find((each) => each.node_id === event.data.node_id)
       const given = event.data.input?.['instruction']
-      const instruction = typeof given === 'string' ? given : Array.isArray(given) ? joined(given) : node?.kind === 'agent' ? node.instruction : ''
-      told.set(event.data.node_id, { instruction, from: (node?.depends_on ?? []).filter((id) => team.nodes.get(id)?.status === 'completed') })
+      const instruction =
+        typeof given === 'string'
+          ? given
+          : Array.isArray(given)
+            ? joined(given)
+            : node?.kind === 'agent'
+              ? node.instruction
+              : ''
+      told.set(event.data.node_id, {
+        instruction,
+        from: (node?.depends_on ?? []).filter((id) => team.nodes.get(id)?.status === 'completed'),
+      })
       ran.push(event.data.node_id)
       running.push({ nodeId: event.data.node_id, runId: event.data.run_id })
     }
     events.push(...next)
     const chosen = running[order(running.length) % Math.max(1, running.length)]
     running = running.filter((each) => each !== chosen)
-    ended = chosen === undefined ? [] : [endOf(chosen, answers(chosen.nodeId, told.get(chosen.nodeId)?.instruction ?? ''), events)]
+    ended =
+      chosen === undefined
+        ? []
+        : [endOf(chosen, answers(chosen.nodeId, told.get(chosen.nodeId)?.instruction ?? ''), events)]
   }
   expect(refolded(graph, start, events)).toEqual(team)
   const result = teamOutput(team, outputs, program)
-  return { team, events, ran, told, outputs, result, diagnostics: events.flatMap((each) => (each.type === 'team_diagnostic_recorded' ? [each.data.code] : [])) }
+  return {
+    team,
+    events,
+    ran,
+    told,
+    outputs,
+    result,
+    diagnostics: events.flatMap((each) => (each.type === 'team_diagnostic_recorded' ? [each.data.code] : [])),
+  }
 }
 
 /** An instruction in parts, without its frames. */
 const joined = (parts: readonly JsonValue[]): string =>
-  parts.map((part) => (typeof part === 'string' ? part : String((part as { value?: unknown }).value))).join('')
+  parts
+    .map((part) => (typeof part === 'string' ? part : String((part as { value?: unknown }).value)))
+    .join('')
 
-function refolded(graph: ExecutionGraph, start: Parameters<typeof startTeam>[0], events: readonly DomainEvent[]): TeamState {
+function refolded(
+  graph: ExecutionGraph,
+  start: Parameters<typeof startTeam>[0],
+  events: readonly DomainEvent[],
+): TeamState {
   const again = startTeam({ ...start, graph: structuredClone(graph) }, 0)
   for (const event of structuredClone(events)) evolveTeam(again, event, { clockMs: 0 })
   return again
@@ -88,7 +128,12 @@ function stepTwice(
 ): DomainEvent[] {
   const once = (): DomainEvent[] => {
     let runs = of.runs
-    return stepTeam(team, ended, { newRunId: () => `run-${++runs}`, cancelReason: null, program: of.program, outputs: of.outputs })
+    return stepTeam(team, ended, {
+      newRunId: () => `run-${++runs}`,
+      cancelReason: null,
+      program: of.program,
+      outputs: of.outputs,
+    })
   }
   const events = once()
   expect(canonicalJson(once())).toBe(canonicalJson(events))
@@ -96,9 +141,20 @@ function stepTwice(
 }
 
 /** Also adds the answer to the events, as the run would. */
-function endOf({ nodeId, runId }: { nodeId: string; runId: string }, answer: string | null, events: DomainEvent[]): NodeEnd {
+function endOf(
+  { nodeId, runId }: { nodeId: string; runId: string },
+  answer: string | null,
+  events: DomainEvent[],
+): NodeEnd {
   const facts = { outputText: answer ?? '', outputSeq: 1, tools: [] }
-  if (answer === null) return { nodeId, runId, status: 'failed', facts, failure: { class: 'tool_crash', message: 'secret of the failure' } }
+  if (answer === null)
+    return {
+      nodeId,
+      runId,
+      status: 'failed',
+      facts,
+      failure: { class: 'tool_crash', message: 'secret of the failure' },
+    }
   const data = {
     content: answer,
     tool_calls: [],
@@ -117,9 +173,15 @@ function endOf({ nodeId, runId }: { nodeId: string; runId: string }, answer: str
 export const scripted =
   (script: Readonly<Record<string, string | null>>): Answers =>
   (nodeId) =>
-    Object.hasOwn(script, nodeId) ? (script[nodeId] ?? null) : script['*'] === undefined ? `${nodeId} says` : script['*']
+    Object.hasOwn(script, nodeId)
+      ? (script[nodeId] ?? null)
+      : script['*'] === undefined
+        ? `${nodeId} says`
+        : script['*']
 
 /** Node ids and what they depend on, of the graph as it ended. */
-export const structure = (played: Played): [string, string[]][] => played.team.graph.nodes.map((node) => [node.node_id, node.depends_on])
+export const structure = (played: Played): [string, string[]][] =>
+  played.team.graph.nodes.map((node) => [node.node_id, node.depends_on])
 
-export const statusOf = (played: Played, nodeId: string): string => played.team.nodes.get(nodeId)?.status ?? 'unknown'
+export const statusOf = (played: Played, nodeId: string): string =>
+  played.team.nodes.get(nodeId)?.status ?? 'unknown'

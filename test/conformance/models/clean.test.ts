@@ -5,7 +5,8 @@ const key = 'pl4nted/key+of="this"-run'
 const clean = cleaner({
   key,
   keyName: 'PLANTED',
-  baseURL: 'https://some-user:p4ssw0rd%21@models.acme.example:8443/v1/acc0unt-of-acme/openai?api-key=qu3ry-secret',
+  baseURL:
+    'https://some-user:p4ssw0rd%21@models.acme.example:8443/v1/acc0unt-of-acme/openai?api-key=qu3ry-secret',
 })
 
 test.each([
@@ -23,10 +24,22 @@ test.each([
     '{"user_id":"u1","organization":"acme","project_number": 12345,"role":"user"}',
     '{"user_id":null,"organization":null,"project_number": null,"role":"user"}',
   ],
-  ['the same in a text in JSON', String.raw`{"raw":"{\"user_id\": \"u1\"}"}`, String.raw`{"raw":"{\"user_id\": null}"}`],
-  ['an organisation in words', 'in organization org-AbCdEf123456 on tokens', 'in organization [account] on tokens'],
+  [
+    'the same in a text in JSON',
+    String.raw`{"raw":"{\"user_id\": \"u1\"}"}`,
+    String.raw`{"raw":"{\"user_id\": null}"}`,
+  ],
+  [
+    'an organisation in words',
+    'in organization org-AbCdEf123456 on tokens',
+    'in organization [account] on tokens',
+  ],
   ['a project of Google', 'consumer projects/1234567890', 'consumer projects/[account]'],
-  ['a model that an account made', 'ft:gpt-4o-mini-2024-07-18:acme::AbC123', 'ft:gpt-4o-mini-2024-07-18:[account]'],
+  [
+    'a model that an account made',
+    'ft:gpt-4o-mini-2024-07-18:acme::AbC123',
+    'ft:gpt-4o-mini-2024-07-18:[account]',
+  ],
   ['a resource of AWS', 'arn:aws:bedrock:us-east-1:123456789012:model/x', '[account]'],
   ['an address of a person', 'ask jane.doe@acme.example', 'ask [address]'],
   ['an IP address', 'from 203.0.113.7', 'from [ip]'],
@@ -47,6 +60,10 @@ test.each([
 })
 
 it('leaves JSON that can be read', () => {
-  const told = JSON.stringify({ error: { message: `${key} of "org-AbCdEf123456" at C:\\Users\\jane "A:"`, user_id: 'u"1' } })
-  expect(JSON.parse(clean(told))).toMatchObject({ error: { message: expect.stringContaining('[secret:PLANTED]') } })
+  const told = JSON.stringify({
+    error: { message: `${key} of "org-AbCdEf123456" at C:\\Users\\jane "A:"`, user_id: 'u"1' },
+  })
+  expect(JSON.parse(clean(told))).toMatchObject({
+    error: { message: expect.stringContaining('[secret:PLANTED]') },
+  })
 })

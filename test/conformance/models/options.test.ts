@@ -16,7 +16,14 @@ describe('the options', () => {
   it('have the defaults of the configuration', () => {
     expect(read([], { OPENAI_API_KEY: key })).toEqual({
       server: {
-        ...{ baseURL: null, key, keyName: 'OPENAI_API_KEY', keyHeader: null, model: 'gpt-5-mini', protocol: 'chat_completions' },
+        ...{
+          baseURL: null,
+          key,
+          keyName: 'OPENAI_API_KEY',
+          keyHeader: null,
+          model: 'gpt-5-mini',
+          protocol: 'chat_completions',
+        },
         ...{ reasoningEffort: null, outputTokensMax: 1_000, contextTokens: null, overflowTokensMax: 10_000 },
       },
       ...{ name: null, standIn: false, write: null, json: false, stepMsMax: 30_000, runMsMax: 120_000 },
@@ -36,9 +43,14 @@ describe('the options', () => {
   it('send OPENAI_API_KEY to the main endpoint only', () => {
     const env = { OPENAI_API_KEY: key }
     expect(read([], env).server.key).toBe(key)
-    expect(read(['--base-url', 'https://api.openai.com/v1/'], env).server).toMatchObject({ key, baseURL: null })
+    expect(read(['--base-url', 'https://api.openai.com/v1/'], env).server).toMatchObject({
+      key,
+      baseURL: null,
+    })
     expect(read(['--base-url', 'http://127.0.0.1:11434/v1'], env).server.key).toBeNull()
-    expect(read(['--base-url', 'http://127.0.0.1:11434/v1', '--key-env', 'OPENAI_API_KEY'], env).server.key).toBe(key)
+    expect(
+      read(['--base-url', 'http://127.0.0.1:11434/v1', '--key-env', 'OPENAI_API_KEY'], env).server.key,
+    ).toBe(key)
   })
 
   test.each([

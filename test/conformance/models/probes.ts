@@ -1,12 +1,23 @@
 // What a team needs of a server of models, and how each is judged by what came back. Pure.
-// J1. `failed` means that Beaver would read the server wrongly or could not work with it. What a server does not have and Beaver does without is
+// J1. `failed` means that Beaver would read the server wrongly or could not work with it. What a server does
+// not have and Beaver does without is
 //     `unsupported`. What could not be seen is `unasked`.
 // J2. A verdict says what was seen, so that a person can judge it, too.
 import { finishMeaning } from '@beaver/agent'
 import { maskSecrets, schemaMismatch, type ToolCall, visible } from '@beaver/core'
 import type { Answered, Heard, Refused } from './heard.ts'
 import type { Exchange } from './recorder.ts'
-import { calledBefore, capitals, cities, degrees, type HeardSoFar, lengthTokensMax, overflowWords, type StepName, type StepOptions } from './steps.ts'
+import {
+  calledBefore,
+  capitals,
+  cities,
+  degrees,
+  type HeardSoFar,
+  lengthTokensMax,
+  overflowWords,
+  type StepName,
+  type StepOptions,
+} from './steps.ts'
 
 export interface Verdict {
   readonly result: 'passed' | 'failed' | 'unsupported' | 'unasked'
@@ -47,8 +58,20 @@ export const probes: readonly Probe[] = [
   { name: 'streamed calls', step: 'streamed_calls', needed: true, judge: ended(judgeStreamedCalls) },
   { name: 'structured answer', step: 'structured', needed: false, judge: ended(judgeStructured) },
   { name: 'image', step: 'image', needed: false, judge: ended(judgeImage) },
-  { name: 'bound of an answer', step: 'length', needed: false, judge: judgeLength, judgeFailure: refusesBound },
-  { name: 'unknown model', step: 'unknown_model', needed: false, judge: answersAnyway, judgeFailure: refusesModel },
+  {
+    name: 'bound of an answer',
+    step: 'length',
+    needed: false,
+    judge: judgeLength,
+    judgeFailure: refusesBound,
+  },
+  {
+    name: 'unknown model',
+    step: 'unknown_model',
+    needed: false,
+    judge: answersAnyway,
+    judgeFailure: refusesModel,
+  },
   { name: 'overflow', step: 'overflow', needed: false, judge: judgeNoOverflow, judgeFailure: judgeOverflow },
 ]
 
@@ -67,7 +90,9 @@ export function verdictOf(probe: Probe, heard: Heard, evidence: Evidence): Verdi
 
 /** The class, the status, and what the server said or else what Beaver says. */
 function failureIn({ class: failureClass, status, message }: Refused): string {
-  const words = visible(message.slice(message.indexOf(serverSays) === -1 ? 0 : message.indexOf(serverSays) + serverSays.length))
+  const words = visible(
+    message.slice(message.indexOf(serverSays) === -1 ? 0 : message.indexOf(serverSays) + serverSays.length),
+  )
   return `${failureClass}${status === null ? '' : `, HTTP ${status}`}: ${words}`
 }
 
@@ -75,7 +100,10 @@ function failureIn({ class: failureClass, status, message }: Refused): string {
 const serverSays = 'It says: '
 
 const charsShown = 48
-/** A text of the server, short enough for a line. Secrets are removed first, because half a secret is still one. */
+/**
+ * A text of the server, short enough for a line. Secrets are removed first, because half a secret is still
+ * one.
+ */
 const quoted = (text: string | null): string => {
   const line = visible(
     maskSecrets(text ?? '')
@@ -91,27 +119,38 @@ function ended(judge: Probe['judge']): Probe['judge'] {
     const { finishReason } = answered.answer
     const meaning = finishMeaning(finishReason)
     if (meaning === 'complete' || meaning === 'calls') return judge(answered, evidence)
-    if (meaning === 'cut') return failed('the answer reached the bound of its tokens; a model that thinks needs a higher --output-tokens-max')
+    if (meaning === 'cut')
+      return failed(
+        'the answer reached the bound of its tokens; a model that thinks needs a higher --output-tokens-max',
+      )
     return failed(`the answer ends with the finish reason ${quoted(finishReason)}, which means: ${meaning}`)
   }
 }
 
 function says({ answer: { content } }: Answered, word: string): Verdict {
-  return content?.toLowerCase().includes(word) === true ? passed(quoted(content)) : failed(`does not say "${word}", but ${quoted(content)}`)
+  return content?.toLowerCase().includes(word) === true
+    ? passed(quoted(content))
+    : failed(`does not say "${word}", but ${quoted(content)}`)
 }
 
 function judgeStream(answered: Answered): Verdict {
   const { answer, pieces } = answered
-  if (pieces.join('') !== answer.content) return failed(`the pieces ${quoted(pieces.join(''))} are not the answer ${quoted(answer.content)}`)
+  if (pieces.join('') !== answer.content)
+    return failed(`the pieces ${quoted(pieces.join(''))} are not the answer ${quoted(answer.content)}`)
   const said = says(answered, '10')
-  return said.result === 'passed' ? passed(pieces.length === 1 ? 'in one piece: nothing is seen before the end' : `in ${pieces.length} pieces`) : said
+  return said.result === 'passed'
+    ? passed(
+        pieces.length === 1 ? 'in one piece: nothing is seen before the end' : `in ${pieces.length} pieces`,
+      )
+    : said
 }
 
 /** The names that servers have for parts of a usage. */
 const partNames = /"((?:prompt_)?cache[\w]*_tokens|cached_tokens|reasoning_tokens|audio_tokens)"/g
 
 function judgeUsage({ answer: { usage } }: Answered, { exchanges }: Evidence): Verdict {
-  if (usage.unknown_calls !== undefined) return unsupported('the server counts no tokens, so costs are unknown')
+  if (usage.unknown_calls !== undefined)
+    return unsupported('the server counts no tokens, so costs are unknown')
   const said = `${usage.input_tokens} in, ${usage.output_tokens} out`
   if (usage.input_tokens === 0 || usage.output_tokens === 0) return failed(`counts ${said}, which cannot be`)
   const names = new Set([...(exchanges.at(-1)?.body ?? '').matchAll(partNames)].map(([, name = '']) => name))
@@ -142,7 +181,9 @@ function judgeCall({ answer: { toolCalls, content } }: Answered): Verdict {
   if (toolCalls.length === 0) return failed(`calls no tool, but says ${quoted(content)}`)
   const fault = faultIn(toolCalls, ['Paris'])
   if (fault !== null) return failed(fault)
-  return toolCalls.length === 1 ? passed('get_weather for Paris') : failed(`makes ${toolCalls.length} calls where one was asked for`)
+  return toolCalls.length === 1
+    ? passed('get_weather for Paris')
+    : failed(`makes ${toolCalls.length} calls where one was asked for`)
 }
 
 /** What is wrong with the first wrong call; `null` if none is. */
@@ -155,7 +196,9 @@ function judgeCalls({ answer: { toolCalls, content } }: Answered): Verdict {
   if (fault !== null) return failed(fault)
   const missing = cities.filter((city) => toolCalls.every((call) => cityIn(call.arguments) !== city))
   if (missing.length === 0) return passed(`${toolCalls.length} calls in one answer`)
-  return toolCalls.length === 1 ? unsupported('one call in an answer; Beaver asks again for the next') : failed(`makes no call for ${missing.join(', ')}`)
+  return toolCalls.length === 1
+    ? unsupported('one call in an answer; Beaver asks again for the next')
+    : failed(`makes no call for ${missing.join(', ')}`)
 }
 
 /** A model that makes one call in an answer can be worked with. */
@@ -169,21 +212,36 @@ function judgeResults({ answer: { content, toolCalls } }: Answered, { heard }: E
   const next = toolCalls.map((call) => cityIn(call.arguments))
   if (next.length > 0) {
     const again = next.some((city) => told.includes(city))
-    return again ? failed('calls the tool again, as if it had no result') : passed('goes on with the next call')
+    return again
+      ? failed('calls the tool again, as if it had no result')
+      : passed('goes on with the next call')
   }
-  const missing = cities.filter((city) => told.includes(city) && content?.includes(String(degrees[city])) !== true)
-  if (missing.length > 0) return failed(`does not say what the tool returned for ${missing.join(', ')}, but ${quoted(content)}`)
+  const missing = cities.filter(
+    (city) => told.includes(city) && content?.includes(String(degrees[city])) !== true,
+  )
+  if (missing.length > 0)
+    return failed(`does not say what the tool returned for ${missing.join(', ')}, but ${quoted(content)}`)
   return passed(`says what ${told.length === 1 ? 'the tool' : `the ${told.length} calls`} returned`)
 }
 
-const formNames = { json_schema: 'by its schema', json_object: 'by the JSON mode', none: 'in words alone' } as const
+const formNames = {
+  json_schema: 'by its schema',
+  json_object: 'by the JSON mode',
+  none: 'in words alone',
+} as const
 
 function judgeStructured({ answer: { content } }: Answered, { exchanges }: Evidence): Verdict {
   const sent = exchanges.at(-1)?.request ?? ''
-  const level = sent.includes('"json_schema"') ? 'json_schema' : sent.includes('"json_object"') ? 'json_object' : 'none'
+  const level = sent.includes('"json_schema"')
+    ? 'json_schema'
+    : sent.includes('"json_object"')
+      ? 'json_object'
+      : 'none'
   const mismatch = schemaMismatch(capitals, content ?? '')
   if (mismatch === null) return passed(`JSON of the schema, asked ${formNames[level]}`)
-  return unsupported(`asked ${formNames[level]}, the answer ${quoted(content)} ${mismatch.startsWith('is not JSON') ? 'is not JSON' : mismatch}`)
+  return unsupported(
+    `asked ${formNames[level]}, the answer ${quoted(content)} ${mismatch.startsWith('is not JSON') ? 'is not JSON' : mismatch}`,
+  )
 }
 
 function judgeImage({ answer: { content } }: Answered, { exchanges }: Evidence): Verdict {
@@ -195,15 +253,22 @@ function judgeImage({ answer: { content } }: Answered, { exchanges }: Evidence):
 
 function judgeLength({ answer: { content, finishReason, usage } }: Answered): Verdict {
   const meaning = finishMeaning(finishReason)
-  if (meaning === 'cut') return passed(`ends with ${quoted(finishReason)} after ${usage.output_tokens} tokens`)
-  if (meaning !== 'complete') return failed(`the answer ends with the finish reason ${quoted(finishReason)}, which means: ${meaning}`)
+  if (meaning === 'cut')
+    return passed(`ends with ${quoted(finishReason)} after ${usage.output_tokens} tokens`)
+  if (meaning !== 'complete')
+    return failed(`the answer ends with the finish reason ${quoted(finishReason)}, which means: ${meaning}`)
   if (content?.includes('200') === true) return unsupported(`ignores the bound of ${lengthTokensMax} tokens`)
-  if (usage.output_tokens < lengthTokensMax) return unasked(`the model ended by itself after ${usage.output_tokens} tokens`)
-  return failed(`the answer is cut, and its end says ${quoted(finishReason)}: Beaver takes it for a whole one`)
+  if (usage.output_tokens < lengthTokensMax)
+    return unasked(`the model ended by itself after ${usage.output_tokens} tokens`)
+  return failed(
+    `the answer is cut, and its end says ${quoted(finishReason)}: Beaver takes it for a whole one`,
+  )
 }
 
 function refusesBound(refused: Refused): Verdict {
-  return refused.class === 'provider_refused' ? unsupported(`refuses a bound of ${lengthTokensMax} tokens: ${failureIn(refused)}`) : failed(failureIn(refused))
+  return refused.class === 'provider_refused'
+    ? unsupported(`refuses a bound of ${lengthTokensMax} tokens: ${failureIn(refused)}`)
+    : failed(failureIn(refused))
 }
 
 function answersAnyway({ answer: { model } }: Answered): Verdict {
@@ -211,12 +276,15 @@ function answersAnyway({ answer: { model } }: Answered): Verdict {
 }
 
 function refusesModel(refused: Refused): Verdict {
-  return refused.class === 'provider_refused' ? passed(failureIn(refused)) : failed(`Beaver would ask again: ${failureIn(refused)}`)
+  return refused.class === 'provider_refused'
+    ? passed(failureIn(refused))
+    : failed(`Beaver would ask again: ${failureIn(refused)}`)
 }
 
 function judgeOverflow(refused: Refused): Verdict {
   if (refused.class === 'context_overflow') return passed(failureIn(refused))
-  if (refused.class === 'provider_timeout') return unasked(`no answer in time to a text that may be too long: ${failureIn(refused)}`)
+  if (refused.class === 'provider_timeout')
+    return unasked(`no answer in time to a text that may be too long: ${failureIn(refused)}`)
   return failed(`does not read as too long: ${failureIn(refused)}`)
 }
 
@@ -225,10 +293,17 @@ const partCounted = 0.8
 
 function judgeNoOverflow({ answer: { finishReason, usage } }: Answered, { options }: Evidence): Verdict {
   const words = Number(overflowWords(options))
-  if (finishMeaning(finishReason) === 'window') return passed(`ends with the finish reason ${quoted(finishReason)}`)
+  if (finishMeaning(finishReason) === 'window')
+    return passed(`ends with the finish reason ${quoted(finishReason)}`)
   const counted = usage.unknown_calls === undefined ? usage.input_tokens : null
   const cuts = `set "context_tokens", because the server says nothing and cuts the conversation itself`
-  if (counted !== null && counted < words * partCounted) return unsupported(`counts ${counted} tokens of at least ${words}: ${cuts}`)
-  if (options.contextTokens !== null) return unsupported(`answers a text of at least ${words} tokens, more than --context-tokens ${options.contextTokens}`)
-  return unasked(`takes a text of ${words} tokens; --context-tokens and --overflow-tokens-max allow a longer one`)
+  if (counted !== null && counted < words * partCounted)
+    return unsupported(`counts ${counted} tokens of at least ${words}: ${cuts}`)
+  if (options.contextTokens !== null)
+    return unsupported(
+      `answers a text of at least ${words} tokens, more than --context-tokens ${options.contextTokens}`,
+    )
+  return unasked(
+    `takes a text of ${words} tokens; --context-tokens and --overflow-tokens-max allow a longer one`,
+  )
 }

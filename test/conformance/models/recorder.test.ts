@@ -28,9 +28,19 @@ async function bytesOf({ bytes }: HttpAnswer): Promise<Buffer> {
 describe('the recorder', () => {
   it('gives the reader the answer as it came, and keeps it', async () => {
     const cut = Buffer.from('data: 🦫\n\n')
-    const { http, take } = recorder(answering([cut.subarray(0, 8), cut.subarray(8)], { 'content-type': 'text/event-stream' }))
+    const { http, take } = recorder(
+      answering([cut.subarray(0, 8), cut.subarray(8)], { 'content-type': 'text/event-stream' }),
+    )
     expect((await bytesOf(await http(url, {}, '{"a":1}', signal))).toString()).toBe('data: 🦫\n\n')
-    expect(take()).toEqual([{ request: '{"a":1}', status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'data: 🦫\n\n', whole: true }])
+    expect(take()).toEqual([
+      {
+        request: '{"a":1}',
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        body: 'data: 🦫\n\n',
+        whole: true,
+      },
+    ])
     expect(take()).toEqual([])
   })
 
@@ -41,9 +51,16 @@ describe('the recorder', () => {
   })
 
   it('keeps no address, no header of a request, and of an answer only what says how it is read', async () => {
-    const headers = { 'set-cookie': 'c00kie', 'openai-organization': 'acme', 'x-request-id': 'r3quest', 'retry-after': '2' }
+    const headers = {
+      'set-cookie': 'c00kie',
+      'openai-organization': 'acme',
+      'x-request-id': 'r3quest',
+      'retry-after': '2',
+    }
     const { http, take } = recorder(answering([], headers))
-    await bytesOf(await http(url, { authorization: 'Bearer pl4nted-in-header', cookie: 'pl4nted' }, '', signal))
+    await bytesOf(
+      await http(url, { authorization: 'Bearer pl4nted-in-header', cookie: 'pl4nted' }, '', signal),
+    )
     const kept = take()
     expect(kept).toMatchObject([{ headers: { 'retry-after': '2' } }])
     expect(JSON.stringify(kept)).not.toMatch(/pl4nted|c00kie|acme|r3quest|127\.0\.0\.1/)

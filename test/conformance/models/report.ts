@@ -11,7 +11,12 @@ export interface ReportedRun {
 
 const columns = 80
 const widths = { name: 20, result: 13 } as const
-const words = { passed: 'passed', failed: 'FAILED', unsupported: 'not supported', unasked: 'not seen' } as const
+const words = {
+  passed: 'passed',
+  failed: 'FAILED',
+  unsupported: 'not supported',
+  unasked: 'not seen',
+} as const
 
 /** The lines of the table. */
 export function tableOf({ run, server, name, ms }: ReportedRun): readonly string[] {
@@ -19,7 +24,10 @@ export function tableOf({ run, server, name, ms }: ReportedRun): readonly string
   const seenFrom = widths.name + widths.result + 4
   const row = (probe: string, result: string, seen: string): string[] => {
     const [first = '', ...more] = wrapped(seen, columns - seenFrom)
-    return [`${probe.padEnd(widths.name)}  ${result.padEnd(widths.result)}  ${first}`.trimEnd(), ...more.map((line) => `${' '.repeat(seenFrom)}${line}`)]
+    return [
+      `${probe.padEnd(widths.name)}  ${result.padEnd(widths.result)}  ${first}`.trimEnd(),
+      ...more.map((line) => `${' '.repeat(seenFrom)}${line}`),
+    ]
   }
   const rest = requests - steps.filter(({ exchanges }) => exchanges.length > 0).length
   const again = rest === 0 ? '' : `, ${rest} of them repeated`
@@ -27,10 +35,15 @@ export function tableOf({ run, server, name, ms }: ReportedRun): readonly string
     ...wrapped([name, server.model, server.protocol].map((each) => visible(each)).join(' · '), columns),
     '',
     ...row('probe', 'result', 'what was seen'),
-    ...judged.flatMap(({ name: probe, needed, result, seen }) => row(`${probe}${needed ? ' *' : ''}`, words[result], seen)),
+    ...judged.flatMap(({ name: probe, needed, result, seen }) =>
+      row(`${probe}${needed ? ' *' : ''}`, words[result], seen),
+    ),
     '',
     '* No team works without it.',
-    ...wrapped(`${requests} requests${again}, ${usageIn(run)}, ${costIn(run, server.model)}, ${(ms / 1000).toFixed(1)} s`, columns),
+    ...wrapped(
+      `${requests} requests${again}, ${usageIn(run)}, ${costIn(run, server.model)}, ${(ms / 1000).toFixed(1)} s`,
+      columns,
+    ),
     ...wrapped(conclusionOf(run), columns),
   ]
 }
@@ -56,7 +69,9 @@ function costIn({ usage, answeredBy }: ProbeRun, model: string): string {
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ').flatMap((each) => each.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? [''])) {
+  for (const word of text
+    .split(' ')
+    .flatMap((each) => each.match(new RegExp(`.{1,${width}}`, 'gsu')) ?? [''])) {
     const longer = line === '' ? word : `${line} ${word}`
     if (longer.length <= width) line = longer
     else {
@@ -71,7 +86,14 @@ function wrapped(text: string, width: number): string[] {
 export function jsonOf({ run, server, name, ms }: ReportedRun): object {
   const { judged, steps, requests, usage, answeredBy, failure } = run
   return {
-    ...{ ok: isFit(run), name, model: server.model, answered_by: answeredBy, protocol: server.protocol, failure },
+    ...{
+      ok: isFit(run),
+      name,
+      model: server.model,
+      answered_by: answeredBy,
+      protocol: server.protocol,
+      failure,
+    },
     probes: judged.map(({ name: probe, needed, result, seen, step }) => ({
       name: probe,
       needed,

@@ -1,6 +1,8 @@
 // Asks a server one step after the other and judges what came back.
-// R1. Each step ends within `stepMsMax`, and no step begins after `signal` is aborted or after `requestsMax` requests.
-// R2. If the first step fails, nothing else is asked: the address, the key or the model is wrong, and each further request would say so again.
+// R1. Each step ends within `stepMsMax`, and no step begins after `signal` is aborted or after `requestsMax`
+// requests.
+// R2. If the first step fails, nothing else is asked: the address, the key or the model is wrong, and each
+// further request would say so again.
 // R3. A step that meets a limit over time is asked once more, after the wait that the server asks for.
 // R4. No verdict contains the key, even if the server echoes it.
 import { setTimeout as wait } from 'node:timers/promises'
@@ -48,7 +50,11 @@ export interface Judged extends Verdict {
 
 export interface ProbeRun {
   readonly judged: readonly Judged[]
-  readonly steps: readonly { readonly name: StepName; readonly ms: number; readonly exchanges: readonly Exchange[] }[]
+  readonly steps: readonly {
+    readonly name: StepName
+    readonly ms: number
+    readonly exchanges: readonly Exchange[]
+  }[]
   readonly requests: number
   readonly usage: Usage
   /** The model in the spelling of the server. */
@@ -80,10 +86,19 @@ export async function runProbes(server: AskedServer, posts: StepPost, limits: Ru
   }
 }
 
-async function askAll(server: AskedServer, posts: StepPost, limits: RunLimits, hide: (text: string) => string): Promise<ProbeRun> {
+async function askAll(
+  server: AskedServer,
+  posts: StepPost,
+  limits: RunLimits,
+  hide: (text: string) => string,
+): Promise<ProbeRun> {
   let at: StepName = 'plain'
   const record = recorder((...request) => posts(at)(...request))
-  const options: StepOptions = { provider: providerName, contextTokens: server.contextTokens, overflowTokensMax: server.overflowTokensMax }
+  const options: StepOptions = {
+    provider: providerName,
+    contextTokens: server.contextTokens,
+    overflowTokensMax: server.overflowTokensMax,
+  }
   const asker = new Asker(server, record.http, limits)
   const heard: HeardSoFar = {}
   const done: { name: StepName; ms: number; exchanges: readonly Exchange[] }[] = []
@@ -93,9 +108,13 @@ async function askAll(server: AskedServer, posts: StepPost, limits: RunLimits, h
     const begun = performance.now()
     const request = steps[name](heard, options) as AskedRequest | { readonly unasked: string }
     const sent = done.reduce((sum, { exchanges }) => sum + exchanges.length, 0)
-    if (failure !== null) heard[name] = { kind: 'unasked', why: 'nothing is asked after the first request failed' }
-    else if (sent >= requestsMax) heard[name] = { kind: 'unasked', why: `${requestsMax} requests were sent before it` }
-    else heard[name] = 'unasked' in request ? { kind: 'unasked', why: request.unasked } : await asker.ask(request)
+    if (failure !== null)
+      heard[name] = { kind: 'unasked', why: 'nothing is asked after the first request failed' }
+    else if (sent >= requestsMax)
+      heard[name] = { kind: 'unasked', why: `${requestsMax} requests were sent before it` }
+    else
+      heard[name] =
+        'unasked' in request ? { kind: 'unasked', why: request.unasked } : await asker.ask(request)
     done.push({ name, ms: Math.round(performance.now() - begun), exchanges: record.take() })
     const { plain } = heard
     if (name === 'plain' && plain !== undefined && plain.kind !== 'answer')
@@ -103,7 +122,11 @@ async function askAll(server: AskedServer, posts: StepPost, limits: RunLimits, h
   }
   const judged = probes.map((probe): Judged => {
     const exchanges = done.find(({ name }) => name === probe.step)?.exchanges ?? []
-    const { result, seen } = verdictOf(probe, heard[probe.step] ?? { kind: 'unasked', why: '' }, { heard, exchanges, options })
+    const { result, seen } = verdictOf(probe, heard[probe.step] ?? { kind: 'unasked', why: '' }, {
+      heard,
+      exchanges,
+      options,
+    })
     return { name: probe.name, needed: probe.needed, step: probe.step, result, seen: hide(seen) }
   })
   return {
@@ -133,7 +156,14 @@ class Asker {
   #provider(model: string): ChatProvider {
     const { baseURL, key, keyName, keyHeader, protocol, reasoningEffort, contextTokens } = this.#server
     const options = {
-      ...{ name: providerName, apiKey: key ?? noKey, keyName, model, timeoutMs: this.#limits.stepMsMax, http: this.#http },
+      ...{
+        name: providerName,
+        apiKey: key ?? noKey,
+        keyName,
+        model,
+        timeoutMs: this.#limits.stepMsMax,
+        http: this.#http,
+      },
       ...(baseURL === null ? {} : { baseURL }),
       ...(keyHeader === null ? {} : { keyHeader }),
       ...(reasoningEffort === null ? {} : { settings: { reasoning_effort: reasoningEffort } }),
@@ -155,13 +185,22 @@ class Asker {
     return this.#once(request)
   }
 
-  async #once({ messages, tools = [], output, images, streamed, model, outputTokensMax }: AskedRequest): Promise<Heard & { retryAfterMs?: number | null }> {
+  async #once({
+    messages,
+    tools = [],
+    output,
+    images,
+    streamed,
+    model,
+    outputTokensMax,
+  }: AskedRequest): Promise<Heard & { retryAfterMs?: number | null }> {
     const { signal } = this.#limits
     const pieces: string[] = []
     const settings: ModelSettings = { output_tokens_max: outputTokensMax ?? this.#server.outputTokensMax }
     const provider = model === undefined ? this.#main : this.#provider(model)
     try {
-      const onText = streamed === undefined ? {} : { onText: (text: string) => void (text === '' || pieces.push(text)) }
+      const onText =
+        streamed === undefined ? {} : { onText: (text: string) => void (text === '' || pieces.push(text)) }
       const answer = await provider.chat({ messages, tools, settings, output, images, signal, ...onText })
       this.usage = addUsage(this.usage, answer.usage)
       return { kind: 'answer', answer, pieces }
@@ -169,11 +208,18 @@ class Asker {
       if (signal.aborted) return { kind: 'unasked', why: `the run ended, because ${reasonOf(signal)}` }
       if (!(error instanceof ProviderError)) throw error
       if (error.paid !== null) this.usage = addUsage(this.usage, error.paid.usage)
-      return { kind: 'failure', class: error.class, status: error.status, message: error.message, retryAfterMs: error.retryAfterMs }
+      return {
+        kind: 'failure',
+        class: error.class,
+        status: error.status,
+        message: error.message,
+        retryAfterMs: error.retryAfterMs,
+      }
     }
   }
 }
 
 const realPause = (ms: number, signal: AbortSignal): Promise<unknown> => wait(ms, undefined, { signal })
 
-const reasonOf = ({ reason }: AbortSignal): string => (reason instanceof Error ? reason.message : String(reason))
+const reasonOf = ({ reason }: AbortSignal): string =>
+  reason instanceof Error ? reason.message : String(reason)

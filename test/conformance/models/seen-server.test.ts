@@ -10,14 +10,19 @@ const seen = seenServers(fileURLToPath(new URL('./seen', import.meta.url)))
 const limits = { stepMsMax: 60_000, signal: new AbortController().signal, pause: async () => undefined }
 
 /** The verdicts of the probes whose answers the file has as a whole. */
-function comparable({ judged }: { readonly judged: readonly { readonly name: string; readonly result: string }[] }, missing: readonly string[]): string[] {
+function comparable(
+  { judged }: { readonly judged: readonly { readonly name: string; readonly result: string }[] },
+  missing: readonly string[],
+): string[] {
   return judged.flatMap(({ name, result }) => (missing.includes(name) ? [] : [`${name}: ${result}`]))
 }
 
 describe.each(seen)('$name, $model by $protocol', (server) => {
   it('is read as it was when it was seen', async () => {
     const run = await runProbes(askedAgain(server), replay(server), limits)
-    const cut = new Set(server.steps.filter(({ exchanges }) => exchanges.some(({ whole }) => !whole)).map(({ name }) => name))
+    const cut = new Set(
+      server.steps.filter(({ exchanges }) => exchanges.some(({ whole }) => !whole)).map(({ name }) => name),
+    )
     const missing = run.judged.flatMap(({ name, step }) => (cut.has(step) ? [name] : []))
     expect(missing.length).toBeLessThan(run.judged.length)
     expect(comparable(run, missing)).toEqual(comparable(server, missing))
@@ -30,15 +35,31 @@ if (first === undefined) throw new Error('there is no file of aimock')
 it('a file whose answers are others is read otherwise', async () => {
   const changed = JSON.parse(seenText(first).replaceAll('get_weather', 'get_whether')) as SeenServer
   const run = await runProbes(askedAgain(changed), replay(changed), limits)
-  expect(run.judged.filter(({ result }) => result === 'failed').map(({ name }) => name)).toEqual(['tool call', 'parallel calls', 'streamed calls'])
+  expect(run.judged.filter(({ result }) => result === 'failed').map(({ name }) => name)).toEqual([
+    'tool call',
+    'parallel calls',
+    'streamed calls',
+  ])
 })
 
 it('the file of a run has its requests with a bound, and its answers as they came', async () => {
-  const server = { ...askedAgain(first), baseURL: 'http://models.acme.example/v1', model: '/home/me/llama.gguf', key: 'k3y-of-the-run' }
+  const server = {
+    ...askedAgain(first),
+    baseURL: 'http://models.acme.example/v1',
+    model: '/home/me/llama.gguf',
+    key: 'k3y-of-the-run',
+  }
   const run = await runProbes(server, replay(first), limits)
   const file = seenServerOf(run, server, false, { name: 'Ollama', standIn: false, day: '2026-11-27' })
-  expect(file).toMatchObject({ name: 'Ollama', stand_in: false, model: '[folder]/llama.gguf', seen_on: '2026-11-27', asked_with: { openai: false } })
-  const bodies = ({ steps }: SeenServer) => steps.flatMap(({ exchanges }) => exchanges.map(({ body }) => body))
+  expect(file).toMatchObject({
+    name: 'Ollama',
+    stand_in: false,
+    model: '[folder]/llama.gguf',
+    seen_on: '2026-11-27',
+    asked_with: { openai: false },
+  })
+  const bodies = ({ steps }: SeenServer) =>
+    steps.flatMap(({ exchanges }) => exchanges.map(({ body }) => body))
   expect(bodies(file)).toEqual(bodies(first))
   const requests = file.steps.flatMap(({ exchanges }) => exchanges.map(({ request }) => request))
   expect(requests.filter((request) => request.length > 4_100)).toEqual([])
@@ -58,7 +79,13 @@ it('the file of a run has no secret that the server wrote into its answers', asy
 })
 
 it('the page says which servers were seen live, and that a stand-in is none', () => {
-  const live: SeenServer = { ...first, name: 'Ollama', stand_in: false, model: 'llama3', seen_on: '2026-12-01' }
+  const live: SeenServer = {
+    ...first,
+    name: 'Ollama',
+    stand_in: false,
+    model: 'llama3',
+    seen_on: '2026-12-01',
+  }
   const linesWith = (text: string, servers: readonly SeenServer[]): string[] =>
     dialectsReference(servers)
       .split('\n')

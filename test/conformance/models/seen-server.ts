@@ -1,6 +1,8 @@
-// What a server really said, as a file: the requests of a run, the raw answers, and how they were judged. Beaver can be asked again what it makes of them.
+// What a server really said, as a file: the requests of a run, the raw answers, and how they were judged.
+// Beaver can be asked again what it makes of them.
 // S1. Nothing goes into a file that `cleaner` did not clean.
-// S2. A file of a stand-in (a fake provider, the simulated model) says so. It shows nothing about a live server.
+// S2. A file of a stand-in (a fake provider, the simulated model) says so. It shows nothing about a live
+// server.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { HttpAnswer } from '@beaver/providers/endpoint'
@@ -58,7 +60,12 @@ export interface AboutServer {
 const requestCharsMax = 4_000
 
 /** The file of a run. */
-export function seenServerOf(run: ProbeRun, server: AskedServer & { readonly baseURL: string }, isOpenAi: boolean, about: AboutServer): SeenServer {
+export function seenServerOf(
+  run: ProbeRun,
+  server: AskedServer & { readonly baseURL: string },
+  isOpenAi: boolean,
+  about: AboutServer,
+): SeenServer {
   const clean = cleaner(server)
   const exchanged = ({ request, status, headers, whole, body }: Exchange) => ({
     request: cutTo(clean(request), requestCharsMax),
@@ -68,7 +75,14 @@ export function seenServerOf(run: ProbeRun, server: AskedServer & { readonly bas
     body: clean(body).split('\n'),
   })
   return {
-    ...{ version: 1, name: clean(about.name), stand_in: about.standIn, model: clean(server.model), protocol: server.protocol, seen_on: about.day },
+    ...{
+      version: 1,
+      name: clean(about.name),
+      stand_in: about.standIn,
+      model: clean(server.model),
+      protocol: server.protocol,
+      seen_on: about.day,
+    },
     asked_with: {
       openai: isOpenAi,
       reasoning_effort: server.reasoningEffort,
@@ -81,7 +95,8 @@ export function seenServerOf(run: ProbeRun, server: AskedServer & { readonly bas
   }
 }
 
-const cutTo = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars).toWellFormed()}… [${text.length} characters]`)
+const cutTo = (text: string, chars: number): string =>
+  text.length <= chars ? text : `${text.slice(0, chars).toWellFormed()}… [${text.length} characters]`
 
 export const seenText = (seen: SeenServer): string => `${JSON.stringify(seen, null, 2)}\n`
 
@@ -91,7 +106,10 @@ export function seenServers(folder: string): readonly SeenServer[] {
     .toSorted()
     .map((file) => {
       const read = seenServer.safeParse(JSON.parse(readFileSync(join(folder, file), 'utf8')))
-      if (!read.success) throw new Error(`${basename(file)} is no file of "pnpm conformance:models": ${z.prettifyError(read.error)}`)
+      if (!read.success)
+        throw new Error(
+          `${basename(file)} is no file of "pnpm conformance:models": ${z.prettifyError(read.error)}`,
+        )
       return read.data
     })
 }
@@ -99,7 +117,14 @@ export function seenServers(folder: string): readonly SeenServer[] {
 /** How the server of a file is asked again. */
 export function askedAgain({ asked_with: how, model, protocol }: SeenServer): AskedServer {
   return {
-    ...{ baseURL: how.openai ? null : 'http://replayed.invalid/v1', key: null, keyName: 'none', keyHeader: null, model, protocol },
+    ...{
+      baseURL: how.openai ? null : 'http://replayed.invalid/v1',
+      key: null,
+      keyName: 'none',
+      keyHeader: null,
+      model,
+      protocol,
+    },
     ...{ reasoningEffort: how.reasoning_effort, outputTokensMax: how.output_tokens_max },
     ...{ contextTokens: how.context_tokens, overflowTokensMax: how.overflow_tokens_max },
   }
@@ -110,7 +135,8 @@ export function replay({ steps }: Pick<SeenServer, 'steps'>): StepPost {
   const left = new Map(steps.map(({ name, exchanges }) => [name, [...exchanges]]))
   return (step) => async () => {
     const next = left.get(step)?.shift()
-    if (next === undefined || next.status === null) throw new Error(`the file has no further answer for the step ${step}`)
+    if (next === undefined || next.status === null)
+      throw new Error(`the file has no further answer for the step ${step}`)
     return answerOf(next.status, new Headers(next.headers), Buffer.from(next.body.join('\n')))
   }
 }

@@ -9,7 +9,10 @@ const model = new MockLanguageModelV4({
   doGenerate: {
     content: [{ type: 'text', text: 'Hello from the AI SDK.' }],
     finishReason: { unified: 'stop', raw: undefined },
-    usage: { inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 5, text: 5, reasoning: 0 } },
+    usage: {
+      inputTokens: { total: 9, noCache: 9, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 5, text: 5, reasoning: 0 },
+    },
     warnings: [],
   },
 })

@@ -7,7 +7,14 @@ const parrot: ChatProvider = {
     signal.throwIfAborted()
     const content = `You said: ${messages.at(-1)?.content}`
     onText?.(content)
-    return { content, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 9, output_tokens: 4, calls: 1 }, model: 'parrot-1', responseId: null }
+    return {
+      content,
+      toolCalls: [],
+      finishReason: 'stop',
+      usage: { input_tokens: 9, output_tokens: 4, calls: 1 },
+      model: 'parrot-1',
+      responseId: null,
+    }
   },
 }
 

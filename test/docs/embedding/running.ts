@@ -5,7 +5,9 @@ service.onShutdown(() => console.log('closed'))
 await service.start()
 
 const questions = ['Who are you?', 'What can you do?']
-const answers = await Promise.all(questions.map((question) => service.submitDirect(question, { sessionId: 'interview' })))
+const answers = await Promise.all(
+  questions.map((question) => service.submitDirect(question, { sessionId: 'interview' })),
+)
 console.log(answers.map(({ status }) => status))
 
 await service.stop({ graceMs: 60_000, force: true })

@@ -6,7 +6,14 @@ const counter: ChatProvider = {
   async chat({ messages }) {
     const total = messages.at(-1)?.content?.includes('new') ? 2 : 300
     const content = JSON.stringify({ day: '2026-11-27T09:00:00Z', total })
-    return { content, toolCalls: [], finishReason: 'stop', usage: { input_tokens: 9, output_tokens: 4, calls: 1 }, model: 'counter-1', responseId: null }
+    return {
+      content,
+      toolCalls: [],
+      finishReason: 'stop',
+      usage: { input_tokens: 9, output_tokens: 4, calls: 1 },
+      model: 'counter-1',
+      responseId: null,
+    }
   },
 }
 

@@ -14,12 +14,16 @@ const sendMail = defineTool({
 
 await using service = new AgentService({
   tools: [sendMail],
-  onApproval: ({ tool_name, subject }) => (subject.includes('@example.org') ? true : `${tool_name} may write to example.org only.`),
+  onApproval: ({ tool_name, subject }) =>
+    subject.includes('@example.org') ? true : `${tool_name} may write to example.org only.`,
 })
 const patience = AbortSignal.timeout(120_000)
-const { status } = await service.processDirect('Call `send_mail` with {"to": "ada@example.org", "text": "The release is on Thursday."}.', {
-  signal: patience,
-  onDelta: ({ text }) => process.stderr.write(text),
-  onEvent: ({ type }) => process.stderr.write(`[${type}] `),
-})
+const { status } = await service.processDirect(
+  'Call `send_mail` with {"to": "ada@example.org", "text": "The release is on Thursday."}.',
+  {
+    signal: patience,
+    onDelta: ({ text }) => process.stderr.write(text),
+    onEvent: ({ type }) => process.stderr.write(`[${type}] `),
+  },
+)
 console.log(status, outbox)

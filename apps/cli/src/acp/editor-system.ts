@@ -1,6 +1,8 @@
 // The running system as the sessions of an editor see it.
-// E1. All that is under way shares one connection, because an editor may load many sessions at once. The last one closes it.
-// E2. Each opening looks for the system again. If there is another one, or if the connection was lost, it gets a new connection.
+// E1. All that is under way shares one connection, because an editor may load many sessions at once. The last
+// one closes it.
+// E2. Each opening looks for the system again. If there is another one, or if the connection was lost, it
+// gets a new connection.
 import type { EditorSystem } from '@beaver/acp'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
@@ -21,7 +23,8 @@ export function editorSystem(config: Config, { onBehalf }: { readonly onBehalf: 
   /** Counts the caller as a user of it. */
   function share(): Shared {
     const system = findSystem(config, onBehalf ? 'operator' : 'client')
-    const fits = newest !== null && !newest.lost && newest.system.url === system.url && newest.system.pid === system.pid
+    const fits =
+      newest !== null && !newest.lost && newest.system.url === system.url && newest.system.pid === system.pid
     const shared = fits && newest !== null ? newest : begin(system)
     newest = shared
     shared.users++
@@ -41,7 +44,10 @@ export function editorSystem(config: Config, { onBehalf }: { readonly onBehalf: 
       return {
         client: connection.client,
         async follow(taskId, heard) {
-          await followTask(connection, taskId, { ...heard, systemGone: () => hasEnded(shared.system, config) })
+          await followTask(connection, taskId, {
+            ...heard,
+            systemGone: () => hasEnded(shared.system, config),
+          })
         },
         [Symbol.asyncDispose]: () => leave(shared),
       }

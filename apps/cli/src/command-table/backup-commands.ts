@@ -13,8 +13,12 @@ export const backupCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<folder>', 'a new folder for the backup')
-        .addOption(json('print {folder, made_at, namespace, tenant, streams, files, bytes, left_out, keys_outside}'))
-        .action((folder: string, options: BackupOptions) => run(async (globals) => (await import('../commands/backup.ts')).backup(folder, options, globals))),
+        .addOption(
+          json('print {folder, made_at, namespace, tenant, streams, files, bytes, left_out, keys_outside}'),
+        )
+        .action((folder: string, options: BackupOptions) =>
+          run(async (globals) => (await import('../commands/backup.ts')).backup(folder, options, globals)),
+        ),
   },
   {
     name: 'restore',
@@ -27,6 +31,8 @@ export const backupCommands: readonly CommandSpec[] = [
       command
         .argument('<folder>', 'the folder of the backup')
         .addOption(json('print {home, made_at, namespace, tenant, streams, files, bytes, marks, findings}'))
-        .action((folder: string, options: BackupOptions) => run(async (globals) => (await import('../commands/backup.ts')).restore(folder, options, globals))),
+        .action((folder: string, options: BackupOptions) =>
+          run(async (globals) => (await import('../commands/backup.ts')).restore(folder, options, globals)),
+        ),
   },
 ]

@@ -18,10 +18,19 @@ export const gatewayCommands: readonly CommandSpec[] = [
     more: 'It listens on this machine only, unless --host or the configuration says otherwise. Each request needs a token; "beaver token create" makes one. docs/how-to/use-http.md shows the requests.',
     build: (command, run) =>
       command
-        .option('--host <address>', 'the address on which to listen (default: gateway.host of the configuration)')
-        .option('--port <port>', 'the port (default: gateway.port of the configuration; 0: any free one)', portNumber)
+        .option(
+          '--host <address>',
+          'the address on which to listen (default: gateway.host of the configuration)',
+        )
+        .option(
+          '--port <port>',
+          'the port (default: gateway.port of the configuration; 0: any free one)',
+          portNumber,
+        )
         .addOption(json('print {url, tokens}'))
-        .action((options: GatewayOptions) => run(async (globals) => (await import('../commands/gateway.ts')).gateway(options, globals))),
+        .action((options: GatewayOptions) =>
+          run(async (globals) => (await import('../commands/gateway.ts')).gateway(options, globals)),
+        ),
   },
   {
     name: 'channels',
@@ -32,13 +41,23 @@ export const gatewayCommands: readonly CommandSpec[] = [
     more: 'list: what waits. dead: messages that were given up. send-again: put one of them at the end of its chat. console: each line that you type is a message, and you may decide about the calls of your chat. docs/how-to/use-channels.md shows how to configure a channel.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('[what]', 'what to do').choices(['list', 'dead', 'send-again', 'console']).default('list'))
+        .addArgument(
+          new Argument('[what]', 'what to do')
+            .choices(['list', 'dead', 'send-again', 'console'])
+            .default('list'),
+        )
         .argument('[letter]', 'send-again: the dead letter')
         .option('--chat <id>', 'console: the chat (default: your name on this machine)')
         .addOption(limit('dead letters (default 50)', 1_000))
-        .addOption(json('list: print {waiting, dead}; dead: one line of JSON for each letter; send-again: {id, queue, channel}'))
+        .addOption(
+          json(
+            'list: print {waiting, dead}; dead: one line of JSON for each letter; send-again: {id, queue, channel}',
+          ),
+        )
         .action((what: ChannelAction, letter: string | undefined, options: ChannelsOptions) =>
-          run(async (globals) => (await import('../commands/channels.ts')).channels(what, letter, options, globals)),
+          run(async (globals) =>
+            (await import('../commands/channels.ts')).channels(what, letter, options, globals),
+          ),
         ),
   },
   {
@@ -50,17 +69,22 @@ export const gatewayCommands: readonly CommandSpec[] = [
     more: 'read: look at tasks. submit: start and control them. approve: decide calls. admin: everything. A token with --user speaks for that user alone, and reaches the tasks of that user alone. With --every-user it reaches those of others too. It is shown once.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('[what]', 'what to do').choices(['list', 'create', 'revoke']).default('list'))
+        .addArgument(
+          new Argument('[what]', 'what to do').choices(['list', 'create', 'revoke']).default('list'),
+        )
         .argument('[name]', 'create, revoke: the name of the token')
         .addOption(
-          new Option('--role <role>', 'create: what the token may do; may be repeated').argParser((role: string, before: readonly string[] | undefined) => [
-            ...(before ?? []),
-            roleOf(role),
-          ]),
+          new Option('--role <role>', 'create: what the token may do; may be repeated').argParser(
+            (role: string, before: readonly string[] | undefined) => [...(before ?? []), roleOf(role)],
+          ),
         )
         .option('--user <id>', 'create: the user for whom the token speaks (default: any)')
         .option('--every-user', 'create: a token with --user also reaches the tasks of others (default: no)')
-        .addOption(json('list: print one line of JSON for each token; create: {name, token, roles, user_id, every_user}'))
+        .addOption(
+          json(
+            'list: print one line of JSON for each token; create: {name, token, roles, user_id, every_user}',
+          ),
+        )
         .action((what: 'list' | 'create' | 'revoke', name: string | undefined, options: TokenOptions) =>
           run(async (globals) => (await import('../commands/token.ts')).token(what, name, options, globals)),
         ),

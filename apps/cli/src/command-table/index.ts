@@ -8,4 +8,9 @@ import { workCommands } from './work-commands.ts'
 
 export const groups = { Work: 'Give work', Look: 'Look at work', System: 'This machine' } as const
 
-export const commands: readonly CommandSpec[] = [...workCommands, ...lookCommands, ...systemCommands, ...gatewayCommands]
+export const commands: readonly CommandSpec[] = [
+  ...workCommands,
+  ...lookCommands,
+  ...systemCommands,
+  ...gatewayCommands,
+]

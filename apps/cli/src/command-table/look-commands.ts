@@ -25,12 +25,17 @@ export const lookCommands: readonly CommandSpec[] = [
             'quarantined',
           ]),
         )
-        .option('--session <id>', 'only tasks of this session: its id, a unique beginning of it, or latest (default: all)')
+        .option(
+          '--session <id>',
+          'only tasks of this session: its id, a unique beginning of it, or latest (default: all)',
+        )
         .option('--user <id>', 'only tasks of this user (default: all)')
         .addOption(limit('tasks (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/tasks.ts')).tasks(options, globals)),
+        ),
   },
   {
     name: 'show',
@@ -47,7 +52,9 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--all', 'print every agent of a large team, also with its context')
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print the answer as JSON'))
-        .action((task: string, options: object) => run(async (globals) => (await import('../commands/show.ts')).show(task, options, globals))),
+        .action((task: string, options: object) =>
+          run(async (globals) => (await import('../commands/show.ts')).show(task, options, globals)),
+        ),
   },
   {
     name: 'timeline',
@@ -64,7 +71,9 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--full', 'print long texts whole: what was said, given and answered')
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each step'))
-        .action((id: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(id, options, globals))),
+        .action((id: string, options: object) =>
+          run(async (globals) => (await import('../commands/timeline.ts')).timeline(id, options, globals)),
+        ),
   },
   {
     name: 'events',
@@ -79,7 +88,9 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(limit('events (default: all)'))
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each event, with its data'))
-        .action((task: string, options: object) => run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals))),
+        .action((task: string, options: object) =>
+          run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals)),
+        ),
   },
   {
     name: 'sessions',
@@ -93,7 +104,9 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(limit('sessions (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/sessions.ts')).sessions(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/sessions.ts')).sessions(options, globals)),
+        ),
   },
   {
     name: 'usage',
@@ -104,13 +117,22 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'Providers report the tokens. The cost follows from the prices in the configuration, and from list prices. Calls of archived events do not count.',
     build: (command, run) =>
       command
-        .addOption(new Option('--by <what>', 'by what to sum').choices(['day', 'user', 'tenant', 'model']).default('day'))
-        .option('--since <date>', 'the first day, such as 2026-11-01 (UTC) or 7d (default: 30 days before the last one)')
+        .addOption(
+          new Option('--by <what>', 'by what to sum')
+            .choices(['day', 'user', 'tenant', 'model'])
+            .default('day'),
+        )
+        .option(
+          '--since <date>',
+          'the first day, such as 2026-11-01 (UTC) or 7d (default: 30 days before the last one)',
+        )
         .option('--until <date>', 'the last day (default: today)')
         .option('--user <id>', 'only tasks of this user (default: all)')
         .addOption(limit('days, users, tenants or models (default 100)'))
         .addOption(json('print the answer as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/usage.ts')).usage(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/usage.ts')).usage(options, globals)),
+        ),
   },
   {
     name: 'prices',
@@ -123,13 +145,18 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .addArgument(new Argument('<what>', 'list the prices, or import some').choices(['list', 'import']))
         .argument('[given]', 'list: a part of the name of a model; import: the file')
-        .option('--from <date>', 'import: the first day on which the prices of the file count (default: today)')
+        .option(
+          '--from <date>',
+          'import: the first day on which the prices of the file count (default: today)',
+        )
         .option('--source <url>', 'import: where the prices are from')
         .option('--dry-run', 'import: only print what would change')
         .addOption(limit('prices (default 100)'))
         .addOption(json('list: print one line of JSON for each price; import: print the answer as JSON'))
         .action((what: 'list' | 'import', given: string | undefined, options: object) =>
-          run(async (globals) => (await import('../commands/prices.ts')).prices(what, given, options, globals)),
+          run(async (globals) =>
+            (await import('../commands/prices.ts')).prices(what, given, options, globals),
+          ),
         ),
   },
   {
@@ -145,7 +172,9 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(limit('tasks (default 50)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
-        .action((id: string, options: object) => run(async (globals) => (await import('../commands/session.ts')).session(id, options, globals))),
+        .action((id: string, options: object) =>
+          run(async (globals) => (await import('../commands/session.ts')).session(id, options, globals)),
+        ),
   },
   {
     name: 'memory',
@@ -158,7 +187,9 @@ export const lookCommands: readonly CommandSpec[] = [
       command
         .option('--user <id>', 'whose list "user" is shown (default: that of tasks without a user)')
         .addOption(json('print the answer as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/memory.ts')).memory(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/memory.ts')).memory(options, globals)),
+        ),
   },
   {
     name: 'search',
@@ -169,11 +200,16 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<words...>', 'the words, all of which must occur; parts of words count, too')
-        .option('--session <id>', 'search only this session: its id, a unique beginning of it, or latest (default: all)')
+        .option(
+          '--session <id>',
+          'search only this session: its id, a unique beginning of it, or latest (default: all)',
+        )
         .addOption(limit('hits (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))
-        .action((words: string[], options: object) => run(async (globals) => (await import('../commands/search.ts')).search(words, options, globals))),
+        .action((words: string[], options: object) =>
+          run(async (globals) => (await import('../commands/search.ts')).search(words, options, globals)),
+        ),
   },
   {
     name: 'plan',
@@ -185,8 +221,15 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<Workflow>', 'the name of the workflow')
-        .requiredOption('-f, --file <args.json>', 'a JSON file with the arguments of the workflow; "-" reads stdin')
-        .addOption(json('print {"ok": true, "graph": …, "grows_to_max": …, "conditions": […]} or {"ok": false, "error": …}'))
+        .requiredOption(
+          '-f, --file <args.json>',
+          'a JSON file with the arguments of the workflow; "-" reads stdin',
+        )
+        .addOption(
+          json(
+            'print {"ok": true, "graph": …, "grows_to_max": …, "conditions": […]} or {"ok": false, "error": …}',
+          ),
+        )
         .option('--mermaid', 'print the graph as a Mermaid diagram')
         .action((workflow: string, options: { file: string }) =>
           run(async (globals) => (await import('../commands/plan.ts')).plan(workflow, options, globals)),
@@ -201,9 +244,14 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'Without a name: list everything that goes over the wire. The command needs no running system.',
     build: (command, run) =>
       command
-        .argument('[name]', 'a request, a query, a live message or an event, such as task.submit; "query.status" if a request has the same name')
+        .argument(
+          '[name]',
+          'a request, a query, a live message or an event, such as task.submit; "query.status" if a request has the same name',
+        )
         .addOption(json('print one line of JSON; without a name: all schemas as one document'))
-        .action((name: string | undefined, options: object) => run(async (globals) => (await import('../commands/schema.ts')).schema(name, options, globals))),
+        .action((name: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/schema.ts')).schema(name, options, globals)),
+        ),
   },
   {
     name: 'tools',
@@ -214,8 +262,13 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'A profile names these ids in "tool_ids_inventory". The command needs no running system.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'list all tools, or print the schema of one').choices(['list', 'schema']))
-        .argument('[id]', 'the id of the tool with its prefix, such as system:read_file or workflow:<file name>')
+        .addArgument(
+          new Argument('<what>', 'list all tools, or print the schema of one').choices(['list', 'schema']),
+        )
+        .argument(
+          '[id]',
+          'the id of the tool with its prefix, such as system:read_file or workflow:<file name>',
+        )
         .addOption(new Option('--profile <name>', 'list only the tools of this profile'))
         .addOption(json('list: print one line of JSON for each tool; schema: print the schema in one line'))
         .action((what: 'list' | 'schema', id: string | undefined, options: object) =>
@@ -231,10 +284,14 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'search first indexes what was changed in the folder. The command needs no running system.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'list all knowledge bases, or search one').choices(['list', 'search']))
+        .addArgument(
+          new Argument('<what>', 'list all knowledge bases, or search one').choices(['list', 'search']),
+        )
         .argument('[words...]', 'search: the id of the knowledge base, then words or a question')
         .addOption(limit('passages (default 5)', 20))
-        .addOption(json('list: print one line of JSON for each knowledge base; search: print the answer as JSON'))
+        .addOption(
+          json('list: print one line of JSON for each knowledge base; search: print the answer as JSON'),
+        )
         .action((what: 'list' | 'search', words: string[], options: object) =>
           run(async (globals) => (await import('../commands/kb.ts')).kb(what, words, options, globals)),
         ),
@@ -248,7 +305,9 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .addOption(json('print one line of JSON for each model'))
-        .action((options: object) => run(async (globals) => (await import('../commands/models.ts')).models(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/models.ts')).models(options, globals)),
+        ),
   },
   {
     name: 'skills',
@@ -259,9 +318,17 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'check tells whether a skill follows the Agent Skills standard and whether Beaver loads it. Its exit code is 0 if every skill follows all rules, else 1. The command needs no running system.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('<what>', 'list all skills, show one, or check a folder').choices(['list', 'show', 'check']))
+        .addArgument(
+          new Argument('<what>', 'list all skills, show one, or check a folder').choices([
+            'list',
+            'show',
+            'check',
+          ]),
+        )
         .argument('[name-or-dir]', 'show: the name of the skill; check: its folder, or a folder of skills')
-        .addOption(json('list, check: print one line of JSON for each skill; show: print the skill in one line'))
+        .addOption(
+          json('list, check: print one line of JSON for each skill; show: print the skill in one line'),
+        )
         .action((what: 'list' | 'show' | 'check', of: string | undefined, options: object) =>
           run(async (globals) => (await import('../commands/skills.ts')).skills(what, of, options, globals)),
         ),

@@ -22,10 +22,11 @@ export const systemCommands: readonly CommandSpec[] = [
     more: 'The command needs no running system. Without --keys users log in with passwords, which the server reads from its environment.',
     build: (command, run) =>
       command
-        .option('--client <name>', 'the name of a client; may be given several times (default: client)', (name: string, names: string[] | undefined) => [
-          ...(names ?? []),
-          name,
-        ])
+        .option(
+          '--client <name>',
+          'the name of a client; may be given several times (default: client)',
+          (name: string, names: string[] | undefined) => [...(names ?? []), name],
+        )
         .option(
           '--deny <client:request>',
           'a request that this client may not send, such as ben:task.steer; may be given several times',
@@ -39,7 +40,9 @@ export const systemCommands: readonly CommandSpec[] = [
         )
         .option('--account', 'print an account with its users for each tenant')
         .addOption(json('print {namespace, tenant, users}'))
-        .action((options: object) => run(async (globals) => (await import('../commands/nats-config.ts')).natsConfig(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/nats-config.ts')).natsConfig(options, globals)),
+        ),
   },
   natsCommand,
   {
@@ -52,12 +55,23 @@ export const systemCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .option('--export <file>', 'check this export instead of the running system')
-        .option('--task <id>', 'check only this task and its session: its id, a unique beginning of it, or latest (default: all tasks)')
-        .option('--operator <key id>', 'the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)')
-        .option('--projection <file>', 'the read model to compare (default: the one of this home, if it exists)')
+        .option(
+          '--task <id>',
+          'check only this task and its session: its id, a unique beginning of it, or latest (default: all tasks)',
+        )
+        .option(
+          '--operator <key id>',
+          'the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)',
+        )
+        .option(
+          '--projection <file>',
+          'the read model to compare (default: the one of this home, if it exists)',
+        )
         .option('--no-projection', 'do not compare the read model')
         .addOption(json('print {ok, broken, findings, notes, summary, projection}'))
-        .action((options: object) => run(async (globals) => (await import('../commands/check.ts')).check(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/check.ts')).check(options, globals)),
+        ),
   },
   auditCommand,
   {
@@ -73,7 +87,9 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(limit('messages (default 20)', 200))
         .addOption(json('print the answer as JSON'))
         .action((message: number | undefined, options: object) =>
-          run(async (globals) => (await import('../commands/quarantine.ts')).quarantine(message, options, globals)),
+          run(async (globals) =>
+            (await import('../commands/quarantine.ts')).quarantine(message, options, globals),
+          ),
         ),
   },
   {
@@ -86,7 +102,9 @@ export const systemCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .option('--out <file>', 'write to this file (default: stdout)')
-        .action((options: object) => run(async (globals) => (await import('../commands/export.ts')).exportJournal(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/export.ts')).exportJournal(options, globals)),
+        ),
   },
   {
     name: 'archive',
@@ -100,8 +118,16 @@ export const systemCommands: readonly CommandSpec[] = [
         .option('--before <time>', 'sessions that ended before this time: "30d" ago, or a date', '30d')
         .option('--out <folder>', 'the folder for the files', '.')
         .option('--copy', 'keep the messages in the journal')
-        .addOption(json('print {file, sha256, tasks, files, removed, left, kept, absent, refused}; file is the first of files'))
-        .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
+        .addOption(
+          json(
+            'print {file, sha256, tasks, files, removed, left, kept, absent, refused}; file is the first of files',
+          ),
+        )
+        .action((options: object) =>
+          run(async (globals) =>
+            (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals),
+          ),
+        ),
   },
   ...backupCommands,
   keysCommand,
@@ -112,7 +138,8 @@ export const systemCommands: readonly CommandSpec[] = [
     says: 'Run the whole system on this machine until Ctrl-C',
     example: 'beaver up',
     more: 'Beaver starts its own NATS server, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
-    build: (command, run) => command.action(() => run(async (globals) => (await import('../commands/up.ts')).up(globals))),
+    build: (command, run) =>
+      command.action(() => run(async (globals) => (await import('../commands/up.ts')).up(globals))),
   },
   {
     name: 'acp',
@@ -125,7 +152,9 @@ export const systemCommands: readonly CommandSpec[] = [
       command
         .option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
         .option('--user <id>', 'the user whose sessions and memory these are (default: none)')
-        .action((options: AcpOptions) => run(async (globals) => (await import('../commands/acp.ts')).acp(options, globals))),
+        .action((options: AcpOptions) =>
+          run(async (globals) => (await import('../commands/acp.ts')).acp(options, globals)),
+        ),
   },
   {
     name: 'mcp',
@@ -136,17 +165,41 @@ export const systemCommands: readonly CommandSpec[] = [
     more: 'serve (the default) is an MCP server on stdin and stdout. It passes calls to the running system. pins lists what the tools of configured MCP servers said about themselves when Beaver first saw them. approve accepts what they say now. login logs in to a configured server over HTTP with OAuth: it prints the URL of a page, and waits for you. logout removes that login.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve', 'login', 'logout']).default('serve'))
+        .addArgument(
+          new Argument('[what]', 'what to do')
+            .choices(['serve', 'pins', 'approve', 'login', 'logout'])
+            .default('serve'),
+        )
         .argument('[server]', 'pins, approve, login, logout: the name of an MCP server in the configuration')
         .argument('[tool]', 'approve: only this tool of the server (default: all)')
         .option('--category <id>', 'serve: which tools to offer (default: team_workflow)', 'team_workflow')
-        .option('--http', 'serve: use streamable HTTP on 127.0.0.1, and print the URL and the token on stderr; BEAVER_MCP_TOKEN sets the token')
-        .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
-        .option('--workspace <dir>', "serve: the folder in which the agents may work (default: the system's own)")
+        .option(
+          '--http',
+          'serve: use streamable HTTP on 127.0.0.1, and print the URL and the token on stderr; BEAVER_MCP_TOKEN sets the token',
+        )
+        .addOption(
+          new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber),
+        )
+        .option(
+          '--workspace <dir>',
+          "serve: the folder in which the agents may work (default: the system's own)",
+        )
         .option('--scope <scopes>', 'login: further scopes to ask for, with a space between them')
-        .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}; login: {server, scope}; logout: {server, removed}'))
-        .action((what: McpAction, server: string | undefined, tool: string | undefined, options: McpServeOptions & McpLoginOptions) =>
-          run(async (globals) => (await import('../commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
+        .addOption(
+          json(
+            'pins: print one line of JSON for each pin; approve: print {server, approved}; login: {server, scope}; logout: {server, removed}',
+          ),
+        )
+        .action(
+          (
+            what: McpAction,
+            server: string | undefined,
+            tool: string | undefined,
+            options: McpServeOptions & McpLoginOptions,
+          ) =>
+            run(async (globals) =>
+              (await import('../commands/mcp.ts')).mcp({ what, server, tool }, options, globals),
+            ),
         ),
   },
   trustCommand,
@@ -160,7 +213,9 @@ export const systemCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .addOption(json('print the answer as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/status.ts')).status(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/status.ts')).status(options, globals)),
+        ),
   },
   {
     name: 'doctor',
@@ -172,6 +227,8 @@ export const systemCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .addOption(json('print the checks as JSON'))
-        .action((options: object) => run(async (globals) => (await import('../commands/doctor.ts')).doctor(options, globals))),
+        .action((options: object) =>
+          run(async (globals) => (await import('../commands/doctor.ts')).doctor(options, globals)),
+        ),
   },
 ]

@@ -14,7 +14,12 @@ export const trustCommand: CommandSpec = {
     command
       .argument('[folder]', 'the folder of the beaver.config.json (default: the current one)')
       .option('--always', 'trust the folder also after changes')
-      .addOption(new Option('--show', 'only print what the folder asks for, and its digest for BEAVER_TRUST').conflicts(['always', 'list', 'revoke']))
+      .addOption(
+        new Option(
+          '--show',
+          'only print what the folder asks for, and its digest for BEAVER_TRUST',
+        ).conflicts(['always', 'list', 'revoke']),
+      )
       .addOption(new Option('--list', 'list the folders that you trust').conflicts(['always', 'revoke']))
       .addOption(new Option('--revoke', 'no longer trust the folder').conflicts('always'))
       .addOption(new Option('--json', 'print the answer as JSON'))

@@ -5,21 +5,52 @@ import { retryCommand } from './retry-command.ts'
 import { type CommandSpec, json } from './command-spec.ts'
 
 const skill = new Option('--skill <name>', 'activate this skill (default: Beaver may choose one)')
-const profile = new Option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
-const model = new Option('--model <name>', 'the model that the root agent asks (default: that of its profile)')
-const workflow = new Option('--workflow <name>', 'run this workflow without a root agent, instead of a task')
-const workflowArguments = new Option('-f, --file <args.json>', 'a JSON file with the arguments of --workflow; "-" reads stdin')
-const session = new Option('--session <id>', 'the session to which the task belongs (default: a new one)')
-const workspace = new Option('--workspace <dir>', 'the folder in which the agents may work (default: the current one)')
-const user = new Option('--user <id>', 'the user for whom the task is: whose sessions and memory it has (default: none)')
-const evidence = new Option('--evidence <checks.json>', 'a JSON list of checks that the final text must pass; "-" reads stdin')
-const outputSchema = new Option('--output-schema <schema.json>', 'a JSON Schema: the answer must be JSON that fits it; "-" reads stdin')
-const image = new Option('--image <path>', 'an image of the workspace that the root agent is shown; may be repeated').argParser(
-  (path: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), path],
+const profile = new Option(
+  '--profile <name>',
+  'the profile of the root agent (default: "profile" of the configuration)',
 )
+const model = new Option(
+  '--model <name>',
+  'the model that the root agent asks (default: that of its profile)',
+)
+const workflow = new Option('--workflow <name>', 'run this workflow without a root agent, instead of a task')
+const workflowArguments = new Option(
+  '-f, --file <args.json>',
+  'a JSON file with the arguments of --workflow; "-" reads stdin',
+)
+const session = new Option('--session <id>', 'the session to which the task belongs (default: a new one)')
+const workspace = new Option(
+  '--workspace <dir>',
+  'the folder in which the agents may work (default: the current one)',
+)
+const user = new Option(
+  '--user <id>',
+  'the user for whom the task is: whose sessions and memory it has (default: none)',
+)
+const evidence = new Option(
+  '--evidence <checks.json>',
+  'a JSON list of checks that the final text must pass; "-" reads stdin',
+)
+const outputSchema = new Option(
+  '--output-schema <schema.json>',
+  'a JSON Schema: the answer must be JSON that fits it; "-" reads stdin',
+)
+const image = new Option(
+  '--image <path>',
+  'an image of the workspace that the root agent is shown; may be repeated',
+).argParser((path: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  path,
+])
 const noInput = new Option('--no-input', 'refuse calls that need an approval, because nobody can answer')
-const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them, and how far calls are')
-const taskIdOption = new Option('--task-id <id>', 'an id of your own; the same id again submits no second task')
+const deltas = new Option(
+  '--deltas',
+  'with --json: also print the answers while the models write them, and how far calls are',
+)
+const taskIdOption = new Option(
+  '--task-id <id>',
+  'an id of your own; the same id again submits no second task',
+)
 
 export const workCommands: readonly CommandSpec[] = [
   {
@@ -45,12 +76,17 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(outputSchema)
         .addOption(image)
         .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
-        .option('--check-model', 'ask the model first, and end if it cannot be asked, instead of waiting for it')
+        .option(
+          '--check-model',
+          'ask the model first, and end if it cannot be asked, instead of waiting for it',
+        )
         .option('-q, --quiet', 'print only the report')
         .addOption(noInput)
         .addOption(json('print one line of JSON for each event, and the result as the last line'))
         .addOption(deltas)
-        .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/run.ts')).run(task, options, globals))),
+        .action((task: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/run.ts')).run(task, options, globals)),
+        ),
   },
   {
     name: 'submit',
@@ -76,7 +112,9 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(image)
         .addOption(noInput)
         .addOption(json('print {task_id, session_id}'))
-        .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/submit.ts')).submit(task, options, globals))),
+        .action((task: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/submit.ts')).submit(task, options, globals)),
+        ),
   },
   {
     name: 'team',
@@ -91,12 +129,10 @@ export const workCommands: readonly CommandSpec[] = [
         .argument('[message]', 'what the team must do, in quotes (default: "message" of the file)')
         .requiredOption('-f, --file <team.json>', 'the JSON file that describes the team')
         .addOption(
-          new Option('--strategy <name>', 'how the members work together (default: "strategy" of the file)').choices([
-            'leader_worker',
-            'round_robin',
-            'broadcast',
-            'sequential',
-          ]),
+          new Option(
+            '--strategy <name>',
+            'how the members work together (default: "strategy" of the file)',
+          ).choices(['leader_worker', 'round_robin', 'broadcast', 'sequential']),
         )
         .addOption(workspace)
         .addOption(session)
@@ -123,7 +159,9 @@ export const workCommands: readonly CommandSpec[] = [
         .option('-q, --quiet', 'print only the report')
         .addOption(json('print one line of JSON for each event, and the result as the last line'))
         .addOption(deltas)
-        .action((task: string, options: object) => run(async (globals) => (await import('../commands/watch.ts')).watch(task, options, globals))),
+        .action((task: string, options: object) =>
+          run(async (globals) => (await import('../commands/watch.ts')).watch(task, options, globals)),
+        ),
   },
   {
     name: 'cancel',
@@ -136,9 +174,15 @@ export const workCommands: readonly CommandSpec[] = [
       command
         .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'cancel only this node of a running team; "beaver show" lists the nodes')
-        .option('--reason <text>', 'why; the journal keeps this text (default: "Cancelled from the command line.")', 'Cancelled from the command line.')
+        .option(
+          '--reason <text>',
+          'why; the journal keeps this text (default: "Cancelled from the command line.")',
+          'Cancelled from the command line.',
+        )
         .addOption(json('print {task_id, node_id}'))
-        .action((task: string, options: { reason: string }) => run(async (globals) => (await import('../commands/cancel.ts')).cancel(task, options, globals))),
+        .action((task: string, options: { reason: string }) =>
+          run(async (globals) => (await import('../commands/cancel.ts')).cancel(task, options, globals)),
+        ),
   },
   {
     name: 'steer',
@@ -167,10 +211,15 @@ export const workCommands: readonly CommandSpec[] = [
     more: 'Without a call: allow the call that waits, or list the calls if several wait. Without a task: list the waiting calls of all tasks.',
     build: (command, run) =>
       decision(command)
-        .option('--arguments <json>', 'call the tool with these arguments instead, a JSON object; "-" reads them from stdin')
+        .option(
+          '--arguments <json>',
+          'call the tool with these arguments instead, a JSON object; "-" reads them from stdin',
+        )
         .option('--edit', 'change the arguments in the editor $VISUAL or $EDITOR first')
         .action((task: string | undefined, call: string | undefined, options: object) =>
-          run(async (globals) => (await import('../commands/approve.ts')).approve(task, call, options, globals)),
+          run(async (globals) =>
+            (await import('../commands/approve.ts')).approve(task, call, options, globals),
+          ),
         ),
   },
   {
@@ -187,10 +236,15 @@ export const workCommands: readonly CommandSpec[] = [
         .option('--call <id>', 'the call that asks, or a unique beginning of its id, if several ask')
         .option('--decline', 'do not answer; the agent goes on without the answer')
         .option('--cancel', 'withdraw the question; the agent goes on without the answer')
-        .option('--reason <text>', 'why there is no answer; the model receives this text, and the journal keeps it')
+        .option(
+          '--reason <text>',
+          'why there is no answer; the model receives this text, and the journal keeps it',
+        )
         .addOption(json('print {task_id, call_id, question_index, answer, by}'))
         .action((task: string | undefined, answers: string[], options: object) =>
-          run(async (globals) => (await import('../commands/answer.ts')).answer(task, answers, options, globals)),
+          run(async (globals) =>
+            (await import('../commands/answer.ts')).answer(task, answers, options, globals),
+          ),
         ),
   },
   {

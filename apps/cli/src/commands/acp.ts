@@ -1,4 +1,5 @@
-// `beaver acp`: an agent for editors that speak ACP, on stdin and stdout. It runs no task itself: a daemon does.
+// `beaver acp`: an agent for editors that speak ACP, on stdin and stdout. It runs no task itself: a daemon
+// does.
 // A1. stdout carries only the protocol, and messages go to stderr.
 // A2. The command ends when the editor is gone or on a signal. Its tasks go on.
 import { readFileSync } from 'node:fs'
@@ -16,7 +17,9 @@ export interface AcpOptions {
 export async function acp({ profile, user }: AcpOptions, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
   const serving = serveAcp(editorSystem(config, { onBehalf: user !== undefined }), {
     input: process.stdin,
     output: process.stdout,

@@ -1,4 +1,5 @@
-// `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command ends.
+// `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command
+// ends.
 // N1. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core'
@@ -25,7 +26,12 @@ export interface AnswerOptions {
   readonly json?: true
 }
 
-export async function answer(typedTask: string | undefined, typed: readonly string[], options: AnswerOptions, globals: GlobalOptions): Promise<number> {
+export async function answer(
+  typedTask: string | undefined,
+  typed: readonly string[],
+  options: AnswerOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
   if (typedTask === undefined) return await list(connection, screen, options)
@@ -40,10 +46,21 @@ export async function answer(typedTask: string | undefined, typed: readonly stri
   if (asked === null && options.call === undefined) throw await noneAsks(connection, taskId)
   const said = answerOf(asked, typed, options)
   const callId = asked === null ? (options.call ?? '') : `${asked.run_id ?? ''}/${asked.call_id}`
-  await connection.client.answer(taskId, { callId, questionIndex: asked?.question_index, answer: said, reason: options.reason })
+  await connection.client.answer(taskId, {
+    callId,
+    questionIndex: asked?.question_index,
+    answer: said,
+    reason: options.reason,
+  })
   const by = connection.subjects.caller
   if (options.json === true)
-    screen.json({ task_id: taskId, call_id: asked?.call_id ?? callId, question_index: asked?.question_index ?? null, answer: said, by })
+    screen.json({
+      task_id: taskId,
+      call_id: asked?.call_id ?? callId,
+      question_index: asked?.question_index ?? null,
+      answer: said,
+      by,
+    })
   else screen.print(`${told(said)} (${taskId})`)
   return 0
 }
@@ -54,37 +71,65 @@ function told({ action, answers, content }: QuestionAnswer): string {
   return `Answered: ${oneLine(answers?.join(', ') ?? JSON.stringify(content))}`
 }
 
-function answerOf(asked: AskedQuestionAnswer | null, typed: readonly string[], { decline, cancel }: AnswerOptions): QuestionAnswer {
+function answerOf(
+  asked: AskedQuestionAnswer | null,
+  typed: readonly string[],
+  { decline, cancel }: AnswerOptions,
+): QuestionAnswer {
   if (decline === true || cancel === true) {
     if (typed.length > 0) throw new UsageError('Give an answer, or --decline, or --cancel.')
     return { action: decline === true ? 'decline' : 'cancel' }
   }
   if (typed.length === 0) {
     if (asked === null) throw new UsageError('Give the answer after the task.')
-    const lines = questionText({ agent: asked.agent_name ?? '', tool: asked.tool, question: questionIn(asked) })
+    const lines = questionText({
+      agent: asked.agent_name ?? '',
+      tool: asked.tool,
+      question: questionIn(asked),
+    })
     throw new BeaverError('invalid_arguments', [...lines, 'Give the answer after the task.'].join('\n'))
   }
   return readAnswer(asked === null ? { message: '' } : questionIn(asked), typed)
 }
 
-function chosenOf(taskId: string, questions: readonly AskedQuestionAnswer[], typed: string | undefined): AskedQuestionAnswer | null {
-  const exact = questions.filter(({ call_id, run_id }) => typed === call_id || typed === `${run_id}/${call_id}`)
-  const found = typed === undefined ? questions : exact.length > 0 ? exact : questions.filter(({ call_id }) => call_id.startsWith(typed))
+function chosenOf(
+  taskId: string,
+  questions: readonly AskedQuestionAnswer[],
+  typed: string | undefined,
+): AskedQuestionAnswer | null {
+  const exact = questions.filter(
+    ({ call_id, run_id }) => typed === call_id || typed === `${run_id}/${call_id}`,
+  )
+  const found =
+    typed === undefined
+      ? questions
+      : exact.length > 0
+        ? exact
+        : questions.filter(({ call_id }) => call_id.startsWith(typed))
   const [only] = found
   if (found.length > 1) {
-    const names = found.map(({ run_id, call_id, message }) => `${run_id}/${call_id} (${oneLine(message)})`).join('; ')
-    throw new BeaverError('invalid_arguments', `${found.length} calls of the task ${taskId} ask a question. Name one with --call: ${names}`)
+    const names = found
+      .map(({ run_id, call_id, message }) => `${run_id}/${call_id} (${oneLine(message)})`)
+      .join('; ')
+    throw new BeaverError(
+      'invalid_arguments',
+      `${found.length} calls of the task ${taskId} ask a question. Name one with --call: ${names}`,
+    )
   }
   return only ?? null
 }
 
 const noneAsks = async (connection: Connection, taskId: string): Promise<BeaverError> =>
   (await alreadySettledIn(connection, taskId, isAnswer)) ??
-  new BeaverError('not_found', `No call of the task ${taskId} asks a question. "${commandName()} answer" lists the questions that wait.`)
+  new BeaverError(
+    'not_found',
+    `No call of the task ${taskId} asks a question. "${commandName()} answer" lists the questions that wait.`,
+  )
 
 const listMax = 200
 
-const questionsOf = ({ client }: Connection, task?: string): Promise<QueryOutput<'questions'>> => client.query('questions', { task_id: task, limit: listMax })
+const questionsOf = ({ client }: Connection, task?: string): Promise<QueryOutput<'questions'>> =>
+  client.query('questions', { task_id: task, limit: listMax })
 
 /** Few questions have a deadline of their own. */
 const untilColumn = {
@@ -103,12 +148,25 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
     const brief = briefIds(questions.map((each) => each.task_id))
     const rows = table<AskedQuestionAnswer>(
       [
-        { title: 'TASK', cell: (each) => oneLine(each.task_id), brief: (each) => oneLine(brief(each.task_id)) },
+        {
+          title: 'TASK',
+          cell: (each) => oneLine(each.task_id),
+          brief: (each) => oneLine(brief(each.task_id)),
+        },
         { title: 'CALL', cell: (each) => oneLine(each.call_id), paint: screen.style.cyan },
-        { title: 'SINCE', cell: (each) => (each.asked_at === null ? '' : moment(each.asked_at, Date.now())), optional: 2 },
+        {
+          title: 'SINCE',
+          cell: (each) => (each.asked_at === null ? '' : moment(each.asked_at, Date.now())),
+          optional: 2,
+        },
         ...(questions.some((each) => each.expires_at !== null) ? [untilColumn] : []),
         { title: 'AGENT', cell: (each) => oneLine(each.agent_name ?? ''), optional: 1 },
-        { title: 'ASKS', cell: (each) => oneLine([each.message, ...each.options.map((option, i) => `${i + 1}) ${option}`)].join(' ')), flexible: true },
+        {
+          title: 'ASKS',
+          cell: (each) =>
+            oneLine([each.message, ...each.options.map((option, i) => `${i + 1}) ${option}`)].join(' ')),
+          flexible: true,
+        },
       ],
       questions,
       { width: screen.columns, title: screen.style.dim },
@@ -120,7 +178,10 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
         {
           taskId: first.task_id,
           command: commandName(),
-          name: questions.filter((each) => each.task_id === first.task_id).length > 1 ? shellWord(first.call_id) : null,
+          name:
+            questions.filter((each) => each.task_id === first.task_id).length > 1
+              ? shellWord(first.call_id)
+              : null,
         },
         questionIn(first),
         screen.columns,

@@ -1,5 +1,7 @@
-// `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the journal when the command ends.
-// A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An ambiguous name is refused.
+// `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the
+// journal when the command ends.
+// A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An
+// ambiguous name is refused.
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
 import { BeaverError, isDecision, visible } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -26,11 +28,19 @@ export interface DecisionOptions {
   readonly json?: true
 }
 
-export const approve = (task: string | undefined, call: string | undefined, options: DecisionOptions, globals: GlobalOptions): Promise<number> =>
-  decide(task, call, { ...options, approved: true }, globals)
+export const approve = (
+  task: string | undefined,
+  call: string | undefined,
+  options: DecisionOptions,
+  globals: GlobalOptions,
+): Promise<number> => decide(task, call, { ...options, approved: true }, globals)
 
-export const deny = (task: string | undefined, call: string | undefined, options: DecisionOptions, globals: GlobalOptions): Promise<number> =>
-  decide(task, call, { ...options, approved: false }, globals)
+export const deny = (
+  task: string | undefined,
+  call: string | undefined,
+  options: DecisionOptions,
+  globals: GlobalOptions,
+): Promise<number> => decide(task, call, { ...options, approved: false }, globals)
 
 async function decide(
   typedTask: string | undefined,
@@ -46,16 +56,33 @@ async function decide(
   const { approved, reason = '' } = options
   const by = connection.subjects.caller
   const args = await editedArguments(connection, { taskId, name, call }, options)
-  await connection.client.decide(taskId, { callId: name, callHash: call?.call_hash ?? undefined, approved, reason, arguments: args })
+  await connection.client.decide(taskId, {
+    callId: name,
+    callHash: call?.call_hash ?? undefined,
+    approved,
+    reason,
+    arguments: args,
+  })
   if (options.json === true)
-    screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason, ...(args === undefined ? {} : { arguments: args }) })
+    screen.json({
+      task_id: taskId,
+      call_id: name,
+      approved,
+      by,
+      reason: approved ? null : reason,
+      ...(args === undefined ? {} : { arguments: args }),
+    })
   else
     screen.print(
       args !== undefined && call !== null
         ? `Allowed with other arguments: ${oneLine(call.tool)} (${taskId})`
         : `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
-      ...(args === undefined ? [] : [`It is called with: ${oneLine(visible(args, '\n\t\r'), shownCharsMax)}`]),
-      ...(call === null || args !== undefined ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
+      ...(args === undefined
+        ? []
+        : [`It is called with: ${oneLine(visible(args, '\n\t\r'), shownCharsMax)}`]),
+      ...(call === null || args !== undefined
+        ? []
+        : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
     )
   return 0
 }
@@ -64,10 +91,18 @@ const shownCharsMax = 2_000
 const listMax = 200
 
 /** The calls that wait, as the projector knows them. */
-const waitingIn = ({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'>> => client.query('approvals', { task_id: task, limit: listMax })
+const waitingIn = ({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'>> =>
+  client.query('approvals', { task_id: task, limit: listMax })
 
-/** The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows more. */
-async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: AskedCallAnswer | null }> {
+/**
+ * The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows
+ * more.
+ */
+async function callOf(
+  connection: Connection,
+  taskId: string,
+  typed: string | undefined,
+): Promise<{ name: string; call: AskedCallAnswer | null }> {
   const answer = await askedInTask(connection, taskId, {
     what: 'call',
     named: typed,
@@ -76,7 +111,8 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
   })
   const { found, exact } = chooseCall(answer?.calls ?? [], typed)
   const [only] = found
-  if (only !== undefined && found.length === 1) return { name: nameOfCall(only, answer?.calls ?? []), call: only }
+  if (only !== undefined && found.length === 1)
+    return { name: nameOfCall(only, answer?.calls ?? []), call: only }
   if (found.length > 1) throw several(taskId, found, exact)
   if (typed !== undefined) return { name: typed, call: null }
   if (answer === null)
@@ -84,7 +120,10 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
       'not_found',
       `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait. If no projector runs, name the call too.`,
     )
-  throw (await alreadySettledIn(connection, taskId, isDecision)) ?? new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
+  throw (
+    (await alreadySettledIn(connection, taskId, isDecision)) ??
+    new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
+  )
 }
 
 /** The calls that the name may mean. `exact`: the name is a whole id. */
@@ -94,7 +133,9 @@ export function chooseCall(
 ): { readonly found: readonly AskedCallAnswer[]; readonly exact: boolean } {
   if (typed === undefined) return { found: calls, exact: false }
   const whole = calls.filter((call) => typed === call.call_id || typed === `${call.run_id}/${call.call_id}`)
-  return whole.length > 0 ? { found: whole, exact: true } : { found: calls.filter((call) => call.call_id.startsWith(typed)), exact: false }
+  return whole.length > 0
+    ? { found: whole, exact: true }
+    : { found: calls.filter((call) => call.call_id.startsWith(typed)), exact: false }
 }
 
 function several(taskId: string, found: readonly AskedCallAnswer[], exact: boolean): BeaverError {
@@ -103,7 +144,11 @@ function several(taskId: string, found: readonly AskedCallAnswer[], exact: boole
     message: `${oneLine(call.agent_name ?? 'an agent')} asks to call ${whatIsAsked(call)}`,
   }))
   const which = exact ? 'Name the run too.' : 'Say which one.'
-  return new BeaverError('invalid_arguments', `${counted(found.length, 'call')} of the task ${taskId} wait for an approval. ${which}`, { problems })
+  return new BeaverError(
+    'invalid_arguments',
+    `${counted(found.length, 'call')} of the task ${taskId} wait for an approval. ${which}`,
+    { problems },
+  )
 }
 
 const nameOfCall = (call: AskedCallAnswer, among: readonly AskedCallAnswer[]): string =>
@@ -112,7 +157,11 @@ const nameOfCall = (call: AskedCallAnswer, among: readonly AskedCallAnswer[]): s
     among.map((each) => ({ callId: each.call_id })),
   )
 
-async function list(connection: Connection, screen: Screen, { json, approved }: { json?: true; approved: boolean }): Promise<number> {
+async function list(
+  connection: Connection,
+  screen: Screen,
+  { json, approved }: { json?: true; approved: boolean },
+): Promise<number> {
   const answer = await waitingIn(connection)
   const { calls, more } = answer
   if (json === true) screen.json({ calls, more })
@@ -133,15 +182,28 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
   return 0
 }
 
-export function waitingTable(calls: readonly AskedCallAnswer[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+export function waitingTable(
+  calls: readonly AskedCallAnswer[],
+  screen: Pick<Screen, 'columns' | 'style'>,
+  now: number,
+): string[] {
   const brief = briefIds(calls.map((call) => call.task_id))
   return table<AskedCallAnswer>(
     [
       { title: 'TASK', cell: (call) => oneLine(call.task_id), brief: (call) => oneLine(brief(call.task_id)) },
       { title: 'CALL', cell: (call) => oneLine(call.call_id), paint: screen.style.cyan },
-      { title: 'SINCE', cell: (call) => (call.requested_at === null ? '' : moment(call.requested_at, now)), optional: 2 },
+      {
+        title: 'SINCE',
+        cell: (call) => (call.requested_at === null ? '' : moment(call.requested_at, now)),
+        optional: 2,
+      },
       { title: 'AGENT', cell: (call) => oneLine(call.agent_name ?? ''), optional: 1 },
-      { title: 'EFFECT', cell: (call) => (call.preview === null ? '' : `${oneLine(call.preview.effect)} ${bytes(call.preview.bytes)}`), optional: 3 },
+      {
+        title: 'EFFECT',
+        cell: (call) =>
+          call.preview === null ? '' : `${oneLine(call.preview.effect)} ${bytes(call.preview.bytes)}`,
+        optional: 3,
+      },
       { title: 'WANTS TO CALL', cell: (call) => whatIsAsked(call), flexible: true },
     ],
     calls,

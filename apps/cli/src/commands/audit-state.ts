@@ -1,11 +1,21 @@
 // `beaver audit`: shows whether the record is as it was, and accepts a journal that is not, on purpose.
-// A1. An acceptance is for the state of the journal at this moment. It is kept in the home, with who made it and why, and is never removed.
+// A1. An acceptance is for the state of the journal at this moment. It is kept in the home, with who made it
+// and why, and is never removed.
 // A2. Nothing is accepted without a reason.
-// A3. The operator signs it. A home without the operator's key takes an acceptance that was signed elsewhere (--signed).
+// A3. The operator signs it. A home without the operator's key takes an acceptance that was signed elsewhere
+// (--signed).
 import { randomUUID } from 'node:crypto'
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError, type SigningKey } from '@beaver/core'
-import { acceptableState, acceptanceFault, type JournalAcceptance, journalFindingKind, presentDaemons, readAcceptances, signedAcceptance } from '@beaver/nats'
+import {
+  acceptableState,
+  acceptanceFault,
+  type JournalAcceptance,
+  journalFindingKind,
+  presentDaemons,
+  readAcceptances,
+  signedAcceptance,
+} from '@beaver/nats'
 import { acceptancesFile, homeKeys, type KeptFile, keptFile, knownOperator } from '@beaver/platform'
 import { connect, type Connection } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -25,21 +35,34 @@ interface AuditOptions {
 const presenceMs = 400
 const shownMax = 20
 
-export async function auditState(what: 'show' | 'accept', options: AuditOptions, globals: GlobalOptions): Promise<number> {
+export async function auditState(
+  what: 'show' | 'accept',
+  options: AuditOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const context = contextOf(globals)
   if (what === 'accept' && options.signed === undefined && (options.reason ?? '').trim() === '')
     throw new UsageError('Say why the journal is right as it is now: beaver audit accept --reason "…".')
   await using connection = await connect(findSystem(context.config))
   if (what === 'show') return await showAudit(context, connection, options)
   const { signed } = options
-  return await (signed === undefined ? accept(context, connection, options) : takeSigned(context, connection, { ...options, signed }))
+  return await (signed === undefined
+    ? accept(context, connection, options)
+    : takeSigned(context, connection, { ...options, signed }))
 }
 
-async function showAudit({ config, screen }: Context, connection: Connection, { json }: AuditOptions): Promise<number> {
+async function showAudit(
+  { config, screen }: Context,
+  connection: Connection,
+  { json }: AuditOptions,
+): Promise<number> {
   const answer = await ask(connection, 'audit', { verify: true, limit: shownMax })
   const { stream } = connection.subjects
   const operator = knownOperator(homeKeys(config.keysFolder), stream)
-  const accepted = readAcceptances(acceptancesFile(config.home, stream)).map((each) => ({ ...each, fault: acceptanceFault(stream, each, operator) }))
+  const accepted = readAcceptances(acceptancesFile(config.home, stream)).map((each) => ({
+    ...each,
+    fault: acceptanceFault(stream, each, operator),
+  }))
   if (json === true) screen.json({ ...answer, accepted })
   else screen.print(...auditLines(answer, accepted, { screen, now: Date.now() }))
   return answer.intact ? 0 : 1
@@ -52,14 +75,22 @@ function auditLines(
 ): string[] {
   const { style } = screen
   const { journal, verified, findings } = answer
-  const compared = verified === null ? '' : `${counted(verified.tasks, 'task')}, ${counted(verified.events, 'event')} compared with the journal now`
-  const left = verified === null || verified.tasks_left === 0 ? '' : `; ${count(verified.tasks_left)} not compared ("beaver check" compares all)`
+  const compared =
+    verified === null
+      ? ''
+      : `${counted(verified.tasks, 'task')}, ${counted(verified.events, 'event')} compared with the journal now`
+  const left =
+    verified === null || verified.tasks_left === 0
+      ? ''
+      : `; ${count(verified.tasks_left)} not compared ("beaver check" compares all)`
   const wrong = [
     // The comparison says in full what the finding says in short.
     ...journal
       .filter(({ kind }) => kind !== 'rows_differ' || (verified?.differs ?? []).length === 0)
       .map(({ message, harmful }) => `${style.red(harmful ? 'fail' : 'warn')}  ${oneLine(message)}`),
-    ...(verified?.differs ?? []).flatMap(({ task_id: id, messages }) => messages.map((message) => `${style.red('fail')}  ${id}: ${oneLine(message)}`)),
+    ...(verified?.differs ?? []).flatMap(({ task_id: id, messages }) =>
+      messages.map((message) => `${style.red('fail')}  ${id}: ${oneLine(message)}`),
+    ),
     ...findings.map(({ task_id: id, message }) => `${style.red('fail')}  ${id}: ${oneLine(message)}`),
   ]
   return [
@@ -70,16 +101,24 @@ function auditLines(
         ? style.dim(
             `accepted  ${moment(at, now)} by ${oneLine(by)}${key === undefined ? '' : ` with the key ${key}`}, up to message ${sequence}: ${oneLine(reason)}`,
           )
-        : style.red(`not accepted  an acceptance of ${oneLine(at)} by ${oneLine(by)} does not count: ${fault}`),
+        : style.red(
+            `not accepted  an acceptance of ${oneLine(at)} by ${oneLine(by)} does not count: ${fault}`,
+          ),
     ),
     answer.intact
       ? `✔ Nothing is wrong: ${compared}${left}.`
       : style.red(`✖ The record is not as it was: ${counted(wrong.length, 'finding')}; ${compared}${left}.`),
-    ...(answer.intact ? [] : [style.dim('If it is right as it is now, accept it: beaver audit accept --reason "…"')]),
+    ...(answer.intact
+      ? []
+      : [style.dim('If it is right as it is now, accept it: beaver audit accept --reason "…"')]),
   ]
 }
 
-async function accept({ config, screen }: Context, connection: Connection, { reason = '', json }: AuditOptions): Promise<number> {
+async function accept(
+  { config, screen }: Context,
+  connection: Connection,
+  { reason = '', json }: AuditOptions,
+): Promise<number> {
   const { nc, subjects } = connection
   const key = signerOf(config, subjects.stream)
   const state = await acceptableState(nc, subjects)
@@ -94,22 +133,38 @@ async function accept({ config, screen }: Context, connection: Connection, { rea
   const acceptance = key === null ? unsigned : signedAcceptance(subjects.stream, unsigned, key)
   await keep(acceptancesFile(config.home, subjects.stream), acceptance)
   if (json === true) screen.json(acceptance)
-  else screen.print(...acceptedLines(acceptance), screen.style.dim('The daemons write again within seconds, and the projector builds the read model again.'))
+  else
+    screen.print(
+      ...acceptedLines(acceptance),
+      screen.style.dim(
+        'The daemons write again within seconds, and the projector builds the read model again.',
+      ),
+    )
   return 0
 }
 
 const acceptedShownMax = 3
 
-/** What was accepted, in a few lines however much it is: how many findings, of which kinds, and the first of them. */
-export function acceptedLines({ findings, sequence }: Pick<JournalAcceptance, 'findings' | 'sequence'>): string[] {
+/**
+ * What was accepted, in a few lines however much it is: how many findings, of which kinds, and the first of
+ * them.
+ */
+export function acceptedLines({
+  findings,
+  sequence,
+}: Pick<JournalAcceptance, 'findings' | 'sequence'>): string[] {
   const upTo = `The journal is accepted as it is, up to message ${count(sequence)}.`
   if (findings.length === 0) return [`Nothing was wrong. ${upTo}`]
-  const kinds = [...Map.groupBy(findings, ({ kind }) => kind)].map(([kind, of]) => `${count(of.length)} ${kind.replaceAll('_', ' ')}`)
+  const kinds = [...Map.groupBy(findings, ({ kind }) => kind)].map(
+    ([kind, of]) => `${count(of.length)} ${kind.replaceAll('_', ' ')}`,
+  )
   const more = findings.length - acceptedShownMax
   return [
     `Accepted: ${counted(findings.length, 'finding')} (${kinds.join(', ')}). ${upTo}`,
     ...findings.slice(0, acceptedShownMax).map(({ message }) => `  ${oneLine(message)}`),
-    ...(more > 0 ? [`  and ${count(more)} more, which --json prints. Beaver keeps all of them with the acceptance.`] : []),
+    ...(more > 0
+      ? [`  and ${count(more)} more, which --json prints. Beaver keeps all of them with the acceptance.`]
+      : []),
   ]
 }
 
@@ -131,22 +186,41 @@ function signerOf({ keysFolder }: Context['config'], stream: string): SigningKey
   )
 }
 
-/** Adds an acceptance to this home that was signed elsewhere. @throws {BeaverError} `invalid_arguments`, `key_untrusted` */
-async function takeSigned({ config, screen }: Context, { subjects }: Connection, { signed, json }: AuditOptions & { signed: string }): Promise<number> {
+/**
+ * Adds an acceptance to this home that was signed elsewhere. @throws {BeaverError} `invalid_arguments`,
+ * `key_untrusted`
+ */
+async function takeSigned(
+  { config, screen }: Context,
+  { subjects }: Connection,
+  { signed, json }: AuditOptions & { signed: string },
+): Promise<number> {
   const text = keptFile(signed).read()
   const [acceptance, ...more] = readAcceptances({ read: () => text })
   if (acceptance === undefined || more.length > 0)
-    throw new BeaverError('invalid_arguments', `The file ${signed} does not have one acceptance. "beaver audit accept --json" prints one, on one line.`)
-  const fault = acceptanceFault(subjects.stream, acceptance, knownOperator(homeKeys(config.keysFolder), subjects.stream))
-  if (fault !== null) throw new BeaverError('key_untrusted', `The acceptance in ${signed} does not count: ${fault}.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `The file ${signed} does not have one acceptance. "beaver audit accept --json" prints one, on one line.`,
+    )
+  const fault = acceptanceFault(
+    subjects.stream,
+    acceptance,
+    knownOperator(homeKeys(config.keysFolder), subjects.stream),
+  )
+  if (fault !== null)
+    throw new BeaverError('key_untrusted', `The acceptance in ${signed} does not count: ${fault}.`)
   const file = acceptancesFile(config.home, subjects.stream)
   if (!readAcceptances(file).some(({ id }) => id === acceptance.id)) await keep(file, acceptance)
   if (json === true) screen.json(acceptance)
-  else screen.print(`Accepted, as ${oneLine(acceptance.by)} accepted it on ${oneLine(acceptance.at)}: ${oneLine(acceptance.reason)}`)
+  else
+    screen.print(
+      `Accepted, as ${oneLine(acceptance.by)} accepted it on ${oneLine(acceptance.at)}: ${oneLine(acceptance.reason)}`,
+    )
   return 0
 }
 
-const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> => file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
+const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> =>
+  file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
 
 /** What is accepted: everything that the projector and the daemons say now. */
 async function findingsNow(connection: Connection): Promise<JournalAcceptance['findings']> {
@@ -158,15 +232,23 @@ async function findingsNow(connection: Connection): Promise<JournalAcceptance['f
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error // Without a projector, the daemons say what is wrong.
   }
-  const found = told.flatMap(({ kind, ...rest }) => ((known) => (known.success ? [{ kind: known.data, ...rest }] : []))(journalFindingKind.safeParse(kind)))
+  const found = told.flatMap(({ kind, ...rest }) =>
+    ((known) => (known.success ? [{ kind: known.data, ...rest }] : []))(journalFindingKind.safeParse(kind)),
+  )
   const byDaemons = daemons.flatMap(({ journal_changed: message }) =>
     message === undefined ? [] : [{ kind: kindAmong(found, message), message, harmful: true }],
   )
   return [...new Map([...byDaemons, ...found].map((finding) => [finding.message, finding])).values()]
 }
 
-/** A daemon says what it found only in words. The projector says the same of another message of the journal, with its kind. */
-export function kindAmong(found: JournalAcceptance['findings'], message: string): JournalAcceptance['findings'][number]['kind'] {
+/**
+ * A daemon says what it found only in words. The projector says the same of another message of the journal,
+ * with its kind.
+ */
+export function kindAmong(
+  found: JournalAcceptance['findings'],
+  message: string,
+): JournalAcceptance['findings'][number]['kind'] {
   const words = (text: string): string => text.replaceAll(/\d+/g, '')
   return found.find((each) => words(each.message) === words(message))?.kind ?? 'replaced'
 }

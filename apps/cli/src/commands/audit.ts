@@ -1,7 +1,13 @@
-// `beaver audit`: verifies that a journal, a task or an export is what it was when checkpoints of it were signed; and writes an export that
-// somebody else can verify. Exit code 0 if nothing was found, otherwise 1.
+// `beaver audit`: verifies that a journal, a task or an export is what it was when checkpoints of it were
+// signed; and writes an export that somebody else can verify. Exit code 0 if nothing was found, otherwise 1.
 // T1. It only reads. What it says was verified, it has verified itself, now.
-import { auditJournal, type AuditResult, checkSettled, type GivenCheckpoint, type JournalSource } from '@beaver/check'
+import {
+  auditJournal,
+  type AuditResult,
+  checkSettled,
+  type GivenCheckpoint,
+  type JournalSource,
+} from '@beaver/check'
 import { BeaverError } from '@beaver/core'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -21,12 +27,21 @@ export interface AuditCommand {
   readonly json?: true
 }
 
-export async function audit(what: 'verify' | 'export', tasks: readonly string[], options: AuditCommand, globals: GlobalOptions): Promise<number> {
+export async function audit(
+  what: 'verify' | 'export',
+  tasks: readonly string[],
+  options: AuditCommand,
+  globals: GlobalOptions,
+): Promise<number> {
   const context = contextOf(globals)
   const against = (options.against ?? []).flatMap(checkpointsIn)
   if (what === 'export') return await exportAudit(tasks, against, options, context)
   if (options.offline !== undefined) {
-    if (tasks.length > 0) throw new BeaverError('invalid_arguments', 'An export is verified as a whole: name either tasks or --offline.')
+    if (tasks.length > 0)
+      throw new BeaverError(
+        'invalid_arguments',
+        'An export is verified as a whole: name either tasks or --offline.',
+      )
     const file = options.offline
     return await verify(() => exportedJournal(file), { against, keys: [], operator: null }, options, context)
   }
@@ -46,15 +61,25 @@ interface Knowing {
   readonly operator: string | null
 }
 
-async function verify(source: () => Promise<JournalSource>, { against, keys, ...home }: Knowing, options: AuditCommand, { screen }: Context): Promise<number> {
+async function verify(
+  source: () => Promise<JournalSource>,
+  { against, keys, ...home }: Knowing,
+  options: AuditCommand,
+  { screen }: Context,
+): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const given = (options.key ?? []).map(givenKey)
   const operator = options.operator ?? home.operator
   const result = await checkSettled(source, (journal) =>
     auditJournal(journal, {
       now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
-      known: { keys: given.length > 0 ? given : keys, checkpoints: against, ...(operator === null ? {} : { operator }) },
-      onProgress: ({ sequence, events }) => progress.show('Verifying', sequence, journal.about.lastSequence, events),
+      known: {
+        keys: given.length > 0 ? given : keys,
+        checkpoints: against,
+        ...(operator === null ? {} : { operator }),
+      },
+      onProgress: ({ sequence, events }) =>
+        progress.show('Verifying', sequence, journal.about.lastSequence, events),
     }),
   )
   progress.end()
@@ -64,13 +89,22 @@ async function verify(source: () => Promise<JournalSource>, { against, keys, ...
   return ok ? 0 : 1
 }
 
-function jsonOf({ broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary }: AuditResult, ok: boolean): object {
+function jsonOf(
+  { broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary }: AuditResult,
+  ok: boolean,
+): object {
   return { ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary }
 }
 
-async function exportAudit(tasks: readonly string[], against: readonly GivenCheckpoint[], { out }: AuditCommand, { config, screen }: Context): Promise<number> {
+async function exportAudit(
+  tasks: readonly string[],
+  against: readonly GivenCheckpoint[],
+  { out }: AuditCommand,
+  { config, screen }: Context,
+): Promise<number> {
   await using connection = await connect(findSystem(config))
-  const source = tasks.length === 0 ? await wholeJournal(connection) : await journalOf(connection, tasks, against)
+  const source =
+    tasks.length === 0 ? await wholeJournal(connection) : await journalOf(connection, tasks, against)
   await writeJournal(source, out, screen)
   return 0
 }

@@ -1,4 +1,5 @@
-// `beaver backup` and `beaver restore`: a copy of everything that a system cannot make again, of a system that runs or not, and a system from it.
+// `beaver backup` and `beaver restore`: a copy of everything that a system cannot make again, of a system
+// that runs or not, and a system from it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -25,7 +26,13 @@ export async function backup(to: string, { json }: BackupOptions, globals: Globa
   const folder = resolve(to)
   const progress = progressOn(screen, json !== true)
   const make = (connection: Connection): Promise<Manifest> =>
-    makeBackup({ connection, home: config.home, folder, version: ownVersion(), onProgress: (doing) => progress.say(doing) })
+    makeBackup({
+      connection,
+      home: config.home,
+      folder,
+      version: ownVersion(),
+      onProgress: (doing) => progress.say(doing),
+    })
   let manifest: Manifest
   try {
     manifest = await withStreams(config, make)
@@ -34,7 +41,8 @@ export async function backup(to: string, { json }: BackupOptions, globals: Globa
   }
   const leftOut = streamsBeside(config, manifest)
   const keysOutside = config.keysFolder.startsWith(join(config.home, '/')) ? null : config.keysFolder
-  if (json === true) screen.json({ folder, ...figuresOf(manifest), left_out: leftOut, keys_outside: keysOutside })
+  if (json === true)
+    screen.json({ folder, ...figuresOf(manifest), left_out: leftOut, keys_outside: keysOutside })
   else
     screen.print(
       `${screen.symbols.done} Backup in ${folder}`,
@@ -42,15 +50,23 @@ export async function backup(to: string, { json }: BackupOptions, globals: Globa
       `Each of ${counted(manifest.files.length, 'file')} (${bytes(sizeOf(manifest))}) was read again, and has the SHA-256 that manifest.json names.`,
       'The backup holds private keys and tokens: a person who can read it can act in the name of this system.',
       ...(keysOutside === null ? [] : [`The keys in ${keysOutside} (BEAVER_KEYS) are not in the backup.`]),
-      ...leftOut.map((name) => `The stream ${oneLine(name)} is not in the backup: it is of another namespace or tenant.`),
+      ...leftOut.map(
+        (name) => `The stream ${oneLine(name)} is not in the backup: it is of another namespace or tenant.`,
+      ),
     )
   return 0
 }
 
-export async function restore(from: string, { json }: BackupOptions, globals: GlobalOptions): Promise<number> {
+export async function restore(
+  from: string,
+  { json }: BackupOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   const progress = progressOn(screen, json !== true)
-  const { manifest, marks, findings } = await restoreBackup(config, resolve(from), (doing) => progress.say(doing)).finally(() => progress.end())
+  const { manifest, marks, findings } = await restoreBackup(config, resolve(from), (doing) =>
+    progress.say(doing),
+  ).finally(() => progress.end())
   if (json === true) screen.json({ home: config.home, ...figuresOf(manifest), marks, findings })
   else
     screen.print(
@@ -72,11 +88,16 @@ async function replicaAdvice(config: Config): Promise<string[]> {
   await using connection = await connect(findSystem(config, 'operator'))
   const streams = await placedStreams(connection.nc, connection.subjects)
   return streams.some(({ cluster, num_replicas: replicas }) => cluster !== null && replicas === 1)
-    ? ['One server of the cluster holds the streams, as it was in the backup. For three replicas: beaver nats apply']
+    ? [
+        'One server of the cluster holds the streams, as it was in the backup. For three replicas: beaver nats apply',
+      ]
     : []
 }
 
-/** Connects to the streams: at the system that runs, at the configured server, or at the server of this home, which is started for this. */
+/**
+ * Connects to the streams: at the system that runs, at the configured server, or at the server of this home,
+ * which is started for this.
+ */
 async function withStreams<T>(config: Config, act: (connection: Connection) => Promise<T>): Promise<T> {
   if (config.nats_url !== undefined || readSystemFile(config.home) !== null) {
     await using connection = await connect(findSystem(config, 'operator'))
@@ -102,7 +123,12 @@ const figuresOf = (manifest: Manifest): object => ({
   made_at: manifest.made_at,
   namespace: manifest.namespace,
   tenant: manifest.tenant,
-  streams: manifest.streams.map(({ config, created, state }) => ({ name: config.name, created, messages: state.messages, last_sequence: state.last_seq })),
+  streams: manifest.streams.map(({ config, created, state }) => ({
+    name: config.name,
+    created,
+    messages: state.messages,
+    last_sequence: state.last_seq,
+  })),
   files: manifest.files.length,
   bytes: sizeOf(manifest),
 })
@@ -117,7 +143,11 @@ const streamLines = ({ streams }: Manifest): string[] =>
 function streamsBeside({ home, nats_url: url }: Config, { streams }: Manifest): string[] {
   const folder = join(home, 'nats', 'jetstream', '$G', 'streams')
   if (url !== undefined || !existsSync(folder)) return []
-  return readdirSync(folder).filter((name) => /^(KV_|OBJ_)?BEAVER_/.test(name) && !streams.some(({ config }) => config.name === name))
+  return readdirSync(folder).filter(
+    (name) => /^(KV_|OBJ_)?BEAVER_/.test(name) && !streams.some(({ config }) => config.name === name),
+  )
 }
 
-const ownVersion = (): string => (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+const ownVersion = (): string =>
+  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version

@@ -1,4 +1,5 @@
-// `beaver channels`: what waits in the queues of the channels, what was given up, and a chat at this terminal.
+// `beaver channels`: what waits in the queues of the channels, what was given up, and a chat at this
+// terminal.
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { ConsoleChannel, startChannels } from '@beaver/channels'
@@ -24,11 +25,21 @@ export interface ChannelsOptions {
 }
 export type ChannelAction = 'list' | 'dead' | 'send-again' | 'console'
 
-export async function channels(what: ChannelAction, id: string | undefined, options: ChannelsOptions, globals: GlobalOptions): Promise<number> {
+export async function channels(
+  what: ChannelAction,
+  id: string | undefined,
+  options: ChannelsOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const context = contextOf(globals)
   // A list says what it knows, also if nobody answers what chats wait for.
-  await using connection = await connect(findSystem(context.config, 'gateway'), what === 'list' ? { daemonMs: 0 } : {})
-  const bus = await natsMessageBus(connection.nc, connection.subjects, { leaseMs: context.config.gateway.channels_lease_ms })
+  await using connection = await connect(
+    findSystem(context.config, 'gateway'),
+    what === 'list' ? { daemonMs: 0 } : {},
+  )
+  const bus = await natsMessageBus(connection.nc, connection.subjects, {
+    leaseMs: context.config.gateway.channels_lease_ms,
+  })
   const { screen } = context
   switch (what) {
     case 'list':
@@ -46,7 +57,12 @@ export async function channels(what: ChannelAction, id: string | undefined, opti
 
 const deadMax = 1_000
 
-async function list(bus: MessageBus, client: Connection['client'], screen: Screen, { json }: ChannelsOptions): Promise<number> {
+async function list(
+  bus: MessageBus,
+  client: Connection['client'],
+  screen: Screen,
+  { json }: ChannelsOptions,
+): Promise<number> {
   const loads = await bus.loads()
   const given = (await bus.deadLetters(deadMax)).length
   const uncertain = await bus.uncertain()
@@ -56,12 +72,20 @@ async function list(bus: MessageBus, client: Connection['client'], screen: Scree
     const columns = [
       { title: 'CHANNEL', cell: (each: BusLoad) => oneLine(each.channel, 32), paint: screen.style.cyan },
       { title: 'CHAT', cell: (each: BusLoad) => oneLine(each.chat_id, 90), flexible: true as const },
-      { title: 'WAITS FOR', cell: (each: BusLoad) => (each.queue === 'inbound' ? (waitsFor(each) ?? 'a task') : 'its delivery') },
+      {
+        title: 'WAITS FOR',
+        cell: (each: BusLoad) => (each.queue === 'inbound' ? (waitsFor(each) ?? 'a task') : 'its delivery'),
+      },
       { title: 'MESSAGES', cell: (each: BusLoad) => count(each.messages), align: 'right' as const },
     ]
-    screen.print(...(loads.length === 0 ? ['No message waits.'] : table<BusLoad>(columns, loads, { width: screen.columns, title: screen.style.dim })))
+    screen.print(
+      ...(loads.length === 0
+        ? ['No message waits.']
+        : table<BusLoad>(columns, loads, { width: screen.columns, title: screen.style.dim })),
+    )
     for (const each of uncertain) screen.print(...uncertainLines(each))
-    if (given > 0) screen.print('', `${counted(given, 'dead letter')}. See them: ${commandName()} channels dead`)
+    if (given > 0)
+      screen.print('', `${counted(given, 'dead letter')}. See them: ${commandName()} channels dead`)
   }
   return 0
 }
@@ -69,7 +93,9 @@ async function list(bus: MessageBus, client: Connection['client'], screen: Scree
 const waitingMax = 200
 
 /** What a chat waits for, if it waits for a person, as far as the read model answers. */
-async function waitsForPerson(client: Connection['client']): Promise<(load: Pick<BusLoad, 'channel' | 'chat_id'>) => string | undefined> {
+async function waitsForPerson(
+  client: Connection['client'],
+): Promise<(load: Pick<BusLoad, 'channel' | 'chat_id'>) => string | undefined> {
   const [calls, questions] = await Promise.all([
     client.query('approvals', { limit: waitingMax }).then(
       (found) => found.calls,
@@ -88,8 +114,14 @@ async function waitsForPerson(client: Connection['client']): Promise<(load: Pick
 
 /** What may be there twice. */
 function uncertainLines({ channel, tries, latest: [newest] }: UncertainSends): readonly string[] {
-  const last = newest === undefined ? '' : ` The last one: ${oneLine(newest.id)} to ${oneLine(newest.chat_id, 90)}, ${moment(newest.at, Date.now())}.`
-  return ['', `${counted(tries, 'message')} of the channel ${oneLine(channel, 32)} may have arrived twice.${last}`]
+  const last =
+    newest === undefined
+      ? ''
+      : ` The last one: ${oneLine(newest.id)} to ${oneLine(newest.chat_id, 90)}, ${moment(newest.at, Date.now())}.`
+  return [
+    '',
+    `${counted(tries, 'message')} of the channel ${oneLine(channel, 32)} may have arrived twice.${last}`,
+  ]
 }
 
 async function dead(bus: MessageBus, screen: Screen, { limit = 50, json }: ChannelsOptions): Promise<number> {
@@ -114,17 +146,34 @@ async function dead(bus: MessageBus, screen: Screen, { limit = 50, json }: Chann
   return 0
 }
 
-async function sendAgain(bus: MessageBus, screen: Screen, id: string | undefined, { json }: ChannelsOptions): Promise<number> {
-  if (id === undefined) throw new BeaverError('invalid_arguments', `Name the dead letter: ${commandName()} channels send-again <letter>`)
+async function sendAgain(
+  bus: MessageBus,
+  screen: Screen,
+  id: string | undefined,
+  { json }: ChannelsOptions,
+): Promise<number> {
+  if (id === undefined)
+    throw new BeaverError(
+      'invalid_arguments',
+      `Name the dead letter: ${commandName()} channels send-again <letter>`,
+    )
   const letter = await bus.sendAgain(id)
   if (json === true) screen.json({ id, queue: letter.queue, channel: letter.channel })
-  else screen.print(`${screen.symbols.done} ${oneLine(id)} waits again in the channel ${oneLine(letter.channel, 32)}. A gateway takes it.`)
+  else
+    screen.print(
+      `${screen.symbols.done} ${oneLine(id)} waits again in the channel ${oneLine(letter.channel, 32)}. A gateway takes it.`,
+    )
   return 0
 }
 
 const triesMax = 20
 
-async function chat(bus: MessageBus, { client }: Connection, { config, screen }: Context, { chat: chatId }: ChannelsOptions): Promise<number> {
+async function chat(
+  bus: MessageBus,
+  { client }: Connection,
+  { config, screen }: Context,
+  { chat: chatId }: ChannelsOptions,
+): Promise<number> {
   const user = osUser()
   const input = createInterface({ input: process.stdin, terminal: false })
   const channel = new ConsoleChannel({
@@ -137,11 +186,21 @@ async function chat(bus: MessageBus, { client }: Connection, { config, screen }:
     newId: () => randomUUID(),
   })
   using interrupts = listenForInterrupts()
-  const settings = { users: { [user]: user }, unknown_users: 'refuse', approvers: [user], tries_max: triesMax } as const
+  const settings = {
+    users: { [user]: user },
+    unknown_users: 'refuse',
+    approvers: [user],
+    tries_max: triesMax,
+  } as const
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
   const host = await startChannels({ bus, client, channels: [{ channel, settings }], logger })
   try {
-    await Promise.race([channel.over, new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true }))])
+    await Promise.race([
+      channel.over,
+      new Promise<void>((resolve) =>
+        interrupts.asked.addEventListener('abort', () => resolve(), { once: true }),
+      ),
+    ])
   } finally {
     input.close()
     await host.stop()

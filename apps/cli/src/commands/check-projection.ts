@@ -1,13 +1,23 @@
-// Compares the read model of a projector with a read model that is built again from the same journal, up to the same message.
+// Compares the read model of a projector with a read model that is built again from the same journal, up to
+// the same message.
 // Q1. The read model is not changed.
 // Q2. A table that differs gives one finding, with the first row that differs.
-// Q3. Both know the same archives. A read model that has not read the newest event of an archive cannot be compared, because the messages of its rows
+// Q3. Both know the same archives. A read model that has not read the newest event of an archive cannot be
+// compared, because the messages of its rows
 //     may be gone.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
-import { ArchivedMessages, BeaverError, isSystemLogName, type LogId, type RecordedSystemEvent, ReplacementBytes, systemEventData } from '@beaver/core'
+import {
+  ArchivedMessages,
+  BeaverError,
+  isSystemLogName,
+  type LogId,
+  type RecordedSystemEvent,
+  ReplacementBytes,
+  systemEventData,
+} from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
 import {
   type Archives,
@@ -37,11 +47,17 @@ export async function compareProjection(
 ): Promise<readonly Finding[] | string> {
   const { stream, created } = source.about
   const identity = `${stream}@${created}`
-  if (model.stream !== identity) return [finding(`the read model was built from the stream ${model.stream}, and this one is ${identity}`)]
+  if (model.stream !== identity)
+    return [finding(`the read model was built from the stream ${model.stream}, and this one is ${identity}`)]
   if (model.sequence > source.about.lastSequence)
-    return [finding(`the read model has applied message ${model.sequence}, and the journal ends with ${source.about.lastSequence}`)]
+    return [
+      finding(
+        `the read model has applied message ${model.sequence}, and the journal ends with ${source.about.lastSequence}`,
+      ),
+    ]
   const archives = await archivesOf(model, source)
-  if (archives === null) return 'it has not read yet what was archived last; start the projector and repeat the check'
+  if (archives === null)
+    return 'it has not read yet what was archived last; start the projector and repeat the check'
   const folder = await mkdtemp(join(tmpdir(), 'beaver-check-'))
   try {
     await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), {
@@ -58,10 +74,20 @@ export async function compareProjection(
   }
 }
 
-async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, onProgress: (sequence: number, last: number) => void): Promise<void> {
+async function rebuild(
+  rebuilt: ReadModel,
+  source: JournalSource,
+  upTo: number,
+  onProgress: (sequence: number, last: number) => void,
+): Promise<void> {
   for await (const page of source.pages()) {
     const stored = page.filter(({ sequence }) => sequence <= upTo)
-    if (stored.length > 0) await rebuilt.apply(stored.flatMap(entryOf), { system: stored.flatMap(systemEntryOf), stored, to: stored.at(-1)?.sequence ?? 0 })
+    if (stored.length > 0)
+      await rebuilt.apply(stored.flatMap(entryOf), {
+        system: stored.flatMap(systemEntryOf),
+        stored,
+        to: stored.at(-1)?.sequence ?? 0,
+      })
     const last = page.at(-1)?.sequence ?? upTo
     onProgress(Math.min(last, upTo), upTo)
     if (last >= upTo) return
@@ -96,7 +122,9 @@ function entryOf({ sequence, subject, payload, signature }: StreamMessage): Jour
 
 function systemEntryOf({ sequence, subject, payload, signature }: StreamMessage): SystemMessage[] {
   const place = placeOf(subject)
-  return place.kind === 'system' && isSystemLogName(place.name) ? [{ sequence, name: place.name, payload, signature }] : []
+  return place.kind === 'system' && isSystemLogName(place.name)
+    ? [{ sequence, name: place.name, payload, signature }]
+    : []
 }
 
 /** A blob, or what the read model read in its place. */
@@ -106,12 +134,21 @@ async function blobOf(source: JournalSource, sha256: string, model: ModelSnapsho
   return bytes
 }
 
-function replacementOf(source: JournalSource, key: string, { replacements }: ModelSnapshot): Promise<Uint8Array> | null {
+function replacementOf(
+  source: JournalSource,
+  key: string,
+  { replacements }: ModelSnapshot,
+): Promise<Uint8Array> | null {
   const name = replacements.get(key)
-  return name === undefined ? null : source.readBlob(name).then((bytes) => new ReplacementBytes(bytes ?? Buffer.from('{}')))
+  return name === undefined
+    ? null
+    : source.readBlob(name).then((bytes) => new ReplacementBytes(bytes ?? Buffer.from('{}')))
 }
 
-/** Both dumps have the same order of tables and rows. The rest of a table is skipped after its first difference. */
+/**
+ * Both dumps have the same order of tables and rows. The rest of a table is skipped after its first
+ * difference.
+ */
 function* differences(model: ModelSnapshot, rebuilt: ReadModel): Generator<Finding> {
   const [ours, fresh] = [model.dump()[Symbol.iterator](), rebuilt.dump()[Symbol.iterator]()]
   let [one, other] = [nextRow(ours), nextRow(fresh)]
@@ -156,7 +193,8 @@ function differenceIn(one: Row | null, other: Row | null, model: ModelSnapshot):
   return { ...finding(`the table ${table} ${what}`), ...task, taskseq: taskseq ?? null }
 }
 
-const columnsOf = (row: Row | null): Record<string, unknown> => JSON.parse(row?.json ?? '{}') as Record<string, unknown>
+const columnsOf = (row: Row | null): Record<string, unknown> =>
+  JSON.parse(row?.json ?? '{}') as Record<string, unknown>
 
 const shownCharsMax = 200
 
@@ -165,4 +203,11 @@ function shown(value: unknown): string {
   return text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}…` : text
 }
 
-const finding = (message: string): Finding => ({ rule: 'projection', task_id: null, session_id: null, taskseq: null, sequence: null, message })
+const finding = (message: string): Finding => ({
+  rule: 'projection',
+  task_id: null,
+  session_id: null,
+  taskseq: null,
+  sequence: null,
+  message,
+})

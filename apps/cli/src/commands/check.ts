@@ -1,4 +1,5 @@
-// `beaver check`: checks the journal of a running system, or an export of a journal. Exit code 0 if no rule is broken, otherwise 1.
+// `beaver check`: checks the journal of a running system, or an export of a journal. Exit code 0 if no rule
+// is broken, otherwise 1.
 // C1. It only reads: it makes no consumer on the server and changes no file.
 import { existsSync } from 'node:fs'
 import { checkJournal, checkSettled, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
@@ -45,12 +46,20 @@ export async function check(options: CheckCommand, globals: GlobalOptions): Prom
   const operator = homeKeys(context.config.keysFolder).pinned(connection.subjects.stream)
   const readModel = readModelFile(context.config.home, connection.subjects.fileName)
   const task = options.task === undefined ? undefined : (await findTask(connection, options.task)).taskId
-  return await checkAndTell(withTask(options, task), context, { source: () => systemJournal(connection, task), readModel, operator })
+  return await checkAndTell(withTask(options, task), context, {
+    source: () => systemJournal(connection, task),
+    readModel,
+    operator,
+  })
 }
 
-const withTask = (options: CheckCommand, task: string | undefined): CheckCommand => (task === undefined ? options : { ...options, task })
+const withTask = (options: CheckCommand, task: string | undefined): CheckCommand =>
+  task === undefined ? options : { ...options, task }
 
-/** @throws {BeaverError} `not_found` if the export has no such task, `invalid_arguments` if the text may mean several */
+/**
+ * @throws {BeaverError} `not_found` if the export has no such task, `invalid_arguments` if the text may mean
+ * several
+ */
 async function taskInFile(file: string, typed: string | undefined): Promise<string | undefined> {
   if (typed === undefined) return undefined
   await using answers = await answersFromFile(file)
@@ -66,7 +75,11 @@ interface CheckedPlace {
   readonly operator: string | null
 }
 
-async function checkAndTell(options: CheckCommand, { screen }: Context, { source, readModel, ...home }: CheckedPlace): Promise<number> {
+async function checkAndTell(
+  options: CheckCommand,
+  { screen }: Context,
+  { source, readModel, ...home }: CheckedPlace,
+): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const { task, operator = home.operator } = options
   const result = await checkSettled(source, (journal) =>
@@ -74,13 +87,19 @@ async function checkAndTell(options: CheckCommand, { screen }: Context, { source
       ...(task === undefined ? {} : { task }),
       ...(operator === null ? {} : { operator }),
       now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
-      onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
+      onProgress: ({ sequence, events }) =>
+        progress.show('Checking', sequence, journal.about.lastSequence, events),
     }),
   )
   const wanted = projectionFile(options, readModel)
-  const compared = await projectionOf(wanted, source, (sequence, last) => progress.show('Rebuilding the read model', sequence, last))
+  const compared = await projectionOf(wanted, source, (sequence, last) =>
+    progress.show('Rebuilding the read model', sequence, last),
+  )
   progress.end()
-  const broken = compared.findings.length === 0 ? result.broken : { ...result.broken, projection: compared.findings.length }
+  const broken =
+    compared.findings.length === 0
+      ? result.broken
+      : { ...result.broken, projection: compared.findings.length }
   const checked: Checked = {
     ...result,
     broken,
@@ -96,12 +115,19 @@ async function checkAndTell(options: CheckCommand, { screen }: Context, { source
 }
 
 /** The file to compare, or why there is none. */
-function projectionFile({ projection, task }: CheckCommand, own: string | null): { readonly file: string; readonly reason: string | null } {
+function projectionFile(
+  { projection, task }: CheckCommand,
+  own: string | null,
+): { readonly file: string; readonly reason: string | null } {
   if (projection === false) return { file: '', reason: '--no-projection was given' }
-  if (task !== undefined) return { file: projection ?? '', reason: 'it holds all tasks, and only one was checked' }
+  if (task !== undefined)
+    return { file: projection ?? '', reason: 'it holds all tasks, and only one was checked' }
   if (projection !== undefined) return { file: projection, reason: null }
   if (own === null) return { file: '', reason: 'an export has none; --projection names one' }
-  return { file: own, reason: existsSync(own) ? null : `${own} does not exist; --projection names another file` }
+  return {
+    file: own,
+    reason: existsSync(own) ? null : `${own} does not exist; --projection names another file`,
+  }
 }
 
 async function projectionOf(
@@ -110,11 +136,16 @@ async function projectionOf(
   onProgress: (sequence: number, last: number) => void,
 ): Promise<{ readonly projection: ComparedProjection; readonly findings: readonly Finding[] }> {
   if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
-  // The model is opened before the journal, so that the journal contains everything that the model has applied.
+  // The model is opened before the journal, so that the journal contains everything that the model has
+  // applied.
   using model = openSnapshot(file)
   return await checkSettled(source, async (journal) => {
     const compared = await compareProjection(model, journal, onProgress)
-    if (typeof compared === 'string') return { projection: { file, compared: false, sequence: null, reason: compared }, findings: [] }
-    return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings: compared }
+    if (typeof compared === 'string')
+      return { projection: { file, compared: false, sequence: null, reason: compared }, findings: [] }
+    return {
+      projection: { file, compared: true, sequence: model.sequence, reason: null },
+      findings: compared,
+    }
   })
 }

@@ -1,4 +1,5 @@
-// `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing fails, otherwise 1.
+// `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing
+// fails, otherwise 1.
 import { BeaverError } from '@beaver/core'
 import { configOf, type GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
@@ -28,14 +29,32 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
     const config = configOf(globals)
     const read = ok(
       'configuration',
-      config.file === null ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults' : config.file,
+      config.file === null
+        ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults'
+        : config.file,
     )
-    const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkLoaded(config), checkKnowledge(config), checkSandbox(config)]
-    const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config), checkGateway(config), checkChannels(config)])
+    const checks = [
+      checkNatsServer(config),
+      checkDisk(config.home),
+      checkLoopback(),
+      checkLoaded(config),
+      checkKnowledge(config),
+      checkSandbox(config),
+    ]
+    const found = await Promise.all([
+      ...checks,
+      checkSystem(config),
+      checkPermissions(config),
+      checkGateway(config),
+      checkChannels(config),
+    ])
     return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error
-    return [checkNode(), fail('configuration', error.message, 'Correct the configuration. Beaver checked nothing else.')]
+    return [
+      checkNode(),
+      fail('configuration', error.message, 'Correct the configuration. Beaver checked nothing else.'),
+    ]
   }
 }
 

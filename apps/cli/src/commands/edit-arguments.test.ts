@@ -21,7 +21,11 @@ afterEach(() => {
 const written = '{"path":"a.md", "size": 1.0}'
 async function* log(): AsyncGenerator<RecordedEvent> {
   const calls = (runId: string, text: string): RecordedEvent =>
-    ({ type: 'assistant_message_added', runId, data: { tool_calls: [{ id: 'c', name: 'write', arguments: text }] } }) as unknown as RecordedEvent
+    ({
+      type: 'assistant_message_added',
+      runId,
+      data: { tool_calls: [{ id: 'c', name: 'write', arguments: text }] },
+    }) as unknown as RecordedEvent
   yield calls('other', '{"path":"of another run"}')
   yield calls('r', written)
 }
@@ -40,7 +44,11 @@ const filesLeft = (): string[] => readdirSync(folder).filter((name) => name.star
 
 describe('approve --edit', () => {
   it('gives what the person wrote, from the arguments of this call, in a file of this user alone', async () => {
-    expect(await edited(`cd "$TMPDIR"; stat -c %a "$1" "$(dirname "$1")" > modes; cp "$1" seen; echo '{"path": "b.md"}' > "$1"`)).toBe('{"path":"b.md"}')
+    expect(
+      await edited(
+        `cd "$TMPDIR"; stat -c %a "$1" "$(dirname "$1")" > modes; cp "$1" seen; echo '{"path": "b.md"}' > "$1"`,
+      ),
+    ).toBe('{"path":"b.md"}')
     const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
     expect(read('modes')).toBe('600\n700\n')
     expect(read('seen')).toBe('{\n  "path": "a.md",\n  "size": 1\n}\n')
@@ -66,22 +74,26 @@ describe('approve --edit', () => {
   it('decides nothing if there is no such editor, no such call, or arguments are given besides', async () => {
     vi.stubEnv('VISUAL', '')
     vi.stubEnv('EDITOR', '/nowhere/editor')
-    await expect(editedArguments(connection, { taskId: 't', name: 'c', call }, { edit: true })).rejects.toThrow('did not end well')
-    await expect(editedArguments(connection, { taskId: 't', name: 'z', call: null }, { edit: true })).rejects.toThrow(
-      'The journal has no call z of the task t.',
-    )
-    await expect(editedArguments(connection, { taskId: 't', name: 'c', call }, { edit: true, arguments: '{}' })).rejects.toThrow(
-      'Give --arguments or --edit, not both.',
-    )
+    await expect(
+      editedArguments(connection, { taskId: 't', name: 'c', call }, { edit: true }),
+    ).rejects.toThrow('did not end well')
+    await expect(
+      editedArguments(connection, { taskId: 't', name: 'z', call: null }, { edit: true }),
+    ).rejects.toThrow('The journal has no call z of the task t.')
+    await expect(
+      editedArguments(connection, { taskId: 't', name: 'c', call }, { edit: true, arguments: '{}' }),
+    ).rejects.toThrow('Give --arguments or --edit, not both.')
   })
 })
 
 describe('approve --arguments', () => {
-  const given = (text: string): Promise<string | undefined> => editedArguments(connection, { taskId: 't', name: 'c', call }, { arguments: text })
+  const given = (text: string): Promise<string | undefined> =>
+    editedArguments(connection, { taskId: 't', name: 'c', call }, { arguments: text })
 
   it('takes a JSON object, and nothing else', async () => {
     expect(await given(' {"path": "b.md"} ')).toBe('{"path":"b.md"}')
-    for (const text of ['', 'path=b.md', '{', '"b.md"', 'null', '[]']) await expect(given(text)).rejects.toMatchObject({ code: 'invalid_arguments' })
+    for (const text of ['', 'path=b.md', '{', '"b.md"', 'null', '[]'])
+      await expect(given(text)).rejects.toMatchObject({ code: 'invalid_arguments' })
     expect(await editedArguments(connection, { taskId: 't', name: 'c', call }, {})).toBeUndefined()
   })
 })

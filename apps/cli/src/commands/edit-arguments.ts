@@ -1,5 +1,7 @@
-// The arguments with which an approved call is made instead of those of the model: given on the command line, on stdin, or changed in an editor.
-// E1. Only a JSON object is sent, and only if it differs from what the model sent. The daemon checks whether it fits the tool.
+// The arguments with which an approved call is made instead of those of the model: given on the command line,
+// on stdin, or changed in an editor.
+// E1. Only a JSON object is sent, and only if it differs from what the model sent. The daemon checks whether
+// it fits the tool.
 // E2. The file that the editor gets is in a folder that only this user can read, and it is removed.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -35,11 +37,13 @@ export async function editedArguments(
 async function wholeArguments({ client }: Connection, { taskId, name, call }: EditedCall): Promise<string> {
   let found: string | null = null
   for await (const { type, runId, data } of client.events(taskId)) {
-    const calls = type === 'assistant_message_added' ? data.tool_calls : type === 'tool_call_requested' ? [data.call] : []
+    const calls =
+      type === 'assistant_message_added' ? data.tool_calls : type === 'tool_call_requested' ? [data.call] : []
     if (call !== null && runId !== call.run_id) continue
     found = calls.find(({ id }) => id === (call?.call_id ?? name))?.arguments ?? found
   }
-  if (found === null) throw new BeaverError('not_found', `The journal has no call ${name} of the task ${taskId}.`)
+  if (found === null)
+    throw new BeaverError('not_found', `The journal has no call ${name} of the task ${taskId}.`)
   return found
 }
 
@@ -50,7 +54,11 @@ function inEditor(text: string): string {
   try {
     writeFileSync(file, text, { mode: 0o600 })
     const { status, error } = spawnSync('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
-    if (error !== undefined || status !== 0) throw new BeaverError('invalid_arguments', `The editor ${editor} did not end well. Nothing was decided.`)
+    if (error !== undefined || status !== 0)
+      throw new BeaverError(
+        'invalid_arguments',
+        `The editor ${editor} did not end well. Nothing was decided.`,
+      )
     return readFileSync(file, 'utf8')
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -62,7 +70,11 @@ function objectText(text: string): string {
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The arguments are not JSON: ${messageOf(cause)}. Nothing was decided.`, { cause })
+    throw new BeaverError(
+      'invalid_arguments',
+      `The arguments are not JSON: ${messageOf(cause)}. Nothing was decided.`,
+      { cause },
+    )
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new BeaverError('invalid_arguments', 'The arguments are no JSON object. Nothing was decided.')

@@ -27,11 +27,19 @@ export function events(
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }
-    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()), ...archiveLines({ archive }, task_id, commandName()))
+    if (options.json !== true)
+      screen.print(
+        ...eventsTable(items, screen, Date.now()),
+        ...archiveLines({ archive }, task_id, commandName()),
+      )
   })
 }
 
-export function eventsTable(items: readonly EventItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+export function eventsTable(
+  items: readonly EventItem[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+  now: number,
+): string[] {
   return table<EventItem>(
     [
       { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },

@@ -1,6 +1,7 @@
 // `beaver export`: writes the journal and its blobs as NDJSON.
 // E1. A file is written under another name first, so a file with the given name is complete.
-// E2. Only its owner can read the file, because it has the texts of all tasks. A link that somebody left under the other name is not followed.
+// E2. Only its owner can read the file, because it has the texts of all tasks. A link that somebody left
+// under the other name is not followed.
 // E3. The export waits for a slow reader.
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
@@ -15,7 +16,10 @@ import { wholeJournal } from '../system/journal-evidence.ts'
 import { count } from '../text/figures.ts'
 import { progressOn } from '../view/progress.ts'
 
-export async function exportJournal({ out }: { readonly out?: string }, globals: GlobalOptions): Promise<number> {
+export async function exportJournal(
+  { out }: { readonly out?: string },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
   await writeJournal(await wholeJournal(connection), out, screen)
@@ -23,13 +27,19 @@ export async function exportJournal({ out }: { readonly out?: string }, globals:
 }
 
 /** Writes a journal to a file, or to stdout. */
-export async function writeJournal(source: JournalSource, out: string | undefined, screen: Screen): Promise<void> {
+export async function writeJournal(
+  source: JournalSource,
+  out: string | undefined,
+  screen: Screen,
+): Promise<void> {
   if (out === undefined) {
     for await (const line of exportLines(source, new Date().toISOString())) await screen.paced(line)
     return
   }
   const lines = await writeFile(source, out, screen)
-  screen.print(`${screen.symbols.done} ${out}: ${count(lines)} lines, messages up to ${count(source.about.lastSequence)}`)
+  screen.print(
+    `${screen.symbols.done} ${out}: ${count(lines)} lines, messages up to ${count(source.about.lastSequence)}`,
+  )
 }
 
 async function writeFile(source: JournalSource, out: string, screen: Screen): Promise<number> {
@@ -37,7 +47,9 @@ async function writeFile(source: JournalSource, out: string, screen: Screen): Pr
   const partial = `${out}.partial`
   let lines = 0
   async function* counted(): AsyncGenerator<string> {
-    for await (const line of exportLines(source, new Date().toISOString(), (sequence) => progress.show('Exporting', sequence, source.about.lastSequence))) {
+    for await (const line of exportLines(source, new Date().toISOString(), (sequence) =>
+      progress.show('Exporting', sequence, source.about.lastSequence),
+    )) {
       lines++
       yield `${line}\n`
     }
@@ -48,7 +60,9 @@ async function writeFile(source: JournalSource, out: string, screen: Screen): Pr
     await rename(partial, out)
   } catch (cause) {
     await rm(partial, { force: true })
-    throw new BeaverError('internal', `The export could not be written to ${out}: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('internal', `The export could not be written to ${out}: ${messageOf(cause)}`, {
+      cause,
+    })
   } finally {
     progress.end()
   }

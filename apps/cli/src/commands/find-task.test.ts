@@ -3,11 +3,20 @@ import { virtualClock } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { askedInTask } from './find-task.ts'
 
-const happened = (type: string, data: object): RecordedEvent => ({ type, data, runId: 'r', taskseq: 1 }) as unknown as RecordedEvent
+const happened = (type: string, data: object): RecordedEvent =>
+  ({ type, data, runId: 'r', taskseq: 1 }) as unknown as RecordedEvent
 const asksToCall = happened('approval_requested', { call_id: 'c' })
-const asksQuestion = happened('question_asked', { call_id: 'c', tool_name: 'ask_user', question_index: 0, question: { message: 'Which?' } })
+const asksQuestion = happened('question_asked', {
+  call_id: 'c',
+  tool_name: 'ask_user',
+  question_index: 0,
+  question: { message: 'Which?' },
+})
 
-/** What is found in a task with these events, if the read model knows nothing at first; and how often it is asked. */
+/**
+ * What is found in a task with these events, if the read model knows nothing at first; and how often it is
+ * asked.
+ */
 async function found(
   what: 'call' | 'question',
   events: readonly RecordedEvent[],
@@ -33,9 +42,15 @@ it.each([
   ['call', asksToCall, undefined],
   ['call', asksToCall, fails('not_found')],
   ['question', asksQuestion, fails('not_found')],
-] as const)('a %s that waits in the journal is waited for until the read model knows it', async (what, asks, nothing) => {
-  expect(await found(what, [asks], nothing === undefined ? {} : { nothing })).toEqual({ names: ['c'], asks: 3 })
-})
+] as const)(
+  'a %s that waits in the journal is waited for until the read model knows it',
+  async (what, asks, nothing) => {
+    expect(await found(what, [asks], nothing === undefined ? {} : { nothing })).toEqual({
+      names: ['c'],
+      asks: 3,
+    })
+  },
+)
 
 it.each([
   ['the other kind waits', 'call', [asksQuestion]],

@@ -37,7 +37,8 @@ export async function findTask({ client }: Pick<Answers, 'client'>, typed: strin
 }
 
 /**
- * The refusal of a decision or an answer in a task in which nothing waits any more. It names the one who was first.
+ * The refusal of a decision or an answer in a task in which nothing waits any more. It names the one who was
+ * first.
  *
  * @param isIt what counts: a decision, or an answer
  * @returns `null` if the task has no such event
@@ -53,8 +54,9 @@ export async function alreadySettledIn(
 }
 
 /**
- * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know what has just begun to wait. While the
- * journal has a `what` that waits and the read model has none, it is asked again for a while.
+ * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know
+ * what has just begun to wait. While the journal has a `what` that waits and the read model has none, it is
+ * asked again for a while.
  *
  * @param of.named the call as it was typed. With it, nothing is waited for: the daemon knows it
  * @returns `null`: the read model does not know the task, or nobody answers for it
@@ -74,8 +76,16 @@ export async function askedInTask<Found>(
   const { what, named, ask, isEmpty, clock = systemClock } = of
   try {
     let found = await known(ask)
-    if (named !== undefined || !(found === null || isEmpty(found)) || !(await waitsInJournal(client.events(taskId), what))) return found
-    for (const until = clock.now() + catchUpMsMax; (found === null || isEmpty(found)) && clock.now() < until;) {
+    if (
+      named !== undefined ||
+      !(found === null || isEmpty(found)) ||
+      !(await waitsInJournal(client.events(taskId), what))
+    )
+      return found
+    for (
+      const until = clock.now() + catchUpMsMax;
+      (found === null || isEmpty(found)) && clock.now() < until;
+    ) {
       await pause(clock, catchUpEveryMs, never)
       found = await known(ask)
     }
@@ -95,7 +105,10 @@ async function known<Found>(ask: () => Promise<Found>): Promise<Found | null> {
   }
 }
 
-async function waitsInJournal(events: AsyncIterable<RecordedEvent>, what: 'call' | 'question'): Promise<boolean> {
+async function waitsInJournal(
+  events: AsyncIterable<RecordedEvent>,
+  what: 'call' | 'question',
+): Promise<boolean> {
   let calls: readonly WaitingCall[] = []
   let questions: readonly OpenQuestion[] = []
   for await (const event of events) {

@@ -1,7 +1,15 @@
-// Finds the workflow that a person named, and plans it: a workflow tool, AgentTeam, or a definition file of the configuration.
+// Finds the workflow that a person named, and plans it: a workflow tool, AgentTeam, or a definition file of
+// the configuration.
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
-import { agentTeam, findTaskWorkflow, knownTools, type PlanOptions, type PlanResult, type Workflow } from '@beaver/workflows'
+import {
+  agentTeam,
+  findTaskWorkflow,
+  knownTools,
+  type PlanOptions,
+  type PlanResult,
+  type Workflow,
+} from '@beaver/workflows'
 import { configOf, contextOf, type GlobalOptions } from '../context.ts'
 import { toolsetOf } from '../toolset.ts'
 
@@ -20,16 +28,30 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
   const tool = findTaskWorkflow(name)
   const { team } = configOf(globals)
   const limits = { agentsMax: team.agents_max, edgesMax: team.edges_max }
-  if (tool !== null && tool !== agentTeam) return { name: tool.name, plan: (args, options) => tool.plan(args, { limits, ...options }) }
+  if (tool !== null && tool !== agentTeam)
+    return { name: tool.name, plan: (args, options) => tool.plan(args, { limits, ...options }) }
   const toolset = await toolsetOf(contextOf(globals, 'tools').config)
   const { find, names, resolve } = taskWorkflows(toolset)
   const found = find(name)
-  if (found !== null) return { name: found.name, plan: (args, options) => planOf(found, args, { resolve, options: { limits, ...options } }) }
+  if (found !== null)
+    return {
+      name: found.name,
+      plan: (args, options) => planOf(found, args, { resolve, options: { limits, ...options } }),
+    }
   const broken = toolset.diagnostics.find(
-    ({ file, severity }) => severity === 'error' && name.startsWith('workflow:') && file.endsWith(`/${name.slice(9)}.json`),
+    ({ file, severity }) =>
+      severity === 'error' && name.startsWith('workflow:') && file.endsWith(`/${name.slice(9)}.json`),
   )
-  if (broken !== undefined) throw new BeaverError('unknown_workflow', `The workflow ${JSON.stringify(name)} cannot be used. ${broken.file}: ${broken.message}`)
-  const meant = names.find((each) => each.toLowerCase() === `workflow:${name}`.toLowerCase() || (name.length >= 4 && sameBeginning(each, name)))
+  if (broken !== undefined)
+    throw new BeaverError(
+      'unknown_workflow',
+      `The workflow ${JSON.stringify(name)} cannot be used. ${broken.file}: ${broken.message}`,
+    )
+  const meant = names.find(
+    (each) =>
+      each.toLowerCase() === `workflow:${name}`.toLowerCase() ||
+      (name.length >= 4 && sameBeginning(each, name)),
+  )
   throw new BeaverError(
     'unknown_workflow',
     `There is no workflow ${JSON.stringify(name)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Workflows: ${names.join(', ')}.`,
@@ -47,12 +69,18 @@ function planOf(
 }
 
 /**
- * Plans a workflow with the tools of the configuration, so that a check for a tool that is not there is refused. Without a configuration that loads,
- * the tools are not judged. The configuration is read only if the plan has checks or comes from a file.
+ * Plans a workflow with the tools of the configuration, so that a check for a tool that is not there is
+ * refused. Without a configuration that loads, the tools are not judged. The configuration is read only if
+ * the plan has checks or comes from a file.
  */
-export async function planWithTools(workflow: NamedWorkflow, args: unknown, globals: GlobalOptions): Promise<PlanResult> {
+export async function planWithTools(
+  workflow: NamedWorkflow,
+  args: unknown,
+  globals: GlobalOptions,
+): Promise<PlanResult> {
   const planned = workflow.plan(args)
-  if (!planned.ok || !(workflow.name.startsWith('workflow:') || JSON.stringify(args).includes('"kind"'))) return planned
+  if (!planned.ok || !(workflow.name.startsWith('workflow:') || JSON.stringify(args).includes('"kind"')))
+    return planned
   try {
     const { config } = contextOf(globals, 'tools')
     const { tools } = await toolsetOf(config)

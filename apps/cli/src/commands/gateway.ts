@@ -1,4 +1,5 @@
-// `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C or until the system has ended.
+// `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C or until the
+// system has ended.
 import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
 import { type Config, stderrLogger } from '@beaver/platform'
@@ -16,19 +17,35 @@ export interface GatewayOptions {
 export async function gateway({ host, port, json }: GatewayOptions, globals: GlobalOptions): Promise<number> {
   const { config, screen } = await workingContextOf(globals, { ask: true })
   const found = findSystem(config, 'gateway')
-  const settings = { ...config.gateway, ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }
+  const settings = {
+    ...config.gateway,
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  }
   using interrupts = listenForInterrupts()
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
-  const running = await startGateway({ ...config, namespace: found.namespace, tenant: found.tenant, gateway: settings }, found, { logger })
+  const running = await startGateway(
+    { ...config, namespace: found.namespace, tenant: found.tenant, gateway: settings },
+    found,
+    { logger },
+  )
   try {
     const { url, tokens } = running.info
     if (json === true) screen.json({ url, tokens })
     else {
-      screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/docs describes the interface.`)
-      if (tokens === 0) screen.warn(`There are no tokens yet, ${withoutTokens(Object.keys(settings.channels))}. ${tokenAdvice()}`)
+      screen.print(
+        `${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`,
+        `  ${url}/api/docs describes the interface.`,
+      )
+      if (tokens === 0)
+        screen.warn(
+          `There are no tokens yet, ${withoutTokens(Object.keys(settings.channels))}. ${tokenAdvice()}`,
+        )
     }
     using system = watchSystem(found, config)
-    const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true }))
+    const interrupted = new Promise<void>((resolve) =>
+      interrupts.asked.addEventListener('abort', () => resolve(), { once: true }),
+    )
     await Promise.race([interrupted, running.failed, system.ended])
   } finally {
     await running.stop()
@@ -38,7 +55,10 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
 
 const lookMs = 1_000
 
-/** `ended` rejects when the system of this home has ended: the next one listens elsewhere, so this gateway would never find it. */
+/**
+ * `ended` rejects when the system of this home has ended: the next one listens elsewhere, so this gateway
+ * would never find it.
+ */
 function watchSystem(found: FoundSystem, config: Config): Disposable & { readonly ended: Promise<never> } {
   const { promise: ended, reject } = Promise.withResolvers<never>()
   const timer = setInterval(() => {

@@ -1,7 +1,16 @@
-// `beaver kb`: lists the knowledge bases of the configuration, and searches one as agents do. It needs no running system.
+// `beaver kb`: lists the knowledge bases of the configuration, and searches one as agents do. It needs no
+// running system.
 import { BeaverError, type KnowledgeAnswer, type KnowledgePassage, systemClock } from '@beaver/core'
 import { endpointsOf } from '@beaver/daemon/model'
-import { embeddingsOf, folderKnowledgeBase, type KnowledgeFolder, knowledgeFolders, type Survey, surveyFolder, surveyOptions } from '@beaver/knowledge'
+import {
+  embeddingsOf,
+  folderKnowledgeBase,
+  type KnowledgeFolder,
+  knowledgeFolders,
+  type Survey,
+  surveyFolder,
+  surveyOptions,
+} from '@beaver/knowledge'
 import { type Config, makeOwnFolder } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -15,9 +24,15 @@ interface KbOptions {
   readonly json?: true
 }
 
-export async function kb(what: 'list' | 'search', words: readonly string[], options: KbOptions, globals: GlobalOptions): Promise<number> {
+export async function kb(
+  what: 'list' | 'search',
+  words: readonly string[],
+  options: KbOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const [id, ...query] = words
-  if (what === 'list' && id !== undefined) throw new UsageError(`"kb list" takes no id. To search: beaver kb search ${id} <words>`)
+  if (what === 'list' && id !== undefined)
+    throw new UsageError(`"kb list" takes no id. To search: beaver kb search ${id} <words>`)
   if (what === 'search' && (id === undefined || query.length === 0))
     throw new UsageError('Name the knowledge base and the words: beaver kb search <id> <words>')
   const { config, screen } = contextOf(globals, 'tools')
@@ -36,10 +51,17 @@ interface Listed {
 async function list(config: Config, options: KbOptions, screen: Screen): Promise<void> {
   const listed: Listed[] = []
   for (const of of knowledgeFolders(config.knowledge_bases))
-    listed.push({ of, description: config.knowledge_bases[of.id]?.description ?? '', found: await surveyed(of, config.home) })
+    listed.push({
+      of,
+      description: config.knowledge_bases[of.id]?.description ?? '',
+      found: await surveyed(of, config.home),
+    })
   for (const { found } of listed) if (found instanceof BeaverError) screen.warn(oneLine(found.message))
   if (options.json === true) for (const each of listed) screen.json(viewOf(each, config))
-  else if (listed.length === 0) screen.print('There is no knowledge base. Name a folder of documents in "knowledge_bases" of the configuration.')
+  else if (listed.length === 0)
+    screen.print(
+      'There is no knowledge base. Name a folder of documents in "knowledge_bases" of the configuration.',
+    )
   else screen.print(...listTable(listed, screen))
 }
 
@@ -61,7 +83,9 @@ function viewOf({ of, description, found }: Listed, config: Config) {
 }
 
 function listTable(listed: readonly Listed[], { columns, style }: Screen): string[] {
-  const figure = (of: (found: Exclude<Listed['found'], BeaverError>) => string): ((each: Listed) => string) => {
+  const figure = (
+    of: (found: Exclude<Listed['found'], BeaverError>) => string,
+  ): ((each: Listed) => string) => {
     return ({ found }) => (found instanceof BeaverError ? '-' : of(found))
   }
   return table<Listed>(
@@ -77,12 +101,19 @@ function listTable(listed: readonly Listed[], { columns, style }: Screen): strin
   )
 }
 
-async function search(config: Config, named: string, query: string, { limit = 5, json }: KbOptions, screen: Screen): Promise<void> {
+async function search(
+  config: Config,
+  named: string,
+  query: string,
+  { limit = 5, json }: KbOptions,
+  screen: Screen,
+): Promise<void> {
   const id = named.replace(/^kb:/, '')
   const folders = knowledgeFolders(config.knowledge_bases)
   const of = folders.find((each) => each.id === id)
   if (of === undefined) {
-    const known = folders.length === 0 ? 'none is configured' : `configured: ${folders.map((each) => each.id).join(', ')}`
+    const known =
+      folders.length === 0 ? 'none is configured' : `configured: ${folders.map((each) => each.id).join(', ')}`
     throw new BeaverError('not_found', `There is no knowledge base ${JSON.stringify(id)} (${known}).`)
   }
   makeOwnFolder(config.home, 'knowledge')
@@ -100,9 +131,15 @@ async function search(config: Config, named: string, query: string, { limit = 5,
   else screen.print(...answerLines(answer, { id, query }, screen))
 }
 
-function answerLines({ passages }: KnowledgeAnswer, { id, query }: { readonly id: string; readonly query: string }, { style }: Screen): string[] {
-  if (passages.length === 0) return [`No passage of kb:${id} is about ${JSON.stringify(oneLine(query, 100))}.`]
-  const place = ({ file, first_line, last_line }: KnowledgePassage): string => `${file}:${first_line}-${last_line}`
+function answerLines(
+  { passages }: KnowledgeAnswer,
+  { id, query }: { readonly id: string; readonly query: string },
+  { style }: Screen,
+): string[] {
+  if (passages.length === 0)
+    return [`No passage of kb:${id} is about ${JSON.stringify(oneLine(query, 100))}.`]
+  const place = ({ file, first_line, last_line }: KnowledgePassage): string =>
+    `${file}:${first_line}-${last_line}`
   return passages.flatMap((passage, at) => [
     ...(at === 0 ? [] : ['']),
     `${style.cyan(oneLine(place(passage)))}${passage.heading === null ? '' : `  ${style.dim(oneLine(passage.heading))}`}`,

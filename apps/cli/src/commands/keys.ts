@@ -1,6 +1,16 @@
-// `beaver keys`: whose signatures count in the journal. list shows every key; trust and revoke need the operator's key, which is in the home of the
-// daemon that started first.
-import { BeaverError, checkOperator, keyStatus, type KeyPorts, type KeyRing, type KnownKey, readKeyRing, revokeKey, trustKey } from '@beaver/core'
+// `beaver keys`: whose signatures count in the journal. list shows every key; trust and revoke need the
+// operator's key, which is in the home of the daemon that started first.
+import {
+  BeaverError,
+  checkOperator,
+  keyStatus,
+  type KeyPorts,
+  type KeyRing,
+  type KnownKey,
+  readKeyRing,
+  revokeKey,
+  trustKey,
+} from '@beaver/core'
 import { natsSystemLog } from '@beaver/nats'
 import { homeKeys, machineName } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
@@ -28,14 +38,28 @@ export async function listKeys({ json }: KeysOptions, globals: GlobalOptions): P
   return 0
 }
 
-export async function changeKey(what: 'trust' | 'revoke', id: string | undefined, { json, reason }: KeysOptions, globals: GlobalOptions): Promise<number> {
+export async function changeKey(
+  what: 'trust' | 'revoke',
+  id: string | undefined,
+  { json, reason }: KeysOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const context = contextOf(globals)
   const { screen } = context
-  if (id === undefined) throw new BeaverError('invalid_arguments', `Name the key: beaver keys ${what} <key id>. "beaver keys list" lists the keys.`)
-  const ring = await withKeys(context, (ports) => (what === 'trust' ? trustKey(id, ports) : revokeKey(id, reason ?? 'The operator gave no reason.', ports)))
+  if (id === undefined)
+    throw new BeaverError(
+      'invalid_arguments',
+      `Name the key: beaver keys ${what} <key id>. "beaver keys list" lists the keys.`,
+    )
+  const ring = await withKeys(context, (ports) =>
+    what === 'trust' ? trustKey(id, ports) : revokeKey(id, reason ?? 'The operator gave no reason.', ports),
+  )
   const key = ring.keys.find((each) => each.id.startsWith(id)) as KnownKey
   if (json === true) screen.json(answerOf(key, ring))
-  else screen.print(`${screen.symbols.done} ${key.role} key ${key.id} of ${oneLine(key.name)}: ${keyStatus(key)}`)
+  else
+    screen.print(
+      `${screen.symbols.done} ${key.role} key ${key.id} of ${oneLine(key.name)}: ${keyStatus(key)}`,
+    )
   return 0
 }
 
@@ -45,9 +69,18 @@ async function withKeys<T>({ config }: Context, act: (ports: KeyPorts) => Promis
 }
 
 /** The keys of the home, and the log of keys of the journal. */
-export async function keyPortsOf({ nc, subjects }: Connection, { keysFolder, nats }: Context['config']): Promise<KeyPorts> {
+export async function keyPortsOf(
+  { nc, subjects }: Connection,
+  { keysFolder, nats }: Context['config'],
+): Promise<KeyPorts> {
   const log = await natsSystemLog(nc, subjects, nats)
-  return { log, keys: homeKeys(keysFolder), namespace: subjects.stream, now: () => Date.now(), name: machineName() }
+  return {
+    log,
+    keys: homeKeys(keysFolder),
+    namespace: subjects.stream,
+    now: () => Date.now(),
+    name: machineName(),
+  }
 }
 
 const answerOf = (key: KnownKey, { operator }: KeyRing): object => ({
@@ -66,7 +99,10 @@ const answerOf = (key: KnownKey, { operator }: KeyRing): object => ({
   reason: key.reason,
 })
 
-function keyLines({ keys, ignored }: KeyRing, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+function keyLines(
+  { keys, ignored }: KeyRing,
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   if (keys.length === 0) return ['The journal has no keys yet. The first daemon makes them.']
   return [
     ...table<KnownKey>(
@@ -75,15 +111,31 @@ function keyLines({ keys, ignored }: KeyRing, { columns, style }: Pick<Screen, '
         { title: 'ROLE', cell: ({ role }) => role },
         { title: 'STATE', cell: keyStatus },
         { title: 'EPOCH', cell: ({ epoch }) => (epoch === null ? '' : String(epoch)), optional: 2 },
-        { title: 'FROM', cell: ({ trustedFrom, revokedFrom }) => String(revokedFrom ?? trustedFrom ?? ''), optional: 1 },
-        { title: 'SINCE', cell: (key) => (key.revokedAt ?? key.trustedAt ?? key.announcedAt ?? '').slice(0, 10), optional: 3 },
-        { title: 'NAME', cell: ({ name, reason }) => oneLine(reason === null ? name : `${name}: ${reason}`, 200), flexible: true },
+        {
+          title: 'FROM',
+          cell: ({ trustedFrom, revokedFrom }) => String(revokedFrom ?? trustedFrom ?? ''),
+          optional: 1,
+        },
+        {
+          title: 'SINCE',
+          cell: (key) => (key.revokedAt ?? key.trustedAt ?? key.announcedAt ?? '').slice(0, 10),
+          optional: 3,
+        },
+        {
+          title: 'NAME',
+          cell: ({ name, reason }) => oneLine(reason === null ? name : `${name}: ${reason}`, 200),
+          flexible: true,
+        },
       ],
       keys,
       { width: columns === Infinity ? 160 : columns, title: style.dim },
     ),
-    ...keys.filter((key) => keyStatus(key) === 'asks').flatMap(({ id }) => ['', 'A key asks to be trusted:', `  beaver keys trust ${id}`]),
-    ...(ignored.length === 0 ? [] : ['', style.red(`Somebody wrote ${ignored.length} events that do not count into the log of keys:`)]),
+    ...keys
+      .filter((key) => keyStatus(key) === 'asks')
+      .flatMap(({ id }) => ['', 'A key asks to be trusted:', `  beaver keys trust ${id}`]),
+    ...(ignored.length === 0
+      ? []
+      : ['', style.red(`Somebody wrote ${ignored.length} events that do not count into the log of keys:`)]),
     ...ignored.slice(0, 20).map(({ revision, message }) => `  message ${revision}: ${oneLine(message)}`),
   ]
 }

@@ -1,5 +1,6 @@
-// `beaver mcp pins` and `beaver mcp approve`: what MCP tools said of themselves when they were first seen, and what they say now.
-// Both commands work on the pins file. A daemon that withholds a tool reads the file again within seconds.
+// `beaver mcp pins` and `beaver mcp approve`: what MCP tools said of themselves when they were first seen,
+// and what they say now. Both commands work on the pins file. A daemon that withholds a tool reads the file
+// again within seconds.
 import { BeaverError } from '@beaver/core'
 import { approvePins, changePins, isNew, mcpPinsFile, type Pin, type PinsRead, readPins } from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -7,19 +8,32 @@ import type { Screen } from '../screen.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 
-export async function listPins(server: string | undefined, options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function listPins(
+  server: string | undefined,
+  options: { readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
-  const pins = readable(await readPins(mcpPinsFile(config.home))).filter((pin) => server === undefined || pin.server === server)
+  const pins = readable(await readPins(mcpPinsFile(config.home))).filter(
+    (pin) => server === undefined || pin.server === server,
+  )
   if (options.json === true) for (const pin of pins) screen.json(pin)
   else screen.print(...(pins.length === 0 ? ['No MCP tool is pinned here.'] : pinLines(pins, screen)))
   return 0
 }
 
-export async function approve(server: string, tool: string | undefined, options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function approve(
+  server: string,
+  tool: string | undefined,
+  options: { readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   const file = mcpPinsFile(config.home)
   let approved: readonly string[] = []
-  const before = readable(await readPins(file)).filter((pin) => pin.server === server && (tool === undefined || pin.tool === tool))
+  const before = readable(await readPins(file)).filter(
+    (pin) => pin.server === server && (tool === undefined || pin.tool === tool),
+  )
   if (before.length === 0)
     throw new BeaverError(
       'not_found',
@@ -34,7 +48,12 @@ export async function approve(server: string, tool: string | undefined, options:
     }),
   )
   if (options.json === true) screen.json({ server, approved })
-  else screen.print(approved.length === 0 ? 'No tool of this server waits for an approval.' : `Approved: ${approved.map((each) => oneLine(each)).join(', ')}`)
+  else
+    screen.print(
+      approved.length === 0
+        ? 'No tool of this server waits for an approval.'
+        : `Approved: ${approved.map((each) => oneLine(each)).join(', ')}`,
+    )
   return 0
 }
 
@@ -51,10 +70,27 @@ function pinLines(pins: readonly Pin[], { columns, style }: Pick<Screen, 'column
       [
         { title: 'SERVER', cell: (pin) => oneLine(pin.server) },
         { title: 'TOOL', cell: (pin) => oneLine(pin.tool), paint: style.cyan },
-        { title: 'STATE', cell: (pin) => (pin.changed === undefined ? 'pinned' : isNew(pin) ? 'new' : 'changed') },
-        { title: 'HASH', cell: (pin) => (pin.hash === '' ? '-' : pin.hash.slice(0, 12)), paint: style.dim, optional: 1 },
-        { title: 'SINCE', cell: (pin) => (isNew(pin) ? (pin.changed?.seen_at ?? '') : pin.pinned_at).slice(0, 10), optional: 2 },
-        { title: 'SAYS', cell: (pin) => oneLine(descriptionOf(isNew(pin) ? (pin.changed?.definition ?? '') : pin.definition), 400), flexible: true },
+        {
+          title: 'STATE',
+          cell: (pin) => (pin.changed === undefined ? 'pinned' : isNew(pin) ? 'new' : 'changed'),
+        },
+        {
+          title: 'HASH',
+          cell: (pin) => (pin.hash === '' ? '-' : pin.hash.slice(0, 12)),
+          paint: style.dim,
+          optional: 1,
+        },
+        {
+          title: 'SINCE',
+          cell: (pin) => (isNew(pin) ? (pin.changed?.seen_at ?? '') : pin.pinned_at).slice(0, 10),
+          optional: 2,
+        },
+        {
+          title: 'SAYS',
+          cell: (pin) =>
+            oneLine(descriptionOf(isNew(pin) ? (pin.changed?.definition ?? '') : pin.definition), 400),
+          flexible: true,
+        },
       ],
       pins,
       { width: columns === Infinity ? 160 : columns, title: style.dim },

@@ -1,11 +1,20 @@
-// `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task itself: a daemon does.
+// `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task
+// itself: a daemon does.
 // P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
-// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and on stdin and stdout also those that still
+// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and
+// on stdin and stdout also those that still
 //     wait for an answer of the client. Calls that became tasks of MCP go on.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isMcpCategory, mcpCategories, serveMcpHttp, serveMcpStdio, type Serving, workflowServers } from '@beaver/mcp'
+import {
+  isMcpCategory,
+  mcpCategories,
+  serveMcpHttp,
+  serveMcpStdio,
+  type Serving,
+  workflowServers,
+} from '@beaver/mcp'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
@@ -31,9 +40,16 @@ interface McpWhat {
   readonly tool: string | undefined
 }
 
-export async function mcp({ what, server, tool }: McpWhat, options: McpServeOptions & McpLoginOptions, globals: GlobalOptions): Promise<number> {
+export async function mcp(
+  { what, server, tool }: McpWhat,
+  options: McpServeOptions & McpLoginOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const beyond = what === 'serve' ? server : what === 'approve' ? undefined : tool
-  if (beyond !== undefined) throw new UsageError(`"mcp ${what}" takes no argument ${JSON.stringify(beyond)}. See "beaver mcp --help".`)
+  if (beyond !== undefined)
+    throw new UsageError(
+      `"mcp ${what}" takes no argument ${JSON.stringify(beyond)}. See "beaver mcp --help".`,
+    )
   if (what === 'serve') return serve(options, globals)
   if (what === 'login' || what === 'logout') {
     if (server === undefined) throw new UsageError(`Name the MCP server: beaver mcp ${what} <server>.`)
@@ -42,22 +58,35 @@ export async function mcp({ what, server, tool }: McpWhat, options: McpServeOpti
   }
   const { approve, listPins } = await import('./mcp-pins.ts')
   if (what === 'pins') return listPins(server, options, globals)
-  if (server === undefined) throw new UsageError('Name the MCP server: beaver mcp approve <server> [tool]. "beaver mcp pins" lists them.')
+  if (server === undefined)
+    throw new UsageError(
+      'Name the MCP server: beaver mcp approve <server> [tool]. "beaver mcp pins" lists them.',
+    )
   return approve(server, tool, options, globals)
 }
 
 async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<number> {
   const { category, port } = options
   if (!isMcpCategory(category))
-    throw new UsageError(`There is no category ${JSON.stringify(category)}. The categories are: ${Object.keys(mcpCategories).join(', ')}.`)
+    throw new UsageError(
+      `There is no category ${JSON.stringify(category)}. The categories are: ${Object.keys(mcpCategories).join(', ')}.`,
+    )
   if (port !== undefined && options.http !== true) throw new UsageError('The option --port needs --http.')
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
   const workspace = options.workspace === undefined ? undefined : resolve(options.workspace)
   const command = personCommand(config, globals.home !== undefined)
   const caller = daemonCaller(config, { workspace, command, tell: (line) => screen.warn(line) })
-  const servers = workflowServers({ category, version: ownVersion(), caller, tasks: daemonTasks(config, { workspace, command }) })
-  const serving = options.http === true ? await overHttp(servers, port) : serveMcpStdio(servers, { input: process.stdin, output: process.stdout })
+  const servers = workflowServers({
+    category,
+    version: ownVersion(),
+    caller,
+    tasks: daemonTasks(config, { workspace, command }),
+  })
+  const serving =
+    options.http === true
+      ? await overHttp(servers, port)
+      : serveMcpStdio(servers, { input: process.stdin, output: process.stdout })
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<void>()
   interrupts.asked.addEventListener('abort', () => interrupt(), { once: true })
   interrupts.forced.addEventListener('abort', () => process.exit(interrupts.exitCode))
@@ -69,9 +98,13 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   return 0
 }
 
-async function overHttp(servers: Parameters<typeof serveMcpHttp>[0], port: number | undefined): Promise<Serving> {
+async function overHttp(
+  servers: Parameters<typeof serveMcpHttp>[0],
+  port: number | undefined,
+): Promise<Serving> {
   const given = process.env['BEAVER_MCP_TOKEN'] ?? ''
-  if (given !== '' && !/^[\x21-\x7e]{16,}$/.test(given)) throw new UsageError('BEAVER_MCP_TOKEN needs at least 16 printable characters without a space.')
+  if (given !== '' && !/^[\x21-\x7e]{16,}$/.test(given))
+    throw new UsageError('BEAVER_MCP_TOKEN needs at least 16 printable characters without a space.')
   const token = given === '' ? randomBytes(24).toString('base64url') : given
   const serving = await serveMcpHttp(servers, { token, ...(port === undefined ? {} : { port }) })
   process.stderr.write(`MCP at ${serving.url}\n`)
@@ -81,5 +114,7 @@ async function overHttp(servers: Parameters<typeof serveMcpHttp>[0], port: numbe
 }
 
 function ownVersion(): string {
-  return (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+  return (
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  ).version
 }

@@ -10,7 +10,15 @@ it('lists each model with its endpoint, whether its key is there, its limits and
   const folder = await mkdtemp(join(tmpdir(), 'beaver-models-'))
   const content = {
     model: { name: 'gpt-5-mini', fallback: ['deep', 'router/qwen3'], requests_per_minute_max: 500 },
-    models: { deep: { endpoint: 'router', name: 'r1', protocol: 'responses', fallback: 'main', tokens_per_minute_max: 9_000 } },
+    models: {
+      deep: {
+        endpoint: 'router',
+        name: 'r1',
+        protocol: 'responses',
+        fallback: 'main',
+        tokens_per_minute_max: 9_000,
+      },
+    },
     endpoints: { router: { base_url: 'https://router.example/v1', key: 'ROUTER_KEY', models: ['qwen3'] } },
   }
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify(content))

@@ -1,5 +1,5 @@
-// `beaver models`: lists the models that a daemon here would ask, each with its endpoint, its route and its limits. It asks no endpoint and shows
-// no key. `beaver doctor` asks the endpoints.
+// `beaver models`: lists the models that a daemon here would ask, each with its endpoint, its route and its
+// limits. It asks no endpoint and shows no key. `beaver doctor` asks the endpoints.
 import { type Config, inlineFallback, namesOfRoute, routeOf } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { modelInUse } from '../model.ts'
@@ -33,7 +33,9 @@ export function models(options: ModelsOptions, globals: GlobalOptions): number {
   if (options.json === true) for (const each of listed) screen.json(each)
   else {
     if (modelInUse(config).simulated)
-      screen.warn('All models are simulated, because none of OPENAI_API_KEY, model.base_url and model.workload_identity is set.')
+      screen.warn(
+        'All models are simulated, because none of OPENAI_API_KEY, model.base_url and model.workload_identity is set.',
+      )
     screen.print(...modelsTable(listed, screen))
   }
   return 0
@@ -41,10 +43,13 @@ export function models(options: ModelsOptions, globals: GlobalOptions): number {
 
 export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'modelKeys'>): ListedModel[] {
   const { model } = config
-  const baseUrlOf = (baseUrl: string | undefined): string => modelInUse({ apiKey: '', model: { name: '', base_url: baseUrl ?? model.base_url } }).baseUrl ?? ''
+  const baseUrlOf = (baseUrl: string | undefined): string =>
+    modelInUse({ apiKey: '', model: { name: '', base_url: baseUrl ?? model.base_url } }).baseUrl ?? ''
   const mainUrl = baseUrlOf(undefined)
   const inline = inlineFallback(model)
-  const limits = (of: Partial<Pick<Config['model'], 'requests_per_minute_max' | 'tokens_per_minute_max'>>) => ({
+  const limits = (
+    of: Partial<Pick<Config['model'], 'requests_per_minute_max' | 'tokens_per_minute_max'>>,
+  ) => ({
     requests_per_minute_max: of.requests_per_minute_max ?? model.requests_per_minute_max ?? null,
     tokens_per_minute_max: of.tokens_per_minute_max ?? model.tokens_per_minute_max ?? null,
   })
@@ -61,9 +66,17 @@ export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'm
   }
   const named = Object.entries(config.models).map(([name, of]): ListedModel => {
     const url = baseUrlOf(of.base_url)
-    const isSet = of.key === undefined ? url === mainUrl && config.apiKey !== null : (config.modelKeys[of.key] ?? null) !== null
+    const isSet =
+      of.key === undefined
+        ? url === mainUrl && config.apiKey !== null
+        : (config.modelKeys[of.key] ?? null) !== null
     return {
-      ...{ name, model: of.name, endpoint: URL.parse(url)?.host ?? url, ...keyOf(of, { key: of.key ?? 'OPENAI_API_KEY', key_set: isSet }) },
+      ...{
+        name,
+        model: of.name,
+        endpoint: URL.parse(url)?.host ?? url,
+        ...keyOf(of, { key: of.key ?? 'OPENAI_API_KEY', key_set: isSet }),
+      },
       protocol: protocolOf(of),
       route: [name, ...namesOfRoute(of.fallback)],
       ...limits(of),
@@ -78,9 +91,14 @@ type Key = Pick<ListedModel, 'key' | 'key_set'>
 const keyOf = ({ workload_identity: identity }: Pick<Config['model'], 'workload_identity'>, key: Key): Key =>
   identity === undefined ? key : { key: 'workload_identity', key_set: true }
 
-const protocolOf = ({ protocol = 'chat_completions' }: Pick<Config['model'], 'protocol'>): ListedModel['protocol'] => protocol
+const protocolOf = ({
+  protocol = 'chat_completions',
+}: Pick<Config['model'], 'protocol'>): ListedModel['protocol'] => protocol
 
-export function modelsTable(listed: readonly ListedModel[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+export function modelsTable(
+  listed: readonly ListedModel[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   return table<ListedModel>(
     [
       { title: 'NAME', cell: ({ name }) => oneLine(name), paint: style.cyan },
@@ -89,14 +107,24 @@ export function modelsTable(listed: readonly ListedModel[], { columns, style }: 
       { title: 'PROTOCOL', cell: ({ protocol }) => protocol, optional: 4 },
       { title: 'KEY', cell: ({ key, key_set }) => (key_set ? oneLine(key) : 'none'), optional: 3 },
       { title: 'LIMITS', cell: limitsText, optional: 2 },
-      { title: 'ROUTE', cell: ({ route }) => (route.length === 1 ? '-' : oneLine(route.join(' → '), 300)), flexible: true },
+      {
+        title: 'ROUTE',
+        cell: ({ route }) => (route.length === 1 ? '-' : oneLine(route.join(' → '), 300)),
+        flexible: true,
+      },
     ],
     listed,
     { width: columns, title: style.dim },
   )
 }
 
-function limitsText({ requests_per_minute_max: requests, tokens_per_minute_max: tokens }: ListedModel): string {
-  const parts = [...(requests === null ? [] : [`${requests} requests/min`]), ...(tokens === null ? [] : [`${tokens} tokens/min`])]
+function limitsText({
+  requests_per_minute_max: requests,
+  tokens_per_minute_max: tokens,
+}: ListedModel): string {
+  const parts = [
+    ...(requests === null ? [] : [`${requests} requests/min`]),
+    ...(tokens === null ? [] : [`${tokens} tokens/min`]),
+  ]
   return parts.join(', ') || '-'
 }

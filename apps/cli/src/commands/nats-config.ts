@@ -1,7 +1,17 @@
-// `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's own. It needs no running system.
+// `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's
+// own. It needs no running system.
 import { join, resolve } from 'node:path'
 import { requestContracts } from '@beaver/contracts'
-import { encodeToken, type Identity, identitiesWith, type NamedRole, permissionsFor, roles, subjectsOf, userLines } from '@beaver/nats'
+import {
+  encodeToken,
+  type Identity,
+  identitiesWith,
+  type NamedRole,
+  permissionsFor,
+  roles,
+  subjectsOf,
+  userLines,
+} from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -33,18 +43,26 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
         ...{ tenant, role, name, public_key, environment, permissions },
       })),
     })
-  else screen.write(`${(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)).join('\n')}\n`)
+  else
+    screen.write(
+      `${(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)).join('\n')}\n`,
+    )
   return 0
 }
 
-/** A server knows a user with a password by its name, and reads the password from a variable. @throws {UsageError} */
+/**
+ * A server knows a user with a password by its name, and reads the password from a variable. @throws
+ * {UsageError}
+ */
 function requireDistinct(users: readonly User[]): void {
   for (const said of ['user', 'password'] as const) {
     const place = said === 'user' ? 0 : 1
     const twice = [...Map.groupBy(users, ({ login }) => login[place])].find(([, of]) => of.length > 1)
     if (twice === undefined) continue
     const [one, other] = twice[1].map(({ role, tenant }) => `the ${role} of ${JSON.stringify(tenant)}`)
-    throw new UsageError(`${one} and ${other} would have the same ${said} (${twice[0]}). Give them other names, or use --keys.`)
+    throw new UsageError(
+      `${one} and ${other} would have the same ${said} (${twice[0]}). Give them other names, or use --keys.`,
+    )
   }
 }
 
@@ -71,9 +89,14 @@ const says: Readonly<Record<Identity['role'], string>> = {
 /**
  * The users of the tenant of this configuration, without the requests that are denied to them.
  *
- * @param isOneOfMany a server knows a user with a password by its name alone, so the name says the tenant; keys are in a folder of the tenant
+ * @param isOneOfMany a server knows a user with a password by its name alone, so the name says the tenant;
+ * keys are in a folder of the tenant
  */
-function usersOf(config: Config, { client = ['client'], keys, deny = [] }: NatsConfigOptions, isOneOfMany: boolean): User[] {
+function usersOf(
+  config: Config,
+  { client = ['client'], keys, deny = [] }: NatsConfigOptions,
+  isOneOfMany: boolean,
+): User[] {
   const denials = deny.map((each) => denialOf(each, client))
   return allUsers(config, client, { keys, isOneOfMany }).map((user) => {
     const denied = denials.flatMap(({ name, request }) => {
@@ -85,12 +108,19 @@ function usersOf(config: Config, { client = ['client'], keys, deny = [] }: NatsC
 }
 
 /** @throws {UsageError} for another client or another request than there are */
-function denialOf(text: string, clients: readonly string[]): { readonly name: string; readonly request: string } {
+function denialOf(
+  text: string,
+  clients: readonly string[],
+): { readonly name: string; readonly request: string } {
   const [name = '', request = ''] = text.split(/:(?=[^:]*$)/)
   if (!clients.includes(name))
-    throw new UsageError(`--deny ${JSON.stringify(text)} names no client. Write it as <client>:<request>, for example ${clients[0]}:task.steer.`)
+    throw new UsageError(
+      `--deny ${JSON.stringify(text)} names no client. Write it as <client>:<request>, for example ${clients[0]}:task.steer.`,
+    )
   if (!Object.hasOwn(requestContracts, request))
-    throw new UsageError(`There is no request ${JSON.stringify(request)}. These are the requests: ${Object.keys(requestContracts).join(', ')}.`)
+    throw new UsageError(
+      `There is no request ${JSON.stringify(request)}. These are the requests: ${Object.keys(requestContracts).join(', ')}.`,
+    )
   return { name, request }
 }
 
@@ -102,13 +132,22 @@ interface UsersWith {
 function allUsers(config: Config, client: readonly string[], { keys, isOneOfMany }: UsersWith): User[] {
   const { tenant } = config
   const ofTenant = isOneOfMany ? { BEAVER_TENANT: tenant } : {}
-  const named: NamedRole[] = roles.flatMap((role): NamedRole[] => (role === 'client' ? client.map((name) => ({ role, name })) : [{ role, name: role }]))
+  const named: NamedRole[] = roles.flatMap((role): NamedRole[] =>
+    role === 'client' ? client.map((name) => ({ role, name })) : [{ role, name: role }],
+  )
   if (keys === undefined)
     return named.map(({ role, name: called }) => {
       const name = isOneOfMany ? `${tenant}-${called}` : called
       const variable = `BEAVER_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_PASSWORD`
       return {
-        ...{ tenant, role, name, called, publicKey: null, permissions: permissionsFor(config, { role, name }) },
+        ...{
+          tenant,
+          role,
+          name,
+          called,
+          publicKey: null,
+          permissions: permissionsFor(config, { role, name }),
+        },
         login: [`user: ${JSON.stringify(name)}`, `password: $${variable}`],
         environment: { ...ofTenant, NATS_USER: name, NATS_PASSWORD: `the value of ${variable}` },
         comment: says[role],
@@ -126,7 +165,9 @@ function allUsers(config: Config, client: readonly string[], { keys, isOneOfMany
 
 const header = ({ namespace }: Config, tenants: readonly string[], users: readonly User[]): string[] => [
   `# Users of Beaver: namespace ${JSON.stringify(namespace)}, ${tenants.length === 1 ? 'tenant' : 'tenants'} ${tenants.map((tenant) => JSON.stringify(tenant)).join(', ')}. Written by "beaver nats-config".`,
-  ...(users.some(({ publicKey }) => publicKey === null) ? ['# A password is read from the environment of the nats-server.'] : []),
+  ...(users.some(({ publicKey }) => publicKey === null)
+    ? ['# A password is read from the environment of the nats-server.']
+    : []),
   '# The server must have JetStream, and should sync always:',
   '#   jetstream { store_dir: "…", sync_interval: always }',
   '# The server takes one such block. For several tenants, name all of them: beaver nats-config --tenant acme --tenant beta',
@@ -134,14 +175,27 @@ const header = ({ namespace }: Config, tenants: readonly string[], users: readon
 
 function userText({ role, name, comment, login, environment, permissions }: User, indent: string): string[] {
   const variables = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`)
-  return [`${indent}# ${role}${role === name ? '' : ` ${name}`}: ${comment}. Its environment: ${variables.join(' ')}`, ...userLines(login, permissions, indent)]
+  return [
+    `${indent}# ${role}${role === name ? '' : ` ${name}`}: ${comment}. Its environment: ${variables.join(' ')}`,
+    ...userLines(login, permissions, indent),
+  ]
 }
 
 function usersText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
-  return [...header(config, tenants, users), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
+  return [
+    ...header(config, tenants, users),
+    'authorization {',
+    '  users: [',
+    ...users.flatMap((user) => userText(user, '    ')),
+    '  ]',
+    '}',
+  ]
 }
 
-/** An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever the permissions. */
+/**
+ * An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever
+ * the permissions.
+ */
 function accountsText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
   return [
     ...header(config, tenants, users),

@@ -1,4 +1,5 @@
-// `beaver nats`: how the servers of a cluster hold the streams. `apply` changes streams that exist to what the configuration says.
+// `beaver nats`: how the servers of a cluster hold the streams. `apply` changes streams that exist to what
+// the configuration says.
 // N1. The change is part of the record before it is made, signed by the operator.
 // N2. A person sees the difference and agrees to it first; without a terminal, --yes agrees.
 // N3. "holds" is said of what the servers say afterwards, not of what they were asked.
@@ -48,12 +49,24 @@ export async function natsShow({ json }: NatsOptions, globals: GlobalOptions): P
 
 const answerOf = (stream: PlacedStream): object => {
   const { name, what, num_replicas: replicas, placement = null, cluster, leader, followers } = stream
-  return { stream: name, holds: what, replicas, placement, cluster, leader, followers, survives_the_loss_of_one: standingOf(stream).survives }
+  return {
+    stream: name,
+    holds: what,
+    replicas,
+    placement,
+    cluster,
+    leader,
+    followers,
+    survives_the_loss_of_one: standingOf(stream).survives,
+  }
 }
 
 const noStreams = 'Beaver has no streams at this server yet. The first daemon makes them.'
 
-function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+function streamLines(
+  streams: readonly PlacedStream[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   if (streams.length === 0) return [noStreams]
   const alone = streams.every(({ cluster }) => cluster === null)
   const weak = streams.filter((stream) => !standingOf(stream).survives)
@@ -89,7 +102,11 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
   const { nc, subjects } = connection
   const streams = await placedStreams(nc, subjects)
   const silent = streams.filter(({ num_replicas: n }) => n === 0)
-  if (silent.length > 0) throw new BeaverError('unreachable', `Nobody answers for ${silent.map(({ name }) => name).join(', ')} now. Nothing was changed.`)
+  if (silent.length > 0)
+    throw new BeaverError(
+      'unreachable',
+      `Nobody answers for ${silent.map(({ name }) => name).join(', ')} now. Nothing was changed.`,
+    )
   const changes = changesOf(streams, wanted(config, replicasExpected(nc)))
   if (changes.length === 0) {
     if (options.json === true) screen.json({ changed: [] })
@@ -111,9 +128,14 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
     screen.print(
       ...changes.map((due) => {
         const now = held.find(({ name }) => name === due.stream.name)
-        if (now === undefined) return screen.style.red(`${due.stream.name}: nobody says how it is held now. Look again: beaver nats`)
+        if (now === undefined)
+          return screen.style.red(
+            `${due.stream.name}: nobody says how it is held now. Look again: beaver nats`,
+          )
         const text = `${now.name}: ${placeText(now)}, ${holdersText(now)}`
-        return isDone(due, now) ? `${screen.symbols.done} ${text}` : screen.style.red(`${text}. The servers are not done yet. Look again: beaver nats`)
+        return isDone(due, now)
+          ? `${screen.symbols.done} ${text}`
+          : screen.style.red(`${text}. The servers are not done yet. Look again: beaver nats`)
       }),
       ...auditAdvice(changes),
     )
@@ -134,13 +156,22 @@ interface Change {
 
 /** Whether the servers say that a stream is held as it is to be. */
 function isDone({ to }: Change, now: PlacedStream | undefined): boolean {
-  if (now === undefined || now.moving || now.leader === null || now.num_replicas !== to.num_replicas || placeOf(now) !== placeOf(to)) return false
+  if (
+    now === undefined ||
+    now.moving ||
+    now.leader === null ||
+    now.num_replicas !== to.num_replicas ||
+    placeOf(now) !== placeOf(to)
+  )
+    return false
   return now.followers.filter(({ current }) => current).length + 1 >= to.num_replicas
 }
 
 const placeOf = ({ placement }: PlacedConfig): string => JSON.stringify(placement ?? storedPlacement({}))
 
-/** What the configuration wants of each stream. It says nothing of a placement: then that of the stream stays. */
+/**
+ * What the configuration wants of each stream. It says nothing of a placement: then that of the stream stays.
+ */
 const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig => ({
   num_replicas: nats.replicas ?? replicas,
   ...(nats.placement === undefined ? {} : { placement: storedPlacement(nats.placement) }),
@@ -148,14 +179,28 @@ const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig 
 
 function changesOf(streams: readonly PlacedStream[], to: PlacedConfig): Change[] {
   return streams
-    .filter((stream) => stream.num_replicas !== to.num_replicas || (to.placement !== undefined && placeOf(stream) !== placeOf(to)))
-    .map((stream) => ({ stream, to: { ...(stream.placement === undefined ? {} : { placement: stream.placement }), ...to } }))
+    .filter(
+      (stream) =>
+        stream.num_replicas !== to.num_replicas ||
+        (to.placement !== undefined && placeOf(stream) !== placeOf(to)),
+    )
+    .map((stream) => ({
+      stream,
+      to: { ...(stream.placement === undefined ? {} : { placement: stream.placement }), ...to },
+    }))
 }
 
-const changeText = ({ stream, to }: Change): string => `${stream.name}: ${placeText(stream)} → ${placeText(to)}`
+const changeText = ({ stream, to }: Change): string =>
+  `${stream.name}: ${placeText(stream)} → ${placeText(to)}`
 
-function placeText({ num_replicas: replicas, placement: { cluster = '', tags = [] } = { cluster: '', tags: [] } }: PlacedConfig): string {
-  const at = [...(cluster === '' ? [] : [`in ${cluster}`]), ...(tags.length === 0 ? [] : [`with ${tags.join(', ')}`])]
+function placeText({
+  num_replicas: replicas,
+  placement: { cluster = '', tags = [] } = { cluster: '', tags: [] },
+}: PlacedConfig): string {
+  const at = [
+    ...(cluster === '' ? [] : [`in ${cluster}`]),
+    ...(tags.length === 0 ? [] : [`with ${tags.join(', ')}`]),
+  ]
   return [counted(replicas, 'replica'), ...at].join(' ')
 }
 
@@ -167,22 +212,44 @@ function holdersText(stream: PlacedStream): string {
 
 async function agreed(): Promise<boolean> {
   if (process.stdin.isTTY !== true)
-    throw new BeaverError('invalid_arguments', 'Nobody can agree to the change here, because this is no terminal. Agree with --yes.')
+    throw new BeaverError(
+      'invalid_arguments',
+      'Nobody can agree to the change here, because this is no terminal. Agree with --yes.',
+    )
   process.stderr.write('Change the streams like this? [y/N] ')
   const { line } = await readLine(process.stdin, new AbortController().signal)
   return /^y(es)?$/i.test(line?.trim() ?? '')
 }
 
-async function record(connection: Connection, config: Config, { changes, by }: { readonly changes: readonly Change[]; readonly by: string }): Promise<void> {
+async function record(
+  connection: Connection,
+  config: Config,
+  { changes, by }: { readonly changes: readonly Change[]; readonly by: string },
+): Promise<void> {
   const ports = await keyPortsOf(connection, config)
   const event = {
     type: 'streams_placed' as const,
-    data: { streams: changes.map(({ stream, to }) => ({ stream: stream.name, from: recorded(stream), to: recorded(to) })), by },
+    data: {
+      streams: changes.map(({ stream, to }) => ({
+        stream: stream.name,
+        from: recorded(stream),
+        to: recorded(to),
+      })),
+      by,
+    },
   }
-  await appendSystemEvent(ports.log, 'redactions', () => event, { source: '/beaver/operator', now: ports.now, ...(await operatorSigner(ports)) })
+  await appendSystemEvent(ports.log, 'redactions', () => event, {
+    source: '/beaver/operator',
+    now: ports.now,
+    ...(await operatorSigner(ports)),
+  })
 }
 
-const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: PlacedConfig) => ({ replicas, ...placement, tags: placement.tags ?? [] })
+const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: PlacedConfig) => ({
+  replicas,
+  ...placement,
+  tags: placement.tags ?? [],
+})
 
 /**
  * A server that just came back is no place for a replica for some seconds.
@@ -190,13 +257,19 @@ const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: P
  * @param of.before how many streams were changed before this one
  * @throws {BeaverError} `start_failed` with what the server says
  */
-async function change({ nc }: Connection, stream: PlacedStream, { to, before }: { readonly to: PlacedConfig; readonly before: number }): Promise<void> {
+async function change(
+  { nc }: Connection,
+  stream: PlacedStream,
+  { to, before }: { readonly to: PlacedConfig; readonly before: number },
+): Promise<void> {
   const { name } = stream
   const end = Date.now() + placedMsMax
   for (;;) {
     try {
-      // The servers do not change both at once, and take a placement for a change that is only written otherwise.
-      if (to.num_replicas !== stream.num_replicas) await placeStream(nc, name, { num_replicas: to.num_replicas })
+      // The servers do not change both at once, and take a placement for a change that is only written
+      // otherwise.
+      if (to.num_replicas !== stream.num_replicas)
+        await placeStream(nc, name, { num_replicas: to.num_replicas })
       if (placeOf(to) !== placeOf(stream)) await placeStream(nc, name, to)
       return
     } catch (cause) {
@@ -215,7 +288,11 @@ async function change({ nc }: Connection, stream: PlacedStream, { to, before }: 
 }
 
 /** Waits until the servers have copied what they are to hold, and returns the streams as they are then. */
-async function untilCopied({ nc, subjects }: Connection, changes: readonly Change[], screen: Screen): Promise<readonly PlacedStream[]> {
+async function untilCopied(
+  { nc, subjects }: Connection,
+  changes: readonly Change[],
+  screen: Screen,
+): Promise<readonly PlacedStream[]> {
   const progress = progressOn(screen, true)
   const end = Date.now() + copiedMsMax
   for (;;) {
@@ -240,5 +317,7 @@ async function untilCopied({ nc, subjects }: Connection, changes: readonly Chang
 /** The watch over the journal tells of every change of its settings, also of this one. */
 const auditAdvice = (changes: readonly Change[]): string[] =>
   changes.some(({ stream }) => stream.what === 'journal')
-    ? ['The watch over the journal tells of this change until it is accepted: beaver audit accept --reason "beaver nats apply"']
+    ? [
+        'The watch over the journal tells of this change until it is accepted: beaver audit accept --reason "beaver nats apply"',
+      ]
     : []

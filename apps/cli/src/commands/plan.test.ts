@@ -4,14 +4,22 @@ import * as log from '../../test/task-events.ts'
 import { styleOf } from '../text/style.ts'
 import { planJson, planLines } from './plan.ts'
 
-const lines = (graph: ExecutionGraph, columns = 110): string[] => planLines(graph, { columns, style: styleOf(false) })
+const lines = (graph: ExecutionGraph, columns = 110): string[] =>
+  planLines(graph, { columns, style: styleOf(false) })
 
 const flow: ExecutionGraph = {
   workflow: 'workflow:map',
   task: 'Map the list',
   nodes: [
     { ...log.codeNode('split'), settings: { list: '$.items' } },
-    { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'file_stats', arguments: { path: '.' }, deadline_ms: 5_000 },
+    {
+      kind: 'tool',
+      node_id: 'find',
+      depends_on: ['split'],
+      tool: 'file_stats',
+      arguments: { path: '.' },
+      deadline_ms: 5_000,
+    },
     log.agentNode('write', ['split']),
     { ...log.agentNode('end', ['find', 'write']), quorum: 1 },
   ],
@@ -39,27 +47,58 @@ describe('a plan', () => {
   })
 
   test('tells which nodes run only if a condition is true, and how far the graph grows (issue 16, item 15)', () => {
-    const nodes = [log.agentNode('a'), { ...log.agentNode('b', ['a']), settings: { scope: '', when: '{{ nodes.a.output != "" }}' } }]
+    const nodes = [
+      log.agentNode('a'),
+      { ...log.agentNode('b', ['a']), settings: { scope: '', when: '{{ nodes.a.output != "" }}' } },
+    ]
     const planned = lines({ workflow: 'workflow:w', task: 't', nodes, outputs: ['b'], output: 'b' }, 160)
     expect(planned).toContain('Skips   1 node if its condition is false')
     expect(planned.at(-1)).toContain('when {{ nodes.a.output != "" }}: Do b.')
     const settings = { rounds_max: 1, delegations_max: 2 }
-    expect(lines({ workflow: 'HierarchicalWorkflow', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a', settings })).toContain(
-      'Grows   while it runs, to at most 6 agents and tools',
-    )
+    expect(
+      lines({
+        workflow: 'HierarchicalWorkflow',
+        task: 't',
+        nodes: [log.agentNode('a')],
+        outputs: ['a'],
+        output: 'a',
+        settings,
+      }),
+    ).toContain('Grows   while it runs, to at most 6 agents and tools')
   })
 
   test('says the same as JSON: the growth, and which nodes have a condition', () => {
-    const nodes = [log.agentNode('a'), { ...log.agentNode('b', ['a']), settings: { scope: '', when: 'nodes.a.output != ""' } }]
+    const nodes = [
+      log.agentNode('a'),
+      { ...log.agentNode('b', ['a']), settings: { scope: '', when: 'nodes.a.output != ""' } },
+    ]
     const graph = { workflow: 'workflow:w', task: 't', nodes, outputs: ['b'], output: 'b' }
-    expect(planJson(graph)).toEqual({ ok: true, graph, grows_to_max: null, conditions: [{ node_id: 'b', when: 'nodes.a.output != ""' }] })
+    expect(planJson(graph)).toEqual({
+      ok: true,
+      graph,
+      grows_to_max: null,
+      conditions: [{ node_id: 'b', when: 'nodes.a.output != ""' }],
+    })
     const settings = { rounds_max: 1, delegations_max: 2 }
-    const growing = { workflow: 'HierarchicalWorkflow', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a', settings }
+    const growing = {
+      workflow: 'HierarchicalWorkflow',
+      task: 't',
+      nodes: [log.agentNode('a')],
+      outputs: ['a'],
+      output: 'a',
+      settings,
+    }
     expect(planJson(growing)).toEqual({ ok: true, graph: growing, grows_to_max: 6, conditions: [] })
   })
 
   test('of agents alone has no kinds', () => {
-    const [head, , , , titles] = lines({ workflow: 'W', task: 't', nodes: [log.agentNode('a')], outputs: ['a'], output: 'a' })
+    const [head, , , , titles] = lines({
+      workflow: 'W',
+      task: 't',
+      nodes: [log.agentNode('a')],
+      outputs: ['a'],
+      output: 'a',
+    })
     expect(head).toBe('W: 1 agent, 0 edges, 1 step')
     expect(titles).toMatch(/^STEP +AGENT +AFTER +TOOLS +CHECKS +INSTRUCTION$/)
   })
@@ -67,8 +106,8 @@ describe('a plan', () => {
   test('names as many dependencies as there is room for, and counts the others', () => {
     const ids = Array.from({ length: 100 }, (_, i) => `item ${i}`)
     const nodes = [...ids.map((id) => log.agentNode(id)), log.agentNode('collect', ids)]
-    expect(lines({ workflow: 'W', task: 't', nodes, outputs: ['collect'], output: 'collect' }).at(-1)).toMatch(
-      /^ +2 +collect +item 0, item 1, item 2, item 3, item 4 and 95 more +any/,
-    )
+    expect(
+      lines({ workflow: 'W', task: 't', nodes, outputs: ['collect'], output: 'collect' }).at(-1),
+    ).toMatch(/^ +2 +collect +item 0, item 1, item 2, item 3, item 4 and 95 more +any/)
   })
 })

@@ -1,5 +1,11 @@
 // `beaver plan`: prints the ExecutionGraph of a workflow call without running it. It needs no running system.
-import { BeaverError, type ExecutionGraph, type ExecutionNode, type JsonObject, requirementsOf } from '@beaver/core'
+import {
+  BeaverError,
+  type ExecutionGraph,
+  type ExecutionNode,
+  type JsonObject,
+  requirementsOf,
+} from '@beaver/core'
 import { type ToolKind, toolKindOf } from '@beaver/agent'
 import { graphToMermaid, growthOf } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -39,7 +45,10 @@ export async function plan(workflow: string, options: PlanOptions, globals: Glob
   return 0
 }
 
-/** The graph, and what it does not say by itself: to how many agents and tools it may grow, and which nodes run only on a condition. */
+/**
+ * The graph, and what it does not say by itself: to how many agents and tools it may grow, and which nodes
+ * run only on a condition.
+ */
 export function planJson(graph: ExecutionGraph) {
   const conditions = graph.nodes.flatMap((node) => {
     const when = conditionOf(node)
@@ -48,7 +57,11 @@ export function planJson(graph: ExecutionGraph) {
   return { ok: true as const, graph, grows_to_max: growthOf(graph), conditions }
 }
 
-async function planOf(name: string, file: string, globals: GlobalOptions): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
+async function planOf(
+  name: string,
+  file: string,
+  globals: GlobalOptions,
+): Promise<{ ok: true; graph: ExecutionGraph } | { ok: false; error: PlanError }> {
   try {
     const workflow = await workflowNamed(name, globals)
     return await planWithTools(workflow, await readArguments(file, workflow.name), globals)
@@ -59,7 +72,10 @@ async function planOf(name: string, file: string, globals: GlobalOptions): Promi
 }
 
 /** What the tools of the tool nodes do. Without a configuration that loads, nothing is said of it. */
-async function kindsOfTools(graph: ExecutionGraph, globals: GlobalOptions): Promise<ReadonlyMap<string, ToolKind>> {
+async function kindsOfTools(
+  graph: ExecutionGraph,
+  globals: GlobalOptions,
+): Promise<ReadonlyMap<string, ToolKind>> {
   if (!graph.nodes.some(({ kind }) => kind === 'tool')) return new Map()
   try {
     const { tools } = await toolsetOf(contextOf(globals).config)
@@ -93,9 +109,17 @@ export function planLines(
     `${style.dim('Task')}    ${oneLine(graph.task)}`,
     `${style.dim('Output')}  ${graph.output ?? `${graph.outputs.join(', ')} (put together)`}`,
     ...(most === null ? [] : [`${style.dim('Grows')}   while it runs, to at most ${most} agents and tools`]),
-    ...(perhaps === 0 ? [] : [`${style.dim('Skips')}   ${counted(perhaps, 'node')} if ${perhaps === 1 ? 'its condition is' : 'their conditions are'} false`]),
-    ...(graph.deadline_ms === undefined ? [] : [`${style.dim('Bound')}   ${duration(graph.deadline_ms)} for all of it`]),
-    ...(graph.shared_state === undefined ? [] : [`${style.dim('Shared')}  ${oneLine(JSON.stringify(graph.shared_state), 400)}`]),
+    ...(perhaps === 0
+      ? []
+      : [
+          `${style.dim('Skips')}   ${counted(perhaps, 'node')} if ${perhaps === 1 ? 'its condition is' : 'their conditions are'} false`,
+        ]),
+    ...(graph.deadline_ms === undefined
+      ? []
+      : [`${style.dim('Bound')}   ${duration(graph.deadline_ms)} for all of it`]),
+    ...(graph.shared_state === undefined
+      ? []
+      : [`${style.dim('Shared')}  ${oneLine(JSON.stringify(graph.shared_state), 400)}`]),
     '',
     ...table<PlannedNode>(
       [
@@ -105,8 +129,20 @@ export function planLines(
         { title: 'AFTER', cell: ({ node }) => afterOf(node) },
         { title: 'TOOLS', cell: ({ node }) => oneLine(scopeOf(node, kinds)).slice(0, 30), optional: 2 },
         { title: 'CHECKS', cell: ({ node }) => checksOf(node), align: 'right', optional: 3 },
-        ...(skilled ? [{ title: 'SKILL', cell: ({ node }: PlannedNode) => oneLine(skillOf(node)).slice(0, 24), optional: 1 }] : []),
-        { title: mixed ? 'WHAT' : 'INSTRUCTION', cell: ({ node }) => oneLine(onCondition(node) + whatOf(node), 400), flexible: true },
+        ...(skilled
+          ? [
+              {
+                title: 'SKILL',
+                cell: ({ node }: PlannedNode) => oneLine(skillOf(node)).slice(0, 24),
+                optional: 1,
+              },
+            ]
+          : []),
+        {
+          title: mixed ? 'WHAT' : 'INSTRUCTION',
+          cell: ({ node }) => oneLine(onCondition(node) + whatOf(node), 400),
+          flexible: true,
+        },
       ],
       rows,
       { width: columns === Infinity ? 160 : columns, title: style.dim },
@@ -118,13 +154,20 @@ export function planLines(
 function kindsOf(nodes: readonly ExecutionNode[]): string {
   const of = (kind: ExecutionNode['kind']): number => nodes.filter((node) => node.kind === kind).length
   if (of('agent') === nodes.length) return counted(nodes.length, 'agent')
-  const parts = [of('agent') && counted(of('agent'), 'agent'), of('tool') && counted(of('tool'), 'tool call'), of('code') && `${of('code')} computed`]
+  const parts = [
+    of('agent') && counted(of('agent'), 'agent'),
+    of('tool') && counted(of('tool'), 'tool call'),
+    of('code') && `${of('code')} computed`,
+  ]
   return `${counted(nodes.length, 'node')} (${parts.filter((part) => part !== 0).join(', ')})`
 }
 
 const afterMax = 60
 
-/** For example `a, b` or `2 of a, b, c`. If there is no room for all names, it ends with the number of the others. */
+/**
+ * For example `a, b` or `2 of a, b, c`. If there is no room for all names, it ends with the number of the
+ * others.
+ */
 function afterOf({ depends_on, quorum }: ExecutionNode): string {
   if (depends_on.length === 0) return '-'
   const some = quorum === undefined || quorum >= depends_on.length ? '' : `${quorum} of `
@@ -135,17 +178,24 @@ function afterOf({ depends_on, quorum }: ExecutionNode): string {
     if ([...names, id].join(', ').length > afterMax - 18) break
     names.push(oneLine(id))
   }
-  return names.length === 0 ? `${some}${depends_on.length} nodes` : `${some}${names.join(', ')} and ${depends_on.length - names.length} more`
+  return names.length === 0
+    ? `${some}${depends_on.length} nodes`
+    : `${some}${names.join(', ')} and ${depends_on.length - names.length} more`
 }
 
 function scopeOf(node: ExecutionNode, kinds: ReadonlyMap<string, ToolKind>): string {
   const kind = node.kind === 'tool' ? kinds.get(node.tool) : undefined
   if (kind !== undefined) return toolKindText(kind)
   if (node.kind !== 'agent') return '-'
-  return node.allowed_tool_names === null ? 'any' : node.allowed_tool_names.length === 0 ? 'none' : node.allowed_tool_names.join(', ')
+  return node.allowed_tool_names === null
+    ? 'any'
+    : node.allowed_tool_names.length === 0
+      ? 'none'
+      : node.allowed_tool_names.join(', ')
 }
 
-const checksOf = (node: ExecutionNode): string => (node.kind === 'agent' ? String(requirementsOf(node).filter((each) => typeof each !== 'string').length) : '-')
+const checksOf = (node: ExecutionNode): string =>
+  node.kind === 'agent' ? String(requirementsOf(node).filter((each) => typeof each !== 'string').length) : '-'
 
 function skillOf(node: ExecutionNode): string {
   if (node.kind !== 'agent') return ''
@@ -163,7 +213,8 @@ function onCondition(node: ExecutionNode): string {
   return when === null ? '' : `when ${when}: `
 }
 
-const argumentsOf = (given: JsonObject = {}): string => (Object.keys(given).length === 0 ? '' : ` ${JSON.stringify(given)}`)
+const argumentsOf = (given: JsonObject = {}): string =>
+  Object.keys(given).length === 0 ? '' : ` ${JSON.stringify(given)}`
 
 function whatOf(node: ExecutionNode): string {
   const bound = node.deadline_ms === undefined ? '' : ` (within ${duration(node.deadline_ms)})`

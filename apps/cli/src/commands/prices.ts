@@ -3,7 +3,15 @@
 // P2. Input that is refused changes nothing.
 import { readFile, stat } from 'node:fs/promises'
 import { BeaverError, modelPrices, type Price, priceOf, systemClock, whyUnreadable } from '@beaver/core'
-import { type BadEntry, type Config, importedPrices, importPrices, mergedPrices, type PriceChange, readPrices } from '@beaver/platform'
+import {
+  type BadEntry,
+  type Config,
+  importedPrices,
+  importPrices,
+  mergedPrices,
+  type PriceChange,
+  readPrices,
+} from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -22,7 +30,12 @@ interface PricesOptions {
 
 const fileBytesMax = 32 * 1024 * 1024
 
-export async function prices(what: 'list' | 'import', given: string | undefined, options: PricesOptions, globals: GlobalOptions): Promise<number> {
+export async function prices(
+  what: 'list' | 'import',
+  given: string | undefined,
+  options: PricesOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals, 'prices')
   if (what === 'list') list(config, given, options, screen)
   else if (given === undefined) throw new UsageError('Name the file: beaver prices import <file>')
@@ -40,31 +53,65 @@ interface ListedPrice extends Price {
 function pricesIn(config: Config): ListedPrice[] {
   const { configured = {}, named = new Map<string, Price>() } = pricesOf(config)
   return [
-    ...[...named].map(([model, price]) => ({ model, from: null, ...price, source: 'configuration of the model' })),
-    ...Object.entries(configured).map(([model, price]) => ({ model, from: null, ...price, source: 'configuration' })),
+    ...[...named].map(([model, price]) => ({
+      model,
+      from: null,
+      ...price,
+      source: 'configuration of the model',
+    })),
+    ...Object.entries(configured).map(([model, price]) => ({
+      model,
+      from: null,
+      ...price,
+      source: 'configuration',
+    })),
     ...Object.entries(importedPrices(config.pricesFile)).flatMap(([model, dated]) =>
       dated.map(({ source = 'imported', ...price }) => ({ model, ...price, source })),
     ),
-    ...Object.entries(modelPrices).map(([model, price]) => ({ model, from: null, ...price, source: 'Beaver' })),
+    ...Object.entries(modelPrices).map(([model, price]) => ({
+      model,
+      from: null,
+      ...price,
+      source: 'Beaver',
+    })),
   ].toSorted((one, other) => (one.model === other.model ? 0 : one.model < other.model ? -1 : 1))
 }
 
 const listedUsual = 100
 
-function list(config: Config, word: string | undefined, { limit = listedUsual, json }: PricesOptions, screen: Screen): void {
-  const found = pricesIn(config).filter(({ model }) => word === undefined || model.toLowerCase().includes(word.toLowerCase()))
+function list(
+  config: Config,
+  word: string | undefined,
+  { limit = listedUsual, json }: PricesOptions,
+  screen: Screen,
+): void {
+  const found = pricesIn(config).filter(
+    ({ model }) => word === undefined || model.toLowerCase().includes(word.toLowerCase()),
+  )
   const shown = found.slice(0, limit)
   if (json === true) {
     for (const each of shown) screen.json(each)
     return
   }
-  if (shown.length === 0) return screen.print(`No model with a price has ${JSON.stringify(word)} in its name. Its cost is unknown.`)
-  screen.print(...pricesTable(shown, screen), '', screen.style.dim('USD per million tokens. A price that is not given is that of the input or the output.'))
-  if (found.length > shown.length) screen.print(screen.style.dim(`There are ${found.length}. Name a part of a model, or show more with --limit.`))
+  if (shown.length === 0)
+    return screen.print(`No model with a price has ${JSON.stringify(word)} in its name. Its cost is unknown.`)
+  screen.print(
+    ...pricesTable(shown, screen),
+    '',
+    screen.style.dim('USD per million tokens. A price that is not given is that of the input or the output.'),
+  )
+  if (found.length > shown.length)
+    screen.print(
+      screen.style.dim(`There are ${found.length}. Name a part of a model, or show more with --limit.`),
+    )
 }
 
-function pricesTable(shown: readonly ListedPrice[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
-  const usd = (of: (price: ListedPrice) => number | undefined) => (price: ListedPrice) => String(of(price) ?? '')
+function pricesTable(
+  shown: readonly ListedPrice[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
+  const usd = (of: (price: ListedPrice) => number | undefined) => (price: ListedPrice) =>
+    String(of(price) ?? '')
   return table<ListedPrice>(
     [
       { title: 'MODEL', cell: ({ model }) => oneLine(model, 60), paint: style.cyan },
@@ -81,24 +128,46 @@ function pricesTable(shown: readonly ListedPrice[], { columns, style }: Pick<Scr
   )
 }
 
-async function importFile(config: Config, file: string, { from, source, dryRun, json }: PricesOptions, screen: Screen): Promise<void> {
+async function importFile(
+  config: Config,
+  file: string,
+  { from, source, dryRun, json }: PricesOptions,
+  screen: Screen,
+): Promise<void> {
   const today = new Date(systemClock.now()).toISOString().slice(0, 'YYYY-MM-DD'.length)
   const read = readPrices(await textOf(file), { file, from: dayOf(from) ?? today, source })
   const { pricesFile } = config
-  const changes = dryRun === true ? mergedPrices(importedPrices(pricesFile), read.models).changes : await importPrices(pricesFile, read.models, today)
+  const changes =
+    dryRun === true
+      ? mergedPrices(importedPrices(pricesFile), read.models).changes
+      : await importPrices(pricesFile, read.models, today)
   const { changed, added } = told(changes, config)
   if (json === true)
     return screen.json({
-      ...{ imported: dryRun !== true, changed, added: added.map(({ model, after }) => ({ model, ...after })) },
+      ...{
+        imported: dryRun !== true,
+        changed,
+        added: added.map(({ model, after }) => ({ model, ...after })),
+      },
       ...{ left_out: read.leftOut, bad: read.bad, tiered: read.tiered },
     })
   const shown = changed.slice(0, changesShown)
   if (shown.length > 0)
-    screen.print(...shown.map(({ model, before, after }) => `${oneLine(model, 60)}: ${priceText(before)} → ${priceText(after)} from ${after.from}`))
+    screen.print(
+      ...shown.map(
+        ({ model, before, after }) =>
+          `${oneLine(model, 60)}: ${priceText(before)} → ${priceText(after)} from ${after.from}`,
+      ),
+    )
   if (changed.length > shown.length) screen.print(`… and ${changed.length - shown.length} more`)
   const verb = dryRun === true ? 'Would import' : 'Imported'
-  const left = read.leftOut === 0 ? '' : ` ${read.leftOut} without a price for tokens of text ${read.leftOut === 1 ? 'was' : 'were'} left out.`
-  screen.print(`${verb} ${counted(changes.length, 'price')}: ${changed.length} changed, ${added.length} new.${left}`)
+  const left =
+    read.leftOut === 0
+      ? ''
+      : ` ${read.leftOut} without a price for tokens of text ${read.leftOut === 1 ? 'was' : 'were'} left out.`
+  screen.print(
+    `${verb} ${counted(changes.length, 'price')}: ${changed.length} changed, ${added.length} new.${left}`,
+  )
   if (read.tiered > 0)
     screen.print(
       `${counted(read.tiered, 'model')} ${read.tiered === 1 ? 'has' : 'have'} another price for long prompts. Beaver does not know it, and counts the price of short ones.`,
@@ -111,7 +180,11 @@ const changesShown = 20
 function badLines(bad: readonly BadEntry[]): string[] {
   const shown = bad.slice(0, changesShown).map(({ model, why }) => `  ${oneLine(model, 60)}: ${oneLine(why)}`)
   const more = bad.length > shown.length ? [`  … and ${bad.length - shown.length} more`] : []
-  return [`${counted(bad.length, 'bad price')} ${bad.length === 1 ? 'was' : 'were'} left out:`, ...shown, ...more]
+  return [
+    `${counted(bad.length, 'bad price')} ${bad.length === 1 ? 'was' : 'were'} left out:`,
+    ...shown,
+    ...more,
+  ]
 }
 
 interface Told extends Omit<PriceChange, 'before'> {
@@ -119,9 +192,13 @@ interface Told extends Omit<PriceChange, 'before'> {
 }
 
 /** A change of a price that counted before is told. A model that had none is only counted. */
-function told(changes: readonly PriceChange[], config: Config): { readonly changed: readonly Told[]; readonly added: readonly PriceChange[] } {
+function told(
+  changes: readonly PriceChange[],
+  config: Config,
+): { readonly changed: readonly Told[]; readonly added: readonly PriceChange[] } {
   const book = pricesOf(config)
-  const before = (change: PriceChange): Price | null => change.before ?? priceOf(change.model, { configured: book.configured ?? {} })
+  const before = (change: PriceChange): Price | null =>
+    change.before ?? priceOf(change.model, { configured: book.configured ?? {} })
   const differs = (one: Price, other: Price): boolean => priceText(one) !== priceText(other)
   const known = changes.flatMap((change): Told[] => {
     const old = before(change)
@@ -145,7 +222,8 @@ function dayOf(text: string | undefined): string | null {
 async function textOf(file: string): Promise<string> {
   try {
     const { size } = await stat(file)
-    if (size > fileBytesMax) throw new BeaverError('invalid_arguments', `The file ${file} is larger than ${fileBytesMax} bytes.`)
+    if (size > fileBytesMax)
+      throw new BeaverError('invalid_arguments', `The file ${file} is larger than ${fileBytesMax} bytes.`)
     return await readFile(file, 'utf8')
   } catch (error) {
     if (error instanceof BeaverError) throw error

@@ -1,4 +1,5 @@
-// `beaver quarantine`: the messages of the journal that are no records. Nothing removes them: an archive takes only the messages of tasks.
+// `beaver quarantine`: the messages of the journal that are no records. Nothing removes them: an archive
+// takes only the messages of tasks.
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { Context, GlobalOptions } from '../context.ts'
@@ -15,19 +16,29 @@ export interface QuarantineOptions {
 type Message = QueryOutput<'quarantine'>['messages'][number]
 
 /** @param sequence the one message to show; absent: all messages are listed */
-export async function quarantine(sequence: number | undefined, { limit = 20, json }: QuarantineOptions, globals: GlobalOptions): Promise<number> {
+export async function quarantine(
+  sequence: number | undefined,
+  { limit = 20, json }: QuarantineOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const found = await ask(connection, 'quarantine', sequence === undefined ? { limit } : { sequence })
     const [message] = found.messages
     if (sequence !== undefined && message === undefined)
-      throw new BeaverError('not_found', `Message ${sequence} of the journal is not in quarantine. "beaver quarantine" lists the messages that are.`)
+      throw new BeaverError(
+        'not_found',
+        `Message ${sequence} of the journal is not in quarantine. "beaver quarantine" lists the messages that are.`,
+      )
     if (json === true) screen.json(sequence === undefined ? found : message)
     else if (sequence === undefined || message === undefined) screen.print(...listLines(found, screen))
     else screen.print(...messageLines(message, screen))
   })
 }
 
-function listLines({ total, messages }: QueryOutput<'quarantine'>, { columns, style }: Context['screen']): string[] {
+function listLines(
+  { total, messages }: QueryOutput<'quarantine'>,
+  { columns, style }: Context['screen'],
+): string[] {
   if (total === 0) return ['No message is in quarantine.']
   const lines = table(
     [
@@ -47,13 +58,16 @@ function listLines({ total, messages }: QueryOutput<'quarantine'>, { columns, st
   ]
 }
 
-const placeOf = ({ subject, session_id: session, task_id: task }: Message): string => oneLine(subject ?? `the log of ${task ?? ''} in ${session ?? ''}`, 120)
+const placeOf = ({ subject, session_id: session, task_id: task }: Message): string =>
+  oneLine(subject ?? `the log of ${task ?? ''} in ${session ?? ''}`, 120)
 
 function messageLines(message: Message, { style }: Context['screen']): string[] {
   const field = (name: string, value: string): string => `${style.dim(name.padEnd(10))}${value}`
   const shown = plainText(message.excerpt)
   const rest =
-    message.bytes > Buffer.byteLength(message.excerpt) ? [style.dim(`… ${count(message.bytes)} bytes in all. The journal keeps the whole message.`)] : []
+    message.bytes > Buffer.byteLength(message.excerpt)
+      ? [style.dim(`… ${count(message.bytes)} bytes in all. The journal keeps the whole message.`)]
+      : []
   return [
     field('message', `${count(message.sequence)} of the journal`),
     field('published', `as ${placeOf(message)}`),

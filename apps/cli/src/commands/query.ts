@@ -27,8 +27,8 @@ export async function askingAbout(
 }
 
 /**
- * Runs a command that asks the projector and prints the answer, and says what is known against the rows that it showed. If nothing runs in the
- * home, its read model answers.
+ * Runs a command that asks the projector and prints the answer, and says what is known against the rows that
+ * it showed. If nothing runs in the home, its read model answers.
  */
 export async function asking(
   globals: GlobalOptions,
@@ -51,21 +51,30 @@ export async function asking(
 }
 
 /** @throws {BeaverError} `no_daemon` if no projector runs, `not_found`, `invalid_arguments` */
-export async function ask<Name extends QueryName>({ client, asOf }: Answers, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
+export async function ask<Name extends QueryName>(
+  { client, asOf }: Answers,
+  name: Name,
+  input: QueryInput<Name>,
+): Promise<QueryOutput<Name>> {
   try {
     return await client.query(name, input)
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'not_found' && 'task_id' in input) {
-      throw new BeaverError('not_found', `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists the tasks.${newAppears('task', asOf)}`, {
-        cause: error,
-      })
+      throw new BeaverError(
+        'not_found',
+        `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists the tasks.${newAppears('task', asOf)}`,
+        {
+          cause: error,
+        },
+      )
     }
     throw error
   }
 }
 
 /** The read model is a moment behind what runs. */
-export const newAppears = (what: string, asOf: number | undefined): string => (asOf === undefined ? ` A new ${what} appears after a moment.` : '')
+export const newAppears = (what: string, asOf: number | undefined): string =>
+  asOf === undefined ? ` A new ${what} appears after a moment.` : ''
 
 const pageRows = 500
 
@@ -75,7 +84,9 @@ interface Page<Item> {
   readonly next: number | null
 }
 
-/** The items of all pages after `after`, up to `limit`. It requests the next page when the caller needs it. */
+/**
+ * The items of all pages after `after`, up to `limit`. It requests the next page when the caller needs it.
+ */
 export async function* pages<Item>(
   askPage: (page: { after: number; limit: number }) => Promise<Page<Item>>,
   { limit = Infinity, after = 0 }: { readonly limit?: number | undefined; readonly after?: number },

@@ -7,7 +7,8 @@ import { BeaverError, messageOf, whyUnreadable } from '@beaver/core'
  * @param file `-` for stdin
  * @throws {BeaverError} `invalid_arguments` if the file cannot be read or is not JSON
  */
-export const readArguments = (file: string, workflow: string): Promise<unknown> => readJson(file, `one JSON object: the arguments of ${workflow}`)
+export const readArguments = (file: string, workflow: string): Promise<unknown> =>
+  readJson(file, `one JSON object: the arguments of ${workflow}`)
 
 /**
  * @param file `-` for stdin
@@ -19,14 +20,20 @@ export async function readJson(file: string, content: string): Promise<unknown> 
   try {
     text = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The file ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
+    throw new BeaverError('invalid_arguments', `The file ${file} cannot be read: ${whyUnreadable(cause)}.`, {
+      cause,
+    })
   }
   try {
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown
   } catch (cause) {
     const what = file === '-' ? 'The input' : `The file ${file}`
-    throw new BeaverError('invalid_arguments', `${what} is not JSON: ${messageOf(cause)}. It must contain ${content}.`, {
-      cause,
-    })
+    throw new BeaverError(
+      'invalid_arguments',
+      `${what} is not JSON: ${messageOf(cause)}. It must contain ${content}.`,
+      {
+        cause,
+      },
+    )
   }
 }

@@ -1,5 +1,6 @@
 // `beaver audit redact`: removes texts from the record of an ended task.
-// R1. The replacement and the event are durable before anything is erased. To repeat the command completes what was interrupted.
+// R1. The replacement and the event are durable before anything is erased. To repeat the command completes
+// what was interrupted.
 // R2. What cannot be removed is said: the bytes of a text that is part of its record stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
 import {
@@ -23,7 +24,15 @@ import {
   type SystemWriter,
   type WireRecord,
 } from '@beaver/core'
-import { callerName, eraseBlob, findTask as findLog, journalReader, natsBlobStore, natsSystemLog, natsTexts } from '@beaver/nats'
+import {
+  callerName,
+  eraseBlob,
+  findTask as findLog,
+  journalReader,
+  natsBlobStore,
+  natsSystemLog,
+  natsTexts,
+} from '@beaver/nats'
 import { createHash } from 'node:crypto'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -48,10 +57,16 @@ interface Redacted {
   readonly images: readonly string[]
 }
 
-export async function redact(tasks: readonly string[], { reason, ...given }: Partial<RedactOptions>, globals: GlobalOptions): Promise<number> {
+export async function redact(
+  tasks: readonly string[],
+  { reason, ...given }: Partial<RedactOptions>,
+  globals: GlobalOptions,
+): Promise<number> {
   const [typed] = tasks
-  if (typed === undefined || tasks.length > 1) throw new BeaverError('invalid_arguments', 'Name one task: beaver audit redact <task> --reason "…".')
-  if (reason === undefined) throw new BeaverError('invalid_arguments', 'Say why, with --reason. The record keeps this text.')
+  if (typed === undefined || tasks.length > 1)
+    throw new BeaverError('invalid_arguments', 'Name one task: beaver audit redact <task> --reason "…".')
+  if (reason === undefined)
+    throw new BeaverError('invalid_arguments', 'Say why, with --reason. The record keeps this text.')
   return redactTask(typed, { ...given, reason }, globals)
 }
 
@@ -61,7 +76,8 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
   if (secret === '' || (secret === undefined && options.event === undefined))
     throw new BeaverError('invalid_arguments', 'Say what to remove: --event <n> or --text <text>.')
   const { reason: why } = options
-  if (secret !== undefined && why.includes(secret)) throw new BeaverError('invalid_arguments', 'The reason contains the text that is to be removed.')
+  if (secret !== undefined && why.includes(secret))
+    throw new BeaverError('invalid_arguments', 'The reason contains the text that is to be removed.')
   const system = findSystem(config, 'operator')
   await using connection = await connect(system)
   const { taskId } = await findTask(connection, typed)
@@ -69,13 +85,19 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
   const signer = await operatorSigner(await keyPortsOf(connection, config)) // Without the operator's key, nothing is written.
   const places = new Set(options.event?.map(Number))
   const chosen = await redactionsOfTask(connection, log, { places, secret })
-  if (chosen.length === 0) throw new BeaverError('not_found', `No event of the task ${log.task} has such a text.`)
+  if (chosen.length === 0)
+    throw new BeaverError('not_found', `No event of the task ${log.task} has such a text.`)
   const by = callerName(system.url, system.login)
   const erased = await carryOut(connection, log, chosen, { by, reason: options.reason, signer })
-  const redacted = chosen.map(({ record }) => ({ taskseq: record.taskseq, erased: erased.has(record.taskseq) }))
+  const redacted = chosen.map(({ record }) => ({
+    taskseq: record.taskseq,
+    erased: erased.has(record.taskseq),
+  }))
   if (options.json === true) screen.json({ task_id: log.task, redacted })
   else {
-    screen.print(`${screen.symbols.done} ${counted(chosen.length, 'event')} of ${log.task}: ${redacted.map(({ taskseq }) => taskseq).join(', ')}, by ${by}.`)
+    screen.print(
+      `${screen.symbols.done} ${counted(chosen.length, 'event')} of ${log.task}: ${redacted.map(({ taskseq }) => taskseq).join(', ')}, by ${by}.`,
+    )
     const kept = redacted.filter((each) => !each.erased).map(({ taskseq }) => taskseq)
     if (kept.length > 0)
       screen.print(
@@ -89,11 +111,18 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
 /** @throws {BeaverError} `not_found`; `conflict` if the task has not ended */
 async function logOf({ nc, subjects, tenant }: Connection, taskId: string): Promise<LogId> {
   const log = await findLog(nc, subjects, tenant, taskId)
-  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}. "beaver tasks" lists the tasks.`)
+  if (log === null)
+    throw new BeaverError(
+      'not_found',
+      `There is no task ${JSON.stringify(taskId)}. "beaver tasks" lists the tasks.`,
+    )
   const last = await (await journalReader(nc, subjects)).last(log)
   const newest = last === null ? null : newestRecord(last)
   if (newest === null || !isTerminalTaskEvent(eventTypeOf(newest) ?? ''))
-    throw new BeaverError('conflict', `The task ${log.task} has not ended. Cancel it first, or wait: a text of a running task is still in use.`)
+    throw new BeaverError(
+      'conflict',
+      `The task ${log.task} has not ended. Cancel it first, or wait: a text of a running task is still in use.`,
+    )
   return log
 }
 
@@ -103,7 +132,9 @@ async function redactionsOfTask(
   { places, secret }: { readonly places: ReadonlySet<number>; readonly secret: string | undefined },
 ): Promise<Redacted[]> {
   const systemLog = await natsSystemLog(nc, subjects)
-  const removals = new RemovalLog(log.tenant, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
+  const removals = new RemovalLog(log.tenant, systemLog, () =>
+    readKeyRing({ log: systemLog, namespace: subjects.stream }),
+  )
   const replacements = natsTexts(nc, subjects, () => removals.now())
   const archived = async () => (await removals.now()).archived
   const reader = new LogReader(log, replacements, { judge: { signatureFault: async () => null, archived } })
@@ -140,7 +171,11 @@ async function carryOut(
   { nc, subjects }: Connection,
   log: LogId,
   chosen: readonly Redacted[],
-  { by, reason, signer }: { readonly by: string; readonly reason: string; readonly signer: Pick<SystemWriter, 'sign'> },
+  {
+    by,
+    reason,
+    signer,
+  }: { readonly by: string; readonly reason: string; readonly signer: Pick<SystemWriter, 'sign'> },
 ): Promise<ReadonlySet<number>> {
   const blobs = await natsBlobStore(nc, subjects)
   const systemLog = await natsSystemLog(nc, subjects)
@@ -148,7 +183,11 @@ async function carryOut(
   for (const { record, event: told, replacement: text, images } of chosen) {
     for (const image of images) {
       const removed: SystemEvent = { type: 'blob_redacted', data: { sha256: image, reason, by } }
-      await appendSystemEvent(systemLog, 'redactions', () => removed, { source: '/beaver/operator', now: () => Date.now(), ...signer })
+      await appendSystemEvent(systemLog, 'redactions', () => removed, {
+        source: '/beaver/operator',
+        now: () => Date.now(),
+        ...signer,
+      })
       await eraseBlob(nc, subjects, image)
     }
     if (images.length > 0 && canonicalJson(told.data) === text) {
@@ -163,10 +202,23 @@ async function carryOut(
       sha256 === null
         ? {
             type: 'record_redacted',
-            data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq: record.taskseq, hash: record.hash, replacement, reason, by },
+            data: {
+              tenant: log.tenant,
+              session_id: log.session,
+              task_id: log.task,
+              taskseq: record.taskseq,
+              hash: record.hash,
+              replacement,
+              reason,
+              by,
+            },
           }
         : { type: 'blob_redacted', data: { sha256, replacement, reason, by } }
-    await appendSystemEvent(systemLog, 'redactions', () => event, { source: '/beaver/operator', now: () => Date.now(), ...signer })
+    await appendSystemEvent(systemLog, 'redactions', () => event, {
+      source: '/beaver/operator',
+      now: () => Date.now(),
+      ...signer,
+    })
     if (sha256 === null) continue
     await eraseBlob(nc, subjects, sha256)
     erased.add(record.taskseq)

@@ -32,19 +32,30 @@ interface Outcome {
   readonly error: string | null
 }
 
-export async function retry(typed: string | undefined, options: RetryOptions, globals: GlobalOptions): Promise<number> {
+export async function retry(
+  typed: string | undefined,
+  options: RetryOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   if ((typed === undefined) !== (options.failed === true))
-    throw new UsageError('Name one task, or give --failed for every task that failed, but not both. See "beaver retry --help".')
+    throw new UsageError(
+      'Name one task, or give --failed for every task that failed, but not both. See "beaver retry --help".',
+    )
   if (options.failed !== true && (options.since !== undefined || options.dryRun === true))
     throw new UsageError('The options --since and --dry-run need --failed.')
   const since = options.since === undefined ? null : sinceWhen(options.since, Date.now())
   const { config, screen } = contextOf(globals)
   await using connection = await connect(findSystem(config))
-  if (typed === undefined) return await retryAll(await failedTasks(connection, since), { connection, screen, options })
+  if (typed === undefined)
+    return await retryAll(await failedTasks(connection, since), { connection, screen, options })
   const { taskId } = await findTask(connection, typed)
   const retried = await connection.client.retry(taskId)
   if (options.json === true) screen.json({ tasks: [{ ...retried, error: null }] })
-  else screen.print(`Retried as ${retried.task_id}`, screen.style.dim(`  follow it: ${commandName()} watch ${retried.task_id}`))
+  else
+    screen.print(
+      `Retried as ${retried.task_id}`,
+      screen.style.dim(`  follow it: ${commandName()} watch ${retried.task_id}`),
+    )
   return 0
 }
 
@@ -84,21 +95,32 @@ async function retryAll(
     try {
       outcomes.push({ ...of, task_id: (await connection.client.retry(task.task_id)).task_id, error: null })
     } catch (error) {
-      if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'unreachable')) throw error
+      if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'unreachable'))
+        throw error
       outcomes.push({ ...of, task_id: null, error: messageOf(error) })
     }
-    if (options.json !== true) screen.print(`${index + 1} of ${tasks.length}  ${outcomeText(outcomes.at(-1) as Outcome)}`)
+    if (options.json !== true)
+      screen.print(`${index + 1} of ${tasks.length}  ${outcomeText(outcomes.at(-1) as Outcome)}`)
   }
   const failed = outcomes.filter(({ error }) => error !== null).length
   if (options.json === true) screen.json({ tasks: outcomes })
   else if (tasks.length === 0) screen.print('No failed task is left to retry.')
   else if (options.dryRun === true)
-    screen.print(...retryTable(tasks, screen), screen.style.dim(`${tasks.length} would be retried. Leave out --dry-run to retry them.`))
-  else screen.print(screen.style.dim(`${tasks.length - failed} retried${failed === 0 ? '' : `, ${failed} not`}. See them: ${commandName()} tasks`))
+    screen.print(
+      ...retryTable(tasks, screen),
+      screen.style.dim(`${tasks.length} would be retried. Leave out --dry-run to retry them.`),
+    )
+  else
+    screen.print(
+      screen.style.dim(
+        `${tasks.length - failed} retried${failed === 0 ? '' : `, ${failed} not`}. See them: ${commandName()} tasks`,
+      ),
+    )
   return failed === 0 ? 0 : 1
 }
 
-const outcomeText = ({ task_id, retry_of, error }: Outcome): string => (error === null ? `${retry_of} → ${task_id ?? ''}` : `${retry_of}: ${oneLine(error)}`)
+const outcomeText = ({ task_id, retry_of, error }: Outcome): string =>
+  error === null ? `${retry_of} → ${task_id ?? ''}` : `${retry_of}: ${oneLine(error)}`
 
 function retryTable(tasks: readonly TaskSummary[], screen: Pick<Screen, 'columns' | 'style'>): string[] {
   const now = Date.now()
@@ -106,7 +128,11 @@ function retryTable(tasks: readonly TaskSummary[], screen: Pick<Screen, 'columns
     [
       { title: 'TASK', cell: (task) => task.task_id },
       { title: 'STATUS', cell: (task) => statusWord(task.status) },
-      { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
+      {
+        title: 'SUBMITTED',
+        cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)),
+        optional: 2,
+      },
       { title: 'CLASS', cell: (task) => task.failure?.class ?? '', optional: 1 },
       { title: 'REQUEST', cell: (task) => oneLine(task.text ?? ''), flexible: true },
     ],

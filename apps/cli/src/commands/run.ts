@@ -1,7 +1,9 @@
-// `beaver run`: submits a task, follows it, and prints its report. With --up it starts the system if none runs here.
+// `beaver run`: submits a task, follows it, and prints its report. With --up it starts the system if none
+// runs here.
 // R1. The input is checked before anything starts.
 // R2. A system that this command started is stopped before the command ends, on success and on failure.
-// R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the command says how to follow it.
+// R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the
+// command says how to follow it.
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError, ulidIds } from '@beaver/core'
 import type { Config } from '@beaver/platform'
@@ -12,7 +14,15 @@ import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import type { Finding } from '../doctor/check.ts'
 import { checkModels } from '../doctor/check-model.ts'
 import { daemonEndpoints } from '../doctor/model-findings.ts'
-import { exitOf, type JsonLines, mustFollowAs, type Presentation, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
+import {
+  exitOf,
+  type JsonLines,
+  mustFollowAs,
+  type Presentation,
+  presentTask,
+  printEnd,
+  taskLines,
+} from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type HeardLive, hearLive } from '../follow/hear-live.ts'
@@ -45,14 +55,26 @@ const cancelMsMax = 8_000
 const lookMsMax = 5_000
 const ids = ulidIds()
 
-export async function run(task: string | undefined, options: RunOptions, globals: GlobalOptions): Promise<number> {
+export async function run(
+  task: string | undefined,
+  options: RunOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   return runRequest(await readTask(task, options), options, globals)
 }
 
 /** Runs a request that was checked. `lines`: what `--json` prints instead of events and result. */
-export async function runRequest(request: SubmitTask, options: FollowOptions, globals: GlobalOptions, lines: JsonLines = taskLines): Promise<number> {
+export async function runRequest(
+  request: SubmitTask,
+  options: FollowOptions,
+  globals: GlobalOptions,
+  lines: JsonLines = taskLines,
+): Promise<number> {
   mustFollowAs(options)
-  const context = options.up === true ? await workingContextOf(globals, { ask: options.json !== true && options.input !== false }) : contextOf(globals)
+  const context =
+    options.up === true
+      ? await workingContextOf(globals, { ask: options.json !== true && options.input !== false })
+      : contextOf(globals)
   if (options.checkModel === true) await mustAnswer(context.config)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null
@@ -64,22 +86,45 @@ export async function runRequest(request: SubmitTask, options: FollowOptions, gl
   system = await reach(context, options, { interrupts, trouble })
   if (system === null) return interrupts.exitCode
   try {
-    const named = request.task_id === undefined ? { ...request, task_id: ids.next('task'), fresh: 'task' as const } : { ...request, task_id: request.task_id }
-    const task = { ...named, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) }
+    const named =
+      request.task_id === undefined
+        ? { ...request, task_id: ids.next('task'), fresh: 'task' as const }
+        : { ...request, task_id: request.task_id }
+    const task = {
+      ...named,
+      stream: true,
+      ...(options.input === false ? { approvals: 'refuse' as const } : {}),
+    }
     await using connection = await connect(system.found)
     using live = hearLive(connection.client, task.task_id)
     const submitted = await submitTo(system, task, context)
-    return await followRun(context, { connection, submitted, live, system, interrupts, options, trouble, lines })
+    return await followRun(context, {
+      connection,
+      submitted,
+      live,
+      system,
+      interrupts,
+      options,
+      trouble,
+      lines,
+    })
   } finally {
-    if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
+    if (system.own !== null && context.screen.live && options.quiet !== true)
+      context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
     await system.own?.stop()
     if (context.screen.live) context.screen.passing(null)
   }
 }
 
 /** To submit on behalf of a user is a right of operators. Nothing else of the command needs it. */
-async function submitTo({ found }: BorrowedSystem, request: SubmitTask, { config }: Context): Promise<SubmittedTask> {
-  await using connection = await connect(inRole(request.user_id === undefined ? 'client' : 'operator', found, config))
+async function submitTo(
+  { found }: BorrowedSystem,
+  request: SubmitTask,
+  { config }: Context,
+): Promise<SubmittedTask> {
+  await using connection = await connect(
+    inRole(request.user_id === undefined ? 'client' : 'operator', found, config),
+  )
   return await submitTask(connection, request)
 }
 
@@ -105,7 +150,12 @@ async function reach(
       onTrouble: (text) => trouble.tell(text),
     })
     if (system.own !== null && !quiet)
-      screen.print(screen.style.dim(`Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`), '')
+      screen.print(
+        screen.style.dim(
+          `Beaver started on this machine in ${duration(performance.now() - begun)}, with the ${modelInUse(config).name}.`,
+        ),
+        '',
+      )
     // A task without its tools would only look wrong, so this is said even if nothing else is.
     const faults = system.own === null ? [] : faultLines((await Promise.all(loading)).flat())
     if (faults.length > 0) screen.warn(...faults)
@@ -123,7 +173,10 @@ async function mustAnswer(config: Config): Promise<void> {
   const found = lookForSystem(config)
   const fault = faultOfModel(found === null ? await checkModels(config) : await endpointsOf(found, config))
   if (fault === undefined) return
-  throw new BeaverError('unreachable', `The model cannot be asked: ${fault.says}. ${fault.todo ?? ''} Look at the whole configuration: ${commandName()} doctor`)
+  throw new BeaverError(
+    'unreachable',
+    `The model cannot be asked: ${fault.says}. ${fault.todo ?? ''} Look at the whole configuration: ${commandName()} doctor`,
+  )
 }
 
 async function endpointsOf(found: FoundSystem, config: Config): Promise<readonly Finding[]> {
@@ -139,9 +192,17 @@ async function endpointsOf(found: FoundSystem, config: Config): Promise<readonly
 const modelAway = ({ daemonStatus }: Connection, tell: (reason: string) => void): ModelAway =>
   hearModelAway({ look: async () => daemonEndpoints(await daemonStatus(lookMsMax, 'asked')), tell })
 
-function modelAwayLines(reason: string, { command, taskId, own }: { readonly command: string; readonly taskId: string; readonly own: boolean }): string[] {
-  const stop = own ? 'Ctrl-C cancels the task and stops the system.' : `${command} cancel ${taskId} ends the task.`
-  return [`The model cannot be asked now: ${reason}`, `The task waits for it and tries again. ${stop} Find out what is wrong: ${command} doctor`]
+function modelAwayLines(
+  reason: string,
+  { command, taskId, own }: { readonly command: string; readonly taskId: string; readonly own: boolean },
+): string[] {
+  const stop = own
+    ? 'Ctrl-C cancels the task and stops the system.'
+    : `${command} cancel ${taskId} ends the task.`
+  return [
+    `The model cannot be asked now: ${reason}`,
+    `The task waits for it and tries again. ${stop} Find out what is wrong: ${command} doctor`,
+  ]
 }
 
 /** Where messages from the system's parts go. During a live view, they go beside it. */
@@ -161,7 +222,10 @@ interface Running {
 }
 
 /** What is live of a task, and says that its model speaks. */
-const heardBy = (onLive: Presentation['onLive'], away: ModelAway): NonNullable<Presentation['onLive']> | undefined =>
+const heardBy = (
+  onLive: Presentation['onLive'],
+  away: ModelAway,
+): NonNullable<Presentation['onLive']> | undefined =>
   onLive === null ? undefined : (update) => (away.onLive(), onLive(update))
 
 async function followRun(
@@ -173,11 +237,20 @@ async function followRun(
   const json = options.json === true
   const quiet = options.quiet === true
   const own = system.own !== null
-  const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
-  const present = presentTask(screen, { json: json ? lines : null, deltas: options.deltas === true, quiet, foot })
+  const foot = own
+    ? 'Ctrl-C cancels the task and stops the system'
+    : 'Ctrl-C stops watching; the task goes on'
+  const present = presentTask(screen, {
+    json: json ? lines : null,
+    deltas: options.deltas === true,
+    quiet,
+    foot,
+  })
   trouble.tell = present.onNotice
   if (present.onLive === null) heard[Symbol.dispose]()
-  using away = modelAway(connection, (reason) => present.say(...modelAwayLines(reason, { command, taskId, own })))
+  using away = modelAway(connection, (reason) =>
+    present.say(...modelAwayLines(reason, { command, taskId, own })),
+  )
   const stop = new AbortController()
   const interrupted = (): void => {
     if (!own) return stop.abort()
@@ -192,8 +265,17 @@ async function followRun(
       ? null
       : askApprovals({
           view: present.view,
-          terminal: { input: process.stdin, write: (text) => screen.write(wrappedFor(process.stdout, text)), pause: present.live.pause },
-          decide: (call, approved) => connection.client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
+          terminal: {
+            input: process.stdin,
+            write: (text) => screen.write(wrappedFor(process.stdout, text)),
+            pause: present.live.pause,
+          },
+          decide: (call, approved) =>
+            connection.client.decide(taskId, {
+              ...call,
+              approved,
+              reason: approved ? '' : 'Refused at the terminal.',
+            }),
           answer: (question, answer) => connection.client.answer(taskId, { ...question, answer }),
           tell: present.onNotice,
         })
@@ -218,9 +300,20 @@ async function followRun(
       else printEnd(screen, followed.end, present.view, { command, quiet })
       return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
     }
-    if (own) screen.warn(`The task ${taskId} did not stop in time. The journal has it, and it continues with the next "${command} up".`)
-    else screen.warn(`The task ${taskId} goes on. Follow it: ${command} watch ${taskId}   Cancel it: ${command} cancel ${taskId}`)
-    if (json) screen.json({ ok: false, error: { code: 'interrupted', message: 'Interrupted. The task continues.', problems: [] }, ...submitted })
+    if (own)
+      screen.warn(
+        `The task ${taskId} did not stop in time. The journal has it, and it continues with the next "${command} up".`,
+      )
+    else
+      screen.warn(
+        `The task ${taskId} goes on. Follow it: ${command} watch ${taskId}   Cancel it: ${command} cancel ${taskId}`,
+      )
+    if (json)
+      screen.json({
+        ok: false,
+        error: { code: 'interrupted', message: 'Interrupted. The task continues.', problems: [] },
+        ...submitted,
+      })
     return interrupts.exitCode
   } catch (error) {
     stop.abort()

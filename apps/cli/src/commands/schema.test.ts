@@ -5,8 +5,14 @@ import { entryNamed } from './schema.ts'
 const entries = wireEntries()
 
 test('a schema is found by its name', () => {
-  expect(entryNamed('task.submit', entries)).toMatchObject({ kind: 'request', schemas: { input: { type: 'object' }, answer: { type: 'object' } } })
-  expect(entryNamed('task_completed', entries)).toMatchObject({ kind: 'event', schemas: { data: { type: 'object' } } })
+  expect(entryNamed('task.submit', entries)).toMatchObject({
+    kind: 'request',
+    schemas: { input: { type: 'object' }, answer: { type: 'object' } },
+  })
+  expect(entryNamed('task_completed', entries)).toMatchObject({
+    kind: 'event',
+    schemas: { data: { type: 'object' } },
+  })
 })
 
 test('a name that a request and a query have is told apart by the kind', () => {

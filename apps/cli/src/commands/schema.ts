@@ -7,7 +7,11 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { table } from '../text/table.ts'
 
-export async function schema(name: string | undefined, { json }: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
+export async function schema(
+  name: string | undefined,
+  { json }: { readonly json?: true },
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   const entries = wireEntries()
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: 'CALLER' })
@@ -35,12 +39,19 @@ export function entryNamed(typed: string, entries: readonly WireEntry[]): WireEn
   if (only !== undefined && found.length === 1) return only
   if (only !== undefined) {
     const names = found.map(({ kind, name }) => `${kind}.${name}`).join(' or ')
-    throw new BeaverError('invalid_arguments', `Several schemas have the name ${JSON.stringify(typed)}. Name one of them: ${names}.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `Several schemas have the name ${JSON.stringify(typed)}. Name one of them: ${names}.`,
+    )
   }
   const byKind = Object.entries(wireSections).map(
-    ([kind, title]) => `${title}: ${entries.flatMap((entry) => (entry.kind === kind ? [entry.name] : [])).join(', ')}`,
+    ([kind, title]) =>
+      `${title}: ${entries.flatMap((entry) => (entry.kind === kind ? [entry.name] : [])).join(', ')}`,
   )
-  throw new BeaverError('invalid_arguments', `There is no schema ${JSON.stringify(typed)}. The schemas are: ${byKind.join('; ')}.`)
+  throw new BeaverError(
+    'invalid_arguments',
+    `There is no schema ${JSON.stringify(typed)}. The schemas are: ${byKind.join('; ')}.`,
+  )
 }
 
 function subjectOf({ kind, name }: WireEntry, subjects: Subjects): { readonly subject?: string } {
@@ -48,11 +59,19 @@ function subjectOf({ kind, name }: WireEntry, subjects: Subjects): { readonly su
   return kind === 'query' ? { subject: subjects.query(name) } : {}
 }
 
-function schemaTable(entries: readonly WireEntry[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
-  const several = (of: WireEntry): boolean => entries.some(({ kind, name }) => name === of.name && kind !== of.kind)
+function schemaTable(
+  entries: readonly WireEntry[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
+  const several = (of: WireEntry): boolean =>
+    entries.some(({ kind, name }) => name === of.name && kind !== of.kind)
   return table<WireEntry>(
     [
-      { title: 'NAME', cell: (entry) => (several(entry) ? `${entry.kind}.${entry.name}` : entry.name), paint: style.cyan },
+      {
+        title: 'NAME',
+        cell: (entry) => (several(entry) ? `${entry.kind}.${entry.name}` : entry.name),
+        paint: style.cyan,
+      },
       { title: 'KIND', cell: ({ kind }) => kind, optional: 1 },
       { title: 'WHAT', cell: ({ says }) => says, flexible: true },
     ],

@@ -15,14 +15,20 @@ type Hit = SearchAnswer['hits'][number]
 
 export function search(
   words: readonly string[],
-  { json, limit = 20, session: typed, before }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
+  {
+    json,
+    limit = 20,
+    session: typed,
+    before,
+  }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
     const session = await sessionIdOf(connection, typed)
     const answer = await searched(connection, { query: words.join(' '), limit, session_id: session, before })
     if (json === true) return screen.json(answer)
-    if (answer.hits.length === 0) return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
+    if (answer.hits.length === 0)
+      return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
     const brief = briefIds(answer.hits.map((hit) => hit.task_id))
     screen.print(
@@ -36,13 +42,20 @@ export function search(
             optional: 2,
             paint: style.cyan,
           },
-          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), fit: (hit, width) => around(oneLine(hit.snippet), words, width), flexible: true, least: 40 },
+          {
+            title: 'TEXT',
+            cell: (hit) => oneLine(hit.snippet),
+            fit: (hit, width) => around(oneLine(hit.snippet), words, width),
+            flexible: true,
+            least: 40,
+          },
         ],
         answer.hits,
         { width: columns, title: style.dim },
       ),
     )
-    if (answer.more && answer.next !== null) screen.print(style.dim(moreLine(words, { limit, session }, answer.next)))
+    if (answer.more && answer.next !== null)
+      screen.print(style.dim(moreLine(words, { limit, session }, answer.next)))
   })
 }
 
@@ -54,22 +67,43 @@ function whoOf({ role, name, agent_name: agent }: Hit): string {
 }
 
 /** The command for the next page. */
-function moreLine(words: readonly string[], { limit, session }: { readonly limit: number; readonly session: string | undefined }, before: number): string {
-  const options = [...(session === undefined ? [] : ['--session', shellWord(session)]), '--limit', limit, '--before', before]
+function moreLine(
+  words: readonly string[],
+  { limit, session }: { readonly limit: number; readonly session: string | undefined },
+  before: number,
+): string {
+  const options = [
+    ...(session === undefined ? [] : ['--session', shellWord(session)]),
+    '--limit',
+    limit,
+    '--before',
+    before,
+  ]
   return `There are more hits. Show the next: ${commandName()} search ${words.map(shellWord).join(' ')} ${options.join(' ')}`
 }
 
 /** An answer has at most this many hits. */
 const pageHitsMax = 100
 
-/** Asks until there are enough hits or no texts are left, because one answer covers a limited number of texts. */
+/**
+ * Asks until there are enough hits or no texts are left, because one answer covers a limited number of texts.
+ */
 async function searched(
   connection: Answers,
-  input: { readonly query: string; readonly limit: number; readonly session_id: string | undefined; readonly before: number | undefined },
+  input: {
+    readonly query: string
+    readonly limit: number
+    readonly session_id: string | undefined
+    readonly before: number | undefined
+  },
 ): Promise<SearchAnswer> {
   const hits: Hit[] = []
   for (let { before } = input; ;) {
-    const answer = await ask(connection, 'search', { ...input, limit: Math.min(pageHitsMax, input.limit - hits.length), before })
+    const answer = await ask(connection, 'search', {
+      ...input,
+      limit: Math.min(pageHitsMax, input.limit - hits.length),
+      before,
+    })
     hits.push(...answer.hits)
     if (!answer.more || answer.next === null || hits.length >= input.limit) return { ...answer, hits }
     before = answer.next

@@ -1,4 +1,5 @@
-// `beaver session <id>`: reads one session as a conversation. The newest tasks are shown, the oldest of them first.
+// `beaver session <id>`: reads one session as a conversation. The newest tasks are shown, the oldest of them
+// first.
 import type { SessionAnswer, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -30,23 +31,42 @@ export function session(id: string, options: SessionOptions, globals: GlobalOpti
   })
 }
 
-/** The newest tasks of a session. @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean several sessions */
-export async function readSession(answers: Answers, session_id: string, { limit = shownTasks, before }: SessionOptions): Promise<SessionAnswer> {
+/**
+ * The newest tasks of a session. @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean
+ * several sessions
+ */
+export async function readSession(
+  answers: Answers,
+  session_id: string,
+  { limit = shownTasks, before }: SessionOptions,
+): Promise<SessionAnswer> {
   const tasks: SessionTurn[] = []
   for (let place = before; ;) {
-    const answer = await askSession(answers, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before: place })
+    const answer = await askSession(answers, {
+      session_id,
+      limit: Math.min(pageTasks, limit - tasks.length),
+      before: place,
+    })
     tasks.push(...answer.tasks)
     if (answer.next === null || tasks.length >= limit) return { ...answer, tasks }
     place = answer.next
   }
 }
 
-/** The id of the session that a person named with an option, as the argument of `beaver session` names one. @throws as `readSession` */
+/**
+ * The id of the session that a person named with an option, as the argument of `beaver session` names one.
+ * @throws as `readSession`
+ */
 export async function sessionIdOf(answers: Answers, typed: string | undefined): Promise<string | undefined> {
-  return typed === undefined ? undefined : (await readSession(answers, typed, { limit: 1 })).session.session_id
+  return typed === undefined
+    ? undefined
+    : (await readSession(answers, typed, { limit: 1 })).session.session_id
 }
 
-async function askSession(answers: Answers, input: { session_id: string; limit: number; before: number | undefined }): Promise<SessionAnswer> {
+async function askSession(
+  answers: Answers,
+  input: { session_id: string; limit: number; before: number | undefined },
+): Promise<SessionAnswer> {
   try {
     return await ask(answers, 'session', input)
   } catch (error) {
@@ -59,16 +79,30 @@ async function askSession(answers: Answers, input: { session_id: string; limit: 
 export function sessionLines(
   { session: of, tasks, next }: SessionAnswer,
   screen: Pick<Screen, 'style' | 'interactive'>,
-  { now, command, options }: { readonly now: number; readonly command: string; readonly options: SessionOptions },
+  {
+    now,
+    command,
+    options,
+  }: { readonly now: number; readonly command: string; readonly options: SessionOptions },
 ): string[] {
   const { style } = screen
   const { limit, before } = options
   // With a place to begin at, the number of tasks before it is not known.
-  const left = before === undefined ? `${counted(of.tasks - tasks.length, 'earlier task')} left out` : 'There are earlier tasks'
-  const further = [shellWord(of.session_id), ...(limit === undefined ? [] : ['--limit', limit]), '--before', next]
+  const left =
+    before === undefined
+      ? `${counted(of.tasks - tasks.length, 'earlier task')} left out`
+      : 'There are earlier tasks'
+  const further = [
+    shellWord(of.session_id),
+    ...(limit === undefined ? [] : ['--limit', limit]),
+    '--before',
+    next,
+  ]
   return [
     ...headLines(of, screen, now),
-    ...(next === null ? [] : ['', style.dim(`${left}. Show the next: ${command} session ${further.join(' ')}`)]),
+    ...(next === null
+      ? []
+      : ['', style.dim(`${left}. Show the next: ${command} session ${further.join(' ')}`)]),
     ...tasks.toReversed().flatMap((turn) => ['', ...turnLines(turn, screen, { now, command })]),
   ]
 }
@@ -79,13 +113,26 @@ function headLines(of: SessionSummary, { style }: Pick<Screen, 'style'>, now: nu
     field('Session', style.bold(oneLine(of.session_id))),
     ...(of.title === null ? [] : [field('Title', oneLine(of.title))]),
     ...(of.user_id === null ? [] : [field('User', oneLine(of.user_id))]),
-    field('Tasks', `${count(of.tasks)}${of.open === 0 ? '' : `, ${count(of.open)} open`}${of.began_at === null ? '' : `, since ${moment(of.began_at, now)}`}`),
+    field(
+      'Tasks',
+      `${count(of.tasks)}${of.open === 0 ? '' : `, ${count(of.open)} open`}${of.began_at === null ? '' : `, since ${moment(of.began_at, now)}`}`,
+    ),
   ]
 }
 
-function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'style' | 'interactive'>, of: { now: number; command: string }): string[] {
+function turnLines(
+  turn: SessionTurn,
+  { style, interactive }: Pick<Screen, 'style' | 'interactive'>,
+  of: { now: number; command: string },
+): string[] {
   const cut = (chars: number, text: string | null): string[] =>
-    chars > (text?.length ?? 0) ? [style.dim(`(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${of.command} show ${turn.task_id})`)] : []
+    chars > (text?.length ?? 0)
+      ? [
+          style.dim(
+            `(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${of.command} show ${turn.task_id})`,
+          ),
+        ]
+      : []
   const said = turn.answer ?? ''
   return [
     style.dim(turnHead(turn, of.now)),
@@ -93,7 +140,10 @@ function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'styl
     ...cut(turn.text_chars, turn.text),
     ...(said === ''
       ? []
-      : [`${style.bold('Beaver')}  ${(interactive ? paintReport(said, style) : plainText(said)).trim()}`, ...cut(turn.answer_chars, turn.answer)]),
+      : [
+          `${style.bold('Beaver')}  ${(interactive ? paintReport(said, style) : plainText(said)).trim()}`,
+          ...cut(turn.answer_chars, turn.answer),
+        ]),
     ...endLines(turn, style),
   ]
 }
@@ -101,13 +151,18 @@ function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'styl
 /** Which task of a session follows: when it was submitted, its id, and what it is. */
 export function turnHead(turn: SessionTurn, now: number): string {
   const when = turn.submitted_at === null ? '' : moment(turn.submitted_at, now)
-  const about = [turn.workflow, turn.retry_of === null ? null : `retry of ${turn.retry_of}`, turn.title].filter((each) => each !== null)
+  const about = [
+    turn.workflow,
+    turn.retry_of === null ? null : `retry of ${turn.retry_of}`,
+    turn.title,
+  ].filter((each) => each !== null)
   return [when, turn.task_id, ...about.map((each) => oneLine(each))].filter((each) => each !== '').join('  ')
 }
 
 /** How a task ended, if the answer does not say it. */
 function endLines({ status, answer, failure, simulated }: SessionTurn, style: Screen['style']): string[] {
   const why = failure === null ? '' : `: ${oneLine(failure.message)}`
-  if (status !== 'completed' || answer === '') return [`${statusPaint(status, style)(`[${statusWord(status)}]`)}${why}`]
+  if (status !== 'completed' || answer === '')
+    return [`${statusPaint(status, style)(`[${statusWord(status)}]`)}${why}`]
   return simulated === true ? [style.dim('[the simulated model answered]')] : []
 }

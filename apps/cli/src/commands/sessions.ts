@@ -25,9 +25,16 @@ export function sessions(options: SessionsOptions, globals: GlobalOptions): Prom
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
     if (answer.sessions.length === 0)
-      return screen.print(user === undefined && before === undefined ? 'No sessions yet. Begin one: beaver run "…" --session <id>' : 'No such sessions.')
+      return screen.print(
+        user === undefined && before === undefined
+          ? 'No sessions yet. Begin one: beaver run "…" --session <id>'
+          : 'No such sessions.',
+      )
     screen.print(...sessionsTable(answer.sessions, screen, Date.now()))
-    if (answer.next !== null) screen.print(screen.style.dim(`There are more sessions. Show the next: ${nextPage(options, answer.next)}`))
+    if (answer.next !== null)
+      screen.print(
+        screen.style.dim(`There are more sessions. Show the next: ${nextPage(options, answer.next)}`),
+      )
   })
 }
 
@@ -36,10 +43,17 @@ const usual = 20
 const pageSessionsMax = 200
 
 /** Asks for pages until there are enough sessions or no more. */
-async function listed(connection: Answers, { user, limit = usual, before }: SessionsOptions): Promise<SessionsAnswer> {
+async function listed(
+  connection: Answers,
+  { user, limit = usual, before }: SessionsOptions,
+): Promise<SessionsAnswer> {
   const sessions: SessionSummary[] = []
   for (let place = before; ;) {
-    const answer = await ask(connection, 'sessions', { user_id: user, limit: Math.min(pageSessionsMax, limit - sessions.length), before: place })
+    const answer = await ask(connection, 'sessions', {
+      user_id: user,
+      limit: Math.min(pageSessionsMax, limit - sessions.length),
+      before: place,
+    })
     sessions.push(...answer.sessions)
     if (answer.next === null || sessions.length >= limit) return { ...answer, sessions }
     place = answer.next
@@ -48,16 +62,33 @@ async function listed(connection: Answers, { user, limit = usual, before }: Sess
 
 /** The command for the next page. */
 function nextPage({ user, limit }: SessionsOptions, before: number): string {
-  const options = [...(user === undefined ? [] : ['--user', shellWord(user)]), ...(limit === undefined ? [] : ['--limit', limit]), '--before', before]
+  const options = [
+    ...(user === undefined ? [] : ['--user', shellWord(user)]),
+    ...(limit === undefined ? [] : ['--limit', limit]),
+    '--before',
+    before,
+  ]
   return `${commandName()} sessions ${options.join(' ')}`
 }
 
-export function sessionsTable(rows: readonly SessionSummary[], { columns, style }: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+export function sessionsTable(
+  rows: readonly SessionSummary[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+  now: number,
+): string[] {
   const brief = briefIds(rows.map((session) => session.session_id))
   return table<SessionSummary>(
     [
-      { title: 'SESSION', cell: (session) => oneLine(session.session_id), brief: (session) => oneLine(brief(session.session_id)) },
-      { title: 'TASKS', cell: ({ tasks, open }) => (open === 0 ? count(tasks) : `${count(tasks)} (${count(open)} open)`), align: 'right' },
+      {
+        title: 'SESSION',
+        cell: (session) => oneLine(session.session_id),
+        brief: (session) => oneLine(brief(session.session_id)),
+      },
+      {
+        title: 'TASKS',
+        cell: ({ tasks, open }) => (open === 0 ? count(tasks) : `${count(tasks)} (${count(open)} open)`),
+        align: 'right',
+      },
       { title: 'LAST', cell: ({ last_at: at }) => (at === null ? '' : moment(at, now)), optional: 3 },
       {
         title: 'STATUS',
@@ -66,7 +97,13 @@ export function sessionsTable(rows: readonly SessionSummary[], { columns, style 
         paint: (cell, session) => statusPaint(session.last_status, style)(cell),
       },
       ...(rows.some(({ user_id: user }) => user !== null)
-        ? [{ title: 'USER', cell: (session: SessionSummary) => oneLine(session.user_id ?? '').slice(0, 24), optional: 1 }]
+        ? [
+            {
+              title: 'USER',
+              cell: (session: SessionSummary) => oneLine(session.user_id ?? '').slice(0, 24),
+              optional: 1,
+            },
+          ]
         : []),
       { title: 'ABOUT', cell: (session) => oneLine(session.title ?? session.text ?? ''), flexible: true },
     ],

@@ -5,8 +5,20 @@ import { textWidth } from '../text/width.ts'
 import { mergePages } from '../view/merge-pages.ts'
 import { nodeLines } from './show-node.ts'
 
-const surface = { columns: 80, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false }
-const run = { run_id: 'run_1', model: 'small', input_tokens: 20, output_tokens: 10, calls: 2, skills: [] } as unknown as RunAnswer
+const surface = {
+  columns: 80,
+  style: styleOf(false),
+  symbols: symbolsOf({ utf8: true, turning: false }),
+  interactive: false,
+}
+const run = {
+  run_id: 'run_1',
+  model: 'small',
+  input_tokens: 20,
+  output_tokens: 10,
+  calls: 2,
+  skills: [],
+} as unknown as RunAnswer
 const node = {
   node_id: 'check',
   status: 'failed',
@@ -60,9 +72,17 @@ const detail = {
 test('a usage has its parts, in all and for each call', () => {
   const parts = { cached_input_tokens: 9, cache_write_tokens: 1, reasoning_tokens: 4 }
   const calls = detail.calls.map((call) => (call.kind === 'model' ? { ...call, ...parts } : call))
-  const lines = nodeLines({ ...detail, node: { ...node, run: { ...run, ...parts } }, calls }, surface, 'beaver')
-  expect(lines[8]).toBe('Usage      30 tokens (20 in, 10 out; 45% of the input from a cache, 1 written to a cache, 4 of the output thoughts) in 2 calls')
-  expect(lines.find((line) => line.includes('10 in'))).toContain('10 in, 5 out; 90% of the input from a cache')
+  const lines = nodeLines(
+    { ...detail, node: { ...node, run: { ...run, ...parts } }, calls },
+    surface,
+    'beaver',
+  )
+  expect(lines[8]).toBe(
+    'Usage      30 tokens (20 in, 10 out; 45% of the input from a cache, 1 written to a cache, 4 of the output thoughts) in 2 calls',
+  )
+  expect(lines.find((line) => line.includes('10 in'))).toContain(
+    '10 in, 5 out; 90% of the input from a cache',
+  )
 })
 
 test('a node is shown with its input, its calls and its output, and where it is cut the command for the whole text', () => {
@@ -94,11 +114,16 @@ test('a node is shown with its input, its calls and its output, and where it is 
 
 test('the pages of a task are joined: each node once, in declared order, what a later page says', () => {
   const page = (indexes: readonly number[], status: string): TaskAnswer => {
-    const nodes = indexes.map((n) => ({ node_id: `n${n}`, declared_index: n, status, run: null }) as unknown as NodeAnswer)
+    const nodes = indexes.map(
+      (n) => ({ node_id: `n${n}`, declared_index: n, status, run: null }) as unknown as NodeAnswer,
+    )
     const team = { team_run_id: 'team', nodes } as unknown as TeamAnswer
     return { runs: [{ run_id: 'root', teams: [team] }], teams: [] } as unknown as TaskAnswer
   }
-  const merged = mergePages(mergePages(page([0, 1, 9], 'running'), page([2, 3], 'running')), page([8, 9], 'completed'))
+  const merged = mergePages(
+    mergePages(page([0, 1, 9], 'running'), page([2, 3], 'running')),
+    page([8, 9], 'completed'),
+  )
   expect(merged.runs).toHaveLength(1)
   expect(merged.runs[0]?.teams[0]?.nodes.map((each) => `${each.node_id} ${each.status}`)).toEqual([
     'n0 running',

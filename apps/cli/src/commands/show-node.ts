@@ -21,7 +21,11 @@ export function showNode(
   globals: GlobalOptions,
 ): Promise<number> {
   return askingAbout(globals, options.from, async ({ screen }, connection) => {
-    const answer = await callsOf(connection, { task_id: task, node_id: node, team_run_id: options.team }, options.limit ?? Infinity)
+    const answer = await callsOf(
+      connection,
+      { task_id: task, node_id: node, team_run_id: options.team },
+      options.limit ?? Infinity,
+    )
     if (options.json === true) return screen.json(answer)
     screen.print(...nodeLines(answer, screen, commandName()))
   })
@@ -37,7 +41,12 @@ async function callsOf(
   let answer = await ask(connection, 'node', { ...named, limit: Math.min(limit, pageCallsMax) })
   while (answer.next !== null && answer.calls.length < limit) {
     const left = Math.min(limit - answer.calls.length, pageCallsMax)
-    const page = await ask(connection, 'node', { ...named, team_run_id: answer.team_run_id, after: answer.next, limit: left })
+    const page = await ask(connection, 'node', {
+      ...named,
+      team_run_id: answer.team_run_id,
+      after: answer.next,
+      limit: left,
+    })
     answer = { ...page, calls: [...answer.calls, ...page.calls] }
   }
   return answer
@@ -50,23 +59,34 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
   const { node, workflow, other_team_run_ids: others } = answer
   const { run } = node
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
-  const optional = (name: string, value: string | null): string[] => (value === null || value === '' ? [] : [field(name, value)])
+  const optional = (name: string, value: string | null): string[] =>
+    value === null || value === '' ? [] : [field(name, value)]
   const tokens = run === null ? 0 : run.input_tokens + run.output_tokens
   const whole = (text: string | null, chars: number): string[] =>
     text === null || text.length >= chars
       ? []
-      : [style.dim(`(${counted(chars, 'character')}; the whole text: ${command} events ${shellWord(answer.task_id)} --node ${shellWord(node.node_id)} --json)`)]
+      : [
+          style.dim(
+            `(${counted(chars, 'character')}; the whole text: ${command} events ${shellWord(answer.task_id)} --node ${shellWord(node.node_id)} --json)`,
+          ),
+        ]
   return [
     field('Node', `${style.bold(oneLine(node.node_id))} of ${oneLine(workflow)}`),
     field('Task', answer.task_id),
-    field('Team run', `${answer.team_run_id}${others.length === 0 ? '' : style.dim(` (also in ${others.join(', ')}: --team <id> shows it)`)}`),
+    field(
+      'Team run',
+      `${answer.team_run_id}${others.length === 0 ? '' : style.dim(` (also in ${others.join(', ')}: --team <id> shows it)`)}`,
+    ),
     field('Status', statusPaint(node.status, style)(node.status) + whyOf(node)),
     ...optional('Run', run?.run_id ?? null),
     ...optional('Model', run?.model ?? null),
     ...optional('Tool', node.tool),
     ...optional('Operation', node.operation),
     ...optional('After', node.depends_on.map((id) => oneLine(id)).join(', ')),
-    ...optional('Skill', run === null ? node.use_skill : run.skills.map((skill) => oneLine(skill)).join(', ')),
+    ...optional(
+      'Skill',
+      run === null ? node.use_skill : run.skills.map((skill) => oneLine(skill)).join(', '),
+    ),
     ...(node.duration_ms === null ? [] : [field('Took', duration(node.duration_ms))]),
     ...(run === null || run.calls === 0
       ? []
@@ -78,7 +98,9 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
         ]),
     ...section(
       'Evidence',
-      node.evidence.flatMap((check) => checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`)),
+      node.evidence.flatMap((check) =>
+        checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`),
+      ),
       style,
     ),
     ...section('Input', given(answer), style),
@@ -95,10 +117,14 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
 
 const withParts = (parts: string): string => (parts === '' ? '' : `; ${parts}`)
 
-const section = (title: string, lines: readonly string[], style: Surface['style']): string[] => (lines.length === 0 ? [] : ['', style.bold(title), ...lines])
+const section = (title: string, lines: readonly string[], style: Surface['style']): string[] =>
+  lines.length === 0 ? [] : ['', style.bold(title), ...lines]
 
 function given(answer: NodeDetail): string[] {
-  const text = answer.input ?? answer.instruction ?? (answer.arguments === null ? '' : JSON.stringify(answer.arguments, null, 2))
+  const text =
+    answer.input ??
+    answer.instruction ??
+    (answer.arguments === null ? '' : JSON.stringify(answer.arguments, null, 2))
   return text === '' ? [] : [plainText(text).trimEnd()]
 }
 
@@ -107,7 +133,12 @@ function outputOf({ output }: NodeDetail, { interactive, style }: Surface): stri
   return [shownOutput(output, { interactive, style }).trimEnd()]
 }
 
-function whyOf({ failure, cause_node_id: cause, skip_reason: skipped, cancel_reason: cancelled }: NodeDetail['node']): string {
+function whyOf({
+  failure,
+  cause_node_id: cause,
+  skip_reason: skipped,
+  cancel_reason: cancelled,
+}: NodeDetail['node']): string {
   if (failure !== null) return ` (${failure.class}: ${oneLine(failure.message)})`
   if (cause !== null) return ` by ${oneLine(cause)}`
   const reason = skipped ?? cancelled
@@ -116,8 +147,14 @@ function whyOf({ failure, cause_node_id: cause, skip_reason: skipped, cancel_rea
 
 type ToolCallOfNode = Extract<NodeDetail['calls'][number], { kind: 'tool' }>
 
-/** What a call without a result waits for: a person, or the call of its answer about which a person must decide first. */
-function waitText({ call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode, all: NodeDetail['calls']): string {
+/**
+ * What a call without a result waits for: a person, or the call of its answer about which a person must
+ * decide first.
+ */
+function waitText(
+  { call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode,
+  all: NodeDetail['calls'],
+): string {
   if (waitsFor === undefined) return 'no result yet'
   if (waitsFor === id) return 'waits for your approval'
   const holding = all.find((call) => call.kind === 'tool' && call.call_id === waitsFor)
@@ -125,18 +162,27 @@ function waitText({ call_id: id, waits_for_call_id: waitsFor }: ToolCallOfNode, 
 }
 
 /** One call in one line: its event, what was called, what came of it, and how long it took. */
-function callLine(call: NodeDetail['calls'][number], all: NodeDetail['calls'], { columns, style, symbols }: Surface): string {
+function callLine(
+  call: NodeDetail['calls'][number],
+  all: NodeDetail['calls'],
+  { columns, style, symbols }: Surface,
+): string {
   const good = call.success
-  const mark = good === null ? style.cyan(symbols.active) : good ? style.green(symbols.done) : style.red(symbols.failed)
+  const mark =
+    good === null ? style.cyan(symbols.active) : good ? style.green(symbols.done) : style.red(symbols.failed)
   const took = call.duration_ms === null ? [] : [duration(call.duration_ms)]
   const facts =
     call.kind === 'model'
       ? [
-          [call.model ?? call.provider ?? 'model', ...(call.purpose === 'answer' ? [] : [call.purpose])].join(' '),
+          [call.model ?? call.provider ?? 'model', ...(call.purpose === 'answer' ? [] : [call.purpose])].join(
+            ' ',
+          ),
           ...took,
           ...(call.input_tokens === null
             ? []
-            : [`${count(call.input_tokens)} in, ${count(call.output_tokens ?? 0)} out${withParts(partsText({ ...call, input_tokens: call.input_tokens }))}`]),
+            : [
+                `${count(call.input_tokens)} in, ${count(call.output_tokens ?? 0)} out${withParts(partsText({ ...call, input_tokens: call.input_tokens }))}`,
+              ]),
           call.failure === null
             ? oneLine(call.text ?? `finish reason ${call.finish_reason ?? 'unknown'}`)
             : `${call.failure.class}: ${oneLine(call.failure.message)}`,
@@ -145,8 +191,13 @@ function callLine(call: NodeDetail['calls'][number], all: NodeDetail['calls'], {
           `${oneLine(call.tool)} ${oneLine(call.arguments ?? '')}`.trimEnd(),
           ...took,
           ...(call.error === null ? [] : [oneLine(call.error)]),
-          ...(call.result === null ? [waitText(call, all)] : [`${counted(call.result_chars, 'character')}: ${oneLine(call.result)}`]),
+          ...(call.result === null
+            ? [waitText(call, all)]
+            : [`${counted(call.result_chars, 'character')}: ${oneLine(call.result)}`]),
         ]
   const head = `  ${style.dim(`#${call.taskseq}`)} ${mark} `
-  return head + cutToWidth(facts.join(`  `), Math.max(20, columns - 6 - String(call.taskseq).length), symbols.ellipsis)
+  return (
+    head +
+    cutToWidth(facts.join(`  `), Math.max(20, columns - 6 - String(call.taskseq).length), symbols.ellipsis)
+  )
 }

@@ -85,10 +85,21 @@ const team: TeamAnswer = {
   shared_state_changes: 2,
   nodes: [
     node('split', 'completed', { kind: 'code', operation: 'map', output: '["x"]', output_chars: 5 }),
-    node('find', 'completed', { kind: 'tool', tool: 'file_stats', run: { ...run, input_tokens: 0, output_tokens: 0, tool_calls: 1 } }),
+    node('find', 'completed', {
+      kind: 'tool',
+      tool: 'file_stats',
+      run: { ...run, input_tokens: 0, output_tokens: 0, tool_calls: 1 },
+    }),
     node('branch', 'skipped', { skip_reason: 'The condition does not hold.' }),
-    node('stop', 'cancelled', { cancel_reason: 'not needed', failure: { class: 'cancelled', message: 'not needed' }, run }),
-    node('late', 'running', { cancel_reason: 'not needed', run: { ...run, duration_ms: null, status: 'thinking' } }),
+    node('stop', 'cancelled', {
+      cancel_reason: 'not needed',
+      failure: { class: 'cancelled', message: 'not needed' },
+      run,
+    }),
+    node('late', 'running', {
+      cancel_reason: 'not needed',
+      run: { ...run, duration_ms: null, status: 'thinking' },
+    }),
     node('broken', 'failed', { failure: { class: 'internal', message: 'No code for this.' } }),
     node('tail', 'blocked', { cause_node_id: 'stop' }),
     node('item', 'completed', { added_after: 'split', run }),
@@ -179,8 +190,19 @@ const answer: TaskAnswer = {
   redactions: [],
   archives: [],
 }
-const screen = (columns: number) => ({ columns, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }), interactive: false })
-const options = { now: 0, all: false, prices: {}, command: 'beaver', record: { state: 'verified', messages: [] } } as const
+const screen = (columns: number) => ({
+  columns,
+  style: styleOf(false),
+  symbols: symbolsOf({ utf8: true, turning: false }),
+  interactive: false,
+})
+const options = {
+  now: 0,
+  all: false,
+  prices: {},
+  command: 'beaver',
+  record: { state: 'verified', messages: [] },
+} as const
 const section = (title: string, lines: readonly string[]): string[] => {
   const from = lines.indexOf(title) + 1
   const to = lines.indexOf('', from)
@@ -212,7 +234,9 @@ describe('a task that is a workflow', () => {
     expect(section('Kept', lines)).toEqual(['  item (14 characters): what item made'])
     const said = { ...answer, final_output: '## item\n\nwhat item made', final_output_chars: 23 }
     expect(taskLines(said, screen(100), options)).not.toContain('Kept')
-    expect(taskLines({ ...answer, task: { ...answer.task, status: 'completed' } }, screen(100), options)).not.toContain('Kept')
+    expect(
+      taskLines({ ...answer, task: { ...answer.task, status: 'completed' } }, screen(100), options),
+    ).not.toContain('Kept')
   })
 
   test('fits 80 columns', () => {
@@ -223,8 +247,21 @@ describe('a task that is a workflow', () => {
 })
 
 describe('a large team', () => {
-  const nodes = Array.from({ length: 100 }, (_, n) => node(`n${n}`, n === 60 ? 'failed' : n > 90 ? 'blocked' : 'completed', { cause_node_id: 'n60', run }))
-  const large = { ...answer, teams: [{ ...team, nodes, node_count: 100, node_count_at_start: 100, nodes_by_status: { blocked: 9, completed: 90, failed: 1 } }] }
+  const nodes = Array.from({ length: 100 }, (_, n) =>
+    node(`n${n}`, n === 60 ? 'failed' : n > 90 ? 'blocked' : 'completed', { cause_node_id: 'n60', run }),
+  )
+  const large = {
+    ...answer,
+    teams: [
+      {
+        ...team,
+        nodes,
+        node_count: 100,
+        node_count_at_start: 100,
+        nodes_by_status: { blocked: 9, completed: 90, failed: 1 },
+      },
+    ],
+  }
 
   test('is folded: what failed, a few others, a count of the rest', () => {
     const shown = section('Agents', taskLines(large, screen(100), options))
@@ -238,7 +275,14 @@ describe('a large team', () => {
       ...large,
       more: true,
       next: 9,
-      teams: [{ ...large.teams[0]!, nodes: nodes.slice(0, 30), node_count: 300, nodes_by_status: { completed: 298, failed: 1, waiting: 1 } }],
+      teams: [
+        {
+          ...large.teams[0]!,
+          nodes: nodes.slice(0, 30),
+          node_count: 300,
+          nodes_by_status: { completed: 298, failed: 1, waiting: 1 },
+        },
+      ],
     }
     const shown = section('Agents', taskLines(part, screen(100), options))
     expect(shown[0]).toContain('298 of 300 nodes completed, 1 failed')
@@ -246,13 +290,23 @@ describe('a large team', () => {
   })
 
   test('is printed whole with --all', () => {
-    expect(section('Agents', taskLines(large, screen(100), { ...options, all: true }))).toHaveLength(1 + 100 + 2)
+    expect(section('Agents', taskLines(large, screen(100), { ...options, all: true }))).toHaveLength(
+      1 + 100 + 2,
+    )
   })
 })
 
 test('a long computed value is cut, with its length, also where nothing bounds the line', () => {
-  const long = node('split', 'completed', { kind: 'code', operation: 'map', output: 'x'.repeat(300), output_chars: 12_000 })
-  const [, line] = section('Agents', taskLines({ ...answer, teams: [{ ...team, nodes: [long] }] }, screen(Infinity), options))
+  const long = node('split', 'completed', {
+    kind: 'code',
+    operation: 'map',
+    output: 'x'.repeat(300),
+    output_chars: 12_000,
+  })
+  const [, line] = section(
+    'Agents',
+    taskLines({ ...answer, teams: [{ ...team, nodes: [long] }] }, screen(Infinity), options),
+  )
   expect(line).toBe(`├─ split  completed  map = ${'x'.repeat(59)}… (12,000 characters)`)
 })
 
@@ -273,11 +327,17 @@ test('the first prompt of an agent is told by its parts, largest first, beside w
 test('what agents cost is said, and what was left out of their conversations', () => {
   const used = [{ provider: 'p', model: 'cheap', input_tokens: 1_000_000, output_tokens: 0, calls: 1 }]
   const root = { ...run, agent_name: 'root', usage_by_model: used, results_compacted: 2, summaries: 1 }
-  const lines = taskLines({ ...answer, task: { ...answer.task, usage_by_model: used }, runs: [root], teams: [] }, screen(100), {
-    ...options,
-    prices: { configured: { cheap: { input: 2, output: 2 } } },
-  })
-  expect(section('Agents', lines)).toEqual(['root  completed  1.5 s, 15 tokens, $2.00, 2 tool results left out, 1 summary'])
+  const lines = taskLines(
+    { ...answer, task: { ...answer.task, usage_by_model: used }, runs: [root], teams: [] },
+    screen(100),
+    {
+      ...options,
+      prices: { configured: { cheap: { input: 2, output: 2 } } },
+    },
+  )
+  expect(section('Agents', lines)).toEqual([
+    'root  completed  1.5 s, 15 tokens, $2.00, 2 tool results left out, 1 summary',
+  ])
   expect(lines).toContain('Usage      15 tokens (10 in, 5 out) in 1 call, $2.00')
 })
 
@@ -286,7 +346,11 @@ test('what waits is shown with the commands that answer, then what was decided b
     { ...asked, call_id: 'c2', subject: 'rm -rf build', state: 'waiting' },
     { ...asked, call_id: 'c1', subject: 'ls', state: 'denied', by: 'ben', reason: 'not now' },
   ]
-  const lines = taskLines({ ...answer, task: { ...answer.task, status: 'running', waiting: 1 }, approvals }, screen(100), options)
+  const lines = taskLines(
+    { ...answer, task: { ...answer.task, status: 'running', waiting: 1 }, approvals },
+    screen(100),
+    options,
+  )
   expect(section('Approvals', lines)).toEqual([
     '? Root agent asks to call run_command: rm -rf build',
     '  allow: beaver approve t1   refuse: beaver deny t1',
@@ -296,7 +360,12 @@ test('what waits is shown with the commands that answer, then what was decided b
 })
 
 test('a task that waits has the words of the other screens, and the simulated model has its name before the task has ended', () => {
-  const waits = { ...answer.task, status: 'waiting_for_provider', provider: 'simulated', model: 'beaver-simulated-1' }
+  const waits = {
+    ...answer.task,
+    status: 'waiting_for_provider',
+    provider: 'simulated',
+    model: 'beaver-simulated-1',
+  }
   const lines = taskLines({ ...answer, task: waits }, screen(100), options)
   expect(lines).toContain('Status     waits for a provider')
   expect(lines).toContain('Model      simulated model (beaver-simulated-1)')
@@ -307,8 +376,25 @@ test('who decided, steered or submitted over a gateway is named first', () => {
   const shown = {
     ...answer,
     task: { ...answer.task, submitted_by: 'gateway', user_id: 'bob' },
-    approvals: (['granted', 'denied'] as const).map((state) => ({ ...asked, ...of, call_id: state, subject: 'ls', state, reason: null })),
-    steers: [{ taskseq: 4, request_id: 's', given_taskseq: 5, text: 'Be brief.', text_chars: 9, at: '2026-01-01T00:00:00Z', ...of }],
+    approvals: (['granted', 'denied'] as const).map((state) => ({
+      ...asked,
+      ...of,
+      call_id: state,
+      subject: 'ls',
+      state,
+      reason: null,
+    })),
+    steers: [
+      {
+        taskseq: 4,
+        request_id: 's',
+        given_taskseq: 5,
+        text: 'Be brief.',
+        text_chars: 9,
+        at: '2026-01-01T00:00:00Z',
+        ...of,
+      },
+    ],
   }
   const lines = taskLines(shown, screen(100), options)
   expect(section('Approvals', lines)).toEqual([
@@ -323,7 +409,10 @@ test('what a person is asked, and what was decided, is shown to its end', () => 
   const subject = `sh -c '${'echo a line; '.repeat(40)}rm -rf /'`
   const call = { ...asked, agent_name: 'root', by: 'ann', subject }
   for (const state of ['waiting', 'granted']) {
-    const shown = section('Approvals', taskLines({ ...answer, approvals: [{ ...call, call_id: 'c', state }] }, screen(80), options))
+    const shown = section(
+      'Approvals',
+      taskLines({ ...answer, approvals: [{ ...call, call_id: 'c', state }] }, screen(80), options),
+    )
     expect(shown.join(' ').replaceAll(/\s+/g, ' ')).toContain(subject)
     for (const line of shown) expect(line.length).toBeLessThanOrEqual(80)
   }

@@ -1,4 +1,5 @@
-// `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and why, and what the result is.
+// `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and
+// why, and what the result is.
 import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { whoDid } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -37,16 +38,29 @@ export interface ShowOptions {
 
 /** @throws {UsageError} for `--team` without `--node`, and for `--all` with it */
 export async function show(task: string, options: ShowOptions, globals: GlobalOptions): Promise<number> {
-  if (options.node !== undefined && options.all === true) throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
+  if (options.node !== undefined && options.all === true)
+    throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
   if (options.node !== undefined) return await showNode(task, options.node, options, globals)
-  if (options.team !== undefined) throw new UsageError('The option --team needs --node: it says in which team run the node is.')
+  if (options.team !== undefined)
+    throw new UsageError('The option --team needs --node: it says in which team run the node is.')
   const showTask = async ({ config, screen }: Context, connection: Answers): Promise<void> => {
-    const answer = await nodesOf(connection, task, options.limit ?? (options.all === true ? Infinity : nodesUsual))
+    const answer = await nodesOf(
+      connection,
+      task,
+      options.limit ?? (options.all === true ? Infinity : nodesUsual),
+    )
     const final_output = await wholeOutput(connection, answer)
     const record = await recordState(connection, answer)
     const chain_ok = answer.chain_ok && record.state !== 'changed'
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
-    const shown = { now: Date.now(), asOf: connection.asOf, all: options.all === true, prices: pricesOf(config), command: commandName(), record }
+    const shown = {
+      now: Date.now(),
+      asOf: connection.asOf,
+      all: options.all === true,
+      prices: pricesOf(config),
+      command: commandName(),
+      record,
+    }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
   }
   return await askingAbout(globals, options.from, showTask, { compares: true })
@@ -60,9 +74,18 @@ const pageNodesMax = 512
 /** The task with its first `limit` nodes, of as many pages as this takes. */
 async function nodesOf(connection: Answers, task_id: string, limit: number): Promise<TaskAnswer> {
   let answer = await ask(connection, 'task', { task_id, limit: Math.min(limit, pageNodesMax) })
-  const listed = (teams: readonly TeamAnswer[]): number => teams.reduce((sum, team) => sum + team.nodes.length, 0)
-  for (let seen = listed(teamsOf(answer)); answer.next !== null && seen < limit; seen = listed(teamsOf(answer))) {
-    const page = await ask(connection, 'task', { task_id: answer.task.task_id, after: answer.next, limit: Math.min(limit - seen, pageNodesMax) })
+  const listed = (teams: readonly TeamAnswer[]): number =>
+    teams.reduce((sum, team) => sum + team.nodes.length, 0)
+  for (
+    let seen = listed(teamsOf(answer));
+    answer.next !== null && seen < limit;
+    seen = listed(teamsOf(answer))
+  ) {
+    const page = await ask(connection, 'task', {
+      task_id: answer.task.task_id,
+      after: answer.next,
+      limit: Math.min(limit - seen, pageNodesMax),
+    })
     answer = mergePages(answer, page)
   }
   return answer
@@ -103,7 +126,11 @@ const lostLines = ({ calls_lost: lost = 0 }: TaskAnswer, style: Style): string[]
         ),
       ]
 
-export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, options: ShownOptions): string[] {
+export function taskLines(
+  answer: TaskAnswer,
+  screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>,
+  options: ShownOptions,
+): string[] {
   const { style } = screen
   const { task } = answer
   const { now, asOf = now, all, prices } = options
@@ -114,13 +141,22 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const questions = questionLines(answer, screen, { command: options.command, all, now })
   const cost = costText(costOfAll(task.usage_by_model, prices, task.started_at))
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
-  const model = task.model === null ? (task.ended_at === null ? 'none yet' : 'none answered') : modelName({ provider: task.provider ?? '', name: task.model })
+  const model =
+    task.model === null
+      ? task.ended_at === null
+        ? 'none yet'
+        : 'none answered'
+      : modelName({ provider: task.provider ?? '', name: task.model })
   const parts = partsText(task)
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out${parts === '' ? '' : `; ${parts}`}) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
   const [record, ...reasons] = recordLines(answer, options.record, style)
   return [
     field('Task', style.bold(task.task_id)),
-    field('Status', statusText(answer, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
+    field(
+      'Status',
+      statusText(answer, style) +
+        (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`),
+    ),
     ...(task.title === null ? [] : [field('Title', oneLine(task.title))]),
     field('Request', plainText(task.text ?? '').trim()),
     field('Session', oneLine(task.session_id)),
@@ -142,31 +178,46 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
         `  event ${taskseq}: redacted by ${oneLine(by)} on ${at}: ${oneLine(reason)}${bytes === 'erased' ? '' : ' (its bytes are still in the journal)'}`,
       ),
     ),
-    ...answer.archives.map(({ file, sha256, by, at }) => field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`)),
+    ...answer.archives.map(({ file, sha256, by, at }) =>
+      field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`),
+    ),
     ...archiveLines(answer, task.task_id, options.command).map((line) => `  ${line}`),
     ...(answer.steers.length === 0 ? [] : ['', style.bold('Steering'), ...steerLines(answer, screen, all)]),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
-    ...(all || nodesOfAll(answer) <= 1 ? [] : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),
+    ...(all || nodesOfAll(answer) <= 1
+      ? []
+      : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),
     ...(questions.length === 0 ? [] : ['', style.bold('Questions'), ...questions]),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),
-    ...(context.length === 0 ? [] : ['', style.bold('Context') + style.dim(' (tokens of the first prompt)'), ...context]),
+    ...(context.length === 0
+      ? []
+      : ['', style.bold('Context') + style.dim(' (tokens of the first prompt)'), ...context]),
     ...(failures.length === 0
       ? []
       : [
           '',
           style.bold('Failures'),
-          ...failures.map((failed) => `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)}: ${oneLine(failed.message)}`),
-          ...(answer.more_failures ? [style.dim('  There are more. The agents above are counted whole.')] : []),
+          ...failures.map(
+            (failed) =>
+              `  ${failed.scope} ${oneLine(failed.name)}: ${style.red(failed.class)}: ${oneLine(failed.message)}`,
+          ),
+          ...(answer.more_failures
+            ? [style.dim('  There are more. The agents above are counted whole.')]
+            : []),
         ]),
     ...(answer.evidence === undefined
       ? []
       : [
           '',
           style.bold('Evidence of the final text'),
-          ...answer.evidence.flatMap((check) => checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`)),
+          ...answer.evidence.flatMap((check) =>
+            checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`),
+          ),
         ]),
     ...keptLines({ ...answer, status: task.status }, screen),
-    ...(answer.unfit_output === undefined ? [] : ['', style.bold(unfitTitle), '', shownOutput(answer.unfit_output, screen).trimEnd()]),
+    ...(answer.unfit_output === undefined
+      ? []
+      : ['', style.bold(unfitTitle), '', shownOutput(answer.unfit_output, screen).trimEnd()]),
     ...(answer.final_output === null || answer.final_output === ''
       ? []
       : ['', style.bold('Final output'), '', shownOutput(answer.final_output, screen).trimEnd()]),
@@ -174,7 +225,8 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
 }
 
 /** How many nodes all teams have together. */
-const nodesOfAll = (answer: TaskAnswer): number => teamsOf(answer).reduce((sum, team) => sum + team.node_count, 0)
+const nodesOfAll = (answer: TaskAnswer): number =>
+  teamsOf(answer).reduce((sum, team) => sum + team.node_count, 0)
 
 function tookText(task: TaskAnswer['task'], now: number): string {
   const ms = tookMs(task, now)
@@ -198,9 +250,18 @@ function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style
 
 /** What failed. A cancelled run did not fail, and the failure of a node's run is the failure of its node. */
 function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
-  const told = new Set(failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`))
-  return failures.filter((failed) => failed.class !== 'cancelled' && !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)))
+  const told = new Set(
+    failures.filter(({ scope }) => scope === 'node').map(({ name, message }) => `${name}\u0000${message}`),
+  )
+  return failures.filter(
+    (failed) =>
+      failed.class !== 'cancelled' &&
+      !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)),
+  )
 }
 
-const byWhom = ({ submitted_by: by, user_id }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string =>
+const byWhom = ({
+  submitted_by: by,
+  user_id,
+}: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string =>
   by === null && user_id === null ? '' : ` by ${oneLine(whoDid({ by, user_id }))}`

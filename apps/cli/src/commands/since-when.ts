@@ -10,9 +10,12 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
  */
 export function sinceWhen(text: string, nowMs: number, option = '--since'): string {
   const ago = /^(\d{1,6})([smhd])$/.exec(text.trim())
-  if (ago !== null) return new Date(nowMs - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()
+  if (ago !== null)
+    return new Date(nowMs - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()
   const at = /^\d{4}-\d{2}-\d{2}/.test(text.trim()) ? Date.parse(text.trim()) : Number.NaN
   if (Number.isNaN(at))
-    throw new UsageError(`${option} ${JSON.stringify(text)} is not a time. Write "30m", "2h", "7d", or a time such as "2026-11-23T08:00:00Z".`)
+    throw new UsageError(
+      `${option} ${JSON.stringify(text)} is not a time. Write "30m", "2h", "7d", or a time such as "2026-11-23T08:00:00Z".`,
+    )
   return new Date(at).toISOString()
 }

@@ -8,7 +8,11 @@ import { type ListedSkill, skillLines, skillsTable } from './skills.ts'
 const style = styleOf(false)
 const symbols = symbolsOf({ utf8: true, turning: false })
 
-const listed = (name: string, over: Partial<Skill> = {}, source: ListedSkill['source'] = 'workspace'): ListedSkill => ({
+const listed = (
+  name: string,
+  over: Partial<Skill> = {},
+  source: ListedSkill['source'] = 'workspace',
+): ListedSkill => ({
   skill: {
     name,
     description: 'Turns a raw transcript into minutes. '.repeat(8),
@@ -24,8 +28,13 @@ const listed = (name: string, over: Partial<Skill> = {}, source: ListedSkill['so
   },
   source,
 })
-const guided: Skill['guidance'] = { version: 1, preferred_tool: 'HierarchicalWorkflow', agents: [{ name: 'a', instruction: 'x' }] }
-const tooWide = (lines: readonly string[], columns: number): string[] => lines.flatMap((line) => line.split('\n')).filter((line) => textWidth(line) > columns)
+const guided: Skill['guidance'] = {
+  version: 1,
+  preferred_tool: 'HierarchicalWorkflow',
+  agents: [{ name: 'a', instruction: 'x' }],
+}
+const tooWide = (lines: readonly string[], columns: number): string[] =>
+  lines.flatMap((line) => line.split('\n')).filter((line) => textWidth(line) > columns)
 
 describe('the table of skills', () => {
   const skills = [
@@ -41,10 +50,16 @@ describe('the table of skills', () => {
   })
 
   it('says where a skill is from, what it guides and who may choose it, where there is room', () => {
-    const [head, ...rows] = skillsTable([listed('a', { guidance: guided, description: 'one\ntwo\u001B[31m' }), listed('b', { modelInvocable: false })], {
-      columns: 120,
-      style,
-    })
+    const [head, ...rows] = skillsTable(
+      [
+        listed('a', { guidance: guided, description: 'one\ntwo\u001B[31m' }),
+        listed('b', { modelInvocable: false }),
+      ],
+      {
+        columns: 120,
+        style,
+      },
+    )
     expect(head).toBe('NAME  FROM       GUIDES                CHOSEN BY  DESCRIPTION')
     expect(rows[0]).toBe('a     workspace  HierarchicalWorkflow  anyone     one two')
     expect(rows[1]).toMatch(/^b {5}workspace {2}- {21}name only /)
@@ -56,7 +71,15 @@ describe('one skill', () => {
     const files = { files: Array.from({ length: 30 }, (_, i) => `references/part-${i}.md`), more: true }
     expect(
       tooWide(
-        skillLines(listed('meeting-notes', { allowedTools: ['read_file'], compatibility: 'y'.repeat(300), guidance: guided }), files, { columns, style }),
+        skillLines(
+          listed('meeting-notes', {
+            allowedTools: ['read_file'],
+            compatibility: 'y'.repeat(300),
+            guidance: guided,
+          }),
+          files,
+          { columns, style },
+        ),
         columns,
       ),
     ).toEqual([])
@@ -95,14 +118,25 @@ describe('a verdict', () => {
   })
 
   it('is one line for a skill that is in order', () => {
-    expect(checkLines([check()], { columns: 80, style, symbols })).toEqual(['✔ a: valid by the standard; Beaver loads it.'])
+    expect(checkLines([check()], { columns: 80, style, symbols })).toEqual([
+      '✔ a: valid by the standard; Beaver loads it.',
+    ])
   })
 
   it('names each rule, then what Beaver says besides, and nothing twice', () => {
     const problems = [{ rule: 'name', message: 'It is empty.' }]
     const advice = [{ rule: 'body', message: 'It is long.' }]
-    const told: SkillCheck['told'] = ['It is empty.', 'It is odd.'].map((message) => ({ severity: 'warning', message }))
-    expect(checkLines([check({ valid: false, problems, advice, told, name: 'b' })], { columns: 80, style, symbols })).toEqual([
+    const told: SkillCheck['told'] = ['It is empty.', 'It is odd.'].map((message) => ({
+      severity: 'warning',
+      message,
+    }))
+    expect(
+      checkLines([check({ valid: false, problems, advice, told, name: 'b' })], {
+        columns: 80,
+        style,
+        symbols,
+      }),
+    ).toEqual([
       '✖ a: 1 problem by the standard; Beaver loads it as b, with 2 warnings.',
       '    name           It is empty.',
       '    body           Advice: It is long.',
@@ -115,7 +149,11 @@ describe('a verdict', () => {
       { rule: 'front-matter', message: `It says ${'word '.repeat(60)}` },
       { rule: 'name', message: `It is ${'x'.repeat(200)}.` },
     ]
-    const lines = checkLines([check({ valid: false, problems, folder: `/s/${'long-'.repeat(20)}` })], { columns, style: styleOf(false), symbols })
+    const lines = checkLines([check({ valid: false, problems, folder: `/s/${'long-'.repeat(20)}` })], {
+      columns,
+      style: styleOf(false),
+      symbols,
+    })
     expect(tooWide(lines, columns)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
-// `beaver skills`: lists the skills that a daemon here would load, shows one of them, and checks a folder against the standard. It needs no
-// running system.
+// `beaver skills`: lists the skills that a daemon here would load, shows one of them, and checks a folder
+// against the standard. It needs no running system.
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
@@ -39,13 +39,24 @@ export interface ListedSkill {
   readonly source: SkillPlace['source']
 }
 
-export async function skills(what: 'list' | 'show' | 'check', of: string | undefined, options: SkillsOptions, globals: GlobalOptions): Promise<number> {
-  if (what === 'list' && of !== undefined) throw new UsageError(`"skills list" takes no name. For one skill: beaver skills show ${of}`)
-  if (what === 'show' && of === undefined) throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
-  if (what === 'check' && of === undefined) throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
+export async function skills(
+  what: 'list' | 'show' | 'check',
+  of: string | undefined,
+  options: SkillsOptions,
+  globals: GlobalOptions,
+): Promise<number> {
+  if (what === 'list' && of !== undefined)
+    throw new UsageError(`"skills list" takes no name. For one skill: beaver skills show ${of}`)
+  if (what === 'show' && of === undefined)
+    throw new UsageError('Name the skill: beaver skills show <name>. "beaver skills list" shows the names.')
+  if (what === 'check' && of === undefined)
+    throw new UsageError('Name the folder: beaver skills check <folder of a skill, or of skills>.')
   const { config, screen } = contextOf(globals)
   if (what === 'check') return check(of ?? '', options, { screen, around: await surroundings(config) })
-  const places = skillPlaces({ configured: config.skills, workspace: config.agent.workspace_skills ? config.workspace : null })
+  const places = skillPlaces({
+    configured: config.skills,
+    workspace: config.agent.workspace_skills ? config.workspace : null,
+  })
   const loaded = await loadSkills(places.map(({ folder }) => folder))
   const listed = loaded.skills.map((skill): ListedSkill => ({ skill, source: sourceOf(skill, places) }))
   if (what === 'list') {
@@ -57,16 +68,32 @@ export async function skills(what: 'list' | 'show' | 'check', of: string | undef
 
 function list(listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): void {
   if (options.json === true) for (const { skill, source } of listed) screen.json(summaryOf(skill, source))
-  else screen.print(...(listed.length === 0 ? ['No skill is loaded. Write one in ./skills/<name>/SKILL.md.'] : skillsTable(listed, screen)))
+  else
+    screen.print(
+      ...(listed.length === 0
+        ? ['No skill is loaded. Write one in ./skills/<name>/SKILL.md.']
+        : skillsTable(listed, screen)),
+    )
 }
 
-export function skillsTable(listed: readonly ListedSkill[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+export function skillsTable(
+  listed: readonly ListedSkill[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   return table<ListedSkill>(
     [
       { title: 'NAME', cell: ({ skill }) => oneLine(skill.name), paint: style.cyan },
       { title: 'FROM', cell: ({ source }) => source, optional: 1 },
-      { title: 'GUIDES', cell: ({ skill }) => oneLine(skill.guidance?.preferred_tool ?? '-', 40), optional: 3 },
-      { title: 'CHOSEN BY', cell: ({ skill }) => (skill.modelInvocable ? 'anyone' : 'name only'), optional: 2 },
+      {
+        title: 'GUIDES',
+        cell: ({ skill }) => oneLine(skill.guidance?.preferred_tool ?? '-', 40),
+        optional: 3,
+      },
+      {
+        title: 'CHOSEN BY',
+        cell: ({ skill }) => (skill.modelInvocable ? 'anyone' : 'name only'),
+        optional: 2,
+      },
       { title: 'DESCRIPTION', cell: ({ skill }) => oneLine(skill.description), flexible: true },
     ],
     listed,
@@ -74,23 +101,45 @@ export function skillsTable(listed: readonly ListedSkill[], { columns, style }: 
   )
 }
 
-async function show(name: string, listed: readonly ListedSkill[], options: SkillsOptions, screen: Screen): Promise<void> {
+async function show(
+  name: string,
+  listed: readonly ListedSkill[],
+  options: SkillsOptions,
+  screen: Screen,
+): Promise<void> {
   const found = listed.find(({ skill }) => skill.name === name)
   if (found === undefined) {
-    const known = listed.length === 0 ? 'none is loaded' : `loaded: ${listed.map(({ skill }) => skill.name).join(', ')}`
+    const known =
+      listed.length === 0 ? 'none is loaded' : `loaded: ${listed.map(({ skill }) => skill.name).join(', ')}`
     throw new BeaverError('unknown_skill', `There is no skill ${JSON.stringify(name)} (${known}).`)
   }
   const files = await listSupportFiles(found.skill, new AbortController().signal)
   if (options.json === true) {
     const { guidance, body, license, compatibility, sha256 } = found.skill
-    screen.json({ ...summaryOf(found.skill, found.source), license, compatibility, sha256, guidance, body, files: files.files, more_files: files.more })
+    screen.json({
+      ...summaryOf(found.skill, found.source),
+      license,
+      compatibility,
+      sha256,
+      guidance,
+      body,
+      files: files.files,
+      more_files: files.more,
+    })
   } else screen.print(...skillLines(found, files, screen))
 }
 
-export function skillLines({ skill, source }: ListedSkill, { files, more }: SupportFiles, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+export function skillLines(
+  { skill, source }: ListedSkill,
+  { files, more }: SupportFiles,
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   const field = (title: string, value: string): string[] => {
     const [first = '', ...rest] = wrapText(oneLine(value, 20_000), columns - titleColumns)
-    return [style.dim(title.padEnd(titleColumns)) + first, ...rest.map((line) => ' '.repeat(titleColumns) + line)]
+    return [
+      style.dim(title.padEnd(titleColumns)) + first,
+      ...rest.map((line) => ' '.repeat(titleColumns) + line),
+    ]
   }
   const { guidance, allowedTools } = skill
   return [
@@ -98,7 +147,12 @@ export function skillLines({ skill, source }: ListedSkill, { files, more }: Supp
     ...field('For', skill.description),
     ...field('From', `${source}, ${skill.folder}`),
     ...field('Chosen by', skill.modelInvocable ? 'its name, or a model that chooses it' : 'its name only'),
-    ...(guidance === null ? [] : field('Guides', `${guidance.preferred_tool} with ${guidance.agents.map((agent) => agent.name).join(', ')}`)),
+    ...(guidance === null
+      ? []
+      : field(
+          'Guides',
+          `${guidance.preferred_tool} with ${guidance.agents.map((agent) => agent.name).join(', ')}`,
+        )),
     ...(allowedTools === null ? [] : field('Tools', allowedTools.join(' ') || 'none')),
     ...(skill.compatibility === null ? [] : field('Needs', skill.compatibility)),
     ...(skill.license === null ? [] : field('License', skill.license)),
@@ -111,12 +165,17 @@ export function skillLines({ skill, source }: ListedSkill, { files, more }: Supp
 
 const titleColumns = 11
 
-/** What a daemon here offers. `undefined` if the configuration cannot be loaded: then only what the skill says of itself is judged. */
+/**
+ * What a daemon here offers. `undefined` if the configuration cannot be loaded: then only what the skill says
+ * of itself is judged.
+ */
 async function surroundings(config: Config): Promise<SkillSurroundings | undefined> {
   try {
     const toolset = await toolsetOf(config)
-    const toolIds = toolset.profileDefault === null ? null : (toolset.profiles.get(toolset.profileDefault)?.toolIds ?? null)
-    const { teamWorkflows } = toolIds === null ? defaultInventory(toolset) : resolveInventory(toolIds, toolset)
+    const toolIds =
+      toolset.profileDefault === null ? null : (toolset.profiles.get(toolset.profileDefault)?.toolIds ?? null)
+    const { teamWorkflows } =
+      toolIds === null ? defaultInventory(toolset) : resolveInventory(toolIds, toolset)
     return {
       tools: knownTools(
         toolset.tools.map(({ name }) => name),
@@ -131,7 +190,11 @@ async function surroundings(config: Config): Promise<SkillSurroundings | undefin
   }
 }
 
-async function check(given: string, options: SkillsOptions, { screen, around }: { screen: Screen; around: SkillSurroundings | undefined }): Promise<number> {
+async function check(
+  given: string,
+  options: SkillsOptions,
+  { screen, around }: { screen: Screen; around: SkillSurroundings | undefined },
+): Promise<number> {
   const checks = await checksOf(given, around)
   if (options.json === true) for (const each of checks) screen.json(each)
   else screen.print(...checkLines(checks, screen), ...summary(checks))
@@ -148,11 +211,14 @@ async function checksOf(given: string, around: SkillSurroundings | undefined): P
   const folder = basename(path).toUpperCase() === 'SKILL.MD' ? dirname(path) : path
   const found = await stat(folder).catch(() => null)
   if (found === null) throw new UsageError(`There is no folder ${given}.`)
-  if (!found.isDirectory()) throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)
+  if (!found.isDirectory())
+    throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)
   const itself = await checkSkill(folder, around)
   if (itself.loads || itself.problems.some(({ rule }) => rule !== 'missing')) return [itself]
   const below: SkillCheck[] = []
-  for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
     if (!entry.isDirectory() && !entry.isSymbolicLink()) continue
     const each = await checkSkill(join(folder, entry.name), around)
     if (!each.problems.some(({ rule }) => rule === 'missing')) below.push(each)
@@ -163,14 +229,29 @@ async function checksOf(given: string, around: SkillSurroundings | undefined): P
 function summary(checks: readonly SkillCheck[]): string[] {
   if (checks.length === 1) return []
   const valid = checks.filter((each) => each.valid).length
-  return ['', `Valid: ${valid} of ${counted(checks.length, 'skill')}. Loaded by Beaver: ${checks.filter(({ loads }) => loads).length}.`]
+  return [
+    '',
+    `Valid: ${valid} of ${counted(checks.length, 'skill')}. Loaded by Beaver: ${checks.filter(({ loads }) => loads).length}.`,
+  ]
 }
 
-function summaryOf({ name, description, folder, guidance, modelInvocable, allowedTools }: Skill, source: SkillPlace['source']): object {
-  return { name, description, source, folder, guides: guidance?.preferred_tool ?? null, model_invocable: modelInvocable, allowed_tools: allowedTools }
+function summaryOf(
+  { name, description, folder, guidance, modelInvocable, allowedTools }: Skill,
+  source: SkillPlace['source'],
+): object {
+  return {
+    name,
+    description,
+    source,
+    folder,
+    guides: guidance?.preferred_tool ?? null,
+    model_invocable: modelInvocable,
+    allowed_tools: allowedTools,
+  }
 }
 
 const sourceOf = ({ folder }: Skill, places: readonly SkillPlace[]): SkillPlace['source'] =>
   places.find((place) => dirname(folder) === resolve(place.folder))?.source ?? 'configured'
 
-const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string => oneLine(`${severity}: ${file}: ${message}`)
+const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string =>
+  oneLine(`${severity}: ${file}: ${message}`)

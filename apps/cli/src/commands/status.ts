@@ -1,5 +1,6 @@
-// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing fails, 1 if
-// something does, and the code of the failure if there is no system that can be asked, as of every command that needs one.
+// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit
+// code 0 if nothing fails, 1 if something does, and the code of the failure if there is no system that can be
+// asked, as of every command that needs one.
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError, errorCodes } from '@beaver/core'
 import type { Config } from '@beaver/platform'
@@ -43,30 +44,61 @@ export async function status({ json }: { readonly json?: true }, globals: Global
     'nats version',
     ...(report.daemon.kind === 'answered' && report.daemon.value.provider === 'simulated' ? ['model'] : []),
   ])
-  const wrong = systemFindings(report, now).filter((finding) => finding.status !== 'ok' && !known.has(finding.name))
+  const wrong = systemFindings(report, now).filter(
+    (finding) => finding.status !== 'ok' && !known.has(finding.name),
+  )
   const healthy = wrong.every((finding) => finding.status !== 'fail')
   const servers = await configuredServers(context.config)
   if (json === true) screen.json({ ok: healthy, ...answerOf(report, context, servers), findings: wrong })
-  else screen.print(...statusLines(report, { screen, now, wrong, managedMcp: context.config.managedMcp, servers }))
+  else
+    screen.print(
+      ...statusLines(report, { screen, now, wrong, managedMcp: context.config.managedMcp, servers }),
+    )
   return healthy ? 0 : 1
 }
 
 function answerOf(
-  { server, version, serverLog, stream, look, streams, daemons, daemon, projector, waiting, failed }: SystemReport,
+  {
+    server,
+    version,
+    serverLog,
+    stream,
+    look,
+    streams,
+    daemons,
+    daemon,
+    projector,
+    waiting,
+    failed,
+  }: SystemReport,
   { config }: Context,
   servers: readonly ConfiguredServer[],
 ): object {
   return {
     nats: { url: server, version, log: serverLog },
     namespace: config.namespace,
-    journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
-    streams: streams.map(({ name, num_replicas: replicas, cluster, leader, followers }) => ({ stream: name, replicas, cluster, leader, followers })),
+    journal:
+      look.kind === 'there'
+        ? { stream, state: 'there', last_sequence: look.lastSequence }
+        : { stream, state: look.kind },
+    streams: streams.map(({ name, num_replicas: replicas, cluster, leader, followers }) => ({
+      stream: name,
+      replicas,
+      cluster,
+      leader,
+      followers,
+    })),
     daemons,
     mcp: [...Object.entries(config.managedMcp).map(([name, server]) => ({ name, ...server })), ...servers],
     model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
     projector: projector.kind === 'answered' ? projector.value : null,
     waiting: waiting.map((task) => ({ task_id: task.task_id, session_id: task.session_id, ...waitOf(task) })),
-    failed: failed.map(({ task_id, session_id, ended_at, failure }) => ({ task_id, session_id, ended_at, failure })),
+    failed: failed.map(({ task_id, session_id, ended_at, failure }) => ({
+      task_id,
+      session_id,
+      ended_at,
+      failure,
+    })),
   }
 }
 
@@ -77,7 +109,10 @@ interface Shown extends Pick<Config, 'managedMcp'> {
   readonly servers: readonly ConfiguredServer[]
 }
 
-export function statusLines(report: SystemReport, { screen, now, wrong, managedMcp, servers }: Shown): string[] {
+export function statusLines(
+  report: SystemReport,
+  { screen, now, wrong, managedMcp, servers }: Shown,
+): string[] {
   const { style } = screen
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   return [
@@ -85,7 +120,9 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
     ...(report.serverLog === null ? [] : [field('', `log ${report.serverLog}`)]),
     field(
       'journal',
-      report.look.kind === 'there' ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}` : `${report.stream}, ${report.look.kind}`,
+      report.look.kind === 'there'
+        ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}`
+        : `${report.stream}, ${report.look.kind}`,
     ),
     ...replicaLines(report).map((line) => field('replicas', line)),
     ...daemonLines(report).map((line, i) => field(i === 0 ? 'daemons' : '', line)),
@@ -100,16 +137,23 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
   ]
 }
 
-/** Only a cluster has something to tell: where the journal is. The findings say what is wrong with any stream. */
+/**
+ * Only a cluster has something to tell: where the journal is. The findings say what is wrong with any stream.
+ */
 function replicaLines({ streams }: SystemReport): string[] {
   const journal = streams.find(({ what, cluster }) => what === 'journal' && cluster !== null)
   if (journal === undefined) return []
   const { num_replicas: replicas, leader, followers } = journal
-  return [`${count(replicas)}, on ${leader ?? 'no server'} (leader)${followers.length === 0 ? '' : `, ${followersText(journal)}`}`]
+  return [
+    `${count(replicas)}, on ${leader ?? 'no server'} (leader)${followers.length === 0 ? '' : `, ${followersText(journal)}`}`,
+  ]
 }
 
 function daemonLines({ daemons, daemon }: SystemReport): string[] {
-  if (daemons.length === 0) return [daemon.kind === 'answered' ? `${daemon.value.daemon}  ${counted(daemon.value.tasks, 'task')}` : 'none']
+  if (daemons.length === 0)
+    return [
+      daemon.kind === 'answered' ? `${daemon.value.daemon}  ${counted(daemon.value.tasks, 'task')}` : 'none',
+    ]
   return daemons.map(({ daemon: id, tasks, refused = 0, journal_silent_ms: silent = 0 }) =>
     [
       id,
@@ -130,13 +174,28 @@ function tasksLine({ projector }: SystemReport, { style }: Screen): string {
   if (projector.kind === 'unanswered') return 'not known, because the projector does not answer'
   const { by_status: byStatus, tasks, waiting } = projector.value
   const parts = Object.entries(byStatus).map(([name, n]) => statusPaint(name, style)(`${count(n)} ${name}`))
-  return tasks === 0 ? 'none yet' : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
+  return tasks === 0
+    ? 'none yet'
+    : [...parts, ...(waiting > 0 ? [`${count(waiting)} of them waiting`] : [])].join(', ')
 }
 
 /** What a task waits for: a person's decision about a call, or what its suspension says. */
-function waitOf({ wait, waits_for: call }: TaskSummary): { readonly waits_for: string; readonly until: string | null; readonly reason: string } {
-  if (call !== null) return { waits_for: 'person', until: wait?.until ?? null, reason: `${call.tool} ${oneLine(call.subject)}` }
-  return { waits_for: wait?.for ?? 'unknown', until: wait?.until ?? null, reason: oneLine(wait?.reason ?? '') }
+function waitOf({ wait, waits_for: call }: TaskSummary): {
+  readonly waits_for: string
+  readonly until: string | null
+  readonly reason: string
+} {
+  if (call !== null)
+    return {
+      waits_for: 'person',
+      until: wait?.until ?? null,
+      reason: `${call.tool} ${oneLine(call.subject)}`,
+    }
+  return {
+    waits_for: wait?.for ?? 'unknown',
+    until: wait?.until ?? null,
+    reason: oneLine(wait?.reason ?? ''),
+  }
 }
 
 function waitingLines(tasks: readonly TaskSummary[], screen: Screen, now: number): string[] {
@@ -147,7 +206,11 @@ function waitingLines(tasks: readonly TaskSummary[], screen: Screen, now: number
     [
       { title: 'WAITING', cell: ({ task }) => task.task_id, brief: ({ task }) => brief(task.task_id) },
       { title: 'FOR', cell: (row) => row.waits_for },
-      { title: 'SINCE', cell: ({ task }) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
+      {
+        title: 'SINCE',
+        cell: ({ task }) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)),
+        optional: 2,
+      },
       { title: 'UNTIL', cell: ({ until }) => (until === null ? '' : moment(until, now)), optional: 1 },
       { title: 'WHY', cell: ({ reason }) => reason, flexible: true },
     ],
@@ -155,5 +218,9 @@ function waitingLines(tasks: readonly TaskSummary[], screen: Screen, now: number
     { width: screen.columns, title: screen.style.dim },
   )
   const more = tasks.length - rows.length
-  return ['', ...lines, ...(more > 0 ? [screen.style.dim(`${more} more: beaver tasks --status waiting`)] : [])]
+  return [
+    '',
+    ...lines,
+    ...(more > 0 ? [screen.style.dim(`${more} more: beaver tasks --status waiting`)] : []),
+  ]
 }

@@ -12,12 +12,18 @@ export async function submit(
 ): Promise<number> {
   const { config, screen } = contextOf(globals)
   const request = await readTask(task, options)
-  await using connection = await connect(findSystem(config, request.user_id === undefined ? 'client' : 'operator'))
-  const submitted = await submitTask(connection, options.input === false ? { ...request, approvals: 'refuse' } : request)
+  await using connection = await connect(
+    findSystem(config, request.user_id === undefined ? 'client' : 'operator'),
+  )
+  const submitted = await submitTask(
+    connection,
+    options.input === false ? { ...request, approvals: 'refuse' } : request,
+  )
   if (options.json === true) screen.json(submitted)
   else {
     screen.print(submitted.task_id)
-    if (screen.interactive) screen.print(screen.style.dim(`Follow it: ${commandName()} watch ${submitted.task_id}`))
+    if (screen.interactive)
+      screen.print(screen.style.dim(`Follow it: ${commandName()} watch ${submitted.task_id}`))
   }
   return 0
 }

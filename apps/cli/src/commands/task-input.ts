@@ -33,21 +33,36 @@ export interface TaskOptions {
  * @throws {BeaverError} `invalid_arguments` for an empty task or unreadable arguments, `workspace_missing`
  * @throws {UsageError} if neither a task nor a workflow is named, or both are
  */
-export async function readTask(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
-  if (options.taskId === 'latest') throw new UsageError('The word latest stands for the newest task, so no task has it as its id. Choose another one.')
+export async function readTask(
+  task: string | undefined,
+  options: TaskOptions,
+  args?: Readonly<Record<string, unknown>>,
+): Promise<SubmitTask> {
+  if (options.taskId === 'latest')
+    throw new UsageError(
+      'The word latest stands for the newest task, so no task has it as its id. Choose another one.',
+    )
   const work = await workOf(task, options, args)
-  const evidence = options.evidence === undefined ? {} : { required_evidence: await readEvidence(options.evidence, task) }
+  const evidence =
+    options.evidence === undefined ? {} : { required_evidence: await readEvidence(options.evidence, task) }
   const workspace = resolve(options.workspace ?? process.cwd())
   const found = await stat(workspace).catch(() => null)
   if (found?.isDirectory() !== true) {
-    const what = found === null ? `The folder ${workspace} does not exist.` : `${workspace} is a file, not a folder.`
-    throw new BeaverError('workspace_missing', `${what} Name a folder that exists with --workspace.`, { problems: [{ path: 'workspace', message: what }] })
+    const what =
+      found === null ? `The folder ${workspace} does not exist.` : `${workspace} is a file, not a folder.`
+    throw new BeaverError('workspace_missing', `${what} Name a folder that exists with --workspace.`, {
+      problems: [{ path: 'workspace', message: what }],
+    })
   }
   return {
     ...work,
     ...evidence,
-    ...(options.outputSchema === undefined ? {} : { output_schema: await readSchema(options.outputSchema, task) }),
-    ...(options.image === undefined ? {} : { images: options.image.map((path) => (isAbsolute(path) ? relative(workspace, path) : path)) }),
+    ...(options.outputSchema === undefined
+      ? {}
+      : { output_schema: await readSchema(options.outputSchema, task) }),
+    ...(options.image === undefined
+      ? {}
+      : { images: options.image.map((path) => (isAbsolute(path) ? relative(workspace, path) : path)) }),
     user_id: options.user,
     workspace,
     session_id: options.session,
@@ -58,15 +73,28 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
 }
 
 /** Submits a task. As a session, `latest` is the one with the newest task. */
-export async function submitTask({ client }: Pick<Connection, 'client'>, request: SubmitTask): Promise<SubmittedTask> {
+export async function submitTask(
+  { client }: Pick<Connection, 'client'>,
+  request: SubmitTask,
+): Promise<SubmittedTask> {
   if (request.session_id !== 'latest') return await client.submit(request)
-  const { session } = await client.query('session', { session_id: 'latest', user_id: request.user_id, limit: 1 })
+  const { session } = await client.query('session', {
+    session_id: 'latest',
+    user_id: request.user_id,
+    limit: 1,
+  })
   return await client.submit({ ...request, session_id: session.session_id })
 }
 
 /** The daemon judges the checks. Here it is only found out whether the file is a list. */
-async function readEvidence(file: string, task: string | undefined): Promise<NonNullable<SubmitTask['required_evidence']>> {
-  if (file === '-' && task === '-') throw new UsageError('The task and --evidence cannot both be read from stdin. Write the checks into a file.')
+async function readEvidence(
+  file: string,
+  task: string | undefined,
+): Promise<NonNullable<SubmitTask['required_evidence']>> {
+  if (file === '-' && task === '-')
+    throw new UsageError(
+      'The task and --evidence cannot both be read from stdin. Write the checks into a file.',
+    )
   const checks = await readJson(file, 'a list of checks')
   if (Array.isArray(checks)) return checks as NonNullable<SubmitTask['required_evidence']>
   throw new BeaverError(
@@ -80,37 +108,66 @@ async function readEvidence(file: string, task: string | undefined): Promise<Non
 
 /** The daemon judges the schema. Here it is only found out whether the file is an object. */
 async function readSchema(file: string, task: string | undefined): Promise<JsonObject> {
-  if (file === '-' && task === '-') throw new UsageError('The task and --output-schema cannot both be read from stdin. Write the schema into a file.')
+  if (file === '-' && task === '-')
+    throw new UsageError(
+      'The task and --output-schema cannot both be read from stdin. Write the schema into a file.',
+    )
   const schema = await readJson(file, 'a JSON Schema')
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) return schema as JsonObject
   const message = `${file === '-' ? 'The input' : `The file ${file}`} must contain a JSON Schema, such as {"type": "object"}.`
-  throw new BeaverError('invalid_arguments', message, { problems: [{ path: 'output_schema', message: 'must be an object' }] })
+  throw new BeaverError('invalid_arguments', message, {
+    problems: [{ path: 'output_schema', message: 'must be an object' }],
+  })
 }
 
 /** @param args the arguments of `workflow`, if they are known already */
-async function workOf(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
+async function workOf(
+  task: string | undefined,
+  options: TaskOptions,
+  args?: Readonly<Record<string, unknown>>,
+): Promise<SubmitTask> {
   if (options.workflow === undefined) return agentWork(task, options)
-  return args === undefined ? workflowWork(options.workflow, task, options) : { workflow: { name: options.workflow, arguments: args } }
+  return args === undefined
+    ? workflowWork(options.workflow, task, options)
+    : { workflow: { name: options.workflow, arguments: args } }
 }
 
-async function agentWork(task: string | undefined, { skill, profile, model, file }: TaskOptions): Promise<SubmitTask> {
-  if (file !== undefined) throw new UsageError('The option --file gives the arguments of a workflow. Name the workflow with --workflow.')
+async function agentWork(
+  task: string | undefined,
+  { skill, profile, model, file }: TaskOptions,
+): Promise<SubmitTask> {
+  if (file !== undefined)
+    throw new UsageError(
+      'The option --file gives the arguments of a workflow. Name the workflow with --workflow.',
+    )
   if (task === undefined)
-    throw new UsageError('The task is missing. Write it in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.')
+    throw new UsageError(
+      'The task is missing. Write it in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.',
+    )
   const text = task === '-' ? await textOf(process.stdin) : task
   if (text.trim() === '') {
-    throw new BeaverError('invalid_arguments', 'The task is empty. Write in quotes what to do, such as beaver run "Report on this folder".', {
-      problems: [{ path: 'task', message: 'must not be empty' }],
-    })
+    throw new BeaverError(
+      'invalid_arguments',
+      'The task is empty. Write in quotes what to do, such as beaver run "Report on this folder".',
+      {
+        problems: [{ path: 'task', message: 'must not be empty' }],
+      },
+    )
   }
   return { task: text, skill, profile, model }
 }
 
-async function workflowWork(name: string, task: string | undefined, { skill, profile, model, file }: TaskOptions): Promise<SubmitTask> {
+async function workflowWork(
+  name: string,
+  task: string | undefined,
+  { skill, profile, model, file }: TaskOptions,
+): Promise<SubmitTask> {
   const given = { 'A task': task, '--skill': skill, '--profile': profile, '--model': model }
   const forAgent = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null
   if (forAgent !== null)
-    throw new UsageError(`${forAgent} is for a root agent, but --workflow runs without one. Say what to do in the arguments of the workflow (--file).`)
+    throw new UsageError(
+      `${forAgent} is for a root agent, but --workflow runs without one. Say what to do in the arguments of the workflow (--file).`,
+    )
   const args = file === undefined ? {} : await readArguments(file, name)
   if (typeof args !== 'object' || args === null || Array.isArray(args))
     throw new BeaverError('invalid_arguments', `The arguments of ${name} must be one JSON object.`, {

@@ -29,16 +29,27 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
   return asking(globals, async ({ config, screen }, connection) => {
     const session = await sessionIdOf(connection, typed.session)
     const options = session === undefined ? typed : { ...typed, session }
-    const isAll = [options.status, options.session, options.user, options.before].every((each) => each === undefined)
+    const isAll = [options.status, options.session, options.user, options.before].every(
+      (each) => each === undefined,
+    )
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
-    if (answer.tasks.length === 0) return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
+    if (answer.tasks.length === 0)
+      return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
     screen.print(
-      ...tasksTable(answer.tasks, screen, { now: Date.now(), asOf: connection.asOf, prices: pricesOf(config) }),
+      ...tasksTable(answer.tasks, screen, {
+        now: Date.now(),
+        asOf: connection.asOf,
+        prices: pricesOf(config),
+      }),
       ...waitingLines(answer.tasks, screen, commandName()),
-      ...openQuestionLines(await questionsOf(connection, answer.tasks), screen, { command: commandName(), now: Date.now() }),
+      ...openQuestionLines(await questionsOf(connection, answer.tasks), screen, {
+        command: commandName(),
+        now: Date.now(),
+      }),
     )
-    if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
+    if (answer.next !== null)
+      screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
 }
 
@@ -47,10 +58,19 @@ const usual = 20
 const pageTasksMax = 200
 
 /** Asks for pages until there are enough tasks or no more. */
-async function listed(connection: Answers, { status, session, user, limit = usual, before }: TasksOptions): Promise<QueryOutput<'tasks'>> {
+async function listed(
+  connection: Answers,
+  { status, session, user, limit = usual, before }: TasksOptions,
+): Promise<QueryOutput<'tasks'>> {
   const tasks: TaskSummary[] = []
   for (let place = before; ;) {
-    const wanted = { status, session_id: session, user_id: user, limit: Math.min(pageTasksMax, limit - tasks.length), before: place }
+    const wanted = {
+      status,
+      session_id: session,
+      user_id: user,
+      limit: Math.min(pageTasksMax, limit - tasks.length),
+      before: place,
+    }
     const answer = await ask(connection, 'tasks', wanted)
     tasks.push(...answer.tasks)
     if (answer.next === null || tasks.length >= limit) return { ...answer, tasks }
@@ -83,18 +103,47 @@ export function tasksTable(
   return table<TaskSummary>(
     [
       { title: 'TASK', cell: (task) => task.task_id, brief: (task) => brief(task.task_id) },
-      { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
-      { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
+      {
+        title: 'STATUS',
+        cell: (task) => statusOf(task),
+        paint: (cell, task) => statusPaint(statusOf(task), style)(cell),
+      },
+      {
+        title: 'SUBMITTED',
+        cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)),
+        optional: 2,
+      },
       { title: 'TOOK', cell: (task) => tookText(task, asOf), align: 'right', optional: 1 },
       { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 5 },
-      { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 3 },
+      {
+        title: 'TOKENS',
+        cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'),
+        align: 'right',
+        optional: 3,
+      },
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
-      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))), align: 'right', optional: 4 },
+      {
+        title: 'COST',
+        cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))),
+        align: 'right',
+        optional: 4,
+      },
       { title: 'MODEL', cell: (task) => task.model ?? '', optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)
-        ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]
+        ? [
+            {
+              title: 'USER',
+              cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24),
+              optional: 7,
+            },
+          ]
         : []),
-      { title: 'REQUEST', cell: (task) => oneLine(task.title ?? task.text ?? ''), flexible: true, least: requestColumnsMin },
+      {
+        title: 'REQUEST',
+        cell: (task) => oneLine(task.title ?? task.text ?? ''),
+        flexible: true,
+        least: requestColumnsMin,
+      },
     ],
     rows,
     { width: screen.columns, title: style.dim },
@@ -102,7 +151,8 @@ export function tasksTable(
 }
 
 /** A figure of a task. Of a task in an archive, the read model knows only a part of it. */
-const known = ({ archived_events: archived }: TaskSummary, figure: string, instead = ''): string => (archived === undefined ? figure : instead)
+const known = ({ archived_events: archived }: TaskSummary, figure: string, instead = ''): string =>
+  archived === undefined ? figure : instead
 
 function tookText(task: TaskSummary, now: number): string {
   const ms = tookMs(task, now)
@@ -110,12 +160,17 @@ function tookText(task: TaskSummary, now: number): string {
 }
 
 /** A task that asks a person says so, also while a daemon drives it. */
-const statusOf = (task: TaskSummary): string => statusWord(task.waiting > 0 ? 'waiting_for_person' : task.status)
+const statusOf = (task: TaskSummary): string =>
+  statusWord(task.waiting > 0 ? 'waiting_for_person' : task.status)
 
 const waitingMax = 5
 
 /** What tasks ask, with the commands that answer. */
-export function waitingLines(rows: readonly TaskSummary[], screen: Pick<Screen, 'columns' | 'style' | 'symbols'>, command: string): string[] {
+export function waitingLines(
+  rows: readonly TaskSummary[],
+  screen: Pick<Screen, 'columns' | 'style' | 'symbols'>,
+  command: string,
+): string[] {
   const asking = rows.flatMap((task) => (task.waits_for === null ? [] : [{ task, call: task.waits_for }]))
   const lines = asking.slice(0, waitingMax).flatMap(({ task, call }) => {
     const asked = {
@@ -127,14 +182,24 @@ export function waitingLines(rows: readonly TaskSummary[], screen: Pick<Screen, 
       callHash: call.call_hash,
       preview: call.preview,
     }
-    const more = task.waiting > 1 ? [screen.style.dim(`  and ${task.waiting - 1} more of this task: ${command} show ${task.task_id}`)] : []
-    return [...questionLines(asked, screen), ...answerLines({ taskId: task.task_id, command, name: task.waiting > 1 ? call.call_id : null }, screen), ...more]
+    const more =
+      task.waiting > 1
+        ? [screen.style.dim(`  and ${task.waiting - 1} more of this task: ${command} show ${task.task_id}`)]
+        : []
+    return [
+      ...questionLines(asked, screen),
+      ...answerLines({ taskId: task.task_id, command, name: task.waiting > 1 ? call.call_id : null }, screen),
+      ...more,
+    ]
   })
   return lines.length === 0 ? [] : ['', ...lines]
 }
 
 /** The questions of these tasks that wait. */
-async function questionsOf(connection: Answers, tasks: readonly TaskSummary[]): Promise<readonly AskedQuestionAnswer[]> {
+async function questionsOf(
+  connection: Answers,
+  tasks: readonly TaskSummary[],
+): Promise<readonly AskedQuestionAnswer[]> {
   const open = new Set(tasks.flatMap((task) => (task.ended_at === null ? [task.task_id] : [])))
   if (open.size === 0) return []
   const { questions } = await ask(connection, 'questions', { limit: 100 })
@@ -147,6 +212,10 @@ export function openQuestionLines(
   of: { readonly command: string; readonly now: number },
 ): string[] {
   const byTask = Map.groupBy(questions, (each) => each.task_id)
-  const lines = questions.slice(0, waitingMax).flatMap((each) => waitingQuestionLines(each, screen, { ...of, isOnly: byTask.get(each.task_id)?.length === 1 }))
+  const lines = questions
+    .slice(0, waitingMax)
+    .flatMap((each) =>
+      waitingQuestionLines(each, screen, { ...of, isOnly: byTask.get(each.task_id)?.length === 1 }),
+    )
   return lines.length === 0 ? [] : ['', ...lines]
 }

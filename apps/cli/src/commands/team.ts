@@ -1,4 +1,5 @@
-// `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json it prints the team's stream of events (D-50).
+// `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json it
+// prints the team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
 import { BeaverError, messageOf, type RecordedEvent, whyUnreadable } from '@beaver/core'
 import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/workflows'
@@ -7,7 +8,10 @@ import type { JsonLines } from '../follow/present-task.ts'
 import { runRequest } from './run.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
 
-export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' | 'taskId' | 'user' | 'evidence'> {
+export interface TeamOptions extends Pick<
+  TaskOptions,
+  'session' | 'workspace' | 'taskId' | 'user' | 'evidence'
+> {
   readonly file: string
   readonly strategy?: TeamStrategy
   readonly up?: true
@@ -16,13 +20,23 @@ export interface TeamOptions extends Pick<TaskOptions, 'session' | 'workspace' |
   readonly input?: boolean
 }
 
-export async function runTeam(message: string | undefined, options: TeamOptions, globals: GlobalOptions): Promise<number> {
+export async function runTeam(
+  message: string | undefined,
+  options: TeamOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const { file, strategy, ...rest } = options
-  const given = { ...(await readTeamFile(file)), ...(strategy === undefined ? {} : { strategy }), ...(message === undefined ? {} : { message }) }
+  const given = {
+    ...(await readTeamFile(file)),
+    ...(strategy === undefined ? {} : { strategy }),
+    ...(message === undefined ? {} : { message }),
+  }
   const read = readTeamConfiguration(given)
   if (!read.ok) {
     const { path, message: fault } = read.error
-    throw new BeaverError('invalid_arguments', `The team in ${file} is not valid: ${fault}`, { problems: [{ path, message: fault }] })
+    throw new BeaverError('invalid_arguments', `The team in ${file} is not valid: ${fault}`, {
+      problems: [{ path, message: fault }],
+    })
   }
   if (read.configuration.message === undefined && read.configuration.tasks === undefined) {
     throw new BeaverError(
@@ -42,15 +56,24 @@ async function readTeamFile(file: string): Promise<object> {
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The team file ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
+    throw new BeaverError(
+      'invalid_arguments',
+      `The team file ${file} cannot be read: ${whyUnreadable(cause)}.`,
+      { cause },
+    )
   }
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The team file ${file} is not JSON: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('invalid_arguments', `The team file ${file} is not JSON: ${messageOf(cause)}`, {
+      cause,
+    })
   }
-  throw new BeaverError('invalid_arguments', `The team file ${file} must contain one JSON object: {"strategy": "…", "members": […]}.`)
+  throw new BeaverError(
+    'invalid_arguments',
+    `The team file ${file} must contain one JSON object: {"strategy": "…", "members": […]}.`,
+  )
 }
 
 /** The events of the stream, then the report of the run with the ids of its task. */

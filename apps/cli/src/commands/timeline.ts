@@ -1,5 +1,7 @@
-// `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in words (PP-01).
-// T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a task and then a session that begins so.
+// `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in
+// words (PP-01).
+// T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a
+// task and then a session that begins so.
 import type { EventItem, QueryInput, TimelineItem, TaskAnswer } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
@@ -25,16 +27,24 @@ interface TimelineOptions {
   readonly json?: true
 }
 
-export async function timeline(id: string, options: TimelineOptions, globals: GlobalOptions): Promise<number> {
+export async function timeline(
+  id: string,
+  options: TimelineOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   if (options.full === true && options.json === true)
-    throw new UsageError('The option --full is for people. For programs, "beaver events --json" prints all data.')
-  if (options.session === true && options.node !== undefined) throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
+    throw new UsageError(
+      'The option --full is for people. For programs, "beaver events --json" prints all data.',
+    )
+  if (options.session === true && options.node !== undefined)
+    throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
   return await askingAbout(globals, options.from, async ({ screen }, answers) => {
     let left = options.limit ?? Infinity
     let cut = false
     for (const [index, task] of (await tasksNamed(answers, id, options)).entries()) {
       if (left === 0) return
-      if (task.head !== null && options.json !== true) screen.print(...(index === 0 ? [] : ['']), screen.style.bold(cutToWidth(task.head, screen.columns)))
+      if (task.head !== null && options.json !== true)
+        screen.print(...(index === 0 ? [] : ['']), screen.style.bold(cutToWidth(task.head, screen.columns)))
       const told = await tell(answers, task, { ...options, limit: left, screen })
       left -= told.steps
       cut ||= told.cut
@@ -51,7 +61,11 @@ interface NamedTask {
 }
 
 /** @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean several tasks or sessions */
-export async function tasksNamed(answers: Answers, id: string, { session, node }: Pick<TimelineOptions, 'session' | 'node'>): Promise<readonly NamedTask[]> {
+export async function tasksNamed(
+  answers: Answers,
+  id: string,
+  { session, node }: Pick<TimelineOptions, 'session' | 'node'>,
+): Promise<readonly NamedTask[]> {
   if (session === true) return await tasksOfSession(answers, id)
   if (node !== undefined) return [{ task_id: id, head: null }]
   const task = await taskNamed(answers, id)
@@ -69,7 +83,8 @@ async function taskNamed(answers: Answers, id: string): Promise<string | BeaverE
   try {
     return (await ask(answers, 'timeline', { task_id: id, limit: 1 })).task_id
   } catch (error) {
-    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code)) throw error
+    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code))
+      throw error
     return error.code === 'not_found' ? null : error
   }
 }
@@ -78,7 +93,8 @@ async function sessionNamed(answers: Answers, id: string): Promise<string | null
   try {
     return (await readSession(answers, id, { limit: 1 })).session.session_id
   } catch (error) {
-    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code)) throw error
+    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code))
+      throw error
     return null
   }
 }
@@ -88,11 +104,18 @@ async function tasksOfSession(answers: Answers, id: string): Promise<readonly Na
   const { session, tasks } = await readSession(answers, id, { limit: Infinity })
   return tasks.toReversed().map((turn) => {
     const asked = turn.title === null ? `  ${oneLine(turn.text ?? '')}` : ''
-    return { task_id: turn.task_id, session_id: session.session_id, head: `${turnHead(turn, Date.now())}${asked}` }
+    return {
+      task_id: turn.task_id,
+      session_id: session.session_id,
+      head: `${turnHead(turn, Date.now())}${asked}`,
+    }
   })
 }
 
-/** Prints the timeline of a task. @returns how many steps it printed, and whether the terminal had no room for a text */
+/**
+ * Prints the timeline of a task. @returns how many steps it printed, and whether the terminal had no room for
+ * a text
+ */
 async function tell(
   answers: Answers,
   { task_id: named, session_id }: NamedTask,
@@ -111,7 +134,10 @@ async function tell(
   for await (const page of pages(askPage, { limit })) {
     steps += page.length
     if (json === true) for (const item of page) screen.json(item)
-    else if (full === true) screen.print(...whole.texts(page, await eventsOf(answers, page, { task_id, session_id, node_id: node })))
+    else if (full === true)
+      screen.print(
+        ...whole.texts(page, await eventsOf(answers, page, { task_id, session_id, node_id: node })),
+      )
     else items.push(...page)
   }
   const lines = full === true ? [] : timelineTable(items, screen)
@@ -124,7 +150,11 @@ export const isCut = (items: readonly TimelineItem[], [, ...lines]: readonly str
   items.some((item, i) => !(lines[i] ?? '').includes(oneLine(item.text)))
 
 /** The events of these steps, by their place in the log. */
-async function eventsOf(answers: Answers, steps: readonly TimelineItem[], of: QueryInput<'events'>): Promise<ReadonlyMap<number, EventItem>> {
+async function eventsOf(
+  answers: Answers,
+  steps: readonly TimelineItem[],
+  of: QueryInput<'events'>,
+): Promise<ReadonlyMap<number, EventItem>> {
   const [first, last] = [steps[0]?.taskseq ?? 0, steps.at(-1)?.taskseq ?? 0]
   const found = new Map<number, EventItem>()
   const askPage = (place: { after: number; limit: number }) => ask(answers, 'events', { ...of, ...place })
@@ -137,13 +167,27 @@ async function eventsOf(answers: Answers, steps: readonly TimelineItem[], of: Qu
 const whoColumnsMax = 18
 const whatColumnsMin = 64
 
-export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+export function timelineTable(
+  items: readonly TimelineItem[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
   return table<TimelineItem>(
     [
       { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },
       { title: 'AT', cell: (item) => duration(item.offset_ms ?? 0), align: 'right', paint: style.dim },
-      { title: 'WHO', cell: (item) => cutToWidth(oneLine(item.actor_name), whoColumnsMax), optional: 1, paint: style.cyan },
-      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, least: whatColumnsMin, paint: (cell, item) => trouble(item, style)(cell) },
+      {
+        title: 'WHO',
+        cell: (item) => cutToWidth(oneLine(item.actor_name), whoColumnsMax),
+        optional: 1,
+        paint: style.cyan,
+      },
+      {
+        title: 'WHAT',
+        cell: (item) => oneLine(item.text),
+        flexible: true,
+        least: whatColumnsMin,
+        paint: (cell, item) => trouble(item, style)(cell),
+      },
     ],
     items,
     { width: columns, title: style.dim },

@@ -15,7 +15,12 @@ export interface TokenOptions {
   readonly json?: true
 }
 
-export async function token(what: 'list' | 'create' | 'revoke', name: string | undefined, options: TokenOptions, globals: GlobalOptions): Promise<number> {
+export async function token(
+  what: 'list' | 'create' | 'revoke',
+  name: string | undefined,
+  options: TokenOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const { config, screen } = contextOf(globals)
   const store = new TokenStore(tokensFile(config.home))
   switch (what) {
@@ -29,7 +34,12 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
             [
               { title: 'NAME', cell: (each) => oneLine(each.name, 100), paint: screen.style.cyan },
               { title: 'ROLES', cell: ({ roles }) => roles.join(', ') },
-              { title: 'USER', cell: ({ userId = '', everyUser = false }) => `${oneLine(userId, 100)}${everyUser ? ' (reaches all)' : ''}`, optional: 1 },
+              {
+                title: 'USER',
+                cell: ({ userId = '', everyUser = false }) =>
+                  `${oneLine(userId, 100)}${everyUser ? ' (reaches all)' : ''}`,
+                optional: 1,
+              },
               { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10), optional: 2 },
             ],
             tokens,
@@ -46,12 +56,29 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
           'Say what the token may do: --role read, --role submit, --role approve or --role admin. The option may be repeated.',
         )
       if (everyUser === true && user === undefined)
-        throw new BeaverError('invalid_arguments', 'A token without a user reaches the tasks of all users. Say --user too, or leave --every-user out.')
+        throw new BeaverError(
+          'invalid_arguments',
+          'A token without a user reaches the tasks of all users. Say --user too, or leave --every-user out.',
+        )
       const named = user === undefined ? null : foreignId.safeParse(user)
-      if (named?.success === false) throw new BeaverError('invalid_arguments', `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`)
-      const reach = { ...(user === undefined ? {} : { userId: user }), ...(everyUser === true ? { everyUser } : {}) }
+      if (named?.success === false)
+        throw new BeaverError(
+          'invalid_arguments',
+          `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`,
+        )
+      const reach = {
+        ...(user === undefined ? {} : { userId: user }),
+        ...(everyUser === true ? { everyUser } : {}),
+      }
       const made = await store.create(nameOf(name), { roles, now: new Date(), ...reach })
-      if (json === true) screen.json({ name, token: made, roles, user_id: user ?? null, every_user: reachOf({ name: '', roles, ...reach }) === undefined })
+      if (json === true)
+        screen.json({
+          name,
+          token: made,
+          roles,
+          user_id: user ?? null,
+          every_user: reachOf({ name: '', roles, ...reach }) === undefined,
+        })
       else {
         screen.warn('Keep this token: Beaver shows it only now.')
         screen.print(made)
@@ -61,7 +88,10 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
     case 'revoke':
       await store.revoke(nameOf(name))
       if (options.json === true) screen.json({ name, revoked: true })
-      else screen.print(`${screen.symbols.done} The token ${oneLine(nameOf(name), 100)} is revoked. A running gateway refuses it from the next request on.`)
+      else
+        screen.print(
+          `${screen.symbols.done} The token ${oneLine(nameOf(name), 100)} is revoked. A running gateway refuses it from the next request on.`,
+        )
       return 0
     default:
       return what satisfies never
@@ -75,5 +105,8 @@ const answerOf = (token: StoredToken): object => {
 
 function nameOf(name: string | undefined): string {
   if (name !== undefined && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return name
-  throw new BeaverError('invalid_arguments', `Name the token, with 1 to 64 letters, digits, ".", "-" or "_": ${commandName()} token create ci --role submit`)
+  throw new BeaverError(
+    'invalid_arguments',
+    `Name the token, with 1 to 64 letters, digits, ".", "-" or "_": ${commandName()} token create ci --role submit`,
+  )
 }

@@ -4,7 +4,11 @@ import { styleOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
 import { toolsTable } from './tools.ts'
 
-const entry = (id: string, kind: CatalogEntry['kind'], description: string): CatalogEntry => ({ id, kind, schema: { name: id, description, parameters: {} } })
+const entry = (id: string, kind: CatalogEntry['kind'], description: string): CatalogEntry => ({
+  id,
+  kind,
+  schema: { name: id, description, parameters: {} },
+})
 const entries = [
   entry('system:read_file', 'tool', 'Reads a file.\nAnd says so at length, '.repeat(10)),
   entry('system:HierarchicalWorkflow', 'team_workflow', 'A manager delegates. '.repeat(20)),
@@ -19,7 +23,10 @@ describe('the table of tools', () => {
   })
 
   test('is one line a tool, whatever its description holds', () => {
-    const lines = toolsTable([entry('workflow:x', 'workflow', 'one\ntwo\u001B[31m')], { columns: Infinity, style: styleOf(false) })
+    const lines = toolsTable([entry('workflow:x', 'workflow', 'one\ntwo\u001B[31m')], {
+      columns: Infinity,
+      style: styleOf(false),
+    })
     expect(lines).toEqual(['ID          KIND      DESCRIPTION', 'workflow:x  workflow  one two'])
   })
 })

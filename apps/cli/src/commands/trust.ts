@@ -3,7 +3,16 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
-import { type FolderTrust, loadConfig, revokeTrust, trustedFolder, trustedFolders, trustFolder, trustLines, trustStoreFolder } from '@beaver/platform'
+import {
+  type FolderTrust,
+  loadConfig,
+  revokeTrust,
+  trustedFolder,
+  trustedFolders,
+  trustFolder,
+  trustLines,
+  trustStoreFolder,
+} from '@beaver/platform'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { type Screen, screenOf } from '../screen.ts'
@@ -18,9 +27,14 @@ export interface TrustOptions {
   readonly json?: true
 }
 
-export async function trust(given: string | undefined, options: TrustOptions, globals: GlobalOptions): Promise<number> {
+export async function trust(
+  given: string | undefined,
+  options: TrustOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   const screen = screenOf({ colour: globals.color })
-  if (globals.trust !== undefined || globals.config !== undefined) throw new UsageError('"beaver trust" takes a folder, and neither --config nor --[no-]trust.')
+  if (globals.trust !== undefined || globals.config !== undefined)
+    throw new UsageError('"beaver trust" takes a folder, and neither --config nor --[no-]trust.')
   const store = trustStoreFolder(process.env)
   if (options.list === true) return list(store, options, screen)
   const folder = resolve(given ?? '.')
@@ -32,8 +46,10 @@ export async function trust(given: string | undefined, options: TrustOptions, gl
 
 /** What a folder asks for, whatever was decided about it. */
 function readFolder(folder: string): FolderTrust {
-  if (!existsSync(join(folder, 'beaver.config.json'))) throw new BeaverError('not_found', `There is no beaver.config.json in ${folder}.`)
-  // Without the variables that override the file: consent is for the file, in whatever environment it is used.
+  if (!existsSync(join(folder, 'beaver.config.json')))
+    throw new BeaverError('not_found', `There is no beaver.config.json in ${folder}.`)
+  // Without the variables that override the file: consent is for the file, in whatever environment it is
+  // used.
   const env = { HOME: process.env['HOME'], XDG_STATE_HOME: process.env['XDG_STATE_HOME'] }
   return loadConfig({ trust: false }, env, folder).trust
 }
@@ -41,11 +57,19 @@ function readFolder(folder: string): FolderTrust {
 function show(asked: FolderTrust, { json }: TrustOptions, screen: Screen): number {
   if (json === true) screen.json(jsonOf(asked))
   else if (asked.asked.length === 0) screen.print(nothingAsked(asked))
-  else screen.print(...trustLines(asked, Infinity), `digest  ${asked.digest ?? 'none: it is too large, so it can only be trusted with --always'}`)
+  else
+    screen.print(
+      ...trustLines(asked, Infinity),
+      `digest  ${asked.digest ?? 'none: it is too large, so it can only be trusted with --always'}`,
+    )
   return 0
 }
 
-function accept(store: string, folder: string, { asked, options, screen }: { asked: FolderTrust; options: TrustOptions; screen: Screen }): number {
+function accept(
+  store: string,
+  folder: string,
+  { asked, options, screen }: { asked: FolderTrust; options: TrustOptions; screen: Screen },
+): number {
   const always = options.always === true
   if (asked.asked.length === 0 && !always) {
     if (options.json === true) screen.json({ ...jsonOf(asked), trusted: true })
@@ -69,7 +93,9 @@ function accept(store: string, folder: string, { asked, options, screen }: { ask
 
 function list(store: string, { json }: TrustOptions, screen: Screen): number {
   const rows = trustedFolders(store).map((each) => ({ ...each, state: stateOf(each.folder, each.always) }))
-  if (json === true) for (const { folder, always, accepted_at, state } of rows) screen.json({ folder, always, accepted_at, state })
+  if (json === true)
+    for (const { folder, always, accepted_at, state } of rows)
+      screen.json({ folder, always, accepted_at, state })
   else if (rows.length === 0) screen.print('You trust no folder.')
   else
     screen.print(
@@ -99,13 +125,18 @@ function stateOf(folder: string, always: boolean): string {
 
 function revoke(store: string, folder: string, { json }: TrustOptions, screen: Screen): number {
   const known = trustedFolder(store, folder) !== null
-  if (!known && json !== true) throw new BeaverError('not_found', `You do not trust ${folder}. "beaver trust --list" lists the folders.`)
+  if (!known && json !== true)
+    throw new BeaverError('not_found', `You do not trust ${folder}. "beaver trust --list" lists the folders.`)
   const revoked = revokeTrust(store, folder)
   if (json === true) screen.json({ folder, revoked })
-  else screen.print(`You no longer trust ${oneLine(folder)}. A system that runs keeps its settings until it stops.`)
+  else
+    screen.print(
+      `You no longer trust ${oneLine(folder)}. A system that runs keeps its settings until it stops.`,
+    )
   return 0
 }
 
-const nothingAsked = ({ folder }: FolderTrust): string => `The beaver.config.json of ${oneLine(folder ?? '')} asks for nothing that needs your consent.`
+const nothingAsked = ({ folder }: FolderTrust): string =>
+  `The beaver.config.json of ${oneLine(folder ?? '')} asks for nothing that needs your consent.`
 
 const jsonOf = ({ folder, digest, changed, asked }: FolderTrust) => ({ folder, digest, changed, asks: asked })

@@ -26,7 +26,10 @@ export async function up(globals: GlobalOptions): Promise<number> {
   const tell = tellStatus(context)
   let system: System
   try {
-    system = await Promise.race([startSystem(config, { signal: interrupts.asked, onStatus: tell }), forced(interrupts.forced)])
+    system = await Promise.race([
+      startSystem(config, { signal: interrupts.asked, onStatus: tell }),
+      forced(interrupts.forced),
+    ])
   } catch (error) {
     if (!interrupts.asked.aborted) throw error
     return interrupts.exitCode
@@ -77,7 +80,8 @@ function onAbort(signal: AbortSignal, act: () => void): void {
   else signal.addEventListener('abort', act, { once: true })
 }
 
-const forced = (signal: AbortSignal): Promise<never> => new Promise((_, reject) => onAbort(signal, () => reject(new Error('forced'))))
+const forced = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => onAbort(signal, () => reject(new Error('forced'))))
 
 function tellStatus({ screen }: Context): (status: SystemStatus) => void {
   const { style } = screen
@@ -92,7 +96,11 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
           ),
         )
       case 'ready':
-        return status.restarted ? screen.print(style.green(`${time()}  ${padEnd(status.name, 11)} runs again (process ${status.pid})`)) : undefined
+        return status.restarted
+          ? screen.print(
+              style.green(`${time()}  ${padEnd(status.name, 11)} runs again (process ${status.pid})`),
+            )
+          : undefined
       case 'starting':
       case 'stopping':
         return screen.live
@@ -111,7 +119,8 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
 function welcome({ config, screen }: Context, system: System, loaded: readonly Finding[]): string[] {
   const { style } = screen
   const command = commandName()
-  const field = (name: string, value: string, paint = (text: string) => text): string => `  ${style.dim(padEnd(name, fieldColumns - 2))}${paint(value)}`
+  const field = (name: string, value: string, paint = (text: string) => text): string =>
+    `  ${style.dim(padEnd(name, fieldColumns - 2))}${paint(value)}`
   const home = relative(process.cwd(), config.home) || '.'
   const shownHome = home.startsWith('..') ? config.home : home
   const model = modelInUse(config)
@@ -131,8 +140,18 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ),
     field('supervisor', part('supervisor')),
     field('projector', part('projector')),
-    ...(typeof gatewayUrl !== 'string' ? [] : [field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)]),
-    ...(tokens === 0 ? [field('', `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`, style.yellow)] : []),
+    ...(typeof gatewayUrl !== 'string'
+      ? []
+      : [field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)]),
+    ...(tokens === 0
+      ? [
+          field(
+            '',
+            `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`,
+            style.yellow,
+          ),
+        ]
+      : []),
     field('data', shownHome),
     field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).map((line) => field('', line, style.yellow)),

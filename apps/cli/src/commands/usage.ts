@@ -18,11 +18,20 @@ interface UsageOptions {
   readonly json?: true
 }
 
-export function usage({ by = 'day', since, until, user, limit, json }: UsageOptions, globals: GlobalOptions): Promise<number> {
+export function usage(
+  { by = 'day', since, until, user, limit, json }: UsageOptions,
+  globals: GlobalOptions,
+): Promise<number> {
   return asking(globals, async ({ screen, config }, connection) => {
     const prices = pricesOf(config)
     const asked = { since: dayIn(since, '--since'), until: dayIn(until, '--until') }
-    const answer = await ask(connection, 'usage', { by, ...asked, user_id: user, limit, split_at: priceDays(prices) })
+    const answer = await ask(connection, 'usage', {
+      by,
+      ...asked,
+      user_id: user,
+      limit,
+      split_at: priceDays(prices),
+    })
     if (json === true) return screen.json(answer)
     const { total, groups, more } = answer
     const days = `from ${answer.since} to ${answer.until} (UTC)`
@@ -31,8 +40,16 @@ export function usage({ by = 'day', since, until, user, limit, json }: UsageOpti
     const cost = costText(costOfAll(total.usage_by_model, prices, answer.since))
     const parts = partsText(total)
     const tokens = `${count(total.input_tokens)} tokens in, ${count(total.output_tokens)} out${parts === '' ? '' : ` (${parts})`}`
-    screen.print('', `In all ${days}: ${count(total.calls)} calls, ${tokens}${cost === '' ? '' : `, ${cost}`}.`)
-    if (more) screen.print(screen.style.dim(`There are more than these ${groups.length}. Show more of them with --limit, up to 1000.`))
+    screen.print(
+      '',
+      `In all ${days}: ${count(total.calls)} calls, ${tokens}${cost === '' ? '' : `, ${cost}`}.`,
+    )
+    if (more)
+      screen.print(
+        screen.style.dim(
+          `There are more than these ${groups.length}. Show more of them with --limit, up to 1000.`,
+        ),
+      )
   })
 }
 
@@ -48,7 +65,10 @@ function priceDays({ imported = {} }: Prices): string[] | undefined {
 const dayIn = (text: string | undefined, option: string): string | undefined =>
   text === undefined ? undefined : sinceWhen(text, Date.now(), option).slice(0, 'YYYY-MM-DD'.length)
 
-const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT', model: 'MODEL' } as const satisfies Record<UsageGroup, string>
+const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT', model: 'MODEL' } as const satisfies Record<
+  UsageGroup,
+  string
+>
 
 interface Place {
   /** How wide the terminal is. */
@@ -66,11 +86,17 @@ export function usageTable(
   type Group = UsageAnswer['groups'][number]
   const keyMax = Math.min(100, Math.max(12, Math.floor(columns / 2)))
   const dayOf = ({ key }: Group): string | null => (by === 'day' ? key : (since ?? null))
-  const models = (used: Group['usage_by_model']): string => [...new Set(used.map(({ model }) => oneLine(model ?? 'others', 60)))].join(', ')
-  const any = (part: 'cached_input_tokens' | 'reasoning_tokens'): boolean => groups.some((group) => (group[part] ?? 0) > 0)
+  const models = (used: Group['usage_by_model']): string =>
+    [...new Set(used.map(({ model }) => oneLine(model ?? 'others', 60)))].join(', ')
+  const any = (part: 'cached_input_tokens' | 'reasoning_tokens'): boolean =>
+    groups.some((group) => (group[part] ?? 0) > 0)
   return table<Group>(
     [
-      { title: titles[by], cell: ({ key }) => (key === null ? (by === 'model' ? '(no name)' : '(no user)') : cutToWidth(oneLine(key), keyMax)) },
+      {
+        title: titles[by],
+        cell: ({ key }) =>
+          key === null ? (by === 'model' ? '(no name)' : '(no user)') : cutToWidth(oneLine(key), keyMax),
+      },
       { title: 'CALLS', cell: ({ calls }) => count(calls), align: 'right', optional: 3 },
       { title: 'TOKENS IN', cell: ({ input_tokens: tokens }) => count(tokens), align: 'right', optional: 1 },
       ...(any('cached_input_tokens')
@@ -83,12 +109,37 @@ export function usageTable(
             },
           ]
         : []),
-      { title: 'TOKENS OUT', cell: ({ output_tokens: tokens }) => count(tokens), align: 'right', optional: 2 },
+      {
+        title: 'TOKENS OUT',
+        cell: ({ output_tokens: tokens }) => count(tokens),
+        align: 'right',
+        optional: 2,
+      },
       ...(any('reasoning_tokens')
-        ? [{ title: 'THOUGHTS', cell: ({ reasoning_tokens: part = 0 }: Group) => count(part), align: 'right' as const, optional: 4 }]
+        ? [
+            {
+              title: 'THOUGHTS',
+              cell: ({ reasoning_tokens: part = 0 }: Group) => count(part),
+              align: 'right' as const,
+              optional: 4,
+            },
+          ]
         : []),
-      { title: 'COST', cell: (group) => costCell(costOfAll(group.usage_by_model, prices, dayOf(group))), align: 'right' },
-      ...(by === 'model' ? [] : [{ title: 'MODELS', cell: ({ usage_by_model: used }: Group) => models(used), flexible: true as const, optional: 4 }]),
+      {
+        title: 'COST',
+        cell: (group) => costCell(costOfAll(group.usage_by_model, prices, dayOf(group))),
+        align: 'right',
+      },
+      ...(by === 'model'
+        ? []
+        : [
+            {
+              title: 'MODELS',
+              cell: ({ usage_by_model: used }: Group) => models(used),
+              flexible: true as const,
+              optional: 4,
+            },
+          ]),
     ],
     groups,
     { width: columns, title },

@@ -41,7 +41,9 @@ export async function watch(
     })
     present.close()
     if (followed.kind === 'stopped') {
-      screen.warn(`The task ${taskId} goes on. Follow it again: ${commandName()} watch ${taskId}   Cancel it: ${commandName()} cancel ${taskId}`)
+      screen.warn(
+        `The task ${taskId} goes on. Follow it again: ${commandName()} watch ${taskId}   Cancel it: ${commandName()} cancel ${taskId}`,
+      )
       return interrupts.exitCode
     }
     if (json) screen.json(taskLines.result(followed.end))

@@ -12,10 +12,18 @@ beforeAll(() => void (home = mkdtempSync(join(tmpdir(), 'beaver-channels-'))))
 afterAll(() => rmSync(home, { recursive: true }))
 
 const check = (channels: object, env: Record<string, string> = {}, enabled = true): Promise<Finding[]> =>
-  checkChannels(loadConfig({ home, set: { gateway: { enabled, channels: channels as never } } }, env, home), { timeoutMs: 300 })
-const said = (findings: readonly Finding[]): string[] => findings.map(({ status, name, says }) => `${status} ${name}: ${says}`)
+  checkChannels(loadConfig({ home, set: { gateway: { enabled, channels: channels as never } } }, env, home), {
+    timeoutMs: 300,
+  })
+const said = (findings: readonly Finding[]): string[] =>
+  findings.map(({ status, name, says }) => `${status} ${name}: ${says}`)
 
-const hook = { type: 'webhook', url: 'https://user:pass@chat.example/x', secret_env: 'HOOK', users: { Ada: 'ada' } }
+const hook = {
+  type: 'webhook',
+  url: 'https://user:pass@chat.example/x',
+  secret_env: 'HOOK',
+  users: { Ada: 'ada' },
+}
 const mail = (port: number) => ({
   type: 'email',
   address: 'beaver@team.example',
@@ -39,10 +47,14 @@ describe('the check of the channels', () => {
   })
 
   it('names the variable of a missing secret, and judges a secret by its length', async () => {
-    expect(said(await check({ hook }))).toEqual(['fail channel hook: $HOOK is not set here, so the gateway does not start'])
+    expect(said(await check({ hook }))).toEqual([
+      'fail channel hook: $HOOK is not set here, so the gateway does not start',
+    ])
     const [short] = said(await check({ hook }, { HOOK: 'short' }))
     expect(short).toMatch(/^fail channel hook: The secret \$HOOK of the channel hook has 5 bytes/)
-    expect(said(await check({ hook }, { HOOK: 'x'.repeat(24) }))).toEqual(['ok channel hook: its secret is long enough, and answers go to chat.example'])
+    expect(said(await check({ hook }, { HOOK: 'x'.repeat(24) }))).toEqual([
+      'ok channel hook: its secret is long enough, and answers go to chat.example',
+    ])
   })
 
   it('says that nobody serves the channels, and that nobody may write', async () => {
@@ -68,9 +80,21 @@ describe('the check of the channels', () => {
 
   it('makes the adapter of a chat network', async () => {
     const env = { TOKEN: 'the token of the bot' }
-    const telegram = { type: 'chat_sdk', adapter: 'telegram', options: { mode: 'polling' }, secrets_env: { botToken: 'TOKEN' }, users: { '7': 'ada' } }
-    expect(said(await check({ telegram }, env))).toEqual(['ok channel telegram: the adapter telegram is there and takes its options'])
-    expect(said(await check({ telegram: { ...telegram, options: { mode: 'webhook' } } }, env))[0]).toMatch(/^fail channel telegram: The adapter telegram/)
-    expect(said(await check({ other: { ...telegram, adapter: 'not-there' } }, env))[0]).toContain('needs the package @chat-adapter/not-there')
+    const telegram = {
+      type: 'chat_sdk',
+      adapter: 'telegram',
+      options: { mode: 'polling' },
+      secrets_env: { botToken: 'TOKEN' },
+      users: { '7': 'ada' },
+    }
+    expect(said(await check({ telegram }, env))).toEqual([
+      'ok channel telegram: the adapter telegram is there and takes its options',
+    ])
+    expect(said(await check({ telegram: { ...telegram, options: { mode: 'webhook' } } }, env))[0]).toMatch(
+      /^fail channel telegram: The adapter telegram/,
+    )
+    expect(said(await check({ other: { ...telegram, adapter: 'not-there' } }, env))[0]).toContain(
+      'needs the package @chat-adapter/not-there',
+    )
   })
 })

@@ -1,4 +1,5 @@
-// Checks the channels: whether each one has its secrets and reaches its servers, and what waits for a person in the queues.
+// Checks the channels: whether each one has its secrets and reaches its servers, and what waits for a person
+// in the queues.
 // C1. A server that does not answer costs the doctor a few seconds.
 import { WebhookChannel } from '@beaver/channels'
 import { type Clock, messageOf, silentLogger, systemClock } from '@beaver/core'
@@ -14,14 +15,27 @@ const serverMsMax = 3_000
 const deadMax = 1_000
 
 /** @param over for tests */
-export async function checkChannels(config: Config, over: { readonly clock?: Clock; readonly timeoutMs?: number } = {}): Promise<Finding[]> {
+export async function checkChannels(
+  config: Config,
+  over: { readonly clock?: Clock; readonly timeoutMs?: number } = {},
+): Promise<Finding[]> {
   const channels = Object.entries(config.gateway.channels)
   if (channels.length === 0) return []
   const { clock = systemClock, timeoutMs = serverMsMax } = over
-  const each = await Promise.all(channels.map(([name, of]) => checkChannel(name, of, { secrets: config.channelSecrets, clock, timeoutMs })))
+  const each = await Promise.all(
+    channels.map(([name, of]) =>
+      checkChannel(name, of, { secrets: config.channelSecrets, clock, timeoutMs }),
+    ),
+  )
   const unserved = config.gateway.enabled
     ? []
-    : [warn('channels', 'gateway.enabled is false, so "beaver up" starts nobody who serves them', 'Set "gateway": {"enabled": true}, or run "beaver gateway".')]
+    : [
+        warn(
+          'channels',
+          'gateway.enabled is false, so "beaver up" starts nobody who serves them',
+          'Set "gateway": {"enabled": true}, or run "beaver gateway".',
+        ),
+      ]
   return [...unserved, ...each.flat(), ...(await checkQueues(config))]
 }
 
@@ -37,29 +51,64 @@ async function checkChannel(name: string, of: ChannelConfig, having: With): Prom
   if (missing.length > 0) {
     const named = missing.map((variable) => `$${variable}`).join(' and ')
     return [
-      fail(title, `${named} ${missing.length === 1 ? 'is' : 'are'} not set here, so the gateway does not start`, 'Set the variable where the gateway starts.'),
+      fail(
+        title,
+        `${named} ${missing.length === 1 ? 'is' : 'are'} not set here, so the gateway does not start`,
+        'Set the variable where the gateway starts.',
+      ),
     ]
   }
   const faults = await faultsOf(name, of, having)
-  if (faults.length > 0) return faults.map((fault) => fail(title, fault, 'Correct the channel in gateway.channels.'))
+  if (faults.length > 0)
+    return faults.map((fault) => fail(title, fault, 'Correct the channel in gateway.channels.'))
   return [ok(title, saysOf(of)), ...doubtsOf(title, of)]
 }
 
-async function faultsOf(name: string, of: ChannelConfig, { secrets, clock, timeoutMs }: With): Promise<readonly string[]> {
-  const secretOf = (variable: string | undefined): string | null => (variable === undefined ? null : (secrets[variable] ?? null))
+async function faultsOf(
+  name: string,
+  of: ChannelConfig,
+  { secrets, clock, timeoutMs }: With,
+): Promise<readonly string[]> {
+  const secretOf = (variable: string | undefined): string | null =>
+    variable === undefined ? null : (secrets[variable] ?? null)
   switch (of.type) {
     case 'webhook':
-      return faultIn(() => new WebhookChannel({ name, url: of.url, secretName: of.secret_env, secret: secretOf(of.secret_env), timeoutMs, clock }))
+      return faultIn(
+        () =>
+          new WebhookChannel({
+            name,
+            url: of.url,
+            secretName: of.secret_env,
+            secret: secretOf(of.secret_env),
+            timeoutMs,
+            clock,
+          }),
+      )
     case 'email': {
       const { mailFaults } = await import('@beaver/channels/email')
-      const [imap, smtp] = [of.imap, of.smtp].map((server) => ({ ...server, password: secretOf(server.password_env) })) as [MailServer, MailServer]
+      const [imap, smtp] = [of.imap, of.smtp].map((server) => ({
+        ...server,
+        password: secretOf(server.password_env),
+      })) as [MailServer, MailServer]
       return mailFaults({ imap, smtp, mailbox: of.mailbox, timeoutMs, clock })
     }
     case 'chat_sdk': {
       const { ChatSdkChannel } = await import('@beaver/channels/chat-sdk')
-      const given = Object.entries(of.secrets_env).map(([option, variable]) => [option, secretOf(variable)] as const)
+      const given = Object.entries(of.secrets_env).map(
+        ([option, variable]) => [option, secretOf(variable)] as const,
+      )
       const options = { ...of.options, ...Object.fromEntries(given) }
-      return faultIn(() => ChatSdkChannel.open({ name, adapter: of.adapter, options, charsMax: of.chars_max, timeoutMs, clock, logger: silentLogger }))
+      return faultIn(() =>
+        ChatSdkChannel.open({
+          name,
+          adapter: of.adapter,
+          options,
+          charsMax: of.chars_max,
+          timeoutMs,
+          clock,
+          logger: silentLogger,
+        }),
+      )
     }
     default:
       return of satisfies never
@@ -93,10 +142,22 @@ function saysOf(of: ChannelConfig): string {
 function doubtsOf(title: string, of: ChannelConfig): Finding[] {
   return [
     ...(of.unknown_users === 'refuse' && Object.keys(of.users).length === 0
-      ? [warn(title, 'it has no users and refuses unknown ones, so nobody may write', 'Name the people in users.')]
+      ? [
+          warn(
+            title,
+            'it has no users and refuses unknown ones, so nobody may write',
+            'Name the people in users.',
+          ),
+        ]
       : []),
     ...(of.type === 'email' && of.sender_check === 'relay'
-      ? [warn(title, 'it believes the sender of every mail that reaches the mailbox', 'Set sender_check to the name of the mail server that proves senders.')]
+      ? [
+          warn(
+            title,
+            'it believes the sender of every mail that reaches the mailbox',
+            'Set sender_check to the name of the mail server that proves senders.',
+          ),
+        ]
       : []),
   ]
 }
@@ -108,14 +169,32 @@ async function checkQueues(config: Config): Promise<Finding[]> {
   try {
     await using connection = await connect(inRole('gateway', found, config))
     if (!(await hasChannelStream(connection.nc, connection.subjects)))
-      return [warn('channel queues', 'they are not there: no gateway has served a channel yet', 'Start a gateway: "beaver up" or "beaver gateway".')]
+      return [
+        warn(
+          'channel queues',
+          'they are not there: no gateway has served a channel yet',
+          'Start a gateway: "beaver up" or "beaver gateway".',
+        ),
+      ]
     const bus = await natsMessageBus(connection.nc, connection.subjects)
     const [dead, uncertain] = [(await bus.deadLetters(deadMax)).length, await bus.uncertain()]
     const doubled = uncertain.reduce((sum, { tries }) => sum + tries, 0)
     const twice = doubled === 0 ? '' : `; ${counted(doubled, 'message')} may have arrived twice`
     if (dead === 0) return [ok('channel queues', `nothing was given up${twice}`)]
-    return [warn('channel queues', `${counted(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'}${twice}`, `See them: ${commandName()} channels dead`)]
+    return [
+      warn(
+        'channel queues',
+        `${counted(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'}${twice}`,
+        `See them: ${commandName()} channels dead`,
+      ),
+    ]
   } catch (error) {
-    return [warn('channel queues', `they cannot be looked at: ${messageOf(error)}`, 'Correct the login, and run "beaver doctor" again.')]
+    return [
+      warn(
+        'channel queues',
+        `they cannot be looked at: ${messageOf(error)}`,
+        'Correct the login, and run "beaver doctor" again.',
+      ),
+    ]
   }
 }

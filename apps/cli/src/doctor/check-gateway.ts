@@ -1,4 +1,5 @@
-// Checks the gateway: whether it listens or could, who may reach it, and who may change the tokens that it takes.
+// Checks the gateway: whether it listens or could, who may reach it, and who may change the tokens that it
+// takes.
 import { statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { messageOf } from '@beaver/core'
@@ -18,8 +19,16 @@ const mayRead = 0o044
 export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
   const { enabled } = config.gateway
   const tokens = checkTokens(config)
-  if (!enabled) return [ok('gateway', '"beaver up" starts none here: gateway.enabled is false'), ...tokens.filter(({ status }) => status !== 'ok')]
-  return [await checkPort(config), ...checkExposure(config), ...(tokens.length > 0 ? tokens : [noTokens(Object.keys(config.gateway.channels))])]
+  if (!enabled)
+    return [
+      ok('gateway', '"beaver up" starts none here: gateway.enabled is false'),
+      ...tokens.filter(({ status }) => status !== 'ok'),
+    ]
+  return [
+    await checkPort(config),
+    ...checkExposure(config),
+    ...(tokens.length > 0 ? tokens : [noTokens(Object.keys(config.gateway.channels))]),
+  ]
 }
 
 /** A gateway may serve channels alone. */
@@ -33,9 +42,17 @@ async function checkPort({ gateway: { host, port }, home, foreignHome }: Gateway
   const running = foreignHome ? null : readSystemFile(home)
   if (running?.children['gateway'] !== undefined) return checkAnswer(at, port, running.children['gateway'])
   const refused = await refusalOf(host, port)
-  if (refused === null) return ok('gateway', `"beaver up" starts one at ${port === 0 ? `any free port of ${host}` : `${at}, which is free`}`)
+  if (refused === null)
+    return ok(
+      'gateway',
+      `"beaver up" starts one at ${port === 0 ? `any free port of ${host}` : `${at}, which is free`}`,
+    )
   if (refused.code !== 'EADDRINUSE')
-    return fail('gateway', `it cannot listen at ${at}: ${refused.message}`, 'Set "gateway": {"host": …, "port": …} to an address of this machine.')
+    return fail(
+      'gateway',
+      `it cannot listen at ${at}: ${refused.message}`,
+      'Set "gateway": {"host": …, "port": …} to an address of this machine.',
+    )
   return fail(
     'gateway',
     `the port ${port} of ${host} is taken by ${(await answers(at)) ? 'another gateway' : 'another program'}, so "beaver up" cannot start`,
@@ -57,7 +74,10 @@ async function checkAnswer(at: string, port: number, pid: number | null): Promis
 /** Whether a gateway answers there, of whatever home. */
 async function answers(at: string): Promise<boolean> {
   try {
-    const answer = await fetch(`http://${at}/api/ping`, { signal: AbortSignal.timeout(pingMsMax), redirect: 'error' })
+    const answer = await fetch(`http://${at}/api/ping`, {
+      signal: AbortSignal.timeout(pingMsMax),
+      redirect: 'error',
+    })
     const said: unknown = await answer.json()
     return typeof said === 'object' && said !== null && 'mode' in said && 'running' in said
   } catch {
@@ -92,10 +112,16 @@ function checkTokens({ home }: GatewayConfig): Finding[] {
     const tokens = new TokenStore(file).list()
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
     const close = `Run: chmod 600 ${shellWord(file)}`
-    if ((mode & mayWrite) !== 0) return [fail('tokens', `other users of this machine may write ${file}, and give themselves a token`, close)]
-    if ((mode & mayRead) !== 0) return [warn('tokens', `other users of this machine may read the names and hashes in ${file}`, close)]
+    if ((mode & mayWrite) !== 0)
+      return [
+        fail('tokens', `other users of this machine may write ${file}, and give themselves a token`, close),
+      ]
+    if ((mode & mayRead) !== 0)
+      return [warn('tokens', `other users of this machine may read the names and hashes in ${file}`, close)]
     const admins = tokens.filter(({ roles }) => roles.includes('admin')).length
-    return tokens.length === 0 ? [] : [ok('tokens', `${tokens.length} in ${file}, ${admins} of them with the role admin`)]
+    return tokens.length === 0
+      ? []
+      : [ok('tokens', `${tokens.length} in ${file}, ${admins} of them with the role admin`)]
   } catch (error) {
     return [fail('tokens', messageOf(error), 'The gateway refuses every request until then.')]
   }

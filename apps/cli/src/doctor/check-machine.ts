@@ -17,7 +17,11 @@ export function checkNode(version = process.versions.node): Finding {
   const major = Number(version.split('.')[0])
   return major >= nodeMajorMin
     ? ok('Node.js', version)
-    : fail('Node.js', `${version} is too old; Beaver needs ${nodeMajorMin} or newer`, 'Run "npm start" once. It installs a current Node.js in the project.')
+    : fail(
+        'Node.js',
+        `${version} is too old; Beaver needs ${nodeMajorMin} or newer`,
+        'Run "npm start" once. It installs a current Node.js in the project.',
+      )
 }
 
 /** The binary and its sync mode. A server of the user's own is checked by the system check. */
@@ -26,12 +30,16 @@ export async function checkNatsServer(config: Config): Promise<Finding[]> {
   try {
     const { binary, version, from } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
     const found = ok('nats-server', `${version} (${binary}, from ${from})`)
-    return external ? [found] : [found, ok('sync policy', 'always: the embedded server writes every event to disk before it answers')]
+    return external
+      ? [found]
+      : [found, ok('sync policy', 'always: the embedded server writes every event to disk before it answers')]
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     const [says = '', ...todo] = error.message.split(/(?<=\.) /)
     return [
-      external ? warn('nats-server', `${says} You do not need it while NATS_URL names a server.`, todo.join(' ')) : fail('nats-server', says, todo.join(' ')),
+      external
+        ? warn('nats-server', `${says} You do not need it while NATS_URL names a server.`, todo.join(' '))
+        : fail('nats-server', says, todo.join(' ')),
     ]
   }
 }
@@ -45,9 +53,15 @@ export async function checkDisk(home: string): Promise<Finding> {
     const free = bavail * bsize
     const says = `${bytes(free)} free for ${home}`
     if (free < diskBytesMin) return fail('disk', says, 'Make room, or choose another folder with --home.')
-    return free < diskBytesComfortable ? warn('disk', says, 'Beaver never deletes the journal. Make room before it grows.') : ok('disk', says)
+    return free < diskBytesComfortable
+      ? warn('disk', says, 'Beaver never deletes the journal. Make room before it grows.')
+      : ok('disk', says)
   } catch (error) {
-    return fail('disk', `${folder} cannot be written: ${messageOf(error)}`, 'Choose another folder with --home, or change its permissions.')
+    return fail(
+      'disk',
+      `${folder} cannot be written: ${messageOf(error)}`,
+      'Choose another folder with --home, or change its permissions.',
+    )
   }
 }
 
@@ -55,8 +69,18 @@ export function checkLoopback(): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error) =>
-      resolve(fail('ports', `No port on 127.0.0.1 can be opened: ${error.message}`, 'Allow this user to listen on the loopback address.')),
+      resolve(
+        fail(
+          'ports',
+          `No port on 127.0.0.1 can be opened: ${error.message}`,
+          'Allow this user to listen on the loopback address.',
+        ),
+      ),
     )
-    server.listen(0, '127.0.0.1', () => server.close(() => resolve(ok('ports', 'free ports on 127.0.0.1 can be opened; nothing listens on other addresses'))))
+    server.listen(0, '127.0.0.1', () =>
+      server.close(() =>
+        resolve(ok('ports', 'free ports on 127.0.0.1 can be opened; nothing listens on other addresses')),
+      ),
+    )
   })
 }

@@ -1,5 +1,5 @@
-// Checks whether each MCP server of the configuration could be started or reached, and what the daemon of this home reports of them. It starts and
-// calls none of them.
+// Checks whether each MCP server of the configuration could be started or reached, and what the daemon of
+// this home reports of them. It starts and calls none of them.
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { messageOf } from '@beaver/core'
@@ -13,7 +13,10 @@ import { type Finding, ok, warn } from './check.ts'
 
 const leftOutShown = 3
 
-export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, environment: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
+export async function checkMcp(
+  { mcp, home }: Pick<Config, 'mcp' | 'home'>,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
   const servers = Object.entries(mcp)
   if (servers.length === 0) return []
   const { addressOf, mcpPinsFile, readPins } = await import('@beaver/mcp')
@@ -23,7 +26,10 @@ export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, envi
     named.push(`${name} (${'command' in server ? oneLine(server.command) : new URL(server.url).host})`)
     try {
       const address = addressOf(server, environment)
-      if (address.kind === 'program' && !isProgram(address.command, { path: address.env['PATH'] ?? '', cwd: address.cwd ?? '.' }))
+      if (
+        address.kind === 'program' &&
+        !isProgram(address.command, { path: address.env['PATH'] ?? '', cwd: address.cwd ?? '.' })
+      )
         faults.push(
           warn(
             `MCP ${name}`,
@@ -45,7 +51,8 @@ export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, envi
 
 /** Tools that wait for an approval, whether a daemon runs or not. */
 function ofPins(read: PinsRead): Finding[] {
-  if (read.kind === 'unusable') return [warn('MCP pins', oneLine(read.message), 'Until then, agents get no tool of an MCP server.')]
+  if (read.kind === 'unusable')
+    return [warn('MCP pins', oneLine(read.message), 'Until then, agents get no tool of an MCP server.')]
   const waiting = Map.groupBy(
     read.pins.filter(({ changed }) => changed !== undefined),
     ({ server }) => server,
@@ -68,11 +75,25 @@ function ofReport(report: McpReport | null): Finding[] {
     const own = ownServerText(server)
     const told = own === null ? [] : [ok(`MCP ${oneLine(name)}`, own)]
     if (state === 'needs_login')
-      return [warn(`MCP ${oneLine(name)}`, `The server ${oneLine(name)} needs a login: ${oneLine(reason ?? '')}`, `Type: beaver mcp login ${oneLine(name)}`)]
+      return [
+        warn(
+          `MCP ${oneLine(name)}`,
+          `The server ${oneLine(name)} needs a login: ${oneLine(reason ?? '')}`,
+          `Type: beaver mcp login ${oneLine(name)}`,
+        ),
+      ]
     if (state === 'failed' || state === 'restarting')
-      return [warn(`MCP ${oneLine(name)}`, `The server ${oneLine(name)} does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
+      return [
+        warn(
+          `MCP ${oneLine(name)}`,
+          `The server ${oneLine(name)} does not run: ${oneLine(reason ?? '')}`,
+          'The log of the supervisor says more.',
+        ),
+      ]
     if (leftOut === 0) return told
-    const shown = tools.slice(0, leftOutShown).map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
+    const shown = tools
+      .slice(0, leftOutShown)
+      .map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
     const more = leftOut > shown.length ? `, and ${counted(leftOut - shown.length, 'more tool')}` : ''
     return [
       ...told,
@@ -86,7 +107,9 @@ function ofReport(report: McpReport | null): Finding[] {
 }
 
 function isProgram(command: string, { path, cwd }: { path: string; cwd: string }): boolean {
-  const places = command.includes('/') ? [resolve(cwd, command)] : path.split(delimiter).map((folder) => join(folder, command))
+  const places = command.includes('/')
+    ? [resolve(cwd, command)]
+    : path.split(delimiter).map((folder) => join(folder, command))
   return places.some((file) => {
     try {
       accessSync(file, constants.X_OK)

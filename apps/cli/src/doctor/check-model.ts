@@ -1,13 +1,17 @@
-// Checks the models that a daemon would have here. It sends them no prompt and never shows a key. It is asked where no daemon answers: a daemon says
-// itself what its models are (model-findings.ts).
+// Checks the models that a daemon would have here. It sends them no prompt and never shows a key. It is asked
+// where no daemon answers: a daemon says itself what its models are (model-findings.ts).
 import type { Config } from '@beaver/platform'
 import type { Finding } from './check.ts'
 import { modelFindings, simulatedModel } from './model-findings.ts'
 
-export type ModelsConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> & Partial<Pick<Config, 'models' | 'modelKeys'>>
+export type ModelsConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> &
+  Partial<Pick<Config, 'models' | 'modelKeys'>>
 
 export async function checkModels(config: ModelsConfig): Promise<Finding[]> {
-  const [{ endpointsOf }, { endpointStates }] = await Promise.all([import('@beaver/daemon/model'), import('@beaver/daemon/endpoint-states')])
+  const [{ endpointsOf }, { endpointStates }] = await Promise.all([
+    import('@beaver/daemon/model'),
+    import('@beaver/daemon/endpoint-states'),
+  ])
   const choice = endpointsOf(config)
   return choice === null ? [simulatedModel()] : modelFindings(await endpointStates(choice, { ask: true }))
 }

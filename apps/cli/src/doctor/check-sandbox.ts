@@ -10,11 +10,26 @@ const missing = ({ prlimit, perl }: SandboxPrograms): string[] => [
   ...(perl === null ? ['system calls are not filtered, which needs perl on x64 or arm64'] : []),
 ]
 
-export async function checkSandbox({ sandbox, run_command: command }: Pick<Config, 'sandbox' | 'run_command'>): Promise<Finding> {
-  if (sandbox === 'off') return warn('sandbox', 'is off: commands and MCP servers have the rights of this user', 'Set "sandbox" to "auto" or "required".')
+export async function checkSandbox({
+  sandbox,
+  run_command: command,
+}: Pick<Config, 'sandbox' | 'run_command'>): Promise<Finding> {
+  if (sandbox === 'off')
+    return warn(
+      'sandbox',
+      'is off: commands and MCP servers have the rights of this user',
+      'Set "sandbox" to "auto" or "required".',
+    )
   const found = await findSandbox()
   if (found !== null) return ok('sandbox', [found.backend, notCovered, ...missing(found)].join('; '))
-  if (sandbox === 'required') return fail('sandbox', 'is required and this machine has none: Beaver runs no commands and no MCP programs', sandboxAdvice)
-  const says = command.enabled ? 'there is none: commands have the rights of this user, and can read its keys' : 'there is none on this machine'
+  if (sandbox === 'required')
+    return fail(
+      'sandbox',
+      'is required and this machine has none: Beaver runs no commands and no MCP programs',
+      sandboxAdvice,
+    )
+  const says = command.enabled
+    ? 'there is none: commands have the rights of this user, and can read its keys'
+    : 'there is none on this machine'
   return warn('sandbox', says, sandboxAdvice)
 }

@@ -7,13 +7,22 @@ import { fail, type Finding, ok } from './check.ts'
 import { checkModels } from './check-model.ts'
 import { systemFindings } from './system-findings.ts'
 
-/** The running system, and the models: those of the daemon that answers, or those that one would have here. */
+/**
+ * The running system, and the models: those of the daemon that answers, or those that one would have here.
+ */
 export async function checkSystem(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
-  if (found === null) return [ok('system', 'no system runs here now. Start one with "beaver up"'), ...(await checkModels(config))]
+  if (found === null)
+    return [
+      ok('system', 'no system runs here now. Start one with "beaver up"'),
+      ...(await checkModels(config)),
+    ]
   try {
     const report = await examineSystem(found, { verify: true })
-    return [...systemFindings(report, Date.now()), ...(report.daemon.kind === 'answered' ? [] : await checkModels(config))]
+    return [
+      ...systemFindings(report, Date.now()),
+      ...(report.daemon.kind === 'answered' ? [] : await checkModels(config)),
+    ]
   } catch (error) {
     return [serverAway(found, error), ...(await checkModels(config))]
   }

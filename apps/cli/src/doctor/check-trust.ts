@@ -1,4 +1,5 @@
-// Checks whether what the folder asks for counts, and says what it would do. The doctor never asks for consent.
+// Checks whether what the folder asks for counts, and says what it would do. The doctor never asks for
+// consent.
 import type { FolderTrust } from '@beaver/platform'
 import { type Finding, ok, warn } from './check.ts'
 
@@ -12,9 +13,17 @@ const because = {
 export function checkTrust({ state, by, asked, changed }: FolderTrust): Finding[] {
   if (asked.length === 0) return []
   const what = asked.length === 1 ? '1 setting that needs' : `${asked.length} settings that need`
-  if (state === 'trusted') return by === null || by === 'nothing_asked' ? [] : [ok('trust', `${what} consent: ${because[by]}`)]
+  if (state === 'trusted')
+    return by === null || by === 'nothing_asked' ? [] : [ok('trust', `${what} consent: ${because[by]}`)]
   const says = asked.map((each) => each.says).join('; ')
-  if (state === 'refused') return [warn('trust', `left out, as you said: ${says}`, 'To use these settings: unset BEAVER_TRUST, or leave --no-trust out.')]
+  if (state === 'refused')
+    return [
+      warn(
+        'trust',
+        `left out, as you said: ${says}`,
+        'To use these settings: unset BEAVER_TRUST, or leave --no-trust out.',
+      ),
+    ]
   const [todo, why] = [
     'If you agree: beaver trust. To work without these settings: --no-trust. Beaver checked the others.',
     changed ? 'the folder has changed since you trusted it' : 'nobody trusted this folder yet',

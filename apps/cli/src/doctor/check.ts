@@ -9,5 +9,15 @@ export interface Finding {
 }
 
 export const ok = (name: string, says: string): Finding => ({ status: 'ok', name, says, todo: null })
-export const warn = (name: string, says: string, todo: string): Finding => ({ status: 'warn', name, says, todo })
-export const fail = (name: string, says: string, todo: string): Finding => ({ status: 'fail', name, says, todo })
+export const warn = (name: string, says: string, todo: string): Finding => ({
+  status: 'warn',
+  name,
+  says,
+  todo,
+})
+export const fail = (name: string, says: string, todo: string): Finding => ({
+  status: 'fail',
+  name,
+  says,
+  todo,
+})

@@ -55,49 +55,101 @@ const config = (base_url: string | undefined, apiKey: string | null, more: objec
 const checkModel = async (...of: Parameters<typeof config>) => (await checkModels(config(...of)))[0]
 
 test('without key and endpoint the model is simulated, and that is said', async () => {
-  expect(await checkModel(undefined, null)).toMatchObject({ status: 'warn', says: expect.stringContaining('simulated') as string })
+  expect(await checkModel(undefined, null)).toMatchObject({
+    status: 'warn',
+    says: expect.stringContaining('simulated') as string,
+  })
 })
 
 test('an endpoint that answers is fine; one that refuses the key is not; the key is never shown', async () => {
   expect(await checkModel(await endpoint(200), 'sk-secret')).toMatchObject({ status: 'ok' })
   const refused = await checkModel(await endpoint(401), 'sk-secret')
-  expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
+  expect(refused).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining('refuses the key') as string,
+  })
   expect(JSON.stringify(refused)).not.toContain('sk-secret')
 })
 
 test.each<[string, 'ok' | 'warn' | 'fail', string, Says]>([
-  ['lists its models', 'ok', 'answers', (it) => (it === 'list' ? [200, '{"object":"list","data":[]}'] : [500, ''])],
-  ['has no list, and refuses a call without a prompt', 'ok', 'answers', (it) => (it === 'list' ? [404, 'no'] : [400, '{"error":{}}'])],
-  ['has a list that fails, and refuses a call without a prompt', 'ok', 'answers', (it) => (it === 'list' ? [500, ''] : [422, '{"detail":[]}'])],
-  ['has no list, and cannot take a call without a prompt', 'warn', 'answers with HTTP 500', (it) => (it === 'list' ? [404, ''] : [500, '{}'])],
+  [
+    'lists its models',
+    'ok',
+    'answers',
+    (it) => (it === 'list' ? [200, '{"object":"list","data":[]}'] : [500, '']),
+  ],
+  [
+    'has no list, and refuses a call without a prompt',
+    'ok',
+    'answers',
+    (it) => (it === 'list' ? [404, 'no'] : [400, '{"error":{}}']),
+  ],
+  [
+    'has a list that fails, and refuses a call without a prompt',
+    'ok',
+    'answers',
+    (it) => (it === 'list' ? [500, ''] : [422, '{"detail":[]}']),
+  ],
+  [
+    'has no list, and cannot take a call without a prompt',
+    'warn',
+    'answers with HTTP 500',
+    (it) => (it === 'list' ? [404, ''] : [500, '{}']),
+  ],
   ['fails always', 'fail', 'answers with HTTP 500', () => [500, '{"error":{"message":"x"}}']],
-  ['knows neither the path nor the model', 'fail', 'does not have the model or the path (HTTP 404)', () => [404, '{"error":{"code":"model_not_found"}}']],
+  [
+    'knows neither the path nor the model',
+    'fail',
+    'does not have the model or the path (HTTP 404)',
+    () => [404, '{"error":{"code":"model_not_found"}}'],
+  ],
   ['is a page', 'fail', 'its answer is not JSON (HTTP 200)', () => [200, '<!doctype html>']],
-  ['sends everybody to a login', 'fail', 'it sends calls elsewhere, which Beaver does not follow (HTTP 302)', () => [302, '']],
+  [
+    'sends everybody to a login',
+    'fail',
+    'it sends calls elsewhere, which Beaver does not follow (HTTP 302)',
+    () => [302, ''],
+  ],
 ])('an endpoint that %s: %s', async (_, status, says, answers) => {
-  expect(await checkModel(await endpoint(answers), null)).toMatchObject({ status, says: expect.stringContaining(says) as string })
+  expect(await checkModel(await endpoint(answers), null)).toMatchObject({
+    status,
+    says: expect.stringContaining(says) as string,
+  })
   expect(asked.filter((each) => each.includes('prompt') || each.includes('messages'))).toEqual([])
 })
 
 test('embeddings are asked for at their own path', async () => {
   const url = await endpoint((it) => (it === 'list' ? [404, ''] : [400, '{}']))
   const beside = { embeddings: { ...plain, base_url: url, name: 'e' } }
-  expect((await checkModels(config(await endpoint(200), null, beside))).map(({ status }) => status)).toEqual(['ok', 'ok'])
+  expect((await checkModels(config(await endpoint(200), null, beside))).map(({ status }) => status)).toEqual([
+    'ok',
+    'ok',
+  ])
   expect(asked).toContain('POST /v1/embeddings {"model":"e"}')
 })
 
 test('an endpoint of the Responses API is asked with a request that has nothing in it, and must know the path', async () => {
-  const asking = async (status: number) => checkModel(await endpoint(status), 'sk-secret', { protocol: 'responses' })
+  const asking = async (status: number) =>
+    checkModel(await endpoint(status), 'sk-secret', { protocol: 'responses' })
   expect(await asking(400)).toMatchObject({ status: 'ok' })
   expect(asked.at(-1)).toBe('POST /v1/responses {}')
-  expect(await asking(404)).toMatchObject({ status: 'fail', says: expect.stringContaining('does not have the Responses API') as string })
-  expect(await asking(401)).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
+  expect(await asking(404)).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining('does not have the Responses API') as string,
+  })
+  expect(await asking(401)).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining('refuses the key') as string,
+  })
 })
 
 test('an endpoint nobody serves fails with what to do', async () => {
   const url = await endpoint(200)
   closing.splice(0).forEach((close) => close())
-  expect(await checkModel(url, null)).toMatchObject({ status: 'fail', says: expect.stringContaining('ECONNREFUSED') as string })
+  expect(await checkModel(url, null)).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining('ECONNREFUSED') as string,
+  })
 })
 
 test('the machine is checked', async () => {
@@ -114,7 +166,10 @@ test('the endpoints beside the main one are checked where they are configured; a
     auxiliary: { ...plain, base_url: good, name: 'a' },
     embeddings: { ...plain, base_url: bad, name: 'e' },
   }
-  const models = { deep: { ...plain, base_url: bad, name: 'd', key: 'DEEP_KEY' }, near: { ...plain, name: 'n' } }
+  const models = {
+    deep: { ...plain, base_url: bad, name: 'd', key: 'DEEP_KEY' },
+    near: { ...plain, name: 'n' },
+  }
   const found = await checkModels({
     ...config(good, 'sk-secret', beside),
     apiKeys: { fallback: 'sk-fallback', auxiliary: null, embeddings: null },
@@ -129,7 +184,14 @@ test('the endpoints beside the main one are checked where they are configured; a
     'warn model deep',
     'ok model near',
   ])
-  expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key set', 'key not set', 'key set', 'key set'])
+  expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual([
+    'key set',
+    'key set',
+    'key set',
+    'key not set',
+    'key set',
+    'key set',
+  ])
   expect(found.map(({ todo }) => /Set (\w+) to/.exec(todo ?? '')?.[1] ?? null)).toEqual([
     null,
     'BEAVER_FALLBACK_API_KEY',
@@ -160,11 +222,36 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
   )
   const home = join(folder, '.beaver')
   await mkdir(join(home, 'run'), { recursive: true })
-  const pin = { server: 'web', tool: 'mail', hash: '', definition: '', pinned_at: '', changed: { hash: 'h', definition: '{}', seen_at: '' } }
+  const pin = {
+    server: 'web',
+    tool: 'mail',
+    hash: '',
+    definition: '',
+    pinned_at: '',
+    changed: { hash: 'h', definition: '{}', seen_at: '' },
+  }
   await writeFile(join(home, 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin] }))
-  const leftOut = Array.from({ length: 100 }, (_, i) => ({ tool: `t${200 + i}`, reason: 'is beyond the bound' }))
-  const server = { name: 'files', state: 'connected', tools: 200, changed: 0, left_out: 800, left_out_tools: leftOut, reason: null }
-  const own = { ...server, name: 'node', left_out: 0, left_out_tools: [], is_beaver: true, workflows: ['GraphWorkflow'] }
+  const leftOut = Array.from({ length: 100 }, (_, i) => ({
+    tool: `t${200 + i}`,
+    reason: 'is beyond the bound',
+  }))
+  const server = {
+    name: 'files',
+    state: 'connected',
+    tools: 200,
+    changed: 0,
+    left_out: 800,
+    left_out_tools: leftOut,
+    reason: null,
+  }
+  const own = {
+    ...server,
+    name: 'node',
+    left_out: 0,
+    left_out_tools: [],
+    is_beaver: true,
+    workflows: ['GraphWorkflow'],
+  }
   await writeFile(join(home, 'run', 'mcp.json'), JSON.stringify({ pid: process.pid, servers: [server, own] }))
   const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
@@ -172,20 +259,36 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', expect.stringContaining('/skills/broken/SKILL.md: ')],
     ['warn', expect.stringContaining('/profile.json: It is not JSON')],
     ['ok', 'text of strangers from: web_fetch; after it, these ask or are refused: web_fetch, memory'],
-    ['ok', expect.stringMatching(/^3 servers configured: files \(no such mcp-files\), web \(127\.0\.0\.1:9\), node /)],
+    [
+      'ok',
+      expect.stringMatching(
+        /^3 servers configured: files \(no such mcp-files\), web \(127\.0\.0\.1:9\), node /,
+      ),
+    ],
     ['warn', 'There is no program "no such mcp-files"'],
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
     ['warn', '1 tool changed or appeared and is withheld: mail'],
-    ['warn', 'Agents do not get 800 tools of files: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools'],
+    [
+      'warn',
+      'Agents do not get 800 tools of files: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools',
+    ],
     ['ok', expect.stringMatching(/^It is Beaver's own server\..* GraphWorkflow$/)],
   ])
-  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
-  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({
+  await writeFile(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }),
+  )
+  expect(
+    (await checkLoaded(loadConfig({ trust: true }, {}, folder))).find(({ name }) => name === 'egress'),
+  ).toMatchObject({
     status: 'warn',
     says: expect.stringContaining('Weaker than the default: memory') as string,
   })
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ profile: 'gone' }))
-  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({ status: 'fail', says: expect.stringContaining('gone') as string })
+  expect((await checkLoaded(loadConfig({ trust: true }, {}, folder)))[0]).toMatchObject({
+    status: 'fail',
+    says: expect.stringContaining('gone') as string,
+  })
 })
 
 test('a permission rule that can never hold is a thing to know, and no failure', async () => {
@@ -198,9 +301,14 @@ test('a permission rule that can never hold is a thing to know, and no failure',
     { tool: 'write_file', decision: 'ask' },
     { tool: 'write_file', pattern: '*.env', decision: 'deny' },
   ]
-  await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ permissions: { rules }, mcp: { tracker: { command: 'true' } } }))
+  await writeFile(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ permissions: { rules }, mcp: { tracker: { command: 'true' } } }),
+  )
   const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
-  expect(found.filter(({ name }) => name === 'permissions').map(({ status, says }) => `${status}: ${says}`)).toEqual([
+  expect(
+    found.filter(({ name }) => name === 'permissions').map(({ status, says }) => `${status}: ${says}`),
+  ).toEqual([
     'warn: Permission rule 1 (deny read_file /etc/*) never holds: paths are relative to the workspace. Write the pattern without the beginning, or with "*/".',
     'warn: Permission rule 2 (deny run_command git push*) never holds: run_command is off. "run_command.enabled" of the configuration turns it on.',
     'warn: Permission rule 5 (deny write_file *.env) never holds: rule 4 (ask write_file) comes first and covers it.',

@@ -29,12 +29,29 @@ const projection: ProjectorStatus = {
   journal: [],
 }
 /** What the server says of a journal with this last message. */
-const there = (identity: string, lastSequence: number) => ({ kind: 'there', identity, lastSequence, messages: lastSequence, lost: null, config: {} }) as const
+const there = (identity: string, lastSequence: number) =>
+  ({ kind: 'there', identity, lastSequence, messages: lastSequence, lost: null, config: {} }) as const
 const endpoint: EndpointState = {
-  ...{ name: 'model', provider: 'openai', model: 'gpt', host: 'api.example', key_name: 'OPENAI_API_KEY', key_set: true },
+  ...{
+    name: 'model',
+    provider: 'openai',
+    model: 'gpt',
+    host: 'api.example',
+    key_name: 'OPENAI_API_KEY',
+    key_set: true,
+  },
   ...{ protocol: 'chat_completions', circuit_open_ms: 0, answer: { status: 200, reason: null } },
 }
-const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tasks: 2, skills: [], profiles: [], workflows: [], endpoints: [endpoint] }
+const daemonStatus = {
+  daemon: 'daemon_1',
+  provider: 'openai',
+  model: 'gpt',
+  tasks: 2,
+  skills: [],
+  profiles: [],
+  workflows: [],
+  endpoints: [endpoint],
+}
 
 const sound: SystemReport = {
   server: 'nats://127.0.0.1:4222',
@@ -52,18 +69,28 @@ const sound: SystemReport = {
   waiting: [],
   failed: [],
 }
-const away = { kind: 'unanswered', reason: 'No projector answers. Start the system with "beaver up".' } as const
-const projector = (changes: Partial<ProjectorStatus>): SystemReport['projector'] => ({ kind: 'answered', value: { ...projection, ...changes } })
+const away = {
+  kind: 'unanswered',
+  reason: 'No projector answers. Start the system with "beaver up".',
+} as const
+const projector = (changes: Partial<ProjectorStatus>): SystemReport['projector'] => ({
+  kind: 'answered',
+  value: { ...projection, ...changes },
+})
 
 /** What is not ok, in short. */
 const wrong = (changes: Partial<SystemReport>): string[] =>
-  systemFindings({ ...sound, ...changes }, now).flatMap(({ status, name, says }) => (status === 'ok' ? [] : [`${status} ${name}: ${says}`]))
+  systemFindings({ ...sound, ...changes }, now).flatMap(({ status, name, says }) =>
+    status === 'ok' ? [] : [`${status} ${name}: ${says}`],
+  )
 
 describe('what is wrong with a system', () => {
   it('is nothing when all answer', () => expect(wrong({})).toEqual([]))
 
   it('is a nats-server that is older than the tested one; it works', () => {
-    expect(wrong({ version: '2.14.3' })).toEqual(['warn nats version: nats-server 2.14.3 is older than 2.15.1, on which Beaver is tested'])
+    expect(wrong({ version: '2.14.3' })).toEqual([
+      'warn nats version: nats-server 2.14.3 is older than 2.15.1, on which Beaver is tested',
+    ])
     expect(wrong({ version: '2.16.0-dev' })).toEqual([])
     expect(wrong({ messageBytesMax: 16_384 })).toEqual([
       'warn message size: The server takes messages of at most 16.4 kB. Tasks with larger events wait, and larger requests are refused',
@@ -71,9 +98,23 @@ describe('what is wrong with a system', () => {
   })
 
   describe('of the servers of a cluster', () => {
-    const follower = (server: string, over: object = {}) => ({ server, current: true, offline: false, lag: 0, ...over })
+    const follower = (server: string, over: object = {}) => ({
+      server,
+      current: true,
+      offline: false,
+      lag: 0,
+      ...over,
+    })
     const stream = (over: Partial<PlacedStream> = {}): PlacedStream => ({
-      ...{ name: 'BEAVER_x', what: 'journal', num_replicas: 3, cluster: 'c', leader: 'n1', followers: [follower('n2'), follower('n3')], moving: false },
+      ...{
+        name: 'BEAVER_x',
+        what: 'journal',
+        num_replicas: 3,
+        cluster: 'c',
+        leader: 'n1',
+        followers: [follower('n2'), follower('n3')],
+        moving: false,
+      },
       ...over,
     })
 
@@ -81,10 +122,19 @@ describe('what is wrong with a system', () => {
       ['nothing while three servers hold each stream', {}, []],
       [
         'nothing while one of five is away',
-        { num_replicas: 5, followers: ['n2', 'n3', 'n4'].map((name) => follower(name)).concat(follower('n5', { current: false, offline: true })) },
+        {
+          num_replicas: 5,
+          followers: ['n2', 'n3', 'n4']
+            .map((name) => follower(name))
+            .concat(follower('n5', { current: false, offline: true })),
+        },
         [],
       ],
-      ['nothing of a server that is alone', { num_replicas: 1, cluster: null, leader: null, followers: [] }, []],
+      [
+        'nothing of a server that is alone',
+        { num_replicas: 1, cluster: null, leader: null, followers: [] },
+        [],
+      ],
       [
         'that one server alone holds a stream',
         { num_replicas: 1, followers: [] },
@@ -97,7 +147,14 @@ describe('what is wrong with a system', () => {
       ],
       [
         'that a stream has no leader',
-        { leader: null, followers: [follower('n1', { current: false }), follower('n2', { current: false, lag: 9 }), follower('n3', { current: false })] },
+        {
+          leader: null,
+          followers: [
+            follower('n1', { current: false }),
+            follower('n2', { current: false, lag: 9 }),
+            follower('n3', { current: false }),
+          ],
+        },
         ['warn replicas: BEAVER_x: no server leads it now'],
       ],
     ])('is %s', (_, over, said) => expect(wrong({ streams: [stream(over)] })).toEqual(said))
@@ -105,7 +162,12 @@ describe('what is wrong with a system', () => {
 
   describe('of the endpoints of a daemon', () => {
     const with_ = (...endpoints: Partial<EndpointState>[]) =>
-      wrong({ daemon: { kind: 'answered', value: { ...daemonStatus, endpoints: endpoints.map((each) => ({ ...endpoint, ...each })) } } })
+      wrong({
+        daemon: {
+          kind: 'answered',
+          value: { ...daemonStatus, endpoints: endpoints.map((each) => ({ ...endpoint, ...each })) },
+        },
+      })
     const refused = { status: null, reason: 'ECONNREFUSED' }
 
     it('is that the main one cannot be reached; another one is missed less', () => {
@@ -131,21 +193,36 @@ describe('what is wrong with a system', () => {
     it('tells of one daemon if only one has answered', () => {
       const two = { daemons: [{ daemon: 'daemon_1' }, { daemon: 'daemon_2' }] }
       const found = systemFindings({ ...sound, ...two }, now).find(({ name }) => name === 'model')
-      expect(found).toMatchObject({ status: 'ok', says: 'gpt at api.example, key set, answers (of daemon_1; nobody looked at those of 1 other daemon)' })
+      expect(found).toMatchObject({
+        status: 'ok',
+        says: 'gpt at api.example, key set, answers (of daemon_1; nobody looked at those of 1 other daemon)',
+      })
     })
   })
 
   it('is that tasks wait for a model, and not that they wait for a person', () => {
-    const task = (status: string, reason: string) => ({ status, wait: { since: at(5), until: null, reason } }) as unknown as TaskSummary
+    const task = (status: string, reason: string) =>
+      ({ status, wait: { since: at(5), until: null, reason } }) as unknown as TaskSummary
     expect(wrong({ waiting: [task('waiting_for_person', 'One call waits for a person.')] })).toEqual([])
-    expect(wrong({ waiting: [task('waiting_for_provider', 'The server is down. More.'), task('waiting_for_provider', 'x')] })).toEqual([
-      'warn tasks: 2 tasks wait for a model: The server is down.',
-    ])
+    expect(
+      wrong({
+        waiting: [
+          task('waiting_for_provider', 'The server is down. More.'),
+          task('waiting_for_provider', 'x'),
+        ],
+      }),
+    ).toEqual(['warn tasks: 2 tasks wait for a model: The server is down.'])
   })
 
   it('is the journal alone when somebody deleted it', () => {
     const fault = { code: 'stream_missing', message: 'The journal stream does not exist.', since: at(3) }
-    expect(wrong({ look: { kind: 'missing' }, projector: projector({ fault, stream_sequence: null, behind: null }), daemon: away })).toEqual([
+    expect(
+      wrong({
+        look: { kind: 'missing' },
+        projector: projector({ fault, stream_sequence: null, behind: null }),
+        daemon: away,
+      }),
+    ).toEqual([
       'fail journal: The journal stream BEAVER_x does not exist, because somebody deleted it. Beaver accepts no tasks.',
       'warn daemon: 1 daemon waits for the journal.',
       'warn projector: answers: 7 tasks, 90 events, up to date; it waits for the journal',
@@ -153,28 +230,38 @@ describe('what is wrong with a system', () => {
   })
 
   it('is a change of a file that a daemon cannot use', () => {
-    const value = { ...daemonStatus, changes_not_used: [{ file: '/w/clerk.json', message: 'It is not JSON.' }] }
-    expect(wrong({ daemon: { kind: 'answered', value } })).toEqual(['warn changes: not used: /w/clerk.json: It is not JSON.'])
-  })
-
-  it('is a journal that was created again', () => {
-    expect(wrong({ look: there('BEAVER_x@2', 3) })[0]).toMatch(/^fail journal: The journal stream BEAVER_x was created again/)
-  })
-
-  it('is not a journal that nobody has made yet', () => {
-    expect(wrong({ look: { kind: 'missing' }, daemons: [], daemon: away, projector: away }).map((line) => line.split(':')[0])).toEqual([
-      'fail daemon',
-      'fail projector',
+    const value = {
+      ...daemonStatus,
+      changes_not_used: [{ file: '/w/clerk.json', message: 'It is not JSON.' }],
+    }
+    expect(wrong({ daemon: { kind: 'answered', value } })).toEqual([
+      'warn changes: not used: /w/clerk.json: It is not JSON.',
     ])
   })
 
+  it('is a journal that was created again', () => {
+    expect(wrong({ look: there('BEAVER_x@2', 3) })[0]).toMatch(
+      /^fail journal: The journal stream BEAVER_x was created again/,
+    )
+  })
+
+  it('is not a journal that nobody has made yet', () => {
+    expect(
+      wrong({ look: { kind: 'missing' }, daemons: [], daemon: away, projector: away }).map(
+        (line) => line.split(':')[0],
+      ),
+    ).toEqual(['fail daemon', 'fail projector'])
+  })
+
   it('is no daemon', () =>
-    expect(wrong({ daemons: [], daemon: { ...away, reason: 'No supervisor daemon answers. Start it.' } })).toEqual([
-      'fail daemon: No supervisor daemon answers.',
-    ]))
+    expect(
+      wrong({ daemons: [], daemon: { ...away, reason: 'No supervisor daemon answers. Start it.' } }),
+    ).toEqual(['fail daemon: No supervisor daemon answers.']))
 
   it('is daemons that are there and take no requests', () => {
-    expect(wrong({ daemon: away })).toEqual(['fail daemon: 1 daemon is there and takes no requests: the journal does not answer.'])
+    expect(wrong({ daemon: away })).toEqual([
+      'fail daemon: 1 daemon is there and takes no requests: the journal does not answer.',
+    ])
   })
 
   it('is one daemon of several whose journal does not answer', () => {
@@ -182,14 +269,19 @@ describe('what is wrong with a system', () => {
       { daemon: 'daemon_1', tasks: 2 },
       { daemon: 'daemon_2', tasks: 3, journal_silent_ms: 12_000 },
     ]
-    expect(wrong({ daemons })).toEqual(['warn daemon: 2 daemons answer: gpt, 5 tasks at work, 0 skills; the journal has not answered daemon_2 for 12.0 s'])
+    expect(wrong({ daemons })).toEqual([
+      'warn daemon: 2 daemons answer: gpt, 5 tasks at work, 0 skills; the journal has not answered daemon_2 for 12.0 s',
+    ])
   })
 
-  it('is a projector that is away', () => expect(wrong({ projector: away })).toEqual(['fail projector: No projector answers.']))
+  it('is a projector that is away', () =>
+    expect(wrong({ projector: away })).toEqual(['fail projector: No projector answers.']))
 
   it('is a projector that does not go on, with why and since when', () => {
     const fault = { code: 'internal', message: 'The disk is full. More.', since: at(60) }
-    expect(wrong({ projector: projector({ fault, behind: 12 }) })[0]).toMatch(/12 messages behind; it has not continued since .*: The disk is full\.$/)
+    expect(wrong({ projector: projector({ fault, behind: 12 }) })[0]).toMatch(
+      /12 messages behind; it has not continued since .*: The disk is full\.$/,
+    )
   })
 
   it('is a projector that applies nothing, and none that is a moment behind', () => {
@@ -216,14 +308,20 @@ describe('what is wrong with a system', () => {
 
   it('is seen of a projector that does not say where the journal ends', () => {
     const silent = projector({ stream_sequence: null, behind: null })
-    expect(wrong({ projector: silent, look: there('BEAVER_x@1', 2_000) })).toEqual(['warn projector: answers: 7 tasks, 90 events, 1,960 messages behind'])
+    expect(wrong({ projector: silent, look: there('BEAVER_x@1', 2_000) })).toEqual([
+      'warn projector: answers: 7 tasks, 90 events, 1,960 messages behind',
+    ])
   })
 
-  it('is a record that somebody changed', () => expect(wrong({ projector: projector({ tasks_broken: 1 }) })[0]).toContain('1 task with a broken record'))
+  it('is a record that somebody changed', () =>
+    expect(wrong({ projector: projector({ tasks_broken: 1 }) })[0]).toContain('1 task with a broken record'))
 
   it('is tasks that fail, by their failure class, within the last hour', () => {
-    const failed = (secondsAgo: number, name: 'provider_refused' | 'tool_crash', message: string): TaskSummary =>
-      ({ ended_at: at(secondsAgo), failure: { class: name, message } }) as TaskSummary
+    const failed = (
+      secondsAgo: number,
+      name: 'provider_refused' | 'tool_crash',
+      message: string,
+    ): TaskSummary => ({ ended_at: at(secondsAgo), failure: { class: name, message } }) as TaskSummary
     const tasks = [
       failed(1, 'provider_refused', 'The key is refused. Set it.'),
       failed(2, 'tool_crash', 'It broke.'),

@@ -1,5 +1,7 @@
-// Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so that tests can show each fault.
-// F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the projector are not reported too.
+// Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so
+// that tests can show each fault.
+// F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the
+// projector are not reported too.
 import type { TaskSummary } from '@beaver/contracts'
 import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
@@ -44,7 +46,13 @@ function checkServer({ server, version, pid }: SystemReport): Finding {
 function checkVersion({ version }: SystemReport): Finding[] {
   if (!/^\d/.test(version) || compareVersions(version, serverVersionTested) >= 0) return []
   const says = `nats-server ${version} is older than ${serverVersionTested}, on which Beaver is tested`
-  return [warn('nats version', says, 'Upgrade it. Version 2.14.3 refuses some atomic batches that are valid (nats-server#8376).')]
+  return [
+    warn(
+      'nats version',
+      says,
+      'Upgrade it. Version 2.14.3 refuses some atomic batches that are valid (nats-server#8376).',
+    ),
+  ]
 }
 
 /** By default a server takes this much, and no event of a task is larger. */
@@ -53,7 +61,9 @@ const messageBytesUsual = 1_048_576
 function checkMessageSize({ messageBytesMax }: SystemReport): Finding[] {
   if (messageBytesMax >= messageBytesUsual) return []
   const says = `The server takes messages of at most ${bytes(messageBytesMax)}. Tasks with larger events wait, and larger requests are refused`
-  return [warn('message size', says, 'Set its "max_payload" to 1MB, which is its default. The tasks then go on.')]
+  return [
+    warn('message size', says, 'Set its "max_payload" to 1MB, which is its default. The tasks then go on.'),
+  ]
 }
 
 function checkSync({ pid }: SystemReport): Finding[] {
@@ -69,7 +79,14 @@ function checkSync({ pid }: SystemReport): Finding[] {
 
 function checkJournal(report: SystemReport): Finding[] {
   const { look, stream, serverLog, daemons, daemon, projector } = report
-  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} does not answer: ${look.reason}.`, `Read ${logOf(serverLog)}.`)]
+  if (look.kind === 'unknown')
+    return [
+      fail(
+        'journal',
+        `The journal stream ${stream} does not answer: ${look.reason}.`,
+        `Read ${logOf(serverLog)}.`,
+      ),
+    ]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
   // What the projector or a daemon says of the journal is reported in its own words.
   if (look.kind === 'there' && journalOf(report).length > 0) return []
@@ -94,7 +111,10 @@ function checkJournal(report: SystemReport): Finding[] {
   return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
 }
 
-/** Whether the loss of one server of a cluster would stop anything. A server that is alone says nothing of this. */
+/**
+ * Whether the loss of one server of a cluster would stop anything. A server that is alone says nothing of
+ * this.
+ */
 function checkReplicas({ streams }: SystemReport): Finding[] {
   const placed = streams.filter(({ cluster }) => cluster !== null)
   if (placed.length === 0) return []
@@ -102,24 +122,44 @@ function checkReplicas({ streams }: SystemReport): Finding[] {
   const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(', ')
   if (weak.length === 0)
     return [
-      ok('replicas', `${names(placed)} on ${counted(serversOf(placed).length, 'server')}: the loss of any one server stops neither. All streams: beaver nats`),
+      ok(
+        'replicas',
+        `${names(placed)} on ${counted(serversOf(placed).length, 'server')}: the loss of any one server stops neither. All streams: beaver nats`,
+      ),
     ]
   const few = weak.filter(({ num_replicas: n }) => n === 1)
   if (few.length > 0) {
     const says = `${names(few)}: held by one server only. While it is away, no task goes on.`
     return [warn('replicas', says, 'Give the streams three replicas: beaver nats apply')]
   }
-  const behind = [...new Set(weak.flatMap(({ followers }) => followers.filter(({ current }) => !current).map(({ server }) => server)))]
+  const behind = [
+    ...new Set(
+      weak.flatMap(({ followers }) =>
+        followers.filter(({ current }) => !current).map(({ server }) => server),
+      ),
+    ),
+  ]
   const leaderless = weak.filter(({ leader }) => leader === null)
   const says =
     leaderless.length > 0
       ? `${names(leaderless)}: no server leads it now`
       : `${behind.join(', ')} is away or behind: the loss of one server more stops ${names(weak)}`
-  return [warn('replicas', says, `Look at the nats-servers${behind.length === 0 ? '' : `, first at ${behind.join(', ')}`}. "beaver nats" shows each stream.`)]
+  return [
+    warn(
+      'replicas',
+      says,
+      `Look at the nats-servers${behind.length === 0 ? '' : `, first at ${behind.join(', ')}`}. "beaver nats" shows each stream.`,
+    ),
+  ]
 }
 
 const serversOf = (streams: readonly PlacedStream[]): string[] => [
-  ...new Set(streams.flatMap(({ leader, followers }) => [...(leader === null ? [] : [leader]), ...followers.map(({ server }) => server)])),
+  ...new Set(
+    streams.flatMap(({ leader, followers }) => [
+      ...(leader === null ? [] : [leader]),
+      ...followers.map(({ server }) => server),
+    ]),
+  ),
 ]
 
 const logOf = (serverLog: string | null): string => serverLog ?? 'the log of the nats-server'
@@ -128,7 +168,11 @@ const logOf = (serverLog: string | null): string => serverLog ?? 'the log of the
 function checkChanges({ daemon }: SystemReport): Finding[] {
   const changes = daemon.kind === 'answered' ? (daemon.value.changes_not_used ?? []) : []
   return changes.map(({ file, message }) =>
-    warn('changes', oneLine(`not used: ${file}: ${message}`, 600), 'Correct the file. Until then the daemon goes on with what it had before the change.'),
+    warn(
+      'changes',
+      oneLine(`not used: ${file}: ${message}`, 600),
+      'Correct the file. Until then the daemon goes on with what it had before the change.',
+    ),
   )
 }
 
@@ -137,8 +181,11 @@ function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Findi
   if (daemon.kind === 'answered') {
     const { model, provider, skills } = daemon.value
     const name = provider === 'simulated' ? `simulated model (${model})` : model
-    const driven = daemons.some(({ tasks }) => tasks !== undefined) ? daemons.reduce((sum, { tasks = 0 }) => sum + tasks, 0) : daemon.value.tasks
-    const who = daemons.length > 1 ? `${counted(daemons.length, 'daemon')} answer` : `${daemon.value.daemon} answers`
+    const driven = daemons.some(({ tasks }) => tasks !== undefined)
+      ? daemons.reduce((sum, { tasks = 0 }) => sum + tasks, 0)
+      : daemon.value.tasks
+    const who =
+      daemons.length > 1 ? `${counted(daemons.length, 'daemon')} answer` : `${daemon.value.daemon} answers`
     const says = `${who}: ${name}, ${counted(driven, 'task')} at work, ${counted(skills.length, 'skill')}`
     const refused = daemons.reduce((sum, { refused: n = 0 }) => sum + n, 0)
     if (silent.length === 0 && refused > 0)
@@ -148,8 +195,14 @@ function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Findi
         'A client may have another version, or a stranger publishes on the subjects of Beaver. Read logs/supervisor.log.',
       )
     if (silent.length === 0) return ok('daemon', says)
-    const names = silent.map(({ daemon: id, journal_silent_ms: ms = 0 }) => `the journal has not answered ${id} for ${duration(ms)}`)
-    return warn('daemon', `${says}; ${names.join('; ')}`, 'The daemon accepts no requests until the journal answers. Check its connection to NATS.')
+    const names = silent.map(
+      ({ daemon: id, journal_silent_ms: ms = 0 }) => `the journal has not answered ${id} for ${duration(ms)}`,
+    )
+    return warn(
+      'daemon',
+      `${says}; ${names.join('; ')}`,
+      'The daemon accepts no requests until the journal answers. Check its connection to NATS.',
+    )
   }
   if (daemons.length > 0 && look.kind === 'there')
     return fail(
@@ -158,8 +211,16 @@ function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Findi
       `Read ${logOf(serverLog)}. Its disk may be full or may not respond.`,
     )
   if (daemons.length > 0)
-    return warn('daemon', `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`, 'See above.')
-  return fail('daemon', firstSentence(daemon.reason), 'Start one with "beaver up". Until then, tasks wait in the journal.')
+    return warn(
+      'daemon',
+      `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`,
+      'See above.',
+    )
+  return fail(
+    'daemon',
+    firstSentence(daemon.reason),
+    'Start one with "beaver up". Until then, tasks wait in the journal.',
+  )
 }
 
 /** Those of the daemon that answered first. Others may have other endpoints. */
@@ -182,7 +243,11 @@ function checkWaits({ waiting }: SystemReport): Finding[] {
 
 function checkProjector({ projector, look }: SystemReport, now: number): Finding {
   if (projector.kind === 'unanswered')
-    return fail('projector', firstSentence(projector.reason), 'Start it with "beaver up". The commands "tasks", "show" and "timeline" need it.')
+    return fail(
+      'projector',
+      firstSentence(projector.reason),
+      'Start it with "beaver up". The commands "tasks", "show" and "timeline" need it.',
+    )
   const status = projector.value
   const lag = status.behind ?? (look.kind === 'there' ? Math.max(0, look.lastSequence - status.sequence) : 0)
   const upToDate = lag <= 1 ? 'up to date' : `${counted(lag, 'message')} behind`
@@ -200,17 +265,29 @@ function checkProjector({ projector, look }: SystemReport, now: number): Finding
       'Somebody who is no daemon can write to the journal. Show the messages with "beaver quarantine", and check who may publish on its subjects.',
     )
   const { fault, behind_since: since } = status
-  if (fault !== null && (fault.code === 'stream_missing' || fault.code === 'stream_recreated' || fault.code === 'journal_changed') && look.kind !== 'unknown')
+  if (
+    fault !== null &&
+    (fault.code === 'stream_missing' ||
+      fault.code === 'stream_recreated' ||
+      fault.code === 'journal_changed') &&
+    look.kind !== 'unknown'
+  )
     return warn('projector', `${says}; it waits for the journal`, 'See above.')
   if (fault !== null)
-    return fail('projector', `${says}; it has not continued since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`, 'Look at logs/projector.log.')
+    return fail(
+      'projector',
+      `${says}; it has not continued since ${moment(fault.since, now)}: ${firstSentence(fault.message)}`,
+      'Look at logs/projector.log.',
+    )
   if (since !== null && now - Date.parse(since) > stalledMs)
     return fail(
       'projector',
       `${says}; it has applied nothing for ${duration(now - Date.parse(since))}`,
       'Read logs/projector.log, and start the projector again.',
     )
-  return lag > lagMax ? warn('projector', says, 'It is catching up. Check again in a moment.') : ok('projector', says)
+  return lag > lagMax
+    ? warn('projector', says, 'It is catching up. Check again in a moment.')
+    : ok('projector', says)
 }
 
 /** Checkpoints that do not fit the journal, and places that do not get them. */
@@ -243,13 +320,24 @@ function checkCheckpoints({ projector }: SystemReport): Finding[] {
 
 /** Tasks that failed within the last hour, by failure class. A single failed task is left to its owner. */
 function checkTasks({ failed }: SystemReport, now: number): Finding[] {
-  const recent = failed.filter(({ ended_at: at }) => at !== null && at !== undefined && now - Date.parse(at) < failedWithinMs)
+  const recent = failed.filter(
+    ({ ended_at: at }) => at !== null && at !== undefined && now - Date.parse(at) < failedWithinMs,
+  )
   if (recent.length === 0) return []
   const byClass = Map.groupBy(recent, (task) => task.failure?.class ?? 'unknown')
-  const says = [...byClass].toSorted(([, a], [, b]) => b.length - a.length).map(([name, tasks]) => `${tasks.length} ${name} (${reasonOf(tasks)})`)
-  return [warn('tasks', `${counted(recent.length, 'task')} failed within the last hour: ${says.join(', ')}`, 'Show them: beaver tasks --status failed')]
+  const says = [...byClass]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([name, tasks]) => `${tasks.length} ${name} (${reasonOf(tasks)})`)
+  return [
+    warn(
+      'tasks',
+      `${counted(recent.length, 'task')} failed within the last hour: ${says.join(', ')}`,
+      'Show them: beaver tasks --status failed',
+    ),
+  ]
 }
 
-const reasonOf = ([newest]: readonly TaskSummary[]): string => firstSentence(oneLine(newest?.failure?.message ?? '')).slice(0, 120)
+const reasonOf = ([newest]: readonly TaskSummary[]): string =>
+  firstSentence(oneLine(newest?.failure?.message ?? '')).slice(0, 120)
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text

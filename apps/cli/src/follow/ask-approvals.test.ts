@@ -18,8 +18,14 @@ interface Scene extends AsyncDisposable {
 }
 
 const begun = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root')]
-const asks = (name: string, subject = name) => event('approval_requested', { call_id: `run_root.${name}`, tool_name: name, subject, rule: null }, 'run_root')
-const grants = (name: string) => event('approval_granted', { call_id: `run_root.${name}`, by: 'anna' }, 'run_root')
+const asks = (name: string, subject = name) =>
+  event(
+    'approval_requested',
+    { call_id: `run_root.${name}`, tool_name: name, subject, rule: null },
+    'run_root',
+  )
+const grants = (name: string) =>
+  event('approval_granted', { call_id: `run_root.${name}`, by: 'anna' }, 'run_root')
 
 function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve()): Scene {
   const input = new PassThrough()
@@ -29,7 +35,11 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
   let written = ''
   const questions: ApprovalQuestions = askApprovals({
     view,
-    terminal: { input, write: (text) => void (written += text), pause: () => ((written += '<paused>'), () => void (written += '<resumed>')) },
+    terminal: {
+      input,
+      write: (text) => void (written += text),
+      pause: () => ((written += '<paused>'), () => void (written += '<resumed>')),
+    },
     decide: ({ callId }, approved) => (decisions.push([callId, approved]), decide(callId)),
     answer: () => Promise.reject(new Error('No answer was expected.')),
     tell: (notice) => void notices.push(notice),
@@ -55,10 +65,17 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
 describe('a call that asks because of what its run has read', () => {
   test('is shown with the reason, which cannot move the cursor', async () => {
     await using at = scene()
-    const because = { reason: 'this run has read web_fetch https://a.example/\u001B[2J (untrusted), and memory writes what later runs read' }
+    const because = {
+      reason:
+        'this run has read web_fetch https://a.example/\u001B[2J (untrusted), and memory writes what later runs read',
+    }
     at.happen(
       log.calls('run_root', 'memory'),
-      event('approval_requested', { call_id: 'run_root.memory', tool_name: 'memory', subject: 'a', rule: null, ...because }, 'run_root'),
+      event(
+        'approval_requested',
+        { call_id: 'run_root.memory', tool_name: 'memory', subject: 'a', rule: null, ...because },
+        'run_root',
+      ),
     )
     await at.asked(1)
     expect(at.screen()).toContain('Why: this run has read web_fetch https://a.example/')

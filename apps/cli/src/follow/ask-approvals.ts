@@ -1,8 +1,18 @@
-// Asks the person at this terminal about the calls that wait, and what calls ask, one after the other, while the task is followed.
-// Q1. Only "y" or "yes" allows a call. An empty line declines a question. An answer that does not fit is asked again.
+// Asks the person at this terminal about the calls that wait, and what calls ask, one after the other, while
+// the task is followed.
+// Q1. Only "y" or "yes" allows a call. An empty line declines a question. An answer that does not fit is
+// asked again.
 // Q2. There is one question at a time. If another person answers it meanwhile, the question is withdrawn.
-// Q3. After the end of the input no question is asked. The commands beside the view are then the way to answer.
-import { BeaverError, formFields, messageOf, type QuestionAnswer, readAnswer, type RecordedEvent } from '@beaver/core'
+// Q3. After the end of the input no question is asked. The commands beside the view are then the way to
+// answer.
+import {
+  BeaverError,
+  formFields,
+  messageOf,
+  type QuestionAnswer,
+  readAnswer,
+  type RecordedEvent,
+} from '@beaver/core'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
@@ -27,12 +37,21 @@ export interface ApprovalTerminal {
 export interface ApprovalOptions {
   readonly view: TaskView
   readonly terminal: ApprovalTerminal
-  decide(call: { readonly callId: string; readonly callHash: string | undefined }, approved: boolean): Promise<void>
-  answer(question: { readonly callId: string; readonly questionIndex: number }, answer: QuestionAnswer): Promise<void>
+  decide(
+    call: { readonly callId: string; readonly callHash: string | undefined },
+    approved: boolean,
+  ): Promise<void>
+  answer(
+    question: { readonly callId: string; readonly questionIndex: number },
+    answer: QuestionAnswer,
+  ): Promise<void>
   tell(notice: string): void
 }
 
-/** Input within this time after the request is no answer, and a call that is decided within this time is not asked about. */
+/**
+ * Input within this time after the request is no answer, and a call that is decided within this time is not
+ * asked about.
+ */
 const settleMs = 250
 const subjectCharsMax = 4_000
 
@@ -53,7 +72,12 @@ class Asker implements ApprovalQuestions {
 
   onEvent(event: Parameters<ApprovalQuestions['onEvent']>[0]): void {
     if (this.#current !== null && !this.#current.isAsked()) this.#current.gone.abort()
-    if ((event.type !== 'approval_requested' && event.type !== 'question_asked') || this.#over.signal.aborted || this.#inputEnded) return
+    if (
+      (event.type !== 'approval_requested' && event.type !== 'question_asked') ||
+      this.#over.signal.aborted ||
+      this.#inputEnded
+    )
+      return
     this.#asking ??= this.#askAll().finally(() => (this.#asking = null))
   }
 
@@ -66,7 +90,10 @@ class Asker implements ApprovalQuestions {
     const { view } = this.#options
     while (!this.#over.signal.aborted && !this.#inputEnded) {
       const call = askedCalls(view).find((each) => !this.#answered.has(callKey(each)))
-      const question = call === undefined ? askedQuestions(view).find((each) => !this.#answered.has(questionKey(each))) : undefined
+      const question =
+        call === undefined
+          ? askedQuestions(view).find((each) => !this.#answered.has(questionKey(each)))
+          : undefined
       if (call !== undefined) await this.#ask(call)
       else if (question !== undefined) await this.#put(question)
       else return
@@ -75,7 +102,8 @@ class Asker implements ApprovalQuestions {
 
   async #put(asked: AskedQuestionView): Promise<void> {
     const { view, terminal, answer } = this.#options
-    const isAsked = (): boolean => askedQuestions(view).some((each) => questionKey(each) === questionKey(asked))
+    const isAsked = (): boolean =>
+      askedQuestions(view).some((each) => questionKey(each) === questionKey(asked))
     await this.#shown(isAsked, async (signal, isGone) => {
       try {
         terminal.write(`${questionText(asked).join('\n')}\n`)
@@ -85,7 +113,8 @@ class Asker implements ApprovalQuestions {
         this.#answered.add(questionKey(asked))
       } catch (error) {
         // What does not fit is asked again. Anything else is for the commands beside the view.
-        if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) this.#answered.add(questionKey(asked))
+        if (!(error instanceof BeaverError && error.code === 'invalid_arguments'))
+          this.#answered.add(questionKey(asked))
         terminal.write(`${messageOf(error)}\n`)
       }
     })
@@ -99,7 +128,10 @@ class Asker implements ApprovalQuestions {
         const line = await this.#read(questionOf(call), signal)
         if (line === null) return terminal.write(isGone() ? '\nSomebody else has decided it.\n' : '\n')
         this.#answered.add(callKey(call))
-        await decide({ callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined }, /^\s*y(es)?\s*$/i.test(line))
+        await decide(
+          { callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined },
+          /^\s*y(es)?\s*$/i.test(line),
+        )
       } catch (error) {
         tell(messageOf(error))
       }
@@ -107,7 +139,10 @@ class Asker implements ApprovalQuestions {
   }
 
   /** Shows something that asks, unless somebody else answers it at once. */
-  async #shown(isAsked: () => boolean, show: (signal: AbortSignal, isGone: () => boolean) => Promise<void>): Promise<void> {
+  async #shown(
+    isAsked: () => boolean,
+    show: (signal: AbortSignal, isGone: () => boolean) => Promise<void>,
+  ): Promise<void> {
     const { terminal } = this.#options
     const gone = new AbortController()
     const signal = AbortSignal.any([this.#over.signal, gone.signal])
@@ -136,9 +171,16 @@ class Asker implements ApprovalQuestions {
   async #typedAnswer({ question }: AskedQuestionView, signal: AbortSignal): Promise<QuestionAnswer | null> {
     if (question.form === undefined) {
       const several = question.several === true && (question.options ?? []).length > 0
-      const line = await this.#read(several ? 'Your answers, with commas between them (empty: decline): ' : 'Your answer (empty: decline): ', signal)
+      const line = await this.#read(
+        several
+          ? 'Your answers, with commas between them (empty: decline): '
+          : 'Your answer (empty: decline): ',
+        signal,
+      )
       if (line === null) return null
-      return line.trim() === '' ? { action: 'decline' } : readAnswer(question, several ? line.split(',').map((each) => each.trim()) : [line.trim()])
+      return line.trim() === ''
+        ? { action: 'decline' }
+        : readAnswer(question, several ? line.split(',').map((each) => each.trim()) : [line.trim()])
     }
     const fields: string[] = []
     for (const { name } of formFields(question)) {

@@ -17,12 +17,19 @@ function follow(events: readonly RecordedEvent[], error: Error): Promise<unknown
       },
     },
   }
-  return followTask(system, 'task1', { signal: new AbortController().signal, onEvent: () => {}, onNotice: () => {}, systemGone: () => false })
+  return followTask(system, 'task1', {
+    signal: new AbortController().signal,
+    onEvent: () => {},
+    onNotice: () => {},
+    systemGone: () => false,
+  })
 }
 
 describe('following a task', () => {
   it('on a server without a journal says how to start the system', async () => {
-    await expect(follow([], new BeaverError('stream_missing', 'There is no stream BEAVER_default.'))).rejects.toMatchObject({
+    await expect(
+      follow([], new BeaverError('stream_missing', 'There is no stream BEAVER_default.')),
+    ).rejects.toMatchObject({
       code: 'no_daemon',
       message: expect.stringContaining('beaver up') as string,
     })
@@ -30,10 +37,14 @@ describe('following a task', () => {
 
   it('whose journal goes away meanwhile says that it is missing', async () => {
     const begun = log.recorded([log.submitted(), event('task_claimed', { daemon: 'd1' })])
-    await expect(follow(begun, new BeaverError('stream_missing', 'gone'))).rejects.toMatchObject({ code: 'stream_missing' })
+    await expect(follow(begun, new BeaverError('stream_missing', 'gone'))).rejects.toMatchObject({
+      code: 'stream_missing',
+    })
   })
 
   it('gives any other error as it is, whatever its words', async () => {
-    await expect(follow([], new Error('stream not found: no responders'))).rejects.toThrow('stream not found: no responders')
+    await expect(follow([], new Error('stream not found: no responders'))).rejects.toThrow(
+      'stream not found: no responders',
+    )
   })
 })

@@ -1,7 +1,16 @@
 // Follows one task to its end, and watches whether a daemon still answers.
-// F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for `silenceMsMax`.
+// F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for
+// `silenceMsMax`.
 // F2. A stop is not a cancel: the task continues.
-import { BeaverError, isTerminalTaskEvent, type LiveUpdate, messageOf, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
+import {
+  BeaverError,
+  isTerminalTaskEvent,
+  type LiveUpdate,
+  messageOf,
+  type RecordedEvent,
+  type FailedResult,
+  type TaskStatus,
+} from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
 export interface TaskEnd {
@@ -38,7 +47,11 @@ const goneMs = 1_000
 const silenceMsMax = 60_000
 
 /** @throws {BeaverError} `not_found`, `no_daemon`, `unreachable`, `corrupt_journal` */
-export async function followTask(connection: FollowedSystem, taskId: string, options: FollowOptions): Promise<Followed> {
+export async function followTask(
+  connection: FollowedSystem,
+  taskId: string,
+  options: FollowOptions,
+): Promise<Followed> {
   const over = new AbortController()
   const signal = AbortSignal.any([options.signal, over.signal])
   const given: { up: Error | null } = { up: null }
@@ -49,15 +62,22 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   let sessionId = ''
   let seen = false
   const first = setTimeout(() => {
-    if (!seen) giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`))
+    if (!seen)
+      giveUp(new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`))
   }, options.firstEventMsMax ?? silenceMsMax)
   const watch = watchdog(connection, { onNotice: options.onNotice, giveUp })
   const gone = setInterval(() => {
     if (options.systemGone())
-      giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in the journal and continues with the next "beaver up".`))
+      giveUp(
+        new BeaverError(
+          'unreachable',
+          `The system was stopped. The task ${taskId} is safe in the journal and continues with the next "beaver up".`,
+        ),
+      )
   }, goneMs)
   const { onLive } = options
-  if (onLive !== undefined) void hear(options.live ?? connection.client.live(taskId, { signal }), { signal, onLive })
+  if (onLive !== undefined)
+    void hear(options.live ?? connection.client.live(taskId, { signal }), { signal, onLive })
 
   try {
     for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
@@ -67,7 +87,10 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
       options.onEvent(event)
       if (!isTerminalTaskEvent(event.type)) continue
       const status = event.type.slice('task_'.length) as TaskStatus
-      return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as FailedResult } }
+      return {
+        kind: 'ended',
+        end: { task_id: taskId, session_id: sessionId, status, result: event.data as FailedResult },
+      }
     }
   } catch (error) {
     if (given.up === null && !options.signal.aborted) throw seen ? error : noJournal(error)
@@ -79,11 +102,17 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   }
   if (given.up !== null) throw given.up
   if (options.signal.aborted) return { kind: 'stopped' }
-  throw new BeaverError('unreachable', `The connection to the journal was closed. The task continues. Follow it again with "beaver watch ${taskId}".`)
+  throw new BeaverError(
+    'unreachable',
+    `The connection to the journal was closed. The task continues. Follow it again with "beaver watch ${taskId}".`,
+  )
 }
 
 /** What is live is a hint, so its absence is no failure. */
-async function hear(live: AsyncGenerator<LiveUpdate>, { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void }): Promise<void> {
+async function hear(
+  live: AsyncGenerator<LiveUpdate>,
+  { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void },
+): Promise<void> {
   try {
     for await (const update of until(live, signal)) onLive(update)
   } catch {
@@ -111,7 +140,10 @@ async function* until<T>(items: AsyncGenerator<T>, signal: AbortSignal): AsyncGe
 }
 
 /** Asks for a daemon while nothing happens. It gives up after none answered for `silenceMsMax`. */
-function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | null): void; giveUp(error: Error): void }): { alive(): void; stop(): void } {
+function watchdog(
+  connection: FollowedSystem,
+  tell: { onNotice(notice: string | null): void; giveUp(error: Error): void },
+): { alive(): void; stop(): void } {
   let lastAlive = Date.now()
   let asking = false
   let troubled = false
@@ -128,7 +160,9 @@ function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | 
       alive()
     } catch (error) {
       troubled = true
-      tell.onNotice(`${messageOf(error)} The task is safe in the journal. It continues when a daemon claims it.`)
+      tell.onNotice(
+        `${messageOf(error)} The task is safe in the journal. It continues when a daemon claims it.`,
+      )
       if (Date.now() - lastAlive > silenceMsMax) tell.giveUp(error as Error)
     } finally {
       asking = false
@@ -141,5 +175,9 @@ function watchdog(connection: FollowedSystem, tell: { onNotice(notice: string | 
 /** If nothing was read yet and the server has no journal, no system was ever started on this server. */
 function noJournal(error: unknown): unknown {
   if (!(error instanceof BeaverError && error.code === 'stream_missing')) return error
-  return new BeaverError('no_daemon', 'This NATS server has no Beaver journal yet. Start the system with "beaver up".', { cause: error })
+  return new BeaverError(
+    'no_daemon',
+    'This NATS server has no Beaver journal yet. Start the system with "beaver up".',
+    { cause: error },
+  )
 }

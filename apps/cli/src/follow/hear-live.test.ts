@@ -29,7 +29,10 @@ it('hears what is said before anybody reads it, and stops', async () => {
   from.say('first')
   from.say('second')
   const { updates } = heard
-  expect([(await updates.next()).value, (await updates.next()).value]).toEqual([{ text: 'first' }, { text: 'second' }])
+  expect([(await updates.next()).value, (await updates.next()).value]).toEqual([
+    { text: 'first' },
+    { text: 'second' },
+  ])
   heard[Symbol.dispose]()
   expect([(await updates.next()).done, from.state.over]).toEqual([true, true])
 })

@@ -1,4 +1,5 @@
-// Hears what is live of a task before the task is submitted: a model may answer within a millisecond, and what nobody hears is lost.
+// Hears what is live of a task before the task is submitted: a model may answer within a millisecond, and
+// what nobody hears is lost.
 import type { LiveUpdate } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
@@ -16,7 +17,10 @@ export function hearLive(client: Pick<Connection['client'], 'live'>, taskId: str
   return { updates: from(items, first), [Symbol.dispose]: () => over.abort() }
 }
 
-async function* from(items: AsyncGenerator<LiveUpdate>, first: Promise<IteratorResult<LiveUpdate>>): AsyncGenerator<LiveUpdate> {
+async function* from(
+  items: AsyncGenerator<LiveUpdate>,
+  first: Promise<IteratorResult<LiveUpdate>>,
+): AsyncGenerator<LiveUpdate> {
   const heard = await first
   if (heard.done === true) return
   yield heard.value

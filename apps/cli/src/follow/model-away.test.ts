@@ -9,7 +9,12 @@ afterEach(() => void vi.useRealTimers())
 const failed = (tries: number, more: object = {}): RecordedEvent =>
   ({
     type: 'provider_call_failed',
-    data: { failure: { class: 'provider_unavailable', message: 'It cannot be reached.' }, tries, retry_in_ms: 250, ...more },
+    data: {
+      failure: { class: 'provider_unavailable', message: 'It cannot be reached.' },
+      tries,
+      retry_in_ms: 250,
+      ...more,
+    },
   }) as RecordedEvent
 const answered = { type: 'assistant_message_added', data: {} } as RecordedEvent
 

@@ -1,5 +1,12 @@
-// Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of JSON.
-import { type FailureClass, isProgress, type LiveUpdate, outageClasses, type RecordedEvent } from '@beaver/core'
+// Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of
+// JSON.
+import {
+  type FailureClass,
+  isProgress,
+  type LiveUpdate,
+  outageClasses,
+  type RecordedEvent,
+} from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -14,7 +21,15 @@ import { answerLines, nameAmong, nameOf, questionLines } from '../view/render-as
 import { answerCommands, questionText } from '../view/render-question.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
-import { askedCalls, askedQuestions, elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
+import {
+  askedCalls,
+  askedQuestions,
+  elapsedMs,
+  evolveView,
+  newView,
+  type TaskView,
+  totalsOf,
+} from '../view/task-view.ts'
 import { tellEvent } from '../view/tell-event.ts'
 import type { TaskEnd } from './follow-task.ts'
 
@@ -40,7 +55,10 @@ export interface JsonLines {
 }
 
 /** The task's events as they were written, then its result. */
-export const taskLines: JsonLines = { ofEvent: (event, node) => [{ event: eventJson(event, node) }], result: resultJson }
+export const taskLines: JsonLines = {
+  ofEvent: (event, node) => [{ event: eventJson(event, node) }],
+  result: resultJson,
+}
 
 export interface PresentOptions {
   /** `null`: the output is for a person. */
@@ -66,7 +84,8 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const { json, quiet, foot } = options
   const command = commandName()
   const said = liveText()
-  const live: LiveView | null = screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
+  const live: LiveView | null =
+    screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
   /** Without a view, a question is printed once, with the command that answers. */
   const askQuestion = (event: Extract<RecordedEvent, { type: 'question_asked' }>): void => {
     const asked = askedQuestions(view)
@@ -74,7 +93,10 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     if (one === undefined || view.taskId === null) return
     const name = asked.length > 1 ? nameOf(one, asked) : null
     const [first = '', ...options] = questionText(one)
-    const lines = [...options, ...answerCommands({ taskId: view.taskId, command, name }, one.question, Infinity)]
+    const lines = [
+      ...options,
+      ...answerCommands({ taskId: view.taskId, command, name }, one.question, Infinity),
+    ]
     if (quiet) screen.warn(first, ...lines)
     else screen.print(...lines.map((line) => ' '.repeat(answersIndent) + line))
   }
@@ -82,7 +104,12 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const ask = (event: RecordedEvent): void => {
     if (event.type === 'question_asked') return askQuestion(event)
     const calls = event.type === 'approval_requested' ? askedCalls(view) : []
-    const call = calls.find((each) => each.runId === event.runId && event.type === 'approval_requested' && each.callId === event.data.call_id)
+    const call = calls.find(
+      (each) =>
+        each.runId === event.runId &&
+        event.type === 'approval_requested' &&
+        each.callId === event.data.call_id,
+    )
     if (call === undefined || view.taskId === null) return
     const asked = { taskId: view.taskId, command, name: nameAmong(call, calls) }
     const surface = { columns: Infinity, style: screen.errorStyle, symbols: screen.symbols }
@@ -141,7 +168,17 @@ function eventJson(event: RecordedEvent, node: string | null): Record<string, un
 
 /** The last line of `--json`. */
 function resultJson(end: TaskEnd): Record<string, unknown> {
-  const { final_output, output, outputs, usage, provider, model, simulated, failure, unfit_output: unfit } = end.result
+  const {
+    final_output,
+    output,
+    outputs,
+    usage,
+    provider,
+    model,
+    simulated,
+    failure,
+    unfit_output: unfit,
+  } = end.result
   const value = output === undefined ? {} : { output }
   const said = unfit === undefined ? {} : { unfit_output: unfit }
   return {
@@ -166,30 +203,46 @@ const ofModel: ReadonlySet<FailureClass> = new Set(['provider_refused', ...outag
 export const unfitTitle = 'The last text of the agent, which was not accepted'
 
 /** Prints the report, one line of summary, and the commands that show more. */
-export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; quiet: boolean }): void {
+export function printEnd(
+  screen: Screen,
+  end: TaskEnd,
+  view: TaskView,
+  further: { command: string; quiet: boolean },
+): void {
   const { style } = screen
   const { final_output: report, failure, unfit_output: unfit } = end.result
   if (further.quiet) {
     const text = screen.interactive ? paintReport(report, style) : report
     if (report !== '') screen.print(text.replace(/\n$/, ''))
-    if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
+    if (failure !== null)
+      screen.warn(
+        `The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`,
+      )
     if (unfit !== undefined) screen.warn(`${unfitTitle}:`, shownOutput(unfit, screen).trimEnd())
     return
   }
   if (report !== '') screen.print('', shownOutput(report, screen).trimEnd())
-  screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
+  screen.print(
+    ...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen),
+  )
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(style.red(`Why: ${oneLine(failure.message)}`))
-  if (failure !== null && ofModel.has(failure.class)) screen.print(`Find out what is wrong with the model: ${further.command} doctor`)
+  if (failure !== null && ofModel.has(failure.class))
+    screen.print(`Find out what is wrong with the model: ${further.command} doctor`)
   if (unfit !== undefined) screen.print(style.bold(`${unfitTitle}:`), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
-    const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
+    const text =
+      'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
     screen.print(style.yellow(text))
   }
   screen.print('', ...furtherLines(screen, end.task_id, further))
 }
 
-function furtherLines({ columns, style }: Screen, taskId: string, { command }: { command: string }): string[] {
+function furtherLines(
+  { columns, style }: Screen,
+  taskId: string,
+  { command }: { command: string },
+): string[] {
   const looks: readonly (readonly [string, string])[] = [
     ['show', 'agents, evidence, usage, integrity'],
     ['timeline', 'what happened, step by step'],
@@ -198,7 +251,10 @@ function furtherLines({ columns, style }: Screen, taskId: string, { command }: {
   const typed = (name: string): string => `  ${command} ${name} ${taskId}`
   const width = Math.max(...looks.map(([name]) => typed(name).length)) + 3
   const roomy = looks.every(([, says]) => width + says.length <= columns)
-  return ['Look further:', ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
+  return [
+    'Look further:',
+    ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name))),
+  ]
 }
 
 /** One line, or several on a narrow terminal. No fact is split between lines. */

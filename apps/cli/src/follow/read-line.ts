@@ -14,7 +14,10 @@ export async function discardTyped(input: Readable, ms: number, signal: AbortSig
 }
 
 /** `null`: there is no line. `ended` says whether the input is over. */
-export function readLine(input: Readable, signal: AbortSignal): Promise<{ readonly line: string | null; readonly ended: boolean }> {
+export function readLine(
+  input: Readable,
+  signal: AbortSignal,
+): Promise<{ readonly line: string | null; readonly ended: boolean }> {
   return new Promise((resolve) => {
     const lines = createInterface({ input, terminal: false })
     let line: string | null = null

@@ -1,7 +1,10 @@
-// Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end, and cancelled if the client cancels.
+// Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end,
+// and cancelled if the client cancels.
 // D1. No call hangs: without a system it fails at once, and if the system disappears it fails within a bound.
-// D2. A question of an agent ends a call whose client may be asked. The task waits, and the next call of the client goes on with it.
-// D3. Each call looks for the system again, because it may have been started or restarted since the last call.
+// D2. A question of an agent ends a call whose client may be asked. The task waits, and the next call of the
+// client goes on with it.
+// D3. Each call looks for the system again, because it may have been started or restarted since the last
+// call.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { CallError, WorkflowCallOptions, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
@@ -12,7 +15,9 @@ import type { PersonCommand } from './person-command.ts'
 import { answerAll, askedIn, everyQuestion, mcpSource, questionsFor } from './task-questions.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
-  /** Cancels the tasks that asked their client something, and that no call goes on with: their client is gone. */
+  /**
+   * Cancels the tasks that asked their client something, and that no call goes on with: their client is gone.
+   */
   leave(): Promise<void>
   /** Resolves when no call is open, at the latest after `withinMs`. */
   idle(withinMs: number): Promise<void>
@@ -41,7 +46,9 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   /** The tasks that wait for an answer of the client. */
   const asking = new Set<string>()
 
-  async function onSystem(act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>): Promise<WorkflowCallResult> {
+  async function onSystem(
+    act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>,
+  ): Promise<WorkflowCallResult> {
     const system = lookForSystem(config)
     if (system === null) return { ok: false, error: noSystem(config, command) }
     try {
@@ -52,11 +59,22 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
     }
   }
 
-  const call = (name: string, args: Readonly<Record<string, unknown>>, given: WorkflowCallOptions): Promise<WorkflowCallResult> =>
+  const call = (
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    given: WorkflowCallOptions,
+  ): Promise<WorkflowCallResult> =>
     onSystem(async (connection, system) => {
-      const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
+      const submitted = await connection.client.submit({
+        workflow: { name, arguments: args },
+        workspace: options.workspace,
+        source: mcpSource,
+      })
       tell(accepted(submitted.task_id, name, command))
-      return await followCall({ connection, system, config, command, tell }, { ...given, taskId: submitted.task_id, after: 0 })
+      return await followCall(
+        { connection, system, config, command, tell },
+        { ...given, taskId: submitted.task_id, after: 0 },
+      )
     })
 
   const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
@@ -74,7 +92,10 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       const called =
         waiting.length > 0 && given.asks
           ? { ok: true as const, asks: { taskId, questions: questionsFor(waiting) } }
-          : await followCall({ connection, system, config, command, tell }, { ...given, taskId, after: taskseq })
+          : await followCall(
+              { connection, system, config, command, tell },
+              { ...given, taskId, after: taskseq },
+            )
       return late.length === 0 ? called : told(called, late.join(' '))
     })
 
@@ -105,7 +126,10 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   }
 }
 
-async function cancelAll(client: Connection['client'], taskIds: Iterable<string>): Promise<WorkflowCallResult> {
+async function cancelAll(
+  client: Connection['client'],
+  taskIds: Iterable<string>,
+): Promise<WorkflowCallResult> {
   const message = 'The MCP client is gone.'
   await Promise.allSettled(Array.from(taskIds, (taskId) => client.cancel(taskId, message)))
   return { ok: false, error: { code: 'cancelled', message } }
@@ -118,7 +142,9 @@ const accepted = (taskId: string, workflow: string, command: PersonCommand): str
 /** The result says why an answer of the client does not count. */
 function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
   if (!called.ok) return called
-  return 'asks' in called ? { ok: true, asks: { ...called.asks, fault: note } } : { ok: true, result: { ...called.result, note } }
+  return 'asks' in called
+    ? { ok: true, asks: { ...called.asks, fault: note } }
+    : { ok: true, result: { ...called.result, note } }
 }
 
 export function noSystem({ home }: Config, command: PersonCommand): CallError {
@@ -131,9 +157,11 @@ export function noSystem({ home }: Config, command: PersonCommand): CallError {
 const argumentsPath = /^workflow\.arguments\.?/
 
 export function callErrorOf(error: unknown): CallError {
-  if (!(error instanceof BeaverError)) return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)}` }
+  if (!(error instanceof BeaverError))
+    return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)}` }
   const [problem] = error.problems
-  if (problem?.code !== undefined) return { code: problem.code, message: problem.message, path: problem.path.replace(argumentsPath, '') }
+  if (problem?.code !== undefined)
+    return { code: problem.code, message: problem.message, path: problem.path.replace(argumentsPath, '') }
   if (error.code === 'unreachable') return { code: 'no_daemon', message: error.message }
   return { code: error.code, message: error.message }
 }

@@ -1,4 +1,5 @@
-// The calls of the MCP server that go on without their client: each is a task, which is read from the journal when somebody asks for it.
+// The calls of the MCP server that go on without their client: each is a task, which is read from the journal
+// when somebody asks for it.
 // D1. Only tasks that an MCP client started are found.
 // D2. A task that was started is found at once, because the journal has it. The read model may be behind.
 import {
@@ -28,8 +29,13 @@ const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
 }
 
 /** @param options.workspace an absolute path. Default: the daemon's workspace. */
-export function daemonTasks(config: Config, { workspace, command }: Pick<DaemonCallerOptions, 'workspace' | 'command'>): WorkflowTasks {
-  async function onSystem(act: (client: Connection['client']) => Promise<WorkflowTask>): Promise<WorkflowTaskResult> {
+export function daemonTasks(
+  config: Config,
+  { workspace, command }: Pick<DaemonCallerOptions, 'workspace' | 'command'>,
+): WorkflowTasks {
+  async function onSystem(
+    act: (client: Connection['client']) => Promise<WorkflowTask>,
+  ): Promise<WorkflowTaskResult> {
     const system = lookForSystem(config)
     if (system === null) return { ok: false, error: noSystem(config, command) }
     try {
@@ -42,14 +48,19 @@ export function daemonTasks(config: Config, { workspace, command }: Pick<DaemonC
   return {
     start: (name, args) =>
       onSystem(async (client) => {
-        const { task_id: taskId } = await client.submit({ workflow: { name, arguments: args }, workspace, source: mcpSource })
+        const { task_id: taskId } = await client.submit({
+          workflow: { name, arguments: args },
+          workspace,
+          source: mcpSource,
+        })
         return taskIn(taskId, client.events(taskId), command)
       }),
     look: (taskId) => onSystem((client) => taskIn(taskId, client.events(taskId), command)),
     cancel: (taskId) =>
       onSystem(async (client) => {
         const task = await taskIn(taskId, client.events(taskId), command)
-        if (task.outcome === null) await client.cancel(taskId, 'Cancelled by the MCP client.').catch(unlessEnded)
+        if (task.outcome === null)
+          await client.cancel(taskId, 'Cancelled by the MCP client.').catch(unlessEnded)
         return task
       }),
     answer: (taskId, answers) =>
@@ -68,7 +79,11 @@ function unlessEnded(error: unknown): void {
 }
 
 /** @throws {BeaverError} `not_found` if no MCP client started such a task */
-export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent>, command: PersonCommand): Promise<WorkflowTask> {
+export async function taskIn(
+  taskId: string,
+  events: AsyncIterable<RecordedEvent>,
+  command: PersonCommand,
+): Promise<WorkflowTask> {
   let createdAt = ''
   let updatedAt = ''
   let sessionId = ''
@@ -91,16 +106,31 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
       progress = step.after
       last = step.message
     }
-    if (isTerminalTaskEvent(event.type)) outcome = outcomeOf(taskId, sessionId, { type: event.type, data: event.data as TaskResult })
+    if (isTerminalTaskEvent(event.type))
+      outcome = outcomeOf(taskId, sessionId, { type: event.type, data: event.data as TaskResult })
   }
   if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
   const ended = progress.total === 0 ? '' : `${progress.ended.size} of ${progress.total} nodes have ended. `
   const message =
-    outcome === null ? (personWaits(taskId, { open, waiting }, command) ?? `${ended}${happeningNow(progress, Date.now()) ?? last}`) : endings[outcome.status]
+    outcome === null
+      ? (personWaits(taskId, { open, waiting }, command) ??
+        `${ended}${happeningNow(progress, Date.now()) ?? last}`)
+      : endings[outcome.status]
   return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
 }
 
-function outcomeOf(taskId: string, sessionId: string, { type, data }: { readonly type: string; readonly data: TaskResult }): WorkflowOutcome {
+function outcomeOf(
+  taskId: string,
+  sessionId: string,
+  { type, data }: { readonly type: string; readonly data: TaskResult },
+): WorkflowOutcome {
   const status = type.slice('task_'.length) as WorkflowOutcome['status']
-  return { taskId, sessionId, status, finalOutput: data.final_output, outputs: data.outputs, failure: data.failure?.message ?? null }
+  return {
+    taskId,
+    sessionId,
+    status,
+    finalOutput: data.final_output,
+    outputs: data.outputs,
+    failure: data.failure?.message ?? null,
+  }
 }

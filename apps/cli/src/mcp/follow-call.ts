@@ -1,7 +1,16 @@
-// Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or asks its client.
-// F1. The client hears every few seconds what happens now, so that it does not take a long wait for a call that hangs.
+// Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or
+// asks its client.
+// F1. The client hears every few seconds what happens now, so that it does not take a long wait for a call
+// that hangs.
 // F2. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
-import { agentAsks, type WaitingCall, waitingCalls, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
+import {
+  agentAsks,
+  type WaitingCall,
+  waitingCalls,
+  type OpenQuestion,
+  openQuestions,
+  type RecordedEvent,
+} from '@beaver/core'
 import type { AskingWorkflow, WorkflowCallOptions, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
@@ -30,7 +39,8 @@ const cancelMsMax = 5_000
 const tellEveryMs = 3_000
 
 /** @throws {BeaverError} the codes of `followTask` */
-export const followCall = (place: CallPlace, called: CalledTask): Promise<WorkflowCallResult> => new FollowedCall(place, called).result()
+export const followCall = (place: CallPlace, called: CalledTask): Promise<WorkflowCallResult> =>
+  new FollowedCall(place, called).result()
 
 class FollowedCall {
   readonly #place: CallPlace
@@ -66,11 +76,26 @@ class FollowedCall {
       })
       if (followed.kind === 'ended') {
         const { status, result, session_id: sessionId } = followed.end
-        const outcome = { taskId, sessionId, finalOutput: result.final_output, outputs: result.outputs, failure: result.failure?.message ?? null }
-        return { ok: true, result: { ...outcome, status: status as 'completed' | 'incomplete' | 'failed' | 'cancelled' } }
+        const outcome = {
+          taskId,
+          sessionId,
+          finalOutput: result.final_output,
+          outputs: result.outputs,
+          failure: result.failure?.message ?? null,
+        }
+        return {
+          ok: true,
+          result: { ...outcome, status: status as 'completed' | 'incomplete' | 'failed' | 'cancelled' },
+        }
       }
       if (this.#asking !== null) return { ok: true, asks: this.#asking }
-      return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, but did not stop in time.` } }
+      return {
+        ok: false,
+        error: {
+          code: 'cancelled',
+          message: `The task ${taskId} was asked to stop, but did not stop in time.`,
+        },
+      }
     } finally {
       clearInterval(telling)
       signal.removeEventListener('abort', this.#cancel)
@@ -79,7 +104,9 @@ class FollowedCall {
 
   readonly #cancel = (): void => {
     setTimeout(() => this.#stop.abort(), cancelMsMax).unref()
-    this.#place.connection.client.cancel(this.#called.taskId, 'Cancelled by the MCP client.').catch(() => this.#stop.abort())
+    this.#place.connection.client
+      .cancel(this.#called.taskId, 'Cancelled by the MCP client.')
+      .catch(() => this.#stop.abort())
   }
 
   #event(event: RecordedEvent): void {
@@ -99,7 +126,11 @@ class FollowedCall {
   }
 
   #tellNow(): void {
-    const waits = personWaits(this.#called.taskId, { open: this.#open, waiting: this.#waiting }, this.#place.command)
+    const waits = personWaits(
+      this.#called.taskId,
+      { open: this.#open, waiting: this.#waiting },
+      this.#place.command,
+    )
     this.#report(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
   }
 
@@ -107,7 +138,8 @@ class FollowedCall {
   #waits({ type }: RecordedEvent): void {
     const { taskId, asks } = this.#called
     const { command } = this.#place
-    if (type === 'approval_requested') return this.#tellPerson(callWaits(taskId, this.#waiting, command) ?? '')
+    if (type === 'approval_requested')
+      return this.#tellPerson(callWaits(taskId, this.#waiting, command) ?? '')
     const asked = type === 'question_asked' ? this.#open.at(-1) : undefined
     if (asked === undefined) return
     this.#tellPerson(questionWaits(taskId, asked, command))

@@ -1,5 +1,6 @@
 // The questions of tasks that an MCP client started, and their calls that wait for a decision.
-// Q1. The client of a model answers only what an agent asks. What a tool asks may permit something, so people answer it elsewhere.
+// Q1. The client of a model answers only what an agent asks. What a tool asks may permit something, so people
+// answer it elsewhere.
 import type { BeaverClient } from '@beaver/client'
 import {
   agentAsks,
@@ -28,7 +29,10 @@ export const mcpSource = 'mcp'
 export interface AskedInTask {
   /** Those that wait. */
   readonly waiting: readonly OpenQuestion[]
-  readonly answered: readonly { readonly asked: OpenQuestion; readonly event: Answered & { readonly time: string } }[]
+  readonly answered: readonly {
+    readonly asked: OpenQuestion
+    readonly event: Answered & { readonly time: string }
+  }[]
   /** The place of the newest event. */
   readonly taskseq: number
 }
@@ -38,7 +42,8 @@ export const questionsFor = (open: readonly OpenQuestion[]): WorkflowQuestion[] 
   open.filter(agentAsks).map(({ taskseq, question }) => ({ id: String(taskseq), question }))
 
 /** Every question of an agent in the task, in the form that a client is shown. */
-export const everyQuestion = ({ waiting, answered }: AskedInTask): WorkflowQuestion[] => questionsFor([...answered.map(({ asked }) => asked), ...waiting])
+export const everyQuestion = ({ waiting, answered }: AskedInTask): WorkflowQuestion[] =>
+  questionsFor([...answered.map(({ asked }) => asked), ...waiting])
 
 /** @throws {BeaverError} `not_found` if no MCP client started such a task */
 export async function askedIn(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<AskedInTask> {
@@ -48,7 +53,9 @@ export async function askedIn(taskId: string, events: AsyncIterable<RecordedEven
   for await (const event of events) {
     if (taskseq === 0 && (event.type !== 'task_submitted' || event.data.request.source !== mcpSource)) break
     taskseq = event.taskseq
-    const asked = isAnswer(event) ? open.find((each) => each.runId === event.runId && each.callId === event.data.call_id) : undefined
+    const asked = isAnswer(event)
+      ? open.find((each) => each.runId === event.runId && each.callId === event.data.call_id)
+      : undefined
     if (asked !== undefined && isAnswer(event) && agentAsks(asked)) answered.push({ asked, event })
     open = openQuestions(open, event)
   }
@@ -78,11 +85,14 @@ export async function answerAll(
   }
   const late = [...unlikeFirst(answered, answers)]
   for (const { asked, answer } of given)
-    await client.answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer }).catch(async (error: unknown) => {
-      if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
-      const now = await askedIn(taskId, client.events(taskId))
-      late.push(...unlikeFirst(now.answered, { [String(asked.taskseq)]: answer }))
-    })
+    await client
+      .answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer })
+      .catch(async (error: unknown) => {
+        if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))
+          throw error
+        const now = await askedIn(taskId, client.events(taskId))
+        late.push(...unlikeFirst(now.answered, { [String(asked.taskseq)]: answer }))
+      })
   return late
 }
 
@@ -96,7 +106,11 @@ function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers
 }
 
 /** Says what a person has to do about a question. */
-export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>, command: PersonCommand): string =>
+export const questionWaits = (
+  taskId: string,
+  asked: Pick<OpenQuestion, 'question'>,
+  command: PersonCommand,
+): string =>
   `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: ${command(`answer ${taskId}`)}`
 
 /** Says what a person has to do about a task, and where. `null`: nothing waits for a person. */
@@ -110,10 +124,17 @@ export function personWaits(
 }
 
 /** Says which call waits for a decision, and where a person decides: the client of a model does not. */
-export function callWaits(taskId: string, waiting: readonly WaitingCall[], command: PersonCommand): string | null {
+export function callWaits(
+  taskId: string,
+  waiting: readonly WaitingCall[],
+  command: PersonCommand,
+): string | null {
   const [first] = waiting.map(({ asked }) => asked)
   if (first === undefined) return null
   const call = `${visible(first.tool_name).slice(0, 100)}${first.subject === '' ? '' : `: ${visible(first.subject).slice(0, 500)}`}`
-  const more = waiting.length === 1 ? '' : `, and ${counted(waiting.length - 1, 'more call')} ${waiting.length === 2 ? 'waits' : 'wait'}`
+  const more =
+    waiting.length === 1
+      ? ''
+      : `, and ${counted(waiting.length - 1, 'more call')} ${waiting.length === 2 ? 'waits' : 'wait'}`
   return `An agent asks to call ${call}. This call waits for an approval${more}. A person decides with: ${command(`approve ${taskId}`)}, or: ${command(`deny ${taskId}`)}`
 }

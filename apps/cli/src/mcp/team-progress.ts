@@ -1,4 +1,5 @@
-// Measures the progress of a team from its events: how many of its nodes have ended, and what happens now. Pure.
+// Measures the progress of a team from its events: how many of its nodes have ended, and what happens now.
+// Pure.
 import { counted, type DomainEvent, type RecordedEvent } from '@beaver/core'
 import { duration } from '../text/figures.ts'
 
@@ -28,13 +29,24 @@ export function afterEvent(before: TeamProgress, event: TimedEvent): Step | null
     case 'task_claimed':
       return telling({ ...before, held: null }, 'A daemon works on the task.')
     case 'task_suspended':
-      return event.data.waits_for === 'person' ? null : telling({ ...before, held: event.data.reason }, `The task waits: ${event.data.reason}`)
+      return event.data.waits_for === 'person'
+        ? null
+        : telling({ ...before, held: event.data.reason }, `The task waits: ${event.data.reason}`)
     case 'task_team_run_started':
-      return telling({ ...before, total: before.total + event.data.graph.nodes.length }, 'The team has started.')
+      return telling(
+        { ...before, total: before.total + event.data.graph.nodes.length },
+        'The team has started.',
+      )
     case 'graph_extended':
-      return telling({ ...before, total: before.total + event.data.nodes.length }, `${event.data.node_id} added work for the team.`)
+      return telling(
+        { ...before, total: before.total + event.data.nodes.length },
+        `${event.data.node_id} added work for the team.`,
+      )
     case 'node_started':
-      return telling({ ...before, working: new Map(before.working).set(event.data.node_id, event.time) }, `${event.data.node_id} has started.`)
+      return telling(
+        { ...before, working: new Map(before.working).set(event.data.node_id, event.time) },
+        `${event.data.node_id} has started.`,
+      )
     case 'node_completed':
     case 'node_computed':
       return ended(before, event.data.node_id, 'has completed.')
@@ -57,8 +69,15 @@ const namedMax = 3
 export function happeningNow({ working, held }: TeamProgress, now: number): string | null {
   if (held !== null) return `The task waits: ${held}`.slice(0, messageCharsMax)
   if (working.size === 0) return null
-  const named = [...working].slice(0, namedMax).map(([node, since]) => `${node} has worked for ${duration(now - Date.parse(since))}`)
-  const more = working.size > namedMax ? [`${counted(working.size - namedMax, 'more node')} ${working.size === namedMax + 1 ? 'works' : 'work'}`] : []
+  const named = [...working]
+    .slice(0, namedMax)
+    .map(([node, since]) => `${node} has worked for ${duration(now - Date.parse(since))}`)
+  const more =
+    working.size > namedMax
+      ? [
+          `${counted(working.size - namedMax, 'more node')} ${working.size === namedMax + 1 ? 'works' : 'work'}`,
+        ]
+      : []
   return `${[...named, ...more].join(', ')}.`
 }
 
@@ -68,4 +87,7 @@ function ended(before: TeamProgress, node: string, what: string): Step {
   return telling({ ...before, working, ended: new Set([...before.ended, node]) }, `${node} ${what}`)
 }
 
-const telling = (after: TeamProgress, message: string): Step => ({ after, message: message.slice(0, messageCharsMax) })
+const telling = (after: TeamProgress, message: string): Step => ({
+  after,
+  message: message.slice(0, messageCharsMax),
+})

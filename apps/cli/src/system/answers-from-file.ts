@@ -1,4 +1,5 @@
-// Answers the questions about a task from an export, such as the file of an archive: the export is folded into a read model in memory.
+// Answers the questions about a task from an export, such as the file of an archive: the export is folded
+// into a read model in memory.
 // Q1. The file passes the independent check before its content is called verified.
 // Q2. It needs no running system.
 // Q3. What was removed from the record before the export was written is not shown.
@@ -14,7 +15,9 @@ import { textsIn } from './texts-in-export.ts'
 export interface Answers {
   /** From when the answers are, in milliseconds since 1970. Absent: from now. */
   readonly asOf?: number
-  readonly client: { query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> }
+  readonly client: {
+    query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>>
+  }
 }
 
 /** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
@@ -34,7 +37,10 @@ export async function answersFromFile(file: string): Promise<Answers & AsyncDisp
 
 async function modelOf(source: JournalSource): Promise<ReadModel> {
   const texts = await textsIn(source)
-  const model = openReadModel(':memory:', { readBlob: (sha256) => texts.get(sha256), replacedData: (hash) => texts.of(hash) })
+  const model = openReadModel(':memory:', {
+    readBlob: (sha256) => texts.get(sha256),
+    replacedData: (hash) => texts.of(hash),
+  })
   model.begin(`${source.about.stream}@${source.about.created}`)
   const messages: JournalMessage[] = []
   for await (const page of source.pages())
@@ -42,19 +48,33 @@ async function modelOf(source: JournalSource): Promise<ReadModel> {
       const place = placeOf(subject)
       if ('log' in place) messages.push({ sequence, log: place.log as LogId, payload, signature })
     }
-  // The sessions of an archive are one after the other. A read model takes messages in the order of the stream.
+  // The sessions of an archive are one after the other. A read model takes messages in the order of the
+  // stream.
   await model.apply(messages.toSorted((a, b) => a.sequence - b.sequence))
   return model
 }
 
 /** What the independent check says of a task in the file. */
-async function verifiedIn(file: string, model: ReadModel, { task_id, session_id }: QueryInput<'audit'>): Promise<QueryOutput<'audit'>['verified']> {
+async function verifiedIn(
+  file: string,
+  model: ReadModel,
+  { task_id, session_id }: QueryInput<'audit'>,
+): Promise<QueryOutput<'audit'>['verified']> {
   if (task_id === undefined) return null
   const { findings } = await checkJournal(await exportedJournal(file), { task: task_id, now: Date.now() })
   const { heads } = answer(model.sql, 'audit', { task_id, session_id }) as QueryOutput<'audit'>
   const [head] = heads
   if (head === undefined) return null
-  const messages = findings.slice(0, 5).map(({ message }) => `${counted(findings.length, 'finding')} in the file: ${message}`)
-  const differs = messages.length === 0 ? [] : [{ task_id, session_id: head.session_id, tenant: head.tenant, messages }]
-  return { tasks: 1, tasks_left: 0, events: head.last_taskseq, head: messages.length === 0 ? head.hash : null, differs }
+  const messages = findings
+    .slice(0, 5)
+    .map(({ message }) => `${counted(findings.length, 'finding')} in the file: ${message}`)
+  const differs =
+    messages.length === 0 ? [] : [{ task_id, session_id: head.session_id, tenant: head.tenant, messages }]
+  return {
+    tasks: 1,
+    tasks_left: 0,
+    events: head.last_taskseq,
+    head: messages.length === 0 ? head.hash : null,
+    differs,
+  }
 }

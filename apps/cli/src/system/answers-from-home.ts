@@ -45,16 +45,25 @@ export function answersFromHome({ home, foreignHome, namespace, tenant }: Config
   }
 }
 
-/** A process may hold the home that takes no questions yet, or none any more: `beaver up` that starts, or a backup. */
+/**
+ * A process may hold the home that takes no questions yet, or none any more: `beaver up` that starts, or a
+ * backup.
+ */
 function stateOf(home: string): string {
   const holder = lockHolder(home)
-  return holder === null ? 'Beaver does not run here now.' : `Process ${holder.pid} holds this home, and Beaver does not answer yet.`
+  return holder === null
+    ? 'Beaver does not run here now.'
+    : `Process ${holder.pid} holds this home, and Beaver does not answer yet.`
 }
 
 /** When the read model was written last. Whoever reads it makes an empty log beside it. */
 function writtenMs(file: string): number | undefined {
-  const written = [file, `${file}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })).filter((each) => each !== undefined)
-  return written[0] === undefined ? undefined : Math.max(...written.filter(({ size }) => size > 0).map(({ mtimeMs }) => mtimeMs), 0)
+  const written = [file, `${file}-wal`]
+    .map((each) => statSync(each, { throwIfNoEntry: false }))
+    .filter((each) => each !== undefined)
+  return written[0] === undefined
+    ? undefined
+    : Math.max(...written.filter(({ size }) => size > 0).map(({ mtimeMs }) => mtimeMs), 0)
 }
 
 function readable<T>(file: string, read: () => T): T {
@@ -65,8 +74,12 @@ function readable<T>(file: string, read: () => T): T {
       throw new BeaverError('unreachable', `Beaver does not run here now. ${error.message}`, { cause: error })
     if (error instanceof BeaverError && error.code !== 'invalid_configuration') throw error
     const why = `Beaver does not run here now, and its read model cannot be read: ${messageOf(error).replace(/\.$/, '')}.`
-    throw new BeaverError('unreachable', `${why} Start Beaver with "beaver up". If it still cannot be read, delete ${file}: Beaver builds it again.`, {
-      cause: error,
-    })
+    throw new BeaverError(
+      'unreachable',
+      `${why} Start Beaver with "beaver up". If it still cannot be read, delete ${file}: Beaver builds it again.`,
+      {
+        cause: error,
+      },
+    )
   }
 }

@@ -1,4 +1,5 @@
-// The steps of `beaver archive` on the real parts: all sessions are taken in files of a bounded size, and each file is complete in itself.
+// The steps of `beaver archive` on the real parts: all sessions are taken in files of a bounded size, and
+// each file is complete in itself.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,12 +11,20 @@ import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keyPortsOf } from '../commands/keys.ts'
 import { type Connection, connect } from '../connection.ts'
-import { archiveCopies, type ArchivedFile, type ArchiveWork, type Refused, type StepBounds } from './archive-copies.ts'
+import {
+  archiveCopies,
+  type ArchivedFile,
+  type ArchiveWork,
+  type Refused,
+  type StepBounds,
+} from './archive-copies.ts'
 import { removeArchived } from './archive-removal.ts'
 import { findSystem } from './find-system.ts'
 import { startSystem, type System } from './start-system.ts'
 
-const tools = JSON.parse(readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
+const tools = JSON.parse(
+  readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8'),
+) as { natsServer: string }
 
 let home: string
 let config: Config
@@ -24,12 +33,23 @@ let connection: Connection
 let work: ArchiveWork
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'beaver-archive-'))
-  writeFileSync(join(home, 'beaver.config.json'), JSON.stringify({ daemon: { spare: false } }), { mode: 0o600 })
-  config = loadConfig({ home }, { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1', BEAVER_TRUST: '1' }, home)
+  writeFileSync(join(home, 'beaver.config.json'), JSON.stringify({ daemon: { spare: false } }), {
+    mode: 0o600,
+  })
+  config = loadConfig(
+    { home },
+    { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1', BEAVER_TRUST: '1' },
+    home,
+  )
   system = await startSystem(config)
   connection = await connect(findSystem(config, 'operator'))
   const ports = await keyPortsOf(connection, config)
-  work = { connection, ports, by: 'ada', writer: { source: '/beaver/operator', now: () => Date.now(), ...(await operatorSigner(ports)) } }
+  work = {
+    connection,
+    ports,
+    by: 'ada',
+    writer: { source: '/beaver/operator', now: () => Date.now(), ...(await operatorSigner(ports)) },
+  }
 })
 afterAll(async () => {
   await connection[Symbol.asyncDispose]()
@@ -39,14 +59,21 @@ afterAll(async () => {
 
 const folder = (): string => join(home, 'archive')
 const projected = (): Promise<unknown> =>
-  until('the projector has all', async () => (await connection.client.query('status').catch(() => ({ behind: null }))).behind === 0, { everyMs: 30 })
+  until(
+    'the projector has all',
+    async () => (await connection.client.query('status').catch(() => ({ behind: null }))).behind === 0,
+    { everyMs: 30 },
+  )
 
 async function ended(...tasks: readonly (readonly [task: string, session: string])[]): Promise<void> {
-  for (const [task_id, session_id] of tasks) await connection.client.run({ task: 'Say hello', task_id, session_id })
+  for (const [task_id, session_id] of tasks)
+    await connection.client.run({ task: 'Say hello', task_id, session_id })
   await projected()
 }
 
-/** The files of all sessions that have ended, in steps of these bounds. The work fails after `filesMax` files. */
+/**
+ * The files of all sessions that have ended, in steps of these bounds. The work fails after `filesMax` files.
+ */
 async function copied(bounds: Partial<StepBounds>, filesMax = Infinity): Promise<readonly ArchivedFile[]> {
   const files: ArchivedFile[] = []
   const refused: Refused[] = []
@@ -54,7 +81,13 @@ async function copied(bounds: Partial<StepBounds>, filesMax = Infinity): Promise
     files.push(file)
     if (files.length === filesMax) throw new Error('stopped')
   }
-  const of = { before: new Date().toISOString(), folder: folder(), refused, bounds: { sessionsMax: 1_000, eventsMax: 200_000, ...bounds }, onFile }
+  const of = {
+    before: new Date().toISOString(),
+    folder: folder(),
+    refused,
+    bounds: { sessionsMax: 1_000, eventsMax: 200_000, ...bounds },
+    onFile,
+  }
   await archiveCopies(work, of).catch((error: Error) => expect(error.message).toBe('stopped'))
   expect(refused).toEqual([])
   return files
@@ -86,7 +119,8 @@ it('what is in several files is removed in portions, and nothing else', async ()
   const reader = await journalReader(connection.nc, connection.subjects)
   const places = async (task: string, session: string): Promise<number[]> => {
     const found: number[] = []
-    for await (const { revision } of reader.entries({ tenant: 'local', session, task } as LogId)) found.push(revision)
+    for await (const { revision } of reader.entries({ tenant: 'local', session, task } as LogId))
+      found.push(revision)
     return found
   }
   const logs: readonly (readonly [task: string, session: string])[] = [
@@ -98,9 +132,13 @@ it('what is in several files is removed in portions, and nothing else', async ()
   const removed = await removeArchived(work, { isSigned: true, copy: false, refused: [], messagesMax: 1 })
   expect(removed).toMatchObject({ left: 0, kept: null, absent: [] })
   expect(removed.removed).toBeGreaterThan(0)
-  for (const [i, log] of logs.entries()) expect(await places(...log)).toEqual([before[i]![0], before[i]!.at(-1)])
+  for (const [i, log] of logs.entries())
+    expect(await places(...log)).toEqual([before[i]![0], before[i]!.at(-1)])
   await projected()
-  expect(await connection.client.query('audit', { verify: true })).toMatchObject({ intact: true, journal: [] })
+  expect(await connection.client.query('audit', { verify: true })).toMatchObject({
+    intact: true,
+    journal: [],
+  })
 })
 
 it('a file ends with the session that reaches the number of events', async () => {

@@ -1,13 +1,26 @@
-// The files of `beaver archive`: which sessions are taken, and the files that have them. What goes from the journal is in archive-removal.ts.
-// F1. The sessions are taken in steps of a bounded size. A step is one file, which is checked and recorded before the next step begins, so an
+// The files of `beaver archive`: which sessions are taken, and the files that have them. What goes from the
+// journal is in archive-removal.ts.
+// F1. The sessions are taken in steps of a bounded size. A step is one file, which is checked and recorded
+// before the next step begins, so an
 //     interruption loses no step, and the next run takes what is left.
 // F2. A session is in one file, as a whole. A session that is larger than a step has a file of its own.
-// F3. Of each session only the id is in memory, of each archived task the hash, and the heads of the tasks of one step.
-// F4. A file that does not pass its check is removed. The sessions whose logs are at fault are left out, and the step is written again without them.
+// F3. Of each session only the id is in memory, of each archived task the hash, and the heads of the tasks of
+// one step.
+// F4. A file that does not pass its check is removed. The sessions whose logs are at fault are left out, and
+// the step is written again without them.
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
-import { appendSystemEvents, BeaverError, eventTypeOf, isTerminalTaskEvent, type KeyPorts, type LogId, newestRecord, type SystemWriter } from '@beaver/core'
+import {
+  appendSystemEvents,
+  BeaverError,
+  eventTypeOf,
+  isTerminalTaskEvent,
+  type KeyPorts,
+  type LogId,
+  newestRecord,
+  type SystemWriter,
+} from '@beaver/core'
 import { type JournalReader, journalReader } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 import { ArchiveFault, type Head, verifiedArchive, writeArchive } from './archive-file.ts'
@@ -97,11 +110,22 @@ function countsIn(sessions: Iterable<string>): ReadonlyMap<string, number> {
 
 const pageMax = 200
 
-/** The ids of the sessions that may be taken, oldest first. Sessions whose tasks are all in files already are left out. */
-async function endedSessions({ client, tenant }: Connection, before: string, archived: ReadonlyMap<string, number>): Promise<string[]> {
+/**
+ * The ids of the sessions that may be taken, oldest first. Sessions whose tasks are all in files already are
+ * left out.
+ */
+async function endedSessions(
+  { client, tenant }: Connection,
+  before: string,
+  archived: ReadonlyMap<string, number>,
+): Promise<string[]> {
   const ended: string[] = []
   for (let cursor: number | undefined; ;) {
-    const answer = await client.query('sessions', { tenant, limit: pageMax, ...(cursor === undefined ? {} : { before: cursor }) })
+    const answer = await client.query('sessions', {
+      tenant,
+      limit: pageMax,
+      ...(cursor === undefined ? {} : { before: cursor }),
+    })
     for (const { session_id: id, open, tasks, last_at: at } of answer.sessions)
       if (open === 0 && at !== null && at < before && (archived.get(id) ?? 0) < tasks) ended.push(id)
     if (!answer.more || answer.next === null) return ended.toReversed()
@@ -115,8 +139,20 @@ type EndedTask = Pick<TaskSummary, 'tenant' | 'session_id' | 'task_id' | 'ended_
 async function tasksOf({ client, tenant }: Connection, session: string): Promise<EndedTask[]> {
   const tasks: EndedTask[] = []
   for (let cursor: number | undefined; ;) {
-    const answer = await client.query('tasks', { tenant, session_id: session, limit: pageMax, ...(cursor === undefined ? {} : { before: cursor }) })
-    tasks.push(...answer.tasks.map(({ tenant, session_id, task_id, ended_at }) => ({ tenant, session_id, task_id, ended_at })))
+    const answer = await client.query('tasks', {
+      tenant,
+      session_id: session,
+      limit: pageMax,
+      ...(cursor === undefined ? {} : { before: cursor }),
+    })
+    tasks.push(
+      ...answer.tasks.map(({ tenant, session_id, task_id, ended_at }) => ({
+        tenant,
+        session_id,
+        task_id,
+        ended_at,
+      })),
+    )
     if (!answer.more || answer.next === null) return tasks.toReversed()
     cursor = answer.next
   }
@@ -128,39 +164,70 @@ interface HeadsOf {
   readonly refused: Refused[]
 }
 
-/** The heads of the tasks of a session; none if a task has not ended before the time, or if a log does not verify, which is noted. */
-async function headsOf(connection: Connection, session: string, { before, reader, refused }: HeadsOf): Promise<readonly Head[]> {
+/**
+ * The heads of the tasks of a session; none if a task has not ended before the time, or if a log does not
+ * verify, which is noted.
+ */
+async function headsOf(
+  connection: Connection,
+  session: string,
+  { before, reader, refused }: HeadsOf,
+): Promise<readonly Head[]> {
   const tasks = await tasksOf(connection, session)
   if (!tasks.every(({ ended_at: at }) => at !== null && at < before)) return []
-  const heads = await Promise.all(tasks.map((task) => orRefused(task.task_id, refused, async () => headOf(task, await reader.last(logOf(task))))))
+  const heads = await Promise.all(
+    tasks.map((task) =>
+      orRefused(task.task_id, refused, async () => headOf(task, await reader.last(logOf(task)))),
+    ),
+  )
   const whole = heads.filter((head) => head !== null)
   return whole.length < heads.length ? [] : whole
 }
 
 /** What a log gives; `null` if the log does not verify, which is noted. */
-export async function orRefused<T>(task: string, refused: Refused[], look: () => Promise<T> | T): Promise<T | null> {
+export async function orRefused<T>(
+  task: string,
+  refused: Refused[],
+  look: () => Promise<T> | T,
+): Promise<T | null> {
   try {
     return await look()
   } catch (error) {
-    if (!(error instanceof BeaverError && (error.code === 'corrupt_journal' || error.code === 'conflict'))) throw error
-    if (!refused.some(({ task_id }) => task_id === task)) refused.push({ task_id: task, message: error.message })
+    if (!(error instanceof BeaverError && (error.code === 'corrupt_journal' || error.code === 'conflict')))
+      throw error
+    if (!refused.some(({ task_id }) => task_id === task))
+      refused.push({ task_id: task, message: error.message })
     return null
   }
 }
 
-const logOf = ({ tenant, session_id: session, task_id: task }: EndedTask): LogId => ({ tenant, session, task }) as LogId
+const logOf = ({ tenant, session_id: session, task_id: task }: EndedTask): LogId =>
+  ({ tenant, session, task }) as LogId
 
 function headOf(task: EndedTask, last: Parameters<typeof newestRecord>[0] | null): Head {
-  if (last === null) throw new BeaverError('corrupt_journal', `The read model has the task ${task.task_id}, and the journal does not.`)
+  if (last === null)
+    throw new BeaverError(
+      'corrupt_journal',
+      `The read model has the task ${task.task_id}, and the journal does not.`,
+    )
   const newest = newestRecord(last)
-  if (newest === null) throw new BeaverError('corrupt_journal', `The log of the task ${task.task_id} ends with a message that is no record.`)
+  if (newest === null)
+    throw new BeaverError(
+      'corrupt_journal',
+      `The log of the task ${task.task_id} ends with a message that is no record.`,
+    )
   if (!isTerminalTaskEvent(eventTypeOf(newest) ?? ''))
-    throw new BeaverError('corrupt_journal', `The read model says that the task ${task.task_id} has ended, and the journal does not. See "beaver audit".`)
+    throw new BeaverError(
+      'corrupt_journal',
+      `The read model says that the task ${task.task_id} has ended, and the journal does not. See "beaver audit".`,
+    )
   const { taskseq, hash } = newest
   return { log: logOf(task), taskseq, hash }
 }
 
-/** The file of the sessions whose logs pass the check; `null` if none does. The tasks of the others are noted. */
+/**
+ * The file of the sessions whose logs pass the check; `null` if none does. The tasks of the others are noted.
+ */
 async function writtenWithout(
   work: ArchiveWork,
   heads: readonly Head[],
@@ -170,11 +237,19 @@ async function writtenWithout(
     try {
       return await writeAndRecord(work, left, of.folder)
     } catch (error) {
-      const damaged = error instanceof ArchiveFault ? error.findings.filter(({ task_id: id }) => left.some(({ log }) => log.task === id)) : []
+      const damaged =
+        error instanceof ArchiveFault
+          ? error.findings.filter(({ task_id: id }) => left.some(({ log }) => log.task === id))
+          : []
       if (damaged.length === 0) throw error
       for (const { task_id: id, message } of damaged)
-        if (id !== null && !of.refused.some(({ task_id: task }) => task === id)) of.refused.push({ task_id: id, message })
-      const sessions = new Set(left.filter(({ log }) => damaged.some(({ task_id: id }) => id === log.task)).map(({ log }) => log.session))
+        if (id !== null && !of.refused.some(({ task_id: task }) => task === id))
+          of.refused.push({ task_id: id, message })
+      const sessions = new Set(
+        left
+          .filter(({ log }) => damaged.some(({ task_id: id }) => id === log.task))
+          .map(({ log }) => log.session),
+      )
       left = left.filter(({ log }) => !sessions.has(log.session))
     }
   }
@@ -182,7 +257,11 @@ async function writtenWithout(
 }
 
 /** The file with the sessions of these tasks. It is checked, and it is part of the record. */
-async function writeAndRecord({ connection, ports, by, writer }: ArchiveWork, heads: readonly Head[], folder: string): Promise<ArchivedFile> {
+async function writeAndRecord(
+  { connection, ports, by, writer }: ArchiveWork,
+  heads: readonly Head[],
+  folder: string,
+): Promise<ArchivedFile> {
   const sessions = [...new Map(heads.map(({ log }) => [log.session, log])).values()]
   const source = await sessionsJournal(connection, sessions)
   const file = await writeArchive(source, resolve(folder), new Date().toISOString())
@@ -192,7 +271,16 @@ async function writeAndRecord({ connection, ports, by, writer }: ArchiveWork, he
   })
   const events = heads.map(({ log, taskseq, hash }) => ({
     type: 'task_archived' as const,
-    data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq, hash, file, file_sha256: sha256, by },
+    data: {
+      tenant: log.tenant,
+      session_id: log.session,
+      task_id: log.task,
+      taskseq,
+      hash,
+      file,
+      file_sha256: sha256,
+      by,
+    },
   }))
   await appendSystemEvents(ports.log, 'redactions', events, writer)
   return { file, sha256, sessions: sessions.length, tasks: heads.map(({ log }) => log.task) }

@@ -4,10 +4,17 @@ import { expect, test } from 'vitest'
 import { readHeads } from './archive-file.ts'
 
 const headOf = (task: string) =>
-  ({ log: { tenant: 'local', session: 's', task }, hash: createHash('sha256').update(task).digest('hex') }) as never as Parameters<typeof readHeads>[1][number]
+  ({
+    log: { tenant: 'local', session: 's', task },
+    hash: createHash('sha256').update(task).digest('hex'),
+  }) as never as Parameters<typeof readHeads>[1][number]
 const heads = ['a', 'b'].map(headOf)
 // A line of an export has its records as a text, so that their quotation marks are escaped.
-const content = Buffer.from(heads.map(({ hash }) => `${JSON.stringify({ payload: JSON.stringify([{ id: 1, hash, data: {} }]) })}\n`).join(''))
+const content = Buffer.from(
+  heads
+    .map(({ hash }) => `${JSON.stringify({ payload: JSON.stringify([{ id: 1, hash, data: {} }]) })}\n`)
+    .join(''),
+)
 
 test('a head is found wherever the pieces of the file end', async () => {
   const sha256 = createHash('sha256').update(content).digest('hex')

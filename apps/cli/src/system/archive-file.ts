@@ -19,7 +19,9 @@ export interface Head {
 
 /** Returns the path of the complete file. */
 export async function writeArchive(source: JournalSource, folder: string, at: string): Promise<string> {
-  const file = unusedName(join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}`))
+  const file = unusedName(
+    join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}`),
+  )
   const partial = `${file}.partial`
   try {
     await mkdir(folder, { recursive: true })
@@ -35,7 +37,9 @@ export async function writeArchive(source: JournalSource, folder: string, at: st
     return file
   } catch (cause) {
     await rm(partial, { force: true })
-    throw new BeaverError('internal', `The archive could not be written to ${file}: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('internal', `The archive could not be written to ${file}: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -64,7 +68,8 @@ export class ArchiveFault extends BeaverError {
 }
 
 /**
- * Reads the file again from the disk. It must pass the independent check and end each log with the head that the journal has.
+ * Reads the file again from the disk. It must pass the independent check and end each log with the head that
+ * the journal has.
  *
  * @returns the SHA-256 of the file
  * @throws {ArchiveFault} with what the check finds
@@ -88,11 +93,15 @@ export async function verifiedArchive(file: string, heads: readonly Head[]): Pro
 }
 
 /**
- * The hash of a file, and the heads that it does not have. A piece may end anywhere, also in the middle of a head or of an escaped quotation mark.
+ * The hash of a file, and the heads that it does not have. A piece may end anywhere, also in the middle of a
+ * head or of an escaped quotation mark.
  *
  * @param pieces the content of the file
  */
-export async function readHeads(pieces: AsyncIterable<Buffer> | Iterable<Buffer>, heads: readonly Head[]): Promise<{ sha256: string; lacking: Head[] }> {
+export async function readHeads(
+  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
+  heads: readonly Head[],
+): Promise<{ sha256: string; lacking: Head[] }> {
   const hash = createHash('sha256')
   const missing = new Map(heads.map((head) => [head.hash, head]))
   let rest = ''
@@ -108,7 +117,13 @@ export async function readHeads(pieces: AsyncIterable<Buffer> | Iterable<Buffer>
 }
 
 /** Whether the file is where it was written, with the content that it had. */
-export async function isStillThere({ file, sha256 }: { readonly file: string; readonly sha256: string }): Promise<boolean> {
+export async function isStillThere({
+  file,
+  sha256,
+}: {
+  readonly file: string
+  readonly sha256: string
+}): Promise<boolean> {
   const hash = createHash('sha256')
   try {
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)

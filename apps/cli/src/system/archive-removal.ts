@@ -1,5 +1,6 @@
-// The removal of `beaver archive`: names the messages that are in files, in events that the operator signs, and deletes what is named.
-// It takes everything that is left, also of an archive that was interrupted, in portions of a bounded size.
+// The removal of `beaver archive`: names the messages that are in files, in events that the operator signs,
+// and deletes what is named. It takes everything that is left, also of an archive that was interrupted, in
+// portions of a bounded size.
 import {
   type ArchivableLog,
   archiveEvents,
@@ -25,7 +26,10 @@ interface Place {
 export interface Removal {
   /** How many messages were deleted. */
   readonly removed: number
-  /** How many messages are named and still there, because their file is not where it was written, or has another content. */
+  /**
+   * How many messages are named and still there, because their file is not where it was written, or has
+   * another content.
+   */
   readonly left: number
   /** Why nothing was deleted, in words; `null` if it was tried. */
   readonly kept: string | null
@@ -67,7 +71,10 @@ export async function removeArchived(work: ArchiveWork, of: RemovalOf): Promise<
   }
   const absent = await nameMessages(work, isThere, of)
   const archived = await archivedNow(work)
-  const { deleted, left } = archived.size === 0 ? { deleted: 0, left: 0 } : await deleteArchived(nc, subjects, { archived, mayDelete: isThere })
+  const { deleted, left } =
+    archived.size === 0
+      ? { deleted: 0, left: 0 }
+      : await deleteArchived(nc, subjects, { archived, mayDelete: isThere })
   return { removed: deleted, left, kept, absent, rests_on: [...restsOn] }
 }
 
@@ -91,7 +98,9 @@ async function nameMessages(
   for (const [i, { log, hash, file, sha256 }] of tasks.entries()) {
     onProgress?.(i + 1, tasks.length)
     if (isNamed(archived, log, await reader.last(log))) continue
-    const parts = await orRefused(log.task, refused, () => archivableOf(nc, subjects, { log, hash }, archived))
+    const parts = await orRefused(log.task, refused, () =>
+      archivableOf(nc, subjects, { log, hash }, archived),
+    )
     if (parts === null || parts.length === 0) continue
     if (!(await isThere({ file, sha256 }))) {
       absent.add(file)
@@ -115,7 +124,10 @@ interface Portion {
 
 const messagesIn = ({ logs }: Portion): number => logs.reduce((sum, { messages }) => sum + messages.length, 0)
 
-async function writePortion({ ports, by, writer }: ArchiveWork, { place: { file, sha256 }, logs }: Portion): Promise<void> {
+async function writePortion(
+  { ports, by, writer }: ArchiveWork,
+  { place: { file, sha256 }, logs }: Portion,
+): Promise<void> {
   const events = archiveEvents({ file, file_sha256: sha256, by }, logs)
   await appendSystemEvents(
     ports.log,

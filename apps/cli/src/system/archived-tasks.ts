@@ -11,7 +11,10 @@ export interface ArchivedTask {
 }
 
 /** Each task with its newest file. */
-export async function archivedTasks({ ports, connection }: Pick<ArchiveWork, 'ports' | 'connection'>): Promise<readonly ArchivedTask[]> {
+export async function archivedTasks({
+  ports,
+  connection,
+}: Pick<ArchiveWork, 'ports' | 'connection'>): Promise<readonly ArchivedTask[]> {
   const tasks = new Map<string, ArchivedTask>()
   for (const event of await readTrustedEvents('redactions', ports.log, await readKeyRing(ports))) {
     if (event.type !== 'task_archived' || event.data.tenant !== connection.tenant) continue

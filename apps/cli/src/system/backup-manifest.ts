@@ -1,7 +1,10 @@
-// The manifest of a backup: what the backup holds, and the SHA-256 of each file. It is written last, so a folder without it is no backup.
-// M1. The manifest names its own SHA-256, so a change of it is noticed. This protects from accidents, not from somebody who can write the folder:
+// The manifest of a backup: what the backup holds, and the SHA-256 of each file. It is written last, so a
+// folder without it is no backup.
+// M1. The manifest names its own SHA-256, so a change of it is noticed. This protects from accidents, not
+// from somebody who can write the folder:
 //     the keys are in the same folder.
-// M2. Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the manifest says.
+// M2. Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the
+// manifest says.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
@@ -33,15 +36,25 @@ function parsedManifest(text: string, file: string): Manifest {
   const value = jsonIn(text)
   const { format: found } = (value ?? {}) as { format?: unknown }
   if (typeof found === 'string' && found !== backupFormat)
-    throw new BeaverError('invalid_arguments', `The backup ${file} has the format ${JSON.stringify(found)}. This version of Beaver reads ${backupFormat}.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `The backup ${file} has the format ${JSON.stringify(found)}. This version of Beaver reads ${backupFormat}.`,
+    )
   const parsed = backupManifest.safeParse(value)
-  if (!parsed.success) throw new BeaverError('invalid_arguments', `${file} is no manifest of a backup, or it was changed.`)
-  const strange = parsed.data.files.find(({ path }) => path.startsWith('home/') && !isHomeFile(path.slice('home/'.length)))
-  if (strange !== undefined) throw new BeaverError('invalid_arguments', `${file} names a file that no backup holds: ${strange.path}.`)
+  if (!parsed.success)
+    throw new BeaverError('invalid_arguments', `${file} is no manifest of a backup, or it was changed.`)
+  const strange = parsed.data.files.find(
+    ({ path }) => path.startsWith('home/') && !isHomeFile(path.slice('home/'.length)),
+  )
+  if (strange !== undefined)
+    throw new BeaverError('invalid_arguments', `${file} names a file that no backup holds: ${strange.path}.`)
   const { sha256: said, ...rest } = parsed.data
   const { sha256: _, ...raw } = value as Record<string, unknown>
   if (digestOf(raw) !== said || digestOf(rest) !== said)
-    throw new BeaverError('invalid_arguments', `${file} was changed after the backup was made: it does not have the SHA-256 that it names.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `${file} was changed after the backup was made: it does not have the SHA-256 that it names.`,
+    )
   return parsed.data
 }
 
@@ -59,7 +72,10 @@ function jsonIn(text: string): unknown {
  * @param onProgress called with the bytes that were read
  * @throws {BeaverError} `not_found`, `invalid_arguments`
  */
-export async function checkedBackup(folder: string, onProgress: (read: number, all: number) => void = () => {}): Promise<Manifest> {
+export async function checkedBackup(
+  folder: string,
+  onProgress: (read: number, all: number) => void = () => {},
+): Promise<Manifest> {
   const found = parsedManifest(await textOf(folder), join(folder, manifestName))
   const all = found.files.reduce((sum, { bytes }) => sum + bytes, 0)
   let read = 0
@@ -82,9 +98,15 @@ async function textOf(folder: string): Promise<string> {
     return await readFile(join(folder, manifestName), 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw new BeaverError('invalid_arguments', `The backup ${folder} cannot be read: ${messageOf(cause)}.`, { cause })
+      throw new BeaverError(
+        'invalid_arguments',
+        `The backup ${folder} cannot be read: ${messageOf(cause)}.`,
+        { cause },
+      )
     const why =
-      (await stat(folder).catch(() => null)) === null ? 'There is no such folder' : `It has no ${manifestName}: a backup that was interrupted has none`
+      (await stat(folder).catch(() => null)) === null
+        ? 'There is no such folder'
+        : `It has no ${manifestName}: a backup that was interrupted has none`
     throw new BeaverError('not_found', `${folder} is no backup. ${why}.`, { cause })
   }
 }

@@ -1,4 +1,5 @@
-// Finds a system for one task: the one that runs in this home, the configured server, or one that is started for this task.
+// Finds a system for one task: the one that runs in this home, the configured server, or one that is started
+// for this task.
 // B1. A system that was running already is left as it was.
 import { BeaverError } from '@beaver/core'
 import { roleLogin } from '@beaver/nats'
@@ -29,7 +30,10 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
   if (found !== null && (found.pid !== null || (await hasDaemon(found)))) return { found, own: null }
   options.onStart()
   try {
-    const own = await startSystem(config, { signal: options.signal, onStatus: (status) => tellTrouble(status, options.onTrouble) })
+    const own = await startSystem(config, {
+      signal: options.signal,
+      onStatus: (status) => tellTrouble(status, options.onTrouble),
+    })
     return {
       found: {
         url: own.natsUrl,
@@ -70,7 +74,9 @@ async function startingElsewhere(config: Config, signal: AbortSignal, busy: Home
 }
 
 function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
-  if (status.kind === 'died') tell(`The ${status.name} died (${status.reason}). It starts again in ${status.pauseMs / 1000} s.`)
+  if (status.kind === 'died')
+    tell(`The ${status.name} died (${status.reason}). It starts again in ${status.pauseMs / 1000} s.`)
   else if (status.kind === 'home') tell(status.text)
-  else if (status.kind === 'ready' && status.restarted) tell(`The ${status.name} runs again (process ${status.pid}).`)
+  else if (status.kind === 'ready' && status.restarted)
+    tell(`The ${status.name} runs again (process ${status.pid}).`)
 }

@@ -1,16 +1,26 @@
-// Asks a running system about itself: the server, the journal, the daemons, the projector, the tasks, all at the same time. What the answers
-// mean is decided in system-findings.ts.
+// Asks a running system about itself: the server, the journal, the daemons, the projector, the tasks, all at
+// the same time. What the answers mean is decided in system-findings.ts.
 // E1. Every question ends within `answerMsMax`, and none is asked twice.
 // E2. A question that gets no answer gives a reason, never an error.
 import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { BeaverError, messageOf } from '@beaver/core'
-import { type PlacedStream, placedStreams, type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
+import {
+  type PlacedStream,
+  placedStreams,
+  type PresentDaemon,
+  presentDaemons,
+  shownUrl,
+  type StreamLook,
+  streamPulse,
+} from '@beaver/nats'
 import { type Connection, connect } from '../connection.ts'
 import type { FoundSystem } from './find-system.ts'
 
 /** An answer, or why there is none. */
-export type Asked<T> = { readonly kind: 'answered'; readonly value: T } | { readonly kind: 'unanswered'; readonly reason: string }
+export type Asked<T> =
+  | { readonly kind: 'answered'; readonly value: T }
+  | { readonly kind: 'unanswered'; readonly reason: string }
 
 export interface SystemReport {
   readonly server: string
@@ -43,24 +53,28 @@ const presenceMs = 400
 const shownMax = 50
 
 /** @throws {BeaverError} `unreachable`, `server_too_old` */
-export async function examineSystem(found: FoundSystem, { verify = false }: { readonly verify?: boolean } = {}): Promise<SystemReport> {
+export async function examineSystem(
+  found: FoundSystem,
+  { verify = false }: { readonly verify?: boolean } = {},
+): Promise<SystemReport> {
   await using connection = await connect(found, { daemonMs: 0 })
   const { nc, subjects } = connection
   const tasks = async (status: TaskStatusFilter): Promise<readonly TaskSummary[]> => {
     const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }))
     return answer.kind === 'answered' ? answer.value.tasks : []
   }
-  const [look, streams, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
-    streamPulse(nc, subjects.stream).look(),
-    placedStreams(nc, subjects, ['journal', 'blobs']).catch(() => []), // The look says why the journal does not answer.
-    presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
-    asked(statusOf(connection, verify ? 'asked' : 'known'), answerMsMax + endpointsMsMax),
-    asked(connection.client.query('status')),
-    asked(connection.client.query('audit', { verify, limit: 1 })),
-    tasks('waiting'),
-    tasks('waiting_for_approval'),
-    tasks('failed'),
-  ])
+  const [look, streams, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] =
+    await Promise.all([
+      streamPulse(nc, subjects.stream).look(),
+      placedStreams(nc, subjects, ['journal', 'blobs']).catch(() => []), // The look says why the journal does not answer.
+      presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
+      asked(statusOf(connection, verify ? 'asked' : 'known'), answerMsMax + endpointsMsMax),
+      asked(connection.client.query('status')),
+      asked(connection.client.query('audit', { verify, limit: 1 })),
+      tasks('waiting'),
+      tasks('waiting_for_approval'),
+      tasks('failed'),
+    ])
   const both = new Map([...waiting, ...waitingForApproval].map((task) => [task.task_id, task]))
   return {
     server: shownUrl(found.url),
@@ -75,7 +89,9 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
     daemon,
     projector,
     audit,
-    waiting: [...both.values()].toSorted((a, b) => (a.submitted_at ?? '').localeCompare(b.submitted_at ?? '')),
+    waiting: [...both.values()].toSorted((a, b) =>
+      (a.submitted_at ?? '').localeCompare(b.submitted_at ?? ''),
+    ),
     failed,
   }
 }
@@ -91,8 +107,12 @@ async function statusOf({ daemonStatus }: Connection, endpoints: 'asked' | 'know
 }
 
 /** A daemon that answers is there, also if it was too busy to say so in time. */
-function withAnswering(daemons: readonly PresentDaemon[], answered: Asked<DaemonStatus>): readonly PresentDaemon[] {
-  if (answered.kind !== 'answered' || daemons.some(({ daemon }) => daemon === answered.value.daemon)) return daemons
+function withAnswering(
+  daemons: readonly PresentDaemon[],
+  answered: Asked<DaemonStatus>,
+): readonly PresentDaemon[] {
+  if (answered.kind !== 'answered' || daemons.some(({ daemon }) => daemon === answered.value.daemon))
+    return daemons
   const { daemon, tasks } = answered.value
   return [...daemons, { daemon, tasks }].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))
 }

@@ -1,4 +1,5 @@
-// Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
+// Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then
+// in this home.
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -35,7 +36,9 @@ export function lookForSystem(config: Config): FoundSystem | null {
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
   const of = { url, namespace, tenant, pid, keysFolder: config.keysFolder }
-  return embedded ? { ...of, login: loginAt(config.home), serverLog: serverLogAt(config.home) } : { ...of, login: roleLogin(config.natsLogin, 'client') }
+  return embedded
+    ? { ...of, login: loginAt(config.home), serverLog: serverLogAt(config.home) }
+    : { ...of, login: roleLogin(config.natsLogin, 'client') }
 }
 
 /** The login of a command at the embedded server of a home. */
@@ -43,7 +46,10 @@ export function loginAt(home: string, role: Role = 'client'): NatsLogin {
   return embeddedLogin(join(home, 'nats'), role)
 }
 
-/** The log of the embedded server of a home. It is beside the server's data, not in the folder of the other logs. */
+/**
+ * The log of the embedded server of a home. It is beside the server's data, not in the folder of the other
+ * logs.
+ */
 export const serverLogAt = (home: string): string => join(home, 'nats', 'nats-server.log')
 
 /** Whether a system that was found by its home has ended since. */
@@ -57,9 +63,13 @@ export function hasEnded(found: FoundSystem, config: Config): boolean {
  */
 export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   const found = lookForSystem(config)
-  if (found === null && !config.foreignHome) mustRead([config.home, join(config.home, 'run'), join(config.home, 'run', 'system.json')])
+  if (found === null && !config.foreignHome)
+    mustRead([config.home, join(config.home, 'run'), join(config.home, 'run', 'system.json')])
   if (found === null)
-    throw new BeaverError('unreachable', `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`)
+    throw new BeaverError(
+      'unreachable',
+      `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`,
+    )
   return inRole(role, found, config)
 }
 
@@ -69,7 +79,10 @@ export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
  * @param access throws what Node throws if a path cannot be read
  * @throws {BeaverError} `unreachable` if the user may not read one of the paths that exist
  */
-export function mustRead(paths: readonly string[], access: (path: string) => void = (path) => accessSync(path, constants.R_OK)): void {
+export function mustRead(
+  paths: readonly string[],
+  access: (path: string) => void = (path) => accessSync(path, constants.R_OK),
+): void {
   for (const path of paths) {
     try {
       access(path)
@@ -77,13 +90,25 @@ export function mustRead(paths: readonly string[], access: (path: string) => voi
       const { code = '' } = cause as NodeJS.ErrnoException
       if (code !== 'EACCES' && code !== 'EPERM') continue
       const todo = 'Run the command as the user who runs Beaver, or choose another home with --home.'
-      throw new BeaverError('unreachable', `The user ${osUser()} may not read ${path} (${code}). ${todo}`, { cause })
+      throw new BeaverError('unreachable', `The user ${osUser()} may not read ${path} (${code}). ${todo}`, {
+        cause,
+      })
     }
   }
 }
 
-/** The same system for a command that acts in a role. At a server of the user's own, the configured login decides. */
-export function inRole(role: Role, found: FoundSystem, { home, natsLogin }: Pick<Config, 'home' | 'natsLogin'>): FoundSystem {
+/**
+ * The same system for a command that acts in a role. At a server of the user's own, the configured login
+ * decides.
+ */
+export function inRole(
+  role: Role,
+  found: FoundSystem,
+  { home, natsLogin }: Pick<Config, 'home' | 'natsLogin'>,
+): FoundSystem {
   if (role === 'client') return found
-  return { ...found, login: found.login.nkeyFile === loginAt(home).nkeyFile ? loginAt(home, role) : roleLogin(natsLogin, role) }
+  return {
+    ...found,
+    login: found.login.nkeyFile === loginAt(home).nkeyFile ? loginAt(home, role) : roleLogin(natsLogin, role),
+  }
 }

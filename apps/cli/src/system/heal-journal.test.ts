@@ -1,7 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
 import { healingOf, type JournalLook, startFault, writeFailureIn } from './heal-journal.ts'
 
-const stuck: JournalLook = { silentMs: 10_000, writeFailure: 'no space left on device', roomBytes: 1e9, sinceHealedMs: Infinity }
+const stuck: JournalLook = {
+  silentMs: 10_000,
+  writeFailure: 'no space left on device',
+  roomBytes: 1e9,
+  sinceHealedMs: Infinity,
+}
 
 describe('the nats-server', () => {
   it.each<[string, Partial<JournalLook>, string]>([
@@ -16,20 +21,26 @@ describe('the nats-server', () => {
 
 describe('the log of the nats-server', () => {
   const start = '[7] 2026/11/27 20:04:33 [INF] Starting nats-server\n'
-  const failed = (why: string): string => `[7] 2026/11/27 20:05:54 [ERR] JetStream failed to store a msg on stream '$G > B': write /x/1.blk: ${why}\n`
+  const failed = (why: string): string =>
+    `[7] 2026/11/27 20:05:54 [ERR] JetStream failed to store a msg on stream '$G > B': write /x/1.blk: ${why}\n`
 
   it('says why a write failed since the last start', () => {
-    expect(writeFailureIn(start + failed('file too large') + failed('no space left on device'))).toBe('no space left on device')
+    expect(writeFailureIn(start + failed('file too large') + failed('no space left on device'))).toBe(
+      'no space left on device',
+    )
     // The end of a long log has no start.
     expect(writeFailureIn(failed('file too large'))).toBe('file too large')
   })
 
   it('says nothing of what was before the last start, and of other lines', () => {
     expect(writeFailureIn(failed('no space left on device') + start)).toBeNull()
-    expect(writeFailureIn(`${start}[7] 2026/11/27 20:05:54 [INF] a client named "no space left on device"\n`)).toBeNull()
+    expect(
+      writeFailureIn(`${start}[7] 2026/11/27 20:05:54 [INF] a client named "no space left on device"\n`),
+    ).toBeNull()
     expect(writeFailureIn('')).toBeNull()
     // A start would not mend these, and the room on the disk says nothing of them.
-    for (const why of ['disk quota exceeded', 'input/output error', 'read-only file system']) expect(writeFailureIn(start + failed(why))).toBeNull()
+    for (const why of ['disk quota exceeded', 'input/output error', 'read-only file system'])
+      expect(writeFailureIn(start + failed(why))).toBeNull()
   })
 })
 

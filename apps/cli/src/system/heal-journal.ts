@@ -1,8 +1,12 @@
-// Starts the embedded nats-server again when it can write but does not. After a failed write its stream refuses every further one until the server is
-// started again, also when the disk that was full has room again.
-// H1. A server that merely does not answer is left alone: its disk may be slow, and a start would read the whole stream. Its log must say that a write failed.
-// H2. Without room it is left alone: it could not start. Beaver tells a person once to make room. Its log may be on the same disk, and then says nothing.
-// H3. One such start a minute is the most, so that it never exceeds the intensity of the supervisor of the services.
+// Starts the embedded nats-server again when it can write but does not. After a failed write its stream
+// refuses every further one until the server is started again, also when the disk that was full has room
+// again.
+// H1. A server that merely does not answer is left alone: its disk may be slow, and a start would read the
+// whole stream. Its log must say that a write failed.
+// H2. Without room it is left alone: it could not start. Beaver tells a person once to make room. Its log may
+// be on the same disk, and then says nothing.
+// H3. One such start a minute is the most, so that it never exceeds the intensity of the supervisor of the
+// services.
 import { open, statfs } from 'node:fs/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { bytes } from '../text/figures.ts'
@@ -33,16 +37,21 @@ export function healingOf({ silentMs, writeFailure, roomBytes, sinceHealedMs }: 
 }
 
 /**
- * What a start failed with, which may be any part, on a disk that is full: each part says so in its own words, or not at all.
+ * What a start failed with, which may be any part, on a disk that is full: each part says so in its own
+ * words, or not at all.
  *
  * @param roomBytes the free room of the folder's disk
  */
 export function startFault(error: unknown, folder: string, roomBytes: number): unknown {
   if (roomBytes >= roomBytesMin) return error
   const room = `The disk of ${folder} has ${bytes(roomBytes)} of room, and Beaver needs at least ${roomMin} to start.`
-  return new BeaverError('start_failed', `${room} Make room there, or choose another folder with --home. The start ended with: ${messageOf(error)}`, {
-    cause: error,
-  })
+  return new BeaverError(
+    'start_failed',
+    `${room} Make room there, or choose another folder with --home. The start ended with: ${messageOf(error)}`,
+    {
+      cause: error,
+    },
+  )
 }
 
 export const roomOf = async (folder: string): Promise<number> => {
@@ -77,15 +86,24 @@ export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealO
       return
     }
     const writeFailure = writeFailureIn(await endOf(logFile))
-    const healing = healingOf({ silentMs: silent, writeFailure, roomBytes: await roomOf(dataDir), sinceHealedMs: performance.now() - healedAt })
+    const healing = healingOf({
+      silentMs: silent,
+      writeFailure,
+      roomBytes: await roomOf(dataDir),
+      sinceHealedMs: performance.now() - healedAt,
+    })
     if (stopped || healing === 'none') return
     if (healing === 'restart') {
       healedAt = performance.now()
-      tell(`The nats-server refuses every write since one failed (${writeFailure}), and there is room again. Beaver starts it again.`)
+      tell(
+        `The nats-server refuses every write since one failed (${writeFailure}), and there is room again. Beaver starts it again.`,
+      )
       return restart()
     }
     if (!toldNoRoom)
-      tell(`The nats-server cannot write, because the disk of ${dataDir} is full. Make room there, at least ${roomMin}: Beaver then goes on by itself.`)
+      tell(
+        `The nats-server cannot write, because the disk of ${dataDir} is full. Make room there, at least ${roomMin}: Beaver then goes on by itself.`,
+      )
     toldNoRoom = true
   }
 
@@ -105,7 +123,9 @@ export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealO
 
 const failedWrite = /\[(?:ERR|WRN|FTL)\] .*?(no space left on device|file too large)/i
 
-/** Why the server failed to write since it started, as the end of its log says. `null`: it does not say so. */
+/**
+ * Why the server failed to write since it started, as the end of its log says. `null`: it does not say so.
+ */
 export function writeFailureIn(log: string): string | null {
   const lines = log.split('\n')
   const since = lines.slice(lines.findLastIndex((line) => line.includes('Starting nats-server')) + 1)

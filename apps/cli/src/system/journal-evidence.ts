@@ -1,10 +1,18 @@
-// Gathers what an audit of a running system needs besides the messages: the keys, the checkpoints that were kept, and the proofs of the projector.
+// Gathers what an audit of a running system needs besides the messages: the keys, the checkpoints that were
+// kept, and the proofs of the projector.
 // G1. Nothing here is believed: packages/check verifies it.
 // G2. Without a projector, a whole journal can still be compared with the checkpoints that were kept.
 import { createPublicKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Evidence, type GivenCheckpoint, type JournalSource, natsSource, type ProofOfInclusion, type StreamMessage } from '@beaver/check'
+import {
+  type Evidence,
+  type GivenCheckpoint,
+  type JournalSource,
+  natsSource,
+  type ProofOfInclusion,
+  type StreamMessage,
+} from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError, noteKeyText, readCheckpoint, whyUnreadable } from '@beaver/core'
 import { findTask as findLog, type Subjects } from '@beaver/nats'
@@ -16,7 +24,10 @@ import { systemJournal } from './journal-source.ts'
 
 type Proofs = QueryOutput<'proof'>
 
-/** The checkpoints in a file: one note, or lines `{"time": …, "note": …}`. @throws {BeaverError} `not_found`, `invalid_arguments` */
+/**
+ * The checkpoints in a file: one note, or lines `{"time": …, "note": …}`. @throws {BeaverError} `not_found`,
+ * `invalid_arguments`
+ */
 export function checkpointsIn(file: string): GivenCheckpoint[] {
   const text = textOf(file)
   if (readCheckpoint(text) !== null) return [{ note: text, from: file }]
@@ -31,7 +42,10 @@ export function checkpointsIn(file: string): GivenCheckpoint[] {
 
 function noteIn(line: string): string | null {
   try {
-    const { note, checkpoint } = JSON.parse(line) as { readonly note?: unknown; readonly checkpoint?: unknown }
+    const { note, checkpoint } = JSON.parse(line) as {
+      readonly note?: unknown
+      readonly checkpoint?: unknown
+    }
     const text = note ?? checkpoint
     return typeof text === 'string' ? text : null
   } catch {
@@ -61,7 +75,10 @@ export interface KnownToHome {
   readonly checkpoints: readonly GivenCheckpoint[]
 }
 
-export function knownToHome({ home, keysFolder }: Pick<Config, 'home' | 'keysFolder'>, { stream, fileName }: Subjects): KnownToHome {
+export function knownToHome(
+  { home, keysFolder }: Pick<Config, 'home' | 'keysFolder'>,
+  { stream, fileName }: Subjects,
+): KnownToHome {
   const kept = join(home, `checkpoints-${fileName}.ndjson`)
   const operator = homeKeys(keysFolder).pinned(stream)
   const checkpoints = existsSync(kept) && textOf(kept).trim() !== '' ? checkpointsIn(kept) : []
@@ -79,21 +96,39 @@ export async function wholeJournal(connection: Connection): Promise<JournalSourc
   return proofs === null ? source : { ...source, evidence: evidenceOf(proofs) }
 }
 
-/** The logs of some tasks and the system's own logs, with proofs. @throws {BeaverError} `not_found`, `no_daemon` if no projector answers */
-export async function journalOf(connection: Connection, typed: readonly string[], older: readonly GivenCheckpoint[]): Promise<JournalSource> {
+/**
+ * The logs of some tasks and the system's own logs, with proofs. @throws {BeaverError} `not_found`,
+ * `no_daemon` if no projector answers
+ */
+export async function journalOf(
+  connection: Connection,
+  typed: readonly string[],
+  older: readonly GivenCheckpoint[],
+): Promise<JournalSource> {
   const { nc, subjects, tenant } = connection
   const taskIds = await Promise.all(typed.map(async (text) => (await findTask(connection, text)).taskId))
   const sizes = older.flatMap(({ note }) => readCheckpoint(note)?.size ?? [])
   const proofs = await ask(connection, 'proof', { task_ids: taskIds })
   const wanted = [...new Set(sizes)].filter((size) => size <= proofs.size)
-  const { consistency } = await ask(connection, 'proof', { size: proofs.size, older: wanted.slice(0, olderMax) })
+  const { consistency } = await ask(connection, 'proof', {
+    size: proofs.size,
+    older: wanted.slice(0, olderMax),
+  })
   const logs = await Promise.all(taskIds.map((id) => findLog(nc, subjects, tenant, id)))
   const names = logs.flatMap((log) => (log === null ? [] : [subjects.accepted(log), subjects.events(log)]))
   const { namespace, stream, blobBucket } = subjects
-  const source = await natsSource(nc, { namespace, stream, blobBucket, subjects: [...names, subjects.system('keys'), subjects.system('redactions')] })
+  const source = await natsSource(nc, {
+    namespace,
+    stream,
+    blobBucket,
+    subjects: [...names, subjects.system('keys'), subjects.system('redactions')],
+  })
   return {
     ...source,
-    evidence: { ...evidenceOf(proofs), consistency: consistency.map(({ size, hashes }) => ({ size, hashes: hashes.map(bytes) })) },
+    evidence: {
+      ...evidenceOf(proofs),
+      consistency: consistency.map(({ size, hashes }) => ({ size, hashes: hashes.map(bytes) })),
+    },
     async *pages() {
       for await (const page of source.pages()) yield await withProofs(connection, page, proofs)
     },
@@ -105,11 +140,16 @@ const olderMax = 64
 const proofsMax = 100
 
 /** Messages that were written after the moment of the proofs are left out. */
-async function withProofs(connection: Connection, page: readonly StreamMessage[], { size }: Proofs): Promise<StreamMessage[]> {
+async function withProofs(
+  connection: Connection,
+  page: readonly StreamMessage[],
+  { size }: Proofs,
+): Promise<StreamMessage[]> {
   const bySequence = new Map<number, Proofs['inclusion'][number]>()
   for (let from = 0; from < page.length; from += proofsMax) {
     const sequences = page.slice(from, from + proofsMax).map(({ sequence }) => sequence)
-    for (const each of (await ask(connection, 'proof', { size, sequences })).inclusion) bySequence.set(each.sequence, each)
+    for (const each of (await ask(connection, 'proof', { size, sequences })).inclusion)
+      bySequence.set(each.sequence, each)
   }
   return page.flatMap((message): StreamMessage[] => {
     const found = bySequence.get(message.sequence)
@@ -121,4 +161,9 @@ async function withProofs(connection: Connection, page: readonly StreamMessage[]
 
 const bytes = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 
-const evidenceOf = ({ key, checkpoint, heads }: Proofs): Evidence => ({ keys: key === null ? [] : [key], checkpoint, heads, consistency: [] })
+const evidenceOf = ({ key, checkpoint, heads }: Proofs): Evidence => ({
+  keys: key === null ? [] : [key],
+  checkpoint,
+  heads,
+  consistency: [],
+})

@@ -6,19 +6,36 @@ import { findTask } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 
 /** @throws {BeaverError} `not_found` if there is no journal or no such task */
-export async function systemJournal({ nc, subjects, tenant }: Connection, task?: string): Promise<JournalSource> {
+export async function systemJournal(
+  { nc, subjects, tenant }: Connection,
+  task?: string,
+): Promise<JournalSource> {
   const { namespace, stream, blobBucket } = subjects
   const read = { namespace, stream, blobBucket }
   if (task === undefined) return readable(natsSource(nc, read))
   const log = await findTask(nc, subjects, tenant, task)
-  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(task)}. "beaver tasks" lists the tasks.`)
+  if (log === null)
+    throw new BeaverError(
+      'not_found',
+      `There is no task ${JSON.stringify(task)}. "beaver tasks" lists the tasks.`,
+    )
   return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
 }
 
 /** The journal of some sessions. */
-export function sessionsJournal({ nc, subjects }: Connection, sessions: readonly Pick<LogId, 'tenant' | 'session'>[]): Promise<JournalSource> {
+export function sessionsJournal(
+  { nc, subjects }: Connection,
+  sessions: readonly Pick<LogId, 'tenant' | 'session'>[],
+): Promise<JournalSource> {
   const { namespace, stream, blobBucket } = subjects
-  return readable(natsSource(nc, { namespace, stream, blobBucket, subjects: sessions.map(({ tenant, session }) => subjects.session(tenant, session)) }))
+  return readable(
+    natsSource(nc, {
+      namespace,
+      stream,
+      blobBucket,
+      subjects: sessions.map(({ tenant, session }) => subjects.session(tenant, session)),
+    }),
+  )
 }
 
 /** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
@@ -26,7 +43,8 @@ export async function exportedJournal(file: string): Promise<JournalSource> {
   try {
     return await openExport(file)
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new BeaverError('not_found', `There is no file ${file}.`, { cause })
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new BeaverError('not_found', `There is no file ${file}.`, { cause })
     throw new BeaverError('invalid_arguments', `The export cannot be read: ${messageOf(cause)}`, { cause })
   }
 }

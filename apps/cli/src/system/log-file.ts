@@ -1,5 +1,16 @@
-// The log file of a child process. The child appends to it, and a large one is emptied while the child runs, so that a home stays small.
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
+// The log file of a child process. The child appends to it, and a large one is emptied while the child runs,
+// so that a home stays small.
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -8,8 +19,9 @@ const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
 /**
- * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends to it goes on in the emptied file. On a full
- * disk it is emptied without a copy. A line that is written in the microseconds before the emptying is lost.
+ * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends
+ * to it goes on in the emptied file. On a full disk it is emptied without a copy. A line that is written in
+ * the microseconds before the emptying is lost.
  *
  * @param bytesMax a log of more bytes is large. As many are copied, and what is written meanwhile
  */
@@ -28,7 +40,11 @@ export function rotateLog(file: string, bytesMax = logBytesMax): void {
       try {
         writeSync(copy, end.subarray(from, read))
         // What was appended while this was written, until nothing is new.
-        for (let at = size, more = readSync(log, end, 0, end.length, at); more > 0; more = readSync(log, end, 0, end.length, at)) {
+        for (
+          let at = size, more = readSync(log, end, 0, end.length, at);
+          more > 0;
+          more = readSync(log, end, 0, end.length, at)
+        ) {
           writeSync(copy, end.subarray(0, more))
           at += more
         }
@@ -52,8 +68,9 @@ export function openLog(file: string): number {
 }
 
 /**
- * The last line with a message: the message of an error in the log, or of an uncaught error without its stack. `null` if there is none. A process
- * that dies before it has a logger leaves only the text that Node.js prints for an uncaught error.
+ * The last line with a message: the message of an error in the log, or of an uncaught error without its
+ * stack. `null` if there is none. A process that dies before it has a logger leaves only the text that
+ * Node.js prints for an uncaught error.
  */
 export async function lastLine(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -61,7 +78,9 @@ export async function lastLine(file: string): Promise<string | null> {
     .slice(-linesReadBytesMax)
     .split('\n')
     .map((line) => messageIn(line.trim()))
-  const telling = lines.filter((line) => line !== '' && !/^(at |Node\.js v|[{}[\]^~]|node:internal)/.test(line))
+  const telling = lines.filter(
+    (line) => line !== '' && !/^(at |Node\.js v|[{}[\]^~]|node:internal)/.test(line),
+  )
   const error = telling.slice(-linesOfErrorMax).findLast((line) => /^(\w*Error\b.*:|\w+: )/.test(line))
   return (error ?? telling.at(-1))?.replace(/^Error: /, '').slice(0, 500) ?? null
 }

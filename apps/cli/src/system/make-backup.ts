@@ -1,8 +1,11 @@
-// Makes a backup: the files of a home that cannot be made again, and a snapshot of each stream, in a folder with a manifest.
-// B1. The order makes the parts fit each other while the system runs: the marks and the kept checkpoints first, because they must not be newer than the
+// Makes a backup: the files of a home that cannot be made again, and a snapshot of each stream, in a folder
+// with a manifest.
+// B1. The order makes the parts fit each other while the system runs: the marks and the kept checkpoints
+// first, because they must not be newer than the
 //     journal; then the journal; then the blobs, because an entry is written after the blobs to which it refers; then the memories, the wakes and the
 //     channels. What these have more than the journal is repeated or is harmless: a message of a chat is submitted again under the same id.
-// B2. The manifest is written last, so a folder without it is no backup. A backup that fails removes what it wrote.
+// B2. The manifest is written last, so a folder without it is no backup. A backup that fails removes what it
+// wrote.
 // B3. Every file is read again, and has the content that was written.
 import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +13,13 @@ import { BeaverError, messageOf } from '@beaver/core'
 import { lastSequenceOf, snapshotStream, type StreamDescription, type Subjects } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 import { bytes } from '../text/figures.ts'
-import { type BackupFile, checkedBackup, type Manifest, manifestName, manifestText } from './backup-manifest.ts'
+import {
+  type BackupFile,
+  checkedBackup,
+  type Manifest,
+  manifestName,
+  manifestText,
+} from './backup-manifest.ts'
 import { homeFiles } from './home-files.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
 
@@ -33,7 +42,13 @@ export interface BackupOf {
 }
 
 /** @throws {BeaverError} `wrong_state`, `stream_missing`, `unreachable`, `timeout` */
-export async function makeBackup({ connection, home, folder, version, onProgress = () => {} }: BackupOf): Promise<Manifest> {
+export async function makeBackup({
+  connection,
+  home,
+  folder,
+  version,
+  onProgress = () => {},
+}: BackupOf): Promise<Manifest> {
   const { nc, subjects } = connection
   await emptyFolder(folder)
   try {
@@ -43,7 +58,10 @@ export async function makeBackup({ connection, home, folder, version, onProgress
     for (const stream of streamsOf(subjects)) {
       const copied = await copyStream({ nc, folder, stream, onProgress })
       if (copied === null && stream === subjects.stream)
-        throw new BeaverError('stream_missing', `There is nothing to back up: the journal stream ${stream} does not exist.`)
+        throw new BeaverError(
+          'stream_missing',
+          `There is nothing to back up: the journal stream ${stream} does not exist.`,
+        )
       if (copied === null) continue
       files.push(copied.file)
       streams.push({ ...copied.described, file: copied.file.path })
@@ -51,10 +69,23 @@ export async function makeBackup({ connection, home, folder, version, onProgress
     const [journal] = streams
     if (journal !== undefined) await requireExplained(nc, subjects, journal)
     const { namespace, tenant } = subjects
-    const text = manifestText({ made_at, beaver_version: version, nats_server_version: nc.info?.version ?? '', namespace, tenant, streams, files })
+    const text = manifestText({
+      made_at,
+      beaver_version: version,
+      nats_server_version: nc.info?.version ?? '',
+      namespace,
+      tenant,
+      streams,
+      files,
+    })
     // A backup counts from the moment at which the manifest has its name.
     await writeSynced(join(folder, `${manifestName}.partial`), Buffer.from(text))
-    for (const part of new Set(['.', 'streams', ...files.map(({ path }) => path.slice(0, path.lastIndexOf('/')))])) await syncFolder(join(folder, part))
+    for (const part of new Set([
+      '.',
+      'streams',
+      ...files.map(({ path }) => path.slice(0, path.lastIndexOf('/'))),
+    ]))
+      await syncFolder(join(folder, part))
     await rename(join(folder, `${manifestName}.partial`), join(folder, manifestName))
     await syncFolder(folder)
     return await checkedBackup(folder, (read, all) => onProgress(`Reading again: ${percent(read, all)}`))
@@ -62,7 +93,11 @@ export async function makeBackup({ connection, home, folder, version, onProgress
     for (const part of [manifestName, `${manifestName}.partial`, 'home', 'streams'])
       await rm(join(folder, part), { recursive: true, force: true }).catch(() => {})
     if (cause instanceof BeaverError) throw cause
-    throw new BeaverError('wrong_state', `The backup could not be written to ${folder}: ${messageOf(cause)}. Beaver removed what it had written.`, { cause })
+    throw new BeaverError(
+      'wrong_state',
+      `The backup could not be written to ${folder}: ${messageOf(cause)}. Beaver removed what it had written.`,
+      { cause },
+    )
   }
 }
 
@@ -73,13 +108,20 @@ async function emptyFolder(folder: string): Promise<void> {
     const names = await readdir(folder)
     if (names.length > 0) {
       const isPart = names.every((name) => ['home', 'streams', `${manifestName}.partial`].includes(name))
-      const why = isPart ? 'A backup was interrupted there: remove the folder' : 'It is not empty: choose a new folder'
-      throw new BeaverError('wrong_state', `The backup cannot be written to ${folder}. ${why}${isPart ? ', or choose another one' : ''}.`)
+      const why = isPart
+        ? 'A backup was interrupted there: remove the folder'
+        : 'It is not empty: choose a new folder'
+      throw new BeaverError(
+        'wrong_state',
+        `The backup cannot be written to ${folder}. ${why}${isPart ? ', or choose another one' : ''}.`,
+      )
     }
     await chmod(folder, 0o700)
   } catch (cause) {
     if (cause instanceof BeaverError) throw cause
-    throw new BeaverError('wrong_state', `The backup cannot be written to ${folder}: ${messageOf(cause)}.`, { cause })
+    throw new BeaverError('wrong_state', `The backup cannot be written to ${folder}: ${messageOf(cause)}.`, {
+      cause,
+    })
   }
 }
 
@@ -87,7 +129,9 @@ async function copyHome(home: string, folder: string): Promise<BackupFile[]> {
   const files: BackupFile[] = []
   if ((await stat(home).catch(() => null)) === null) return files
   for (const name of homeFiles(home)) {
-    const content = await readFile(join(home, name)).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? null : Promise.reject(error)))
+    const content = await readFile(join(home, name)).catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ENOENT' ? null : Promise.reject(error),
+    )
     if (content === null) continue // It was removed meanwhile.
     files.push({ path: `home/${name}`, ...(await writeSynced(join(folder, 'home', name), content)) })
   }
@@ -95,12 +139,16 @@ async function copyHome(home: string, folder: string): Promise<BackupFile[]> {
 }
 
 /**
- * An archive or a redaction removes messages and texts after it has said so in the journal. What it removed while the streams were copied would be missing
- * without the event that explains it.
+ * An archive or a redaction removes messages and texts after it has said so in the journal. What it removed
+ * while the streams were copied would be missing without the event that explains it.
  *
  * @throws {BeaverError} `wrong_state`
  */
-async function requireExplained(nc: Connection['nc'], subjects: Subjects, { state }: StreamDescription): Promise<void> {
+async function requireExplained(
+  nc: Connection['nc'],
+  subjects: Subjects,
+  { state }: StreamDescription,
+): Promise<void> {
   if ((await lastSequenceOf(nc, subjects.stream, subjects.system('redactions'))) <= state.last_seq) return
   throw new BeaverError(
     'wrong_state',
@@ -136,4 +184,5 @@ async function copyStream({ nc, folder, stream, onProgress }: CopyOf) {
   }
 }
 
-export const percent = (part: number, whole: number): string => `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`
+export const percent = (part: number, whole: number): string =>
+  `${whole === 0 ? 100 : Math.floor((100 * part) / whole)} %`

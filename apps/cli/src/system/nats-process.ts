@@ -5,7 +5,9 @@ import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } 
 import type { Service, ServiceSpec } from './service.ts'
 
 /** The server's scheduling is an optimisation that a benchmark may switch off. */
-export function natsProcess(options: EmbeddedServerOptions & { version: string; logFile: string }): ServiceSpec {
+export function natsProcess(
+  options: EmbeddedServerOptions & { version: string; logFile: string },
+): ServiceSpec {
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   let port: number | null = null
   return {

@@ -1,15 +1,25 @@
 // Restores a backup into a new home, and into a server.
-// R1. Everything is checked before anything is written: each file of the backup, that the home is empty, and that the server holds nothing else.
-// R2. The home is made beside its place, and moved there when everything is whole. A restoration that is interrupted leaves no home; the next one
+// R1. Everything is checked before anything is written: each file of the backup, that the home is empty, and
+// that the server holds nothing else.
+// R2. The home is made beside its place, and moved there when everything is whole. A restoration that is
+// interrupted leaves no home; the next one
 //     removes what it left, and nothing that it did not make.
-// R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
+// R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has
+// stays, so a restoration that was
 //     interrupted goes on.
 // R4. What is said of the streams was compared after they were restored.
 import { createReadStream } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
-import { deleteEmptyStream, describeStream, judgeMark, restoreStream, type StreamDescription, type Subjects } from '@beaver/nats'
+import {
+  deleteEmptyStream,
+  describeStream,
+  judgeMark,
+  restoreStream,
+  type StreamDescription,
+  type Subjects,
+} from '@beaver/nats'
 import { type Config, homeMark, isMarked, lockHome, markHome } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { bytes } from '../text/figures.ts'
@@ -27,9 +37,18 @@ export interface Restored {
   readonly findings: readonly string[]
 }
 
-/** @throws {BeaverError} `not_found`, `invalid_arguments`, `wrong_state`, `unreachable`, and what starting a server throws */
-export async function restoreBackup(config: Config, folder: string, onProgress: (doing: string) => void = () => {}): Promise<Restored> {
-  const manifest = await checkedBackup(folder, (read, all) => onProgress(`Checking the backup: ${percent(read, all)}`))
+/**
+ * @throws {BeaverError} `not_found`, `invalid_arguments`, `wrong_state`, `unreachable`, and what starting a
+ * server throws
+ */
+export async function restoreBackup(
+  config: Config,
+  folder: string,
+  onProgress: (doing: string) => void = () => {},
+): Promise<Restored> {
+  const manifest = await checkedBackup(folder, (read, all) =>
+    onProgress(`Checking the backup: ${percent(read, all)}`),
+  )
   const { namespace, tenant } = manifest
   if (namespace !== config.namespace || tenant !== config.tenant)
     throw new BeaverError(
@@ -61,12 +80,14 @@ export async function restoreBackup(config: Config, folder: string, onProgress: 
 
 /** Makes the home in a folder beside its place, whose lock the caller has, and moves it there. */
 async function madeBeside(config: Config, beside: string, of: RestoreOf): Promise<Judged> {
-  for (const name of await readdir(beside)) if (name !== 'run' && name !== homeMark) await rm(join(beside, name), { recursive: true })
+  for (const name of await readdir(beside))
+    if (name !== 'run' && name !== homeMark) await rm(join(beside, name), { recursive: true })
   const judged =
     config.nats_url === undefined
       ? await intoOwnServer({ ...config, keysFolder: join(beside, 'keys') }, beside, of)
       : await intoServer(await connect(findSystem(config, 'operator')), beside, of)
-  for (const name of ['nats/ports', 'nats/nats-server.conf']) await rm(join(beside, name), { recursive: true, force: true })
+  for (const name of ['nats/ports', 'nats/nats-server.conf'])
+    await rm(join(beside, name), { recursive: true, force: true })
   await syncFolder(beside)
   await rename(beside, config.home)
   // The lock is held until the home is at its place.
@@ -79,7 +100,9 @@ async function madeBeside(config: Config, beside: string, of: RestoreOf): Promis
 async function requireEmpty(home: string): Promise<void> {
   const names = await readdir(home).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return []
-    throw new BeaverError('wrong_state', `The backup cannot be restored to ${home}: ${messageOf(cause)}.`, { cause })
+    throw new BeaverError('wrong_state', `The backup cannot be restored to ${home}: ${messageOf(cause)}.`, {
+      cause,
+    })
   })
   if (names.length === 0) return await requireMovable(home)
   throw new BeaverError(
@@ -100,13 +123,19 @@ async function requireMovable(home: string): Promise<void> {
   )
 }
 
-/** Makes the folder beside the home. One that an earlier restoration left has its mark. @throws {BeaverError} `wrong_state` */
+/**
+ * Makes the folder beside the home. One that an earlier restoration left has its mark. @throws {BeaverError}
+ * `wrong_state`
+ */
 async function makeBeside(beside: string): Promise<void> {
   await mkdir(dirname(beside), { recursive: true })
   const found = await lstat(beside).catch(() => null)
   if (found === null) await mkdir(beside, { mode: 0o700 })
   else if (!found.isDirectory() || !isMarked(beside))
-    throw new BeaverError('wrong_state', `The folder ${beside}, in which the home is to be made, is there already, and Beaver did not make it. Move it away.`)
+    throw new BeaverError(
+      'wrong_state',
+      `The folder ${beside}, in which the home is to be made, is there already, and Beaver did not make it. Move it away.`,
+    )
   markHome(beside)
 }
 
@@ -147,14 +176,27 @@ async function copyHome(home: string, { manifest, folder }: RestoreOf): Promise<
   }
 }
 
-/** Whether a stream of a server is the one of the backup. The server may have published wakes that were due since. */
-function isSame(found: StreamDescription, { config: { name }, created, state }: StreamDescription, { stream, wakeStream }: Subjects): boolean {
+/**
+ * Whether a stream of a server is the one of the backup. The server may have published wakes that were due
+ * since.
+ */
+function isSame(
+  found: StreamDescription,
+  { config: { name }, created, state }: StreamDescription,
+  { stream, wakeStream }: Subjects,
+): boolean {
   if (found.created !== created) return false
   if (name === wakeStream) return found.state.last_seq >= state.last_seq
-  // What is removed or replaced while a snapshot is taken may be missing in it: an answered message of a chat, an older memory, a blob that is written again.
-  if (name !== stream) return found.state.last_seq === state.last_seq && found.state.messages <= state.messages
+  // What is removed or replaced while a snapshot is taken may be missing in it: an answered message of a
+  // chat, an older memory, a blob that is written again.
+  if (name !== stream)
+    return found.state.last_seq === state.last_seq && found.state.messages <= state.messages
   const isEmpty = state.messages === 0 // A server counts the first message of an empty stream as 0 or 1.
-  return found.state.messages === state.messages && found.state.last_seq === state.last_seq && (isEmpty || found.state.first_seq === state.first_seq)
+  return (
+    found.state.messages === state.messages &&
+    found.state.last_seq === state.last_seq &&
+    (isEmpty || found.state.first_seq === state.first_seq)
+  )
 }
 
 /** @throws {BeaverError} `wrong_state` if the server holds something that is not of the backup */
@@ -162,7 +204,8 @@ async function requireFree({ nc, subjects }: Connection, { streams }: Manifest):
   for (const name of streamsOf(subjects)) {
     const found = await describeStream(nc, name)
     const due = streams.find(({ config }) => config.name === name)
-    if (found === null || found.state.messages === 0 || (due !== undefined && isSame(found, due, subjects))) continue
+    if (found === null || found.state.messages === 0 || (due !== undefined && isSame(found, due, subjects)))
+      continue
     throw new BeaverError(
       'wrong_state',
       `The server has a stream ${name} with other messages than the backup, up to message ${found.state.last_seq}. Restore to another server, or remove that stream. Nothing was changed.`,
@@ -170,7 +213,10 @@ async function requireFree({ nc, subjects }: Connection, { streams }: Manifest):
   }
 }
 
-async function restoreStreams({ nc, subjects }: Connection, { manifest, folder, onProgress }: RestoreOf): Promise<void> {
+async function restoreStreams(
+  { nc, subjects }: Connection,
+  { manifest, folder, onProgress }: RestoreOf,
+): Promise<void> {
   for (const name of streamsOf(subjects).toReversed()) {
     const due = manifest.streams.find(({ config }) => config.name === name)
     if (due === undefined) continue

@@ -1,8 +1,11 @@
-// Runs one of Beaver's own services as a child process. It starts with a message channel, reports that it is ready, and ends on SIGTERM.
-// P1. The child has a process group of its own. Ctrl-C reaches it only through this process, and a kill also ends everything that it started.
+// Runs one of Beaver's own services as a child process. It starts with a message channel, reports that it is
+// ready, and ends on SIGTERM.
+// P1. The child has a process group of its own. Ctrl-C reaches it only through this process, and a kill also
+// ends everything that it started.
 // P2. The child never outlives this process: it ends itself when the channel closes.
 // P3. Start and stop have deadlines.
-// P4. A spare is a process of the service that has loaded its modules and waits. If the child dies, the spare goes on in its place, so that the start
+// P4. A spare is a process of the service that has loaded its modules and waits. If the child dies, the spare
+// goes on in its place, so that the start
 //     of a process is no part of the pause. It is started when the child has run for a while, and ends with the system.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -25,7 +28,12 @@ export interface ServiceOptions {
 
 export function serviceProcess(options: ServiceOptions): ServiceSpec {
   const spare = new Spare(options)
-  return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, spare, signal), release: () => spare.release() }
+  return {
+    name: options.name,
+    logFile: options.logFile,
+    start: (signal) => startService(options, spare, signal),
+    release: () => spare.release(),
+  }
 }
 
 /** A process that waits to take the place of the child. */
@@ -57,7 +65,8 @@ class Spare {
     this.#wait()
     const child = this.#process
     this.#process = null
-    if (child === null || child.exitCode !== null || child.signalCode !== null || !child.connected) return null
+    if (child === null || child.exitCode !== null || child.signalCode !== null || !child.connected)
+      return null
     child.send({ kind: 'begin' })
     return child
   }
@@ -79,15 +88,24 @@ class Spare {
   }
 }
 
-function spawnService({ name, env, logFile }: ServiceOptions, more: Readonly<Record<string, string>> = {}): ChildProcess {
+function spawnService(
+  { name, env, logFile }: ServiceOptions,
+  more: Readonly<Record<string, string>> = {},
+): ChildProcess {
   const log = openLog(logFile)
   const entry = fileURLToPath(import.meta.resolve(`@beaver/${name}-app`))
-  const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...env, ...more } })
+  const child = spawn(process.execPath, [entry], {
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+    env: { ...process.env, ...env, ...more },
+  })
   closeSync(log)
   return child
 }
 
-type Said = { readonly kind: 'ready'; readonly info: Record<string, unknown> } | { readonly kind: 'failed'; readonly error: BeaverError }
+type Said =
+  | { readonly kind: 'ready'; readonly info: Record<string, unknown> }
+  | { readonly kind: 'failed'; readonly error: BeaverError }
 
 async function startService(options: ServiceOptions, spare: Spare, signal: AbortSignal): Promise<Service> {
   const { name, logFile } = options
@@ -102,7 +120,10 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
     child.once('exit', (code, killedBy) => {
       ended = true
       kill() // what it may have left behind in its group
-      resolve({ reason: killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`, normal: code === 0 })
+      resolve({
+        reason: killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`,
+        normal: code === 0,
+      })
     })
   })
   const stop = async (): Promise<void> => {
@@ -115,12 +136,21 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
 
   const said = await Promise.race([
     new Promise<Said>((resolve) => child.on('message', (message) => resolve(saying(name, message)))),
-    gone.then(async ({ reason }): Promise<Said> => ({ kind: 'failed', error: await earlyEnd(options, reason) })),
+    gone.then(async ({ reason }): Promise<Said> => ({
+      kind: 'failed',
+      error: await earlyEnd(options, reason),
+    })),
     sleep(options.startMsMax, undefined, { ref: false }).then((): Said => ({
       kind: 'failed',
-      error: new BeaverError('start_failed', `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`),
+      error: new BeaverError(
+        'start_failed',
+        `The ${name} was not ready within ${options.startMsMax / 1000} s. Its log: ${logFile}`,
+      ),
     })),
-    aborted(signal).then((): Said => ({ kind: 'failed', error: new BeaverError('start_failed', 'The start was interrupted.') })),
+    aborted(signal).then((): Said => ({
+      kind: 'failed',
+      error: new BeaverError('start_failed', 'The start was interrupted.'),
+    })),
   ])
   if (said.kind === 'failed') {
     await stop()
@@ -134,7 +164,10 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
 function saying(name: string, message: unknown): Said {
   const { kind, ...rest } = message as { kind?: unknown } & Record<string, unknown>
   if (kind === 'ready') return { kind, info: rest }
-  const code = typeof rest['code'] === 'string' && Object.hasOwn(errorCodes, rest['code']) ? (rest['code'] as ErrorCode) : 'start_failed'
+  const code =
+    typeof rest['code'] === 'string' && Object.hasOwn(errorCodes, rest['code'])
+      ? (rest['code'] as ErrorCode)
+      : 'start_failed'
   return {
     kind: 'failed',
     error: new BeaverError(
@@ -146,7 +179,10 @@ function saying(name: string, message: unknown): Said {
 
 async function earlyEnd({ name, logFile }: ServiceOptions, reason: string): Promise<BeaverError> {
   const last = await lastLine(logFile)
-  return new BeaverError('start_failed', `The ${name} ended before it was ready (${reason}${last === null ? '' : `; ${last}`}). Its log: ${logFile}`)
+  return new BeaverError(
+    'start_failed',
+    `The ${name} ended before it was ready (${reason}${last === null ? '' : `; ${last}`}). Its log: ${logFile}`,
+  )
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
-// A part of the system that `beaver up` keeps alive: a process with an id, a log, and the report of its start.
-// Core's table `supervisors` defines how often it is started again.
+// A part of the system that `beaver up` keeps alive: a process with an id, a log, and the report of its
+// start. Core's table `supervisors` defines how often it is started again.
 import type { RunningChild } from '@beaver/core'
 
 export interface Service extends RunningChild {

@@ -1,5 +1,6 @@
-// The real parts of two systems, killed and broken: they come back, each restart is a line of up.log, and a crash loop trips.
-// Each `describe` is one system, and its tests are one story: a test goes on with what the one before it left.
+// The real parts of two systems, killed and broken: they come back, each restart is a line of up.log, and a
+// crash loop trips. Each `describe` is one system, and its tests are one story: a test goes on with what the
+// one before it left.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,9 @@ import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 /** Pauses of milliseconds in place of seconds, and no death ever counts as one of long ago. */
 const clock: Clock = { now: () => 0, after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
-const tools = JSON.parse(readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8')) as { natsServer: string }
+const tools = JSON.parse(
+  readFileSync(new URL('../../../../.beaver/tools/paths.json', import.meta.url), 'utf8'),
+) as { natsServer: string }
 
 /** A look at the spares reads the environments of all processes. */
 const slow = { everyMs: 50 }
@@ -39,7 +42,11 @@ async function systemWith(config: Record<string, unknown>): Promise<TestedSystem
   try {
     writeFileSync(join(home, 'beaver.config.json'), JSON.stringify(config), { mode: 0o600 })
     const env = { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1', BEAVER_TRUST: '1' }
-    system = await startSystem(loadConfig({ home }, env, home), { clock, spareAfterMs: 0, onStatus: (status) => statuses.push(status) })
+    system = await startSystem(loadConfig({ home }, env, home), {
+      clock,
+      spareAfterMs: 0,
+      onStatus: (status) => statuses.push(status),
+    })
   } catch (error) {
     rmSync(home, { recursive: true })
     throw error
@@ -61,7 +68,9 @@ async function systemWith(config: Record<string, unknown>): Promise<TestedSystem
         .flatMap((pid) => {
           try {
             const env = readFileSync(`/proc/${pid}/environ`, 'utf8')
-            return env.includes(`BEAVER_HOME=${home}\0`) && env.includes('BEAVER_SPARE=1\0') ? [Number(pid)] : []
+            return env.includes(`BEAVER_HOME=${home}\0`) && env.includes('BEAVER_SPARE=1\0')
+              ? [Number(pid)]
+              : []
           } catch {
             return []
           }
@@ -119,8 +128,12 @@ describe('a system without a spare', () => {
     process.kill(pidOf('projector'), 'SIGKILL')
     for (const file of [database, `${database}-wal`, `${database}-shm`]) rmSync(file, { force: true })
     mkdirSync(database) // no start succeeds
-    await expect(system.failed).rejects.toThrow(/^The projector died 6 times within 60 s \(last: .*\), so Beaver stops\. Its log: .*projector\.log$/)
-    expect(logged().filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([{ level: 'error', child: 'projector', deaths: 6 }])
+    await expect(system.failed).rejects.toThrow(
+      /^The projector died 6 times within 60 s \(last: .*\), so Beaver stops\. Its log: .*projector\.log$/,
+    )
+    expect(logged().filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([
+      { level: 'error', child: 'projector', deaths: 6 },
+    ])
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
     expect(tested.stopped()).toEqual(['supervisor', 'nats-server'])
   })
@@ -141,7 +154,10 @@ describe('a system with a gateway and a spare of the supervisor', () => {
     const workspace = mkdtempSync(join(tmpdir(), 'beaver-elsewhere-'))
     await using client = await connectBeaver({ home: tested.home })
     expect(await client.run({ task: 'Say what you are.', workspace })).toMatchObject({ status: 'completed' })
-    expect(await asked({ workspace_dir: workspace })).toEqual([422, expect.objectContaining({ code: 'workspace_refused' })])
+    expect(await asked({ workspace_dir: workspace })).toEqual([
+      422,
+      expect.objectContaining({ code: 'workspace_refused' }),
+    ])
     rmSync(workspace, { recursive: true })
   })
 
@@ -162,7 +178,11 @@ describe('a system with a gateway and a spare of the supervisor', () => {
   }
 
   it('does not miss a spare that died itself: the supervisor comes back without it', async () => {
-    const [spare = 0] = await until('a spare waits', () => tested.spares().length > 0 && tested.spares(), slow)
+    const [spare = 0] = await until(
+      'a spare waits',
+      () => tested.spares().length > 0 && tested.spares(),
+      slow,
+    )
     process.kill(spare, 'SIGKILL')
     await until('it is gone', () => tested.spares().length === 0, slow)
     const pid = await tested.killed('supervisor')

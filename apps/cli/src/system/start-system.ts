@@ -1,12 +1,13 @@
-// Starts the whole system on this machine: nats-server, supervisor daemon and projector, each as a supervised child process.
-// `beaver up` and `beaver run --up` use it. It prints nothing.
+// Starts the whole system on this machine: nats-server, supervisor daemon and projector, each as a supervised
+// child process. `beaver up` and `beaver run --up` use it. It prints nothing.
 // U1. A home has one system.
 // U2. The system is up when all parts are ready. A start that fails or is aborted leaves nothing behind.
 // U3. The parts stop in this order: gateway, supervisor (it drains), projector, nats-server.
-// U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
-// is a line of logs/up.log.
+// U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part
+// is started again, and each restart is a line of logs/up.log.
 // U5. No log grows without a bound: a large one is emptied while its part runs.
-// U6. The embedded nats-server is also started again when it refuses every write after a full disk has room again.
+// U6. The embedded nats-server is also started again when it refuses every write after a full disk has room
+// again.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -61,14 +62,24 @@ export type SystemStatus =
   | { readonly kind: 'home'; readonly text: string }
   | { readonly kind: 'starting' | 'stopping'; readonly name: string }
   | { readonly kind: 'ready'; readonly name: string; readonly pid: number; readonly restarted: boolean }
-  | { readonly kind: 'died'; readonly name: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
+  | {
+      readonly kind: 'died'
+      readonly name: string
+      readonly reason: string
+      readonly pauseMs: number
+      readonly deaths: number
+    }
 
 export interface System {
   readonly natsUrl: string
   /** Whether the nats-server belongs to this system. */
   readonly embedded: boolean
   /** What each part reported when it was ready. `pid` is null while the part is being restarted. */
-  readonly parts: readonly { readonly name: string; readonly pid: number | null; readonly info: Readonly<Record<string, unknown>> }[]
+  readonly parts: readonly {
+    readonly name: string
+    readonly pid: number | null
+    readonly info: Readonly<Record<string, unknown>>
+  }[]
   /** Rejects with a BeaverError when a part cannot be kept alive. */
   readonly failed: Promise<never>
   /** Ends everything in order. It may be called more than once. */
@@ -96,7 +107,10 @@ export interface StartOptions {
   readonly spareAfterMs?: number
 }
 
-/** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
+/**
+ * @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`,
+ * `invalid_configuration`
+ */
 export async function startSystem(config: Config, options: StartOptions = {}): Promise<System> {
   let system: LocalSystem | null = null
   try {
@@ -105,7 +119,8 @@ export async function startSystem(config: Config, options: StartOptions = {}): P
     return system
   } catch (error) {
     await system?.stop()
-    if (error instanceof HomeInUse || (error instanceof BeaverError && errorCodes[error.code].exit === 2)) throw error
+    if (error instanceof HomeInUse || (error instanceof BeaverError && errorCodes[error.code].exit === 2))
+      throw error
     throw startFault(error, config.home, await roomOf(config.home).catch(() => Infinity))
   }
 }
@@ -133,7 +148,12 @@ class LocalSystem implements System {
 
   constructor(
     config: Config,
-    { onStatus = () => {}, signal = new AbortController().signal, clock = systemClock, spareAfterMs = spareAfterMsUsual }: StartOptions,
+    {
+      onStatus = () => {},
+      signal = new AbortController().signal,
+      clock = systemClock,
+      spareAfterMs = spareAfterMsUsual,
+    }: StartOptions,
   ) {
     this.#spareAfterMs = spareAfterMs
     this.embedded = config.nats_url === undefined
@@ -142,7 +162,8 @@ class LocalSystem implements System {
     this.#signal = signal
     this.#tell = onStatus
     requireOwnHome(config)
-    for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) onStatus({ kind: 'home', text })
+    for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home)))
+      onStatus({ kind: 'home', text })
     markHome(config.home)
     this.#unlock = lockHome(config.home)
     this.#rotating = setInterval(() => this.#rotateLogs(), rotateMs).unref()
@@ -181,8 +202,13 @@ class LocalSystem implements System {
     for (const role of ['daemon', 'projector', ...(gateway.enabled ? (['gateway'] as const) : [])] as const) {
       const login = roleLogin(natsLogin, role)
       await using stack = new AsyncDisposableStack()
-      const nc = stack.adopt(await connectNats({ url: this.natsUrl, login, name: 'beaver-up' }), (it) => it.close())
-      const needed = neededBy(role, subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) }))
+      const nc = stack.adopt(await connectNats({ url: this.natsUrl, login, name: 'beaver-up' }), (it) =>
+        it.close(),
+      )
+      const needed = neededBy(
+        role,
+        subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) }),
+      )
       const may = await permitted(nc, needed)
       const [lacking] = needed.filter((attempt) => !may.includes(attempt))
       if (lacking === undefined) continue
@@ -227,7 +253,13 @@ class LocalSystem implements System {
     const { binary, version } = await findNatsServer(natsServerBinary, process.env['PATH'])
     const dataDir = join(home, 'nats')
     const { info } = await this.#startPart(
-      natsProcess({ binary, version, dataDir, identities: embeddedIdentities(dataDir, this.#config), logFile: serverLogAt(home) }),
+      natsProcess({
+        binary,
+        version,
+        dataDir,
+        identities: embeddedIdentities(dataDir, this.#config),
+        logFile: serverLogAt(home),
+      }),
     )
     this.natsUrl = String(info['url'])
   }
@@ -292,11 +324,27 @@ class LocalSystem implements System {
     if (status.kind === 'ready') this.#started.set(status.id, status.child)
     if (this.#stopped !== null || status.kind === 'escalated') return
     if (this.#up) this.#writeFile()
-    if (status.kind === 'ready') this.#tell({ kind: 'ready', name: status.id, pid: status.child.pid, restarted: status.restarted })
-    else this.#tell({ kind: 'died', name: status.id, reason: status.reason, pauseMs: status.pauseMs, deaths: status.deaths })
+    if (status.kind === 'ready')
+      this.#tell({ kind: 'ready', name: status.id, pid: status.child.pid, restarted: status.restarted })
+    else
+      this.#tell({
+        kind: 'died',
+        name: status.id,
+        reason: status.reason,
+        pauseMs: status.pauseMs,
+        deaths: status.deaths,
+      })
   }
 
-  #failure({ id, reason, deaths }: { readonly id: string; readonly reason: string; readonly deaths: number }): BeaverError {
+  #failure({
+    id,
+    reason,
+    deaths,
+  }: {
+    readonly id: string
+    readonly reason: string
+    readonly deaths: number
+  }): BeaverError {
     const periodS = supervisors.services.intensity.periodMs / 1000
     return new BeaverError(
       'start_failed',
@@ -308,7 +356,14 @@ class LocalSystem implements System {
   #writeFile(): void {
     const { home, namespace, tenant } = this.#config
     const children = Object.fromEntries([...this.#started.keys()].map((name) => [name, this.#pidOf(name)]))
-    writeSystemFile(home, { nats_url: this.natsUrl, embedded: this.embedded, namespace, tenant, started_at: this.#startedAt, children })
+    writeSystemFile(home, {
+      nats_url: this.natsUrl,
+      embedded: this.embedded,
+      namespace,
+      tenant,
+      started_at: this.#startedAt,
+      children,
+    })
   }
 
   #pidOf(name: string): number | null {
@@ -321,10 +376,18 @@ const upLog = ({ home }: Config): string => join(home, 'logs', 'up.log')
 /** The log of the parts' supervisor, beside the parts' own logs, because `beaver up` uses the screen. */
 function logOf(config: Config): Logger {
   const file = upLog(config)
-  return stderrLogger({ pretty: false, level: config.log.level, secrets: config.secrets, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
+  return stderrLogger({
+    pretty: false,
+    level: config.log.level,
+    secrets: config.secrets,
+    write: (line) => appendFileSync(file, line, { mode: 0o600 }),
+  })
 }
 
-/** The environment from which a service reads the same configuration. At the embedded server it gets the login of its own role only. */
+/**
+ * The environment from which a service reads the same configuration. At the embedded server it gets the login
+ * of its own role only.
+ */
 function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record<string, string> {
   return {
     NATS_URL: natsUrl,
@@ -334,6 +397,8 @@ function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record
     ...workspaceRootsEnvironment(config),
     ...(config.file === null ? {} : { BEAVER_CONFIG: config.file }),
     BEAVER_TRUST: trustForChild(config.trust),
-    ...(config.nats_url === undefined ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role)) : {}),
+    ...(config.nats_url === undefined
+      ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role))
+      : {}),
   }
 }

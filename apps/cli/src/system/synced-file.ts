@@ -40,7 +40,10 @@ export async function growingFile(file: string): Promise<GrowingFile> {
 }
 
 /** Writes a whole file. @throws {Error} of the system */
-export async function writeSynced(file: string, content: Uint8Array): Promise<{ readonly bytes: number; readonly sha256: string }> {
+export async function writeSynced(
+  file: string,
+  content: Uint8Array,
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const growing = await growingFile(file)
   try {
     await growing.add(content)

@@ -1,6 +1,15 @@
-// Reads the texts of an export as its own system logs say that they may be read: what was removed from the record before it was written is replaced.
+// Reads the texts of an export as its own system logs say that they may be read: what was removed from the
+// record before it was written is replaced.
 import type { JournalSource, StreamMessage } from '@beaver/check'
-import { BeaverError, type Entry, readKeyRing, RemovalLog, type Replacements, replacementsOf, type SystemLog } from '@beaver/core'
+import {
+  BeaverError,
+  type Entry,
+  readKeyRing,
+  RemovalLog,
+  type Replacements,
+  replacementsOf,
+  type SystemLog,
+} from '@beaver/core'
 
 /** @throws {BeaverError} if a system log of the export cannot be read */
 export async function textsIn(source: JournalSource): Promise<Replacements> {
@@ -28,4 +37,9 @@ function systemLogIn(source: JournalSource): Pick<SystemLog, 'read' | 'last'> {
   return { read, last: async (name) => (await read(name)).at(-1) ?? null }
 }
 
-const entryOf = ({ sequence, time, payload, signature }: StreamMessage): Entry => ({ revision: sequence, timeMs: Date.parse(time), payload, signature })
+const entryOf = ({ sequence, time, payload, signature }: StreamMessage): Entry => ({
+  revision: sequence,
+  timeMs: Date.parse(time),
+  payload,
+  signature,
+})

@@ -1,5 +1,6 @@
-// Prints one line for each task that is accepted and each that ends, on the screen of `beaver up`. It is cheap: it listens to the two hints
-// that a task gives and asks the projector for the rest. It never reads journals.
+// Prints one line for each task that is accepted and each that ends, on the screen of `beaver up`. It is
+// cheap: it listens to the two hints that a task gives and asks the projector for the rest. It never reads
+// journals.
 // W1. Nothing depends on a line, so a line may be lost.
 // W2. Questions are bundled: at most one is open.
 import type { TaskSummary } from '@beaver/contracts'
@@ -19,24 +20,34 @@ const knownMax = 1_000
 /** On a narrower screen, ids are brief. */
 const roomyColumns = 120
 
-export function watchTasks({ nc, subjects, client }: Connection, print: (line: string) => void, screen: Screen): Disposable {
+export function watchTasks(
+  { nc, subjects, client }: Connection,
+  print: (line: string) => void,
+  screen: Screen,
+): Disposable {
   const said = new Map<string, string>()
   const startedAt = Date.now()
   let timer: NodeJS.Timeout | null = null
   let stopped = false
-  /** How many questions are due until the hints are answered, because the projector may be a moment behind. */
+  /**
+   * How many questions are due until the hints are answered, because the projector may be a moment behind.
+   */
   let due = 0
 
   const hint = (): void => {
     due = asksMax
     timer ??= setTimeout(() => void ask(), settleMs)
   }
-  const subscriptions = [subjects.acceptances, subjects.anyEnded].map((subject) => nc.subscribe(subject, { callback: hint }))
+  const subscriptions = [subjects.acceptances, subjects.anyEnded].map((subject) =>
+    nc.subscribe(subject, { callback: hint }),
+  )
 
   async function ask(): Promise<void> {
     const answer = await client.query('tasks', { limit: newestMax }).catch(() => null)
     if (stopped) return
-    const news = (answer?.tasks ?? []).filter((task) => Date.parse(task.submitted_at ?? '') >= startedAt || isOpen(said.get(task.task_id))).toReversed()
+    const news = (answer?.tasks ?? [])
+      .filter((task) => Date.parse(task.submitted_at ?? '') >= startedAt || isOpen(said.get(task.task_id)))
+      .toReversed()
     const told = news.filter(tell).length
     due = told > 0 || news.some((task) => isOpen(task.status)) ? Math.max(due - 1, 0) : 0
     timer = due > 0 ? setTimeout(() => void ask(), told > 0 ? settleMs : askAgainMs) : null
@@ -72,9 +83,14 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
   }
 }
 
-const isOpen = (status: string | undefined): boolean => status === 'open' || status === 'submitted' || status === 'running'
+const isOpen = (status: string | undefined): boolean =>
+  status === 'open' || status === 'submitted' || status === 'running'
 
 function endOf(task: TaskSummary): string {
-  const facts = [duration(task.elapsed_ms ?? 0), counted(task.agents, 'agent'), counted(task.input_tokens + task.output_tokens, 'token')].join(', ')
+  const facts = [
+    duration(task.elapsed_ms ?? 0),
+    counted(task.agents, 'agent'),
+    counted(task.input_tokens + task.output_tokens, 'token'),
+  ].join(', ')
   return task.failure === null ? facts : `${facts}: ${oneLine(task.failure.message)}`
 }

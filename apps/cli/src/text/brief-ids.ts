@@ -1,4 +1,5 @@
-// The beginning of an id, for a narrow screen. Every command takes it in place of the id, also with the number of a retry behind it.
+// The beginning of an id, for a narrow screen. Every command takes it in place of the id, also with the
+// number of a retry behind it.
 
 const madeByBeaver = /^[a-z]+_[0-9a-z]{26}$/
 /** `task_` and what says the moment of the id, and a little more. */

@@ -1,4 +1,5 @@
-// Finds the code in a text of Markdown: fences, and what stands between them. A fence that is never closed reaches to the end of the text.
+// Finds the code in a text of Markdown: fences, and what stands between them. A fence that is never closed
+// reaches to the end of the text.
 
 /** A function that is asked line by line whether a line is code. */
 export function codeLines(): (line: string) => boolean {

@@ -16,19 +16,33 @@ const told = (...all: ModelUsage[]): [string, string] => {
 }
 
 describe('a cost', () => {
-  test('adds up over models, at the prices of the configuration', () => expect(told(used('cheap'), used('dear', 0, 500_000))).toEqual(['$11.00', '$11.00']))
+  test('adds up over models, at the prices of the configuration', () =>
+    expect(told(used('cheap'), used('dear', 0, 500_000))).toEqual(['$11.00', '$11.00']))
 
-  test('is unknown for a model nobody knows, never nothing', () => expect(told(used('no-such-model'))).toEqual(['cost unknown (no-such-model)', 'unknown']))
+  test('is unknown for a model nobody knows, never nothing', () =>
+    expect(told(used('no-such-model'))).toEqual(['cost unknown (no-such-model)', 'unknown']))
 
   test('is "at least" when a part is not known', () => {
-    expect(told(used('cheap'), used('no-such-model'), used(null))).toEqual(['at least $1.00 (unknown: no-such-model, other models)', '>$1.00'])
+    expect(told(used('cheap'), used('no-such-model'), used(null))).toEqual([
+      'at least $1.00 (unknown: no-such-model, other models)',
+      '>$1.00',
+    ])
   })
 
   test('has the price of the named model that was asked, whatever its server calls it', () => {
     const named = new Map([['deep', { input: 5, output: 5 }]])
-    const cost = (provider: string, model: string | null) => costText(costOfAll([{ ...used(model), provider }], { ...prices, named }))
-    expect([cost('openai-compatible:deep', '/models/deep.gguf'), cost('openai:deep', 'cheap'), cost('openai:deep', null)]).toEqual(['$5.00', '$5.00', '$5.00'])
-    expect([cost('openai:other', 'cheap'), cost('deep', 'cheap'), cost('openai:constructor', 'x')]).toEqual(['$1.00', '$1.00', 'cost unknown (x)'])
+    const cost = (provider: string, model: string | null) =>
+      costText(costOfAll([{ ...used(model), provider }], { ...prices, named }))
+    expect([
+      cost('openai-compatible:deep', '/models/deep.gguf'),
+      cost('openai:deep', 'cheap'),
+      cost('openai:deep', null),
+    ]).toEqual(['$5.00', '$5.00', '$5.00'])
+    expect([cost('openai:other', 'cheap'), cost('deep', 'cheap'), cost('openai:constructor', 'x')]).toEqual([
+      '$1.00',
+      '$1.00',
+      'cost unknown (x)',
+    ])
   })
 
   test('is none for the simulated model, and nothing is said where nothing was used', () => {
@@ -46,9 +60,20 @@ test.each([
 ])('%d USD is %s', (usd, text) => expect(usdText(usd)).toBe(text))
 
 test('what of the tokens was cached, thoughts or audio', () => {
-  const usage = { input_tokens: 1000, output_tokens: 300, calls: 1, cached_input_tokens: 825, cache_write_tokens: 100, reasoning_tokens: 200 }
-  expect(partsText(usage)).toBe('82% of the input from a cache, 100 written to a cache, 200 of the output thoughts')
-  expect(partsText({ input_tokens: 1_000_000, cached_input_tokens: 1, audio_output_tokens: 7 })).toBe('<1% of the input from a cache, 7 audio')
+  const usage = {
+    input_tokens: 1000,
+    output_tokens: 300,
+    calls: 1,
+    cached_input_tokens: 825,
+    cache_write_tokens: 100,
+    reasoning_tokens: 200,
+  }
+  expect(partsText(usage)).toBe(
+    '82% of the input from a cache, 100 written to a cache, 200 of the output thoughts',
+  )
+  expect(partsText({ input_tokens: 1_000_000, cached_input_tokens: 1, audio_output_tokens: 7 })).toBe(
+    '<1% of the input from a cache, 7 audio',
+  )
   expect(partsText({ input_tokens: 1000 })).toBe('')
 })
 
@@ -61,5 +86,9 @@ test('a usage has the prices of its period, or else of the day', () => {
   }
   const cost = (since: string | undefined, day: string | null) =>
     costOfAll([{ ...used('m'), ...(since === undefined ? {} : { since }) }], { imported }, day).usd
-  expect([cost('2026-06-01', '2026-02-01'), cost(undefined, '2026-02-01T10:00:00.000Z'), cost(undefined, null)]).toEqual([2, 4, 2])
+  expect([
+    cost('2026-06-01', '2026-02-01'),
+    cost(undefined, '2026-02-01T10:00:00.000Z'),
+    cost(undefined, null),
+  ]).toEqual([2, 4, 2])
 })

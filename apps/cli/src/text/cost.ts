@@ -16,14 +16,25 @@ export interface Cost {
 }
 
 export interface Prices extends PriceBook {
-  /** Prices of models that the configuration names, by these names. They come before all others for what the models of these names used. */
+  /**
+   * Prices of models that the configuration names, by these names. They come before all others for what the
+   * models of these names used.
+   */
   readonly named?: ReadonlyMap<string, Price>
 }
 
 /** The prices of the configuration, and those that were imported. */
-export const pricesOf = ({ prices, models, pricesFile }: Pick<Config, 'prices' | 'models' | 'pricesFile'>): Prices => ({
+export const pricesOf = ({
+  prices,
+  models,
+  pricesFile,
+}: Pick<Config, 'prices' | 'models' | 'pricesFile'>): Prices => ({
   configured: prices,
-  named: new Map(Object.entries(models).flatMap(([name, { price }]) => (price === undefined ? [] : [[name, price] as const]))),
+  named: new Map(
+    Object.entries(models).flatMap(([name, { price }]) =>
+      price === undefined ? [] : [[name, price] as const],
+    ),
+  ),
   imported: importedPrices(pricesFile),
 })
 
@@ -34,7 +45,8 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
   const unknown = new Set<string | null>()
   for (const { provider, model, since, ...usage } of used) {
     const own = prices.named?.get(namedBy(provider))
-    const otherwise = () => (model === null ? null : exactCostOf(model, usage, prices, since ?? day?.slice(0, 'YYYY-MM-DD'.length)))
+    const otherwise = () =>
+      model === null ? null : exactCostOf(model, usage, prices, since ?? day?.slice(0, 'YYYY-MM-DD'.length))
     const cost = own === undefined ? otherwise() : exactCostAt(own, usage)
     if (cost === null) unknown.add(model)
     else {
@@ -48,11 +60,19 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
 }
 
 /** The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty: it has none. */
-const namedBy = (provider: string | null): string => (provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1))
+const namedBy = (provider: string | null): string =>
+  provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1)
 
-/** What of the tokens was cached, thoughts or audio, such as `82% of the input cached, 1,024 tokens of thoughts`. Empty if nothing was. */
+/**
+ * What of the tokens was cached, thoughts or audio, such as `82% of the input cached, 1,024 tokens of
+ * thoughts`. Empty if nothing was.
+ */
 export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usageParts)[number]>): string {
-  const { cached_input_tokens: cached = 0, cache_write_tokens: written = 0, reasoning_tokens: thoughts = 0 } = usage
+  const {
+    cached_input_tokens: cached = 0,
+    cache_write_tokens: written = 0,
+    reasoning_tokens: thoughts = 0,
+  } = usage
   const { unknown_calls: uncounted = 0 } = usage
   const audio = (usage.audio_input_tokens ?? 0) + (usage.audio_output_tokens ?? 0)
   return [
@@ -70,7 +90,10 @@ export const shareText = (part: number, whole: number): string => {
   return percent === 0 && part > 0 ? '<1%' : `${percent}%`
 }
 
-/** For example `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`. Empty if nothing was used. */
+/**
+ * For example `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`. Empty if nothing was
+ * used.
+ */
 export function costText({ usd, unknown, known }: Cost): string {
   if (unknown.length === 0) return !known ? '' : usd === 0 ? 'no cost' : usdText(usd)
   const names = unknown.slice(0, namesMax).map((name) => (name === null ? 'other models' : oneLine(name, 60)))

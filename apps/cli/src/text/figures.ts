@@ -27,15 +27,22 @@ export function moment(iso: string, now: number): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return iso
   const two = (n: number): string => String(n).padStart(2, '0')
-  const day = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  const day = (date: Date): string =>
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`
   return day(at) === day(new Date(now)) ? `${time}:${two(at.getSeconds())}` : `${day(at)} ${time}`
 }
 
 /** How long a task took, or takes so far. `null`: it is not known when it was submitted. */
 export function tookMs(
-  task: { readonly submitted_at: string | null; readonly ended_at: string | null; readonly elapsed_ms: number | null },
+  task: {
+    readonly submitted_at: string | null
+    readonly ended_at: string | null
+    readonly elapsed_ms: number | null
+  },
   now: number,
 ): number | null {
-  return task.ended_at === null && task.submitted_at !== null ? Math.max(0, now - Date.parse(task.submitted_at)) : task.elapsed_ms
+  return task.ended_at === null && task.submitted_at !== null
+    ? Math.max(0, now - Date.parse(task.submitted_at))
+    : task.elapsed_ms
 }

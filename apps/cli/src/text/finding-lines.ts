@@ -10,6 +10,9 @@ const textColumn = 21
 export function findingLines({ status, name, says, todo }: Finding, { style, columns }: Screen): string[] {
   const head = `${statusPaint(status, style)(padEnd(status, 4))}  ${style.bold(padEnd(name, 13))}  `
   const room = columns - textColumn
-  const below = [...wrapWords(says, room).slice(1), ...(todo === null || todo === '' ? [] : wrapWords(todo, room).map(style.dim))]
+  const below = [
+    ...wrapWords(says, room).slice(1),
+    ...(todo === null || todo === '' ? [] : wrapWords(todo, room).map(style.dim)),
+  ]
   return [head + (wrapWords(says, room)[0] ?? ''), ...below.map((line) => ' '.repeat(textColumn) + line)]
 }

@@ -20,7 +20,10 @@ export interface ConfiguredServer {
 }
 
 /** The servers that the configuration names. Beaver's own entry is not one of them. */
-export async function configuredServers({ mcp, home }: Pick<Config, 'mcp' | 'home'>): Promise<readonly ConfiguredServer[]> {
+export async function configuredServers({
+  mcp,
+  home,
+}: Pick<Config, 'mcp' | 'home'>): Promise<readonly ConfiguredServer[]> {
   const names = Object.keys(mcp)
   const report = names.length === 0 ? null : await runningMcpReport(home)
   return names.map((name) => {
@@ -31,4 +34,6 @@ export async function configuredServers({ mcp, home }: Pick<Config, 'mcp' | 'hom
 
 /** For example `connected, 8 tools`. */
 export const serverStateText = ({ state, tools }: ConfiguredServer): string =>
-  state === null ? 'configured; no daemon here reports it' : `${state.replace('_', ' ')}${tools === null ? '' : `, ${counted(tools, 'tool')}`}`
+  state === null
+    ? 'configured; no daemon here reports it'
+    : `${state.replace('_', ' ')}${tools === null ? '' : `, ${counted(tools, 'tool')}`}`

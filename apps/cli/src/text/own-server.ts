@@ -1,11 +1,15 @@
-// What a person reads about an MCP server of the configuration that is Beaver's own, or that passes on the tools of Beaver's own.
+// What a person reads about an MCP server of the configuration that is Beaver's own, or that passes on the
+// tools of Beaver's own.
 import type { McpReport } from '@beaver/mcp'
 import { oneLine } from './plain-text.ts'
 
 const shownMax = 8
 
 /** `null`: it is neither. */
-export function ownServerText({ is_beaver: isBeaver, workflows }: Pick<McpReport['servers'][number], 'is_beaver' | 'workflows'>): string | null {
+export function ownServerText({
+  is_beaver: isBeaver,
+  workflows,
+}: Pick<McpReport['servers'][number], 'is_beaver' | 'workflows'>): string | null {
   if (!isBeaver && workflows.length === 0) return null
   const shown = workflows.slice(0, shownMax).map((name) => oneLine(name))
   const names = `${shown.join(', ')}${workflows.length > shownMax ? ' and more' : ''}`

@@ -23,4 +23,9 @@ export function standingOf({
 
 /** `n1, n2 away`, or `n1, n2 12 behind`. */
 export const followersText = ({ followers }: Pick<PlacedStream, 'followers'>): string =>
-  followers.map(({ server, current, offline, lag }) => `${server}${offline ? ' away' : current ? '' : lag > 0 ? ` ${lag} behind` : ' not current'}`).join(', ')
+  followers
+    .map(
+      ({ server, current, offline, lag }) =>
+        `${server}${offline ? ' away' : current ? '' : lag > 0 ? ` ${lag} behind` : ' not current'}`,
+    )
+    .join(', ')

@@ -42,6 +42,8 @@ test('figures read as a person writes them', () => {
 test('the screen keeps Beaver’s own styles and nothing else that a terminal obeys', () => {
   const { bold, red } = styleOf(true)
   expect(styledText(`${bold('a')}${red('b')}`)).toBe(`${bold('a')}${red('b')}`)
-  expect(styledText('a\u001B[8mhidden\u001B[0m\u001B]0;t\u0007\u009B2J\u001B[38;5;0mb\r')).toBe('ahidden\u001B[0mb')
+  expect(styledText('a\u001B[8mhidden\u001B[0m\u001B]0;t\u0007\u009B2J\u001B[38;5;0mb\r')).toBe(
+    'ahidden\u001B[0mb',
+  )
   expect(styledText('a\u202Eb\u0007')).toBe('ab')
 })

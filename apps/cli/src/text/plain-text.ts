@@ -1,9 +1,15 @@
-// Makes text from outside (a task, a file, a model) safe for a terminal: it cannot move the cursor or imitate Beaver's own output.
-// P1. Views clean each text where they show it. The screen cleans everything once more, so a view that forgets it does no harm.
-// P2. A pipe ends in a terminal more often than not, so it gets the same text as a screen, unless the person says --raw.
+// Makes text from outside (a task, a file, a model) safe for a terminal: it cannot move the cursor or imitate
+// Beaver's own output.
+// P1. Views clean each text where they show it. The screen cleans everything once more, so a view that
+// forgets it does no harm.
+// P2. A pipe ends in a terminal more often than not, so it gets the same text as a screen, unless the person
+// says --raw.
 import { stripVTControlCharacters } from 'node:util'
 
-/** Removes escape sequences, control characters, and what changes the writing direction. Line ends and tabs stay. */
+/**
+ * Removes escape sequences, control characters, and what changes the writing direction. Line ends and tabs
+ * stay.
+ */
 export function plainText(text: string): string {
   return stripVTControlCharacters(text.toWellFormed().replaceAll('\r\n', '\n'))
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')
@@ -15,7 +21,10 @@ export function oneLine(text: string, charsMax = 2_000): string {
   return plainText(text.slice(0, charsMax)).replaceAll(/\s+/gu, ' ').trim()
 }
 
-/** The sequences of `styleOf`. No other colour is Beaver's: text that hides itself or looks like the background stays out. */
+/**
+ * The sequences of `styleOf`. No other colour is Beaver's: text that hides itself or looks like the
+ * background stays out.
+ */
 // oxlint-disable-next-line no-control-regex
 const ownStyle = /(\u001B\[(?:0|1|2|22|31|32|33|36|39)m)/
 

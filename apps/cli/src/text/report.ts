@@ -1,12 +1,15 @@
-// Shows a report to people: headings and code of Markdown are painted, and the value of a structured answer is indented. The text itself is
-// unchanged otherwise, so that it can be copied.
+// Shows a report to people: headings and code of Markdown are painted, and the value of a structured answer
+// is indented. The text itself is unchanged otherwise, so that it can be copied.
 import { canonicalJson, type JsonValue } from '@beaver/core'
 import { codeLines } from './code-lines.ts'
 import { plainText } from './plain-text.ts'
 import type { Style } from './style.ts'
 
 /** The output of a task or a node as a person reads it. */
-export function shownOutput(text: string, { interactive, style }: { readonly interactive: boolean; readonly style: Style }): string {
+export function shownOutput(
+  text: string,
+  { interactive, style }: { readonly interactive: boolean; readonly style: Style },
+): string {
   const value = structuredIn(text)
   if (value !== null) return JSON.stringify(value, null, 2)
   return interactive ? paintReport(text, style) : text

@@ -13,10 +13,12 @@ const task = { task_id: 't', status: 'waiting_for_person', submitted_at: null, e
 const session = { session_id: 's', tasks: 1, open: 1, last_at: null, last_status: 'waiting_for_person', user_id: null, title: null, text: 'x' } as unknown as SessionSummary // prettier-ignore
 const screen = { columns: 200, style: styleOf(false) }
 
-const shownTask = (of: Partial<TaskSummary>): string => tasksTable([{ ...task, ...of }], screen, { now: 0, prices: {} })[1] ?? ''
+const shownTask = (of: Partial<TaskSummary>): string =>
+  tasksTable([{ ...task, ...of }], screen, { now: 0, prices: {} })[1] ?? ''
 
 test('a state has one word on every screen, whether a call or a question asks and whether a daemon drives the task', () => {
-  for (const status of ['waiting_for_person', 'waiting_for_approval', 'waiting_for_answer']) expect(statusWord(status)).toBe('asks you')
+  for (const status of ['waiting_for_person', 'waiting_for_approval', 'waiting_for_answer'])
+    expect(statusWord(status)).toBe('asks you')
   expect(shownTask({})).toContain('asks you')
   expect(shownTask({ status: 'running', waiting: 1 })).toContain('asks you')
   expect(shownTask({ status: 'waiting_for_provider' })).toContain('waits for a provider')
@@ -27,5 +29,7 @@ test('a state has one word on every screen, whether a call or a question asks an
 test('the simulated model has the name of its price in the lists of tasks and of usage', () => {
   expect(modelPrices).toHaveProperty([simulatedModelName])
   expect(shownTask({})).toContain(simulatedModelName)
-  expect(usageTable({ groups: [{ key: '2026-01-01', ...used }] }, 'day', { columns: 200, prices: {} })[1]).toContain(simulatedModelName)
+  expect(
+    usageTable({ groups: [{ key: '2026-01-01', ...used }] }, 'day', { columns: 200, prices: {} })[1],
+  ).toContain(simulatedModelName)
 })

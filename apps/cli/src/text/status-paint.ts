@@ -12,12 +12,26 @@ const words: Readonly<Record<string, string>> = {
 /** The word for the status of a task, a team, a node or a run. */
 export const statusWord = (status: string): string => words[status] ?? status
 
-const working: ReadonlySet<string> = new Set(['running', 'accepted', 'assembling', 'thinking', 'acting', 'finalizing'])
+const working: ReadonlySet<string> = new Set([
+  'running',
+  'accepted',
+  'assembling',
+  'thinking',
+  'acting',
+  'finalizing',
+])
 
 /** @param status the status, or its word */
 export function statusPaint(status: string, style: Style): (text: string) => string {
   if (status === 'completed' || status === 'complete' || status === 'ok') return style.green
-  if (status === 'failed' || status === 'incomplete' || status === 'fail' || status === 'quarantined') return style.red
-  if (status === 'cancelled' || status === 'blocked' || status === 'warn' || statusWord(status) === 'asks you') return style.yellow
+  if (status === 'failed' || status === 'incomplete' || status === 'fail' || status === 'quarantined')
+    return style.red
+  if (
+    status === 'cancelled' ||
+    status === 'blocked' ||
+    status === 'warn' ||
+    statusWord(status) === 'asks you'
+  )
+    return style.yellow
   return working.has(status) ? style.cyan : style.dim
 }

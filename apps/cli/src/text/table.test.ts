@@ -22,7 +22,11 @@ const rows: readonly Row[] = [
 describe('a table', () => {
   test('cuts only the flexible column, by columns of the terminal', () => {
     const lines = table(columns, rows, { width: 44 })
-    expect(lines).toEqual(['ID       TOKENS  TEXT', 'task_1       12  报告这个文件夹里有什么文件…', 'task_22   1,204  short'])
+    expect(lines).toEqual([
+      'ID       TOKENS  TEXT',
+      'task_1       12  报告这个文件夹里有什么文件…',
+      'task_22   1,204  short',
+    ])
     for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(44)
   })
 
@@ -39,16 +43,31 @@ describe('a table', () => {
         { width },
       )
     expect(of(40)[1]).toBe('task_01m8fjr1hgcshxvc0g86yz5df0  1.0 s')
-    expect(of(30)).toEqual(['TASK                 TOOK', 'task_01m8fjr1hgcshx  1.0 s', 'task_01m8fjr1hgcsh1  1.0 s', 'mine                 1.0 s'])
+    expect(of(30)).toEqual([
+      'TASK                 TOOK',
+      'task_01m8fjr1hgcshx  1.0 s',
+      'task_01m8fjr1hgcsh1  1.0 s',
+      'mine                 1.0 s',
+    ])
     expect(of(20)[2]).toBe('task_01m8fjr1hgcsh1')
     expect(brief(`${ids[0]}.retry-2`)).toBe('task_01m8fjr1hgcshx.retry-2')
   })
 
   test("shortens an id of one's own as it does others, and keeps it different and its retry readable", () => {
     const long = 'quarterly-report-of-the-north'
-    const brief = briefIds([long, `${long}-and-south`, `${long}.retry-1`, 'mine', 'task_01m8fjr1hgcshxvc0g86yz5df0'])
+    const brief = briefIds([
+      long,
+      `${long}-and-south`,
+      `${long}.retry-1`,
+      'mine',
+      'task_01m8fjr1hgcshxvc0g86yz5df0',
+    ])
     expect([brief('mine'), brief('task_01m8fjr1hgcshxvc0g86yz5df0')]).toEqual(['mine', 'task_01m8fjr1hgcs'])
-    expect([brief(long), brief(`${long}-and-south`), brief(`${long}.retry-1`)]).toEqual([long, `${long}-`, `${long}.retry-1`])
+    expect([brief(long), brief(`${long}-and-south`), brief(`${long}.retry-1`)]).toEqual([
+      long,
+      `${long}-`,
+      `${long}.retry-1`,
+    ])
     expect(briefIds([long])(`${long}.retry-1`)).toBe('quarterly-report-of-the-.retry-1')
   })
 
@@ -67,6 +86,7 @@ describe('a table', () => {
   })
 
   test('never grows wider than the terminal, however narrow', () => {
-    for (let width = 12; width < 90; width++) for (const line of table(columns, rows, { width })) expect(textWidth(line)).toBeLessThanOrEqual(width)
+    for (let width = 12; width < 90; width++)
+      for (const line of table(columns, rows, { width })) expect(textWidth(line)).toBeLessThanOrEqual(width)
   })
 })

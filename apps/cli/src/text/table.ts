@@ -1,5 +1,5 @@
-// A table that fits its width. If there is no room, cells become brief, then columns that matter less are left out, and one column is cut, or left
-// out if hardly anything of it fits.
+// A table that fits its width. If there is no room, cells become brief, then columns that matter less are
+// left out, and one column is cut, or left out if hardly anything of it fits.
 // T1. No line is wider than `width`, unless the columns that must stay are wider.
 // T2. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
@@ -14,7 +14,9 @@ export interface Column<Row> {
   readonly flexible?: true
   /** For the flexible column: cuts the cell of a row to the width, instead of at its end. */
   readonly fit?: (row: Row, width: number) => string
-  /** For the flexible column: optional columns are left out before it becomes narrower than this. Default: 24. */
+  /**
+   * For the flexible column: optional columns are left out before it becomes narrower than this. Default: 24.
+   */
   readonly least?: number
   /** If there is no room, the column with the highest number is left out first. 0 or absent: never. */
   readonly optional?: number
@@ -27,7 +29,10 @@ const flexibleMin = 24
 /** A cell that is cut to less than this says nothing. */
 const flexibleLeast = 4
 
-/** @param options `width`: the columns of the terminal; with `Infinity`, nothing is cut. `title` paints the head. */
+/**
+ * @param options `width`: the columns of the terminal; with `Infinity`, nothing is cut. `title` paints the
+ * head.
+ */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -42,16 +47,30 @@ export function table<Row>(
   const all = neededBy(whole) <= options.width ? whole : laidOut(({ cell, brief }) => brief ?? cell)
   const fit = fitting(all, options.width)
   const flexible = fit.find(({ column }) => column.flexible)
-  const rest = fit.reduce((sum, each) => sum + (each === flexible ? 0 : each.width), gap.length * (fit.length - 1))
+  const rest = fit.reduce(
+    (sum, each) => sum + (each === flexible ? 0 : each.width),
+    gap.length * (fit.length - 1),
+  )
   const room = options.width - rest
-  const shown = flexible === undefined || room >= Math.min(flexibleLeast, flexible.width) ? fit : fit.filter((each) => each !== flexible)
+  const shown =
+    flexible === undefined || room >= Math.min(flexibleLeast, flexible.width)
+      ? fit
+      : fit.filter((each) => each !== flexible)
   if (flexible !== undefined) flexible.width = Math.min(flexible.width, Math.max(1, room))
 
-  const line = (cellOf: (each: (typeof all)[number]) => string, paint: (text: string, each: (typeof all)[number]) => string): string =>
+  const line = (
+    cellOf: (each: (typeof all)[number]) => string,
+    paint: (text: string, each: (typeof all)[number]) => string,
+  ): string =>
     shown
       .map((each, i) => {
         const text = cutToWidth(cellOf(each), each.width, options.ellipsis)
-        const padded = each.column.align === 'right' ? padStart(text, each.width) : i === shown.length - 1 ? text : padEnd(text, each.width)
+        const padded =
+          each.column.align === 'right'
+            ? padStart(text, each.width)
+            : i === shown.length - 1
+              ? text
+              : padEnd(text, each.width)
         return paint(padded, each)
       })
       .join(gap)
@@ -63,7 +82,10 @@ export function table<Row>(
     ),
     ...rows.map((row, r) =>
       line(
-        (each) => (each === flexible && each.column.fit !== undefined ? each.column.fit(row, each.width) : (each.cells[r] ?? '')),
+        (each) =>
+          each === flexible && each.column.fit !== undefined
+            ? each.column.fit(row, each.width)
+            : (each.cells[r] ?? ''),
         (text, each) => each.column.paint?.(text, row) ?? text,
       ),
     ),
@@ -76,7 +98,11 @@ interface LaidOut {
 }
 
 const neededBy = (shown: readonly LaidOut[]): number =>
-  shown.reduce((sum, { column, width }) => sum + (column.flexible ? Math.min(width, column.least ?? flexibleMin) : width), gap.length * (shown.length - 1))
+  shown.reduce(
+    (sum, { column, width }) =>
+      sum + (column.flexible ? Math.min(width, column.least ?? flexibleMin) : width),
+    gap.length * (shown.length - 1),
+  )
 
 function fitting<Each extends LaidOut>(all: readonly Each[], width: number): Each[] {
   let shown = [...all]

@@ -1,7 +1,8 @@
 // What a person does who has a gateway and no tokens.
 import { commandName } from '../command-name.ts'
 
-export const tokenAdvice = (): string => `Make one: ${commandName()} token create <name> --role submit --role read`
+export const tokenAdvice = (): string =>
+  `Make one: ${commandName()} token create <name> --role submit --role read`
 
 /**
  * What a gateway without tokens does.

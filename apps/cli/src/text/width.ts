@@ -61,25 +61,32 @@ export function cutToWidth(text: string, columns: number, ellipsis = '…'): str
 }
 
 /**
- * The part of `text` around the first of `words` that occurs, in at most `columns` columns, with `…` where it was cut.
+ * The part of `text` around the first of `words` that occurs, in at most `columns` columns, with `…` where it
+ * was cut.
  *
  * @example around('one two three four', ['three'], 9) // '… three …'
  */
 export function around(text: string, words: readonly string[], columns: number, ellipsis = '…'): string {
   if (textWidth(text) <= columns) return text
   const lower = text.toLowerCase()
-  const found = words.map((word) => ({ at: lower.indexOf(word.toLowerCase()), word })).filter(({ at }) => at >= 0)
+  const found = words
+    .map((word) => ({ at: lower.indexOf(word.toLowerCase()), word }))
+    .filter(({ at }) => at >= 0)
   const first = found.toSorted((a, b) => a.at - b.at)[0]
   if (first === undefined) return cutToWidth(text, columns, ellipsis)
   const before = columns - textWidth(ellipsis) - textWidth(text.slice(first.at, first.at + first.word.length))
   let from = first.at
   let room = Math.max(0, Math.floor(before / 3))
-  for (const { segment } of [...graphemes.segment(text.slice(Math.max(0, first.at - columns), first.at))].toReversed()) {
+  for (const { segment } of [
+    ...graphemes.segment(text.slice(Math.max(0, first.at - columns), first.at)),
+  ].toReversed()) {
     room -= graphemeWidth(segment)
     if (room < 0) break
     from -= segment.length
   }
-  return from === 0 ? cutToWidth(text, columns, ellipsis) : ellipsis + cutToWidth(text.slice(from), columns - textWidth(ellipsis), ellipsis)
+  return from === 0
+    ? cutToWidth(text, columns, ellipsis)
+    : ellipsis + cutToWidth(text.slice(from), columns - textWidth(ellipsis), ellipsis)
 }
 
 export function padEnd(text: string, columns: number): string {

@@ -1,13 +1,19 @@
 // Breaks what a screen prints between words, where a terminal would break it anywhere.
-// W1. What is to be copied is not broken: a command, a word without a space, a row of a table, code, JSON. The terminal breaks it, and copies it whole.
-// W2. A continued line stands below the text of its line: below the value of a field, below the text of a list's item.
-// W3. Between the characters of a script that has no spaces a line is broken anywhere, but not before punctuation.
+// W1. What is to be copied is not broken: a command, a word without a space, a row of a table, code, JSON.
+// The terminal breaks it, and copies it whole.
+// W2. A continued line stands below the text of its line: below the value of a field, below the text of a
+// list's item.
+// W3. Between the characters of a script that has no spaces a line is broken anywhere, but not before
+// punctuation.
 import { stripVTControlCharacters } from 'node:util'
 import { commandName } from '../command-name.ts'
 import { codeLines } from './code-lines.ts'
 import { textWidth } from './width.ts'
 
-/** Stands for a space at which no line is broken. No text on a screen has it: control characters are removed before. */
+/**
+ * Stands for a space at which no line is broken. No text on a screen has it: control characters are removed
+ * before.
+ */
 const held = '\u0000'
 
 const data = /^\s*(?:\||"[^"]*": |"(?:[^"\\]|\\.)*",?$|[{[]\s*["{[]|[{}[\]]+,?$)/
@@ -17,8 +23,13 @@ const textColumnsMin = 24
 const columnsUsual = 80
 
 /** The texts as they are written to stdout or stderr: broken between words, if that is a terminal. */
-export function wrappedFor({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>, ...texts: readonly string[]): string {
-  return (isTTY === true ? texts.map((text) => wrapScreen(text, columns || columnsUsual, commandName)) : texts).join('\n')
+export function wrappedFor(
+  { isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>,
+  ...texts: readonly string[]
+): string {
+  return (
+    isTTY === true ? texts.map((text) => wrapScreen(text, columns || columnsUsual, commandName)) : texts
+  ).join('\n')
 }
 
 /** @param command how a person calls `beaver` here */
@@ -29,14 +40,17 @@ export function wrapScreen(text: string, columns: number, command: () => string)
     .flatMap((line) => {
       const plain = stripVTControlCharacters(line)
       if (isCode(plain) || textWidth(plain) <= columns || data.test(plain)) return [line]
-      return wrapLine(holdCommands(line, command()), columns, indentOf(plain, columns)).map((part) => part.replaceAll(held, ' '))
+      return wrapLine(holdCommands(line, command()), columns, indentOf(plain, columns)).map((part) =>
+        part.replaceAll(held, ' '),
+      )
     })
     .join('\n')
 }
 
 /**
- * A command in quotes ends with its quote. One on its own line or behind a colon ends with the line or the sentence, or at a gap of two spaces. In a
- * sentence, its options and its quoted and named values belong to it.
+ * A command in quotes ends with its quote. One on its own line or behind a colon ends with the line or the
+ * sentence, or at a gap of two spaces. In a sentence, its options and its quoted and named values belong to
+ * it.
  */
 function holdCommands(line: string, command: string): string {
   const name = String.raw`(?:[A-Z_]+=\S+ )*(?:beaver|${command.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)})`
@@ -60,7 +74,8 @@ function wrapLine(line: string, columns: number, indent: string): string[] {
   let part = ''
   for (const [at, piece] of piecesOf(line).entries()) {
     const longer = at === 0 ? piece : part + piece
-    // Spaces at which a line is broken are not kept. What stands before the text, such as the name of a field, is never alone on its line.
+    // Spaces at which a line is broken are not kept. What stands before the text, such as the name of a
+    // field, is never alone on its line.
     if (widthOf(part) > indent.length && part.trim() !== '' && widthOf(longer.trimEnd()) > columns) {
       lines.push(part.trimEnd())
       part = indent + piece.trimStart()
@@ -84,4 +99,7 @@ function piecesOf(line: string): string[] {
 const wide = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303F\uFF01-\uFF60]`
 const closing = String.raw`[\u3001\u3002\u3009\u300B\u300D\u300F\u3011\u3015\u3017\uFF01\uFF09\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F\uFF3D\uFF5D”’…、。]`
 const opening = String.raw`[\u3008\u300A\u300C\u300E\u3010\u3014\u3016\uFF08\uFF3B\uFF5B“‘]`
-const betweenWide = new RegExp(String.raw`(?<=${wide}|${closing})(?<!${opening})(?!${closing})|(?<!${opening})(?=${wide})(?!${closing})`, 'u')
+const betweenWide = new RegExp(
+  String.raw`(?<=${wide}|${closing})(?<!${opening})(?!${closing})|(?<!${opening})(?=${wide})(?!${closing})`,
+  'u',
+)

@@ -12,7 +12,10 @@ beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), 'beaver-settle-'))
   folder = join(base, 'project')
   mkdirSync(folder)
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ tools: ['tool.ts'], model: { base_url: 'https://evil.example/v1' } }))
+  writeFileSync(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ tools: ['tool.ts'], model: { base_url: 'https://evil.example/v1' } }),
+  )
 })
 afterEach(() => rmSync(base, { recursive: true }))
 
@@ -28,7 +31,9 @@ async function answered(line: string, typedBefore = '') {
     asked += text
     if (text.startsWith('Trust this folder?')) input.end(`${line}\n`)
   }
-  const outcome = await settleTrust(read().trust, { input, write }, trustStoreFolder(env())).catch((error: unknown) => (error as { code: string }).code)
+  const outcome = await settleTrust(read().trust, { input, write }, trustStoreFolder(env())).catch(
+    (error: unknown) => (error as { code: string }).code,
+  )
   return { asked, outcome }
 }
 
@@ -43,10 +48,13 @@ describe('the question', () => {
     ])
   })
 
-  test.each(['n', '', 'yess', 'trust'])('takes %j for a no: the command ends, and nothing is stored', async (line) => {
-    expect((await answered(line)).outcome).toBe('untrusted_folder')
-    expect(trustedFolders(trustStoreFolder(env()))).toEqual([])
-  })
+  test.each(['n', '', 'yess', 'trust'])(
+    'takes %j for a no: the command ends, and nothing is stored',
+    async (line) => {
+      expect((await answered(line)).outcome).toBe('untrusted_folder')
+      expect(trustedFolders(trustStoreFolder(env()))).toEqual([])
+    },
+  )
 
   it('does not take what was typed before it for an answer', async () => {
     expect((await answered('', 'y\n')).outcome).toBe('untrusted_folder')
@@ -73,6 +81,9 @@ describe('the question', () => {
 
   it('is not asked if nobody can answer: the command ends with what to type', async () => {
     const refused = settleTrust(read().trust, null, trustStoreFolder(env()))
-    await expect(refused).rejects.toMatchObject({ code: 'untrusted_folder', message: expect.stringContaining('To trust it: beaver trust') as string })
+    await expect(refused).rejects.toMatchObject({
+      code: 'untrusted_folder',
+      message: expect.stringContaining('To trust it: beaver trust') as string,
+    })
   })
 })

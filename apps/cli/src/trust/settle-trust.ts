@@ -1,4 +1,5 @@
-// Asks the person at this terminal whether a folder may have what it asks for. Without a terminal, or with "no", the command ends.
+// Asks the person at this terminal whether a folder may have what it asks for. Without a terminal, or with
+// "no", the command ends.
 // S1. Everything that the person agrees to is on the screen before the question.
 // S2. Only an explicit answer counts: an empty line is a no.
 // S3. The question goes to stderr, so the output of the command stays what it is.
@@ -16,13 +17,18 @@ export interface TrustTerminal {
 const settleMs = 150
 
 /**
- * Returns the flag with which the configuration is read again: `{}` if the consent is stored, `{ trust: false }` if the person wants to go on without.
+ * Returns the flag with which the configuration is read again: `{}` if the consent is stored, `{ trust: false
+ * }` if the person wants to go on without.
  *
  * @param terminal `null`: nobody can answer
  * @param store the folder of the user's trust store
  * @throws {BeaverError} `untrusted_folder`
  */
-export async function settleTrust(trust: FolderTrust, terminal: TrustTerminal | null, store: string): Promise<{ readonly trust?: false }> {
+export async function settleTrust(
+  trust: FolderTrust,
+  terminal: TrustTerminal | null,
+  store: string,
+): Promise<{ readonly trust?: false }> {
   if (terminal === null || trust.folder === null) return refuse(trust)
   const { signal } = new AbortController()
   terminal.write(`${trustLines(trust, Infinity).join('\n')}\n`)
@@ -33,7 +39,8 @@ export async function settleTrust(trust: FolderTrust, terminal: TrustTerminal | 
   const agreed = { digest: trust.digest, now: new Date().toISOString() }
   if (answer === 'w') return { trust: false }
   if (answer === 'a') trustFolder(store, trust.folder, { ...agreed, always: true })
-  else if (/^y(es)?$/.test(answer) && trust.digest !== null) trustFolder(store, trust.folder, { ...agreed, always: false })
+  else if (/^y(es)?$/.test(answer) && trust.digest !== null)
+    trustFolder(store, trust.folder, { ...agreed, always: false })
   else return refuse(trust)
   return {}
 }

@@ -1,6 +1,8 @@
-// The tree of a task's agents as people see it: what stands below what, in which order, what a long list leaves out, and how progress is counted.
-// The live view folds it from events, and `beaver show` reads it from an answer.
-// T1. A long list of nodes is folded into those that failed, those at work or in trouble, a few others, and a count.
+// The tree of a task's agents as people see it: what stands below what, in which order, what a long list
+// leaves out, and how progress is counted. The live view folds it from events, and `beaver show` reads it
+// from an answer.
+// T1. A long list of nodes is folded into those that failed, those at work or in trouble, a few others, and a
+// count.
 // T2. A count is of the whole team, also if only some of its nodes are known.
 import type { ExecutionNode, RunStatus } from '@beaver/core'
 import { count, counted } from '../text/figures.ts'
@@ -40,11 +42,22 @@ export interface TreeNote {
 
 export type TreeRow<Agent, Team> =
   /** `below`: what stands before a further line about the agent. */
-  | { readonly kind: 'agent'; readonly prefix: string; readonly below: string; readonly agent: Agent; readonly team: Team | null }
+  | {
+      readonly kind: 'agent'
+      readonly prefix: string
+      readonly below: string
+      readonly agent: Agent
+      readonly team: Team | null
+    }
   | { readonly kind: 'team'; readonly prefix: string; readonly team: Team }
   | { readonly kind: 'note'; readonly prefix: string; readonly note: TreeNote }
   /** Nodes of a long list that are only counted. `nodes` are those of them that are known. */
-  | { readonly kind: 'folded'; readonly prefix: string; readonly nodes: readonly Agent[]; readonly tally: Tally }
+  | {
+      readonly kind: 'folded'
+      readonly prefix: string
+      readonly nodes: readonly Agent[]
+      readonly tally: Tally
+    }
 
 export interface TreeTop<Agent> {
   readonly agents: readonly Agent[]
@@ -64,14 +77,24 @@ interface Place {
 }
 
 /** The rows of a tree, from the top down. */
-export function treeRows<Agent extends TreeAgent<Agent>>(top: TreeTop<Agent>, symbols: Symbols, shown: Shown): TreeRow<Agent, Agent['teams'][number]>[] {
+export function treeRows<Agent extends TreeAgent<Agent>>(
+  top: TreeTop<Agent>,
+  symbols: Symbols,
+  shown: Shown,
+): TreeRow<Agent, Agent['teams'][number]>[] {
   const rows: TreeRow<Agent, Agent['teams'][number]>[] = []
   const agentRows = (agent: Agent, team: Agent['teams'][number] | null, at: Place): void => {
     const children = [
       ...agent.teams.map((each) => (place: Place) => teamRows(each, place)),
       ...agent.others.map((each) => (place: Place) => agentRows(each, null, place)),
     ]
-    rows.push({ kind: 'agent', prefix: at.prefix, below: at.below + (children.length > 0 ? symbols.trunk : '   '), agent, team })
+    rows.push({
+      kind: 'agent',
+      prefix: at.prefix,
+      below: at.below + (children.length > 0 ? symbols.trunk : '   '),
+      agent,
+      team,
+    })
     visitAll(children, at)
   }
   const teamRows = (team: Agent['teams'][number], at: Place): void => {
@@ -81,7 +104,9 @@ export function treeRows<Agent extends TreeAgent<Agent>>(top: TreeTop<Agent>, sy
     visitAll(
       [
         ...listed.map((node) => (place: Place) => agentRows(node, team, place)),
-        ...(tally.size === 0 ? [] : [({ prefix }: Place) => void rows.push({ kind: 'folded', prefix, nodes: folded, tally })]),
+        ...(tally.size === 0
+          ? []
+          : [({ prefix }: Place) => void rows.push({ kind: 'folded', prefix, nodes: folded, tally })]),
         ...(shown.notes ? team.notes : []).map(
           (note) =>
             ({ prefix }: Place) =>
@@ -105,7 +130,14 @@ const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
   below: below + (last ? '   ' : symbols.trunk),
 })
 
-export const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'waiting_for_answer', 'finalizing'])
+export const atWork: ReadonlySet<AgentState> = new Set([
+  'assembling',
+  'thinking',
+  'acting',
+  'waiting_for_approval',
+  'waiting_for_answer',
+  'finalizing',
+])
 
 /** How much an agent matters on a small screen: the lower, the more. Above 0, nothing needs a look. */
 export function rankOf(agent: Pick<TreeAgent<unknown>, 'isNode' | 'state'>): number {
@@ -121,13 +153,19 @@ const listMax = 24
 const importantMax = 20
 const shownMin = 8
 
-function foldedNodes<Agent extends TreeAgent<Agent>>(nodes: readonly Agent[]): { listed: readonly Agent[]; folded: readonly Agent[] } {
+function foldedNodes<Agent extends TreeAgent<Agent>>(
+  nodes: readonly Agent[],
+): { listed: readonly Agent[]; folded: readonly Agent[] } {
   if (nodes.length <= listMax) return { listed: nodes, folded: [] }
   const orderOf = (node: Agent): number => (node.state === 'failed' ? -1 : rankOf(node))
   const byRank = nodes.toSorted((a, b) => orderOf(a) - orderOf(b))
   const important = byRank.findIndex((node) => rankOf(node) > 0)
-  const chosen = new Set(byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))))
-  const listed = nodes.filter((node) => chosen.has(node)).toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))
+  const chosen = new Set(
+    byRank.slice(0, Math.max(shownMin, Math.min(importantMax, important === -1 ? byRank.length : important))),
+  )
+  const listed = nodes
+    .filter((node) => chosen.has(node))
+    .toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))
   return { listed, folded: nodes.filter((node) => !chosen.has(node)) }
 }
 
@@ -142,7 +180,9 @@ function tallyOf({ nodes, counts }: Pick<TreeTeam<Counted>, 'nodes' | 'counts'>)
   const tally = new Map<string, number>()
   const add = (word: string, n: number): void => void tally.set(word, (tally.get(word) ?? 0) + n)
   if (counts === undefined) for (const { state } of nodes) add(atWork.has(state) ? 'at work' : state, 1)
-  else for (const status of statusOrder) if (counts[status] !== undefined) add(status === 'running' ? 'at work' : status, counts[status])
+  else
+    for (const status of statusOrder)
+      if (counts[status] !== undefined) add(status === 'running' ? 'at work' : status, counts[status])
   return tally
 }
 
@@ -153,13 +193,16 @@ const without = (all: Tally, listed: Tally): Tally =>
 export function countedOut(nodes: readonly Counted[], tally: Tally = tallyOf({ nodes })): string {
   const asking = nodes.filter(({ state }) => asksYou(state)).length
   const parts = [...tally].flatMap(([word, n]) =>
-    word !== 'at work' || asking === 0 ? [`${count(n)} ${word}`] : [`${count(asking)} asking`, ...(n > asking ? [`${count(n - asking)} at work`] : [])],
+    word !== 'at work' || asking === 0
+      ? [`${count(n)} ${word}`]
+      : [`${count(asking)} asking`, ...(n > asking ? [`${count(n - asking)} at work`] : [])],
   )
   const total = [...tally.values()].reduce((sum, n) => sum + n, 0)
   return `${count(total)} more ${nodes.length === total ? nounOf(nodes) : 'node'}${total === 1 ? '' : 's'}: ${parts.join(', ')}`
 }
 
-const nounOf = (nodes: readonly Counted[]): string => (nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node')
+const nounOf = (nodes: readonly Counted[]): string =>
+  nodes.every((node) => node.kind === 'agent') ? 'agent' : 'node'
 
 /** For example `3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4`. */
 export function teamProgress(team: TreeTeam<Counted>): string {
@@ -167,18 +210,29 @@ export function teamProgress(team: TreeTeam<Counted>): string {
   const tally = tallyOf(team)
   const progress = [
     `${count(tally.get('completed') ?? 0)} of ${counted(nodeCount, nodes.length === nodeCount ? nounOf(nodes) : 'node')} completed`,
-    ...['skipped', 'failed', 'blocked', 'cancelled'].flatMap((state) => (tally.has(state) ? [`${count(tally.get(state) ?? 0)} ${state}`] : [])),
+    ...['skipped', 'failed', 'blocked', 'cancelled'].flatMap((state) =>
+      tally.has(state) ? [`${count(tally.get(state) ?? 0)} ${state}`] : [],
+    ),
   ].join(', ')
   return nodeCount > nodesAtStart ? `${progress}; grew by ${count(nodeCount - nodesAtStart)}` : progress
 }
 
 /** What an agent did and what went wrong with it: `3 tool calls (1 failed)`, `1 restart`. */
-export function workFacts(agent: { readonly toolCalls: number; readonly toolCallsFailed: number; readonly restarts: number }): string[] {
+export function workFacts(agent: {
+  readonly toolCalls: number
+  readonly toolCallsFailed: number
+  readonly restarts: number
+}): string[] {
   const { toolCalls, toolCallsFailed, restarts } = agent
   return [
-    ...(toolCalls === 0 ? [] : [`${counted(toolCalls, 'tool call')}${toolCallsFailed === 0 ? '' : ` (${count(toolCallsFailed)} failed)`}`]),
+    ...(toolCalls === 0
+      ? []
+      : [
+          `${counted(toolCalls, 'tool call')}${toolCallsFailed === 0 ? '' : ` (${count(toolCallsFailed)} failed)`}`,
+        ]),
     ...(restarts === 0 ? [] : [counted(restarts, 'restart')]),
   ]
 }
 
-const asksYou = (state: AgentState): boolean => state === 'waiting_for_approval' || state === 'waiting_for_answer'
+const asksYou = (state: AgentState): boolean =>
+  state === 'waiting_for_approval' || state === 'waiting_for_answer'

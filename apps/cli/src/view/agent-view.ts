@@ -1,4 +1,5 @@
-// The view of one agent while it works, folded from its events. It is also the view of a team's node that is a tool's call or is computed.
+// The view of one agent while it works, folded from its events. It is also the view of a team's node that is
+// a tool's call or is computed.
 // A1. Like core's folds, the functions consume their argument.
 // A2. The end of a node wins over the end of its run: see `evolveNode`.
 import type { AskedCallAnswer } from '@beaver/contracts'
@@ -200,12 +201,31 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
 }
 
 /** What the calls of an agent ask a person. */
-function evolveAsked(agent: AgentView, event: Extract<DomainEvent, { type: `approval_${string}` | `question_${string}` }>): void {
+function evolveAsked(
+  agent: AgentView,
+  event: Extract<DomainEvent, { type: `approval_${string}` | `question_${string}` }>,
+): void {
   switch (event.type) {
     case 'approval_requested': {
-      const { call_id: callId, tool_name: tool, subject, reason, call_hash: callHash = null, preview = null } = event.data
+      const {
+        call_id: callId,
+        tool_name: tool,
+        subject,
+        reason,
+        call_hash: callHash = null,
+        preview = null,
+      } = event.data
       if (!agent.tools.has(callId)) return
-      const asked = { runId: agent.runId ?? '', callId, agent: agent.name, tool, subject, callHash, preview, ...(reason === undefined ? {} : { reason }) }
+      const asked = {
+        runId: agent.runId ?? '',
+        callId,
+        agent: agent.name,
+        tool,
+        subject,
+        callHash,
+        preview,
+        ...(reason === undefined ? {} : { reason }),
+      }
       agent.asks.set(callId, asked)
       agent.asked.set(callId, asked)
       callsChanged(agent)
@@ -218,7 +238,14 @@ function evolveAsked(agent: AgentView, event: Extract<DomainEvent, { type: `appr
     case 'question_asked': {
       const { call_id: callId, tool_name: tool, question_index: index, question } = event.data
       if (!agent.tools.has(callId)) return
-      agent.questions.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, index, question })
+      agent.questions.set(callId, {
+        runId: agent.runId ?? '',
+        callId,
+        agent: agent.name,
+        tool,
+        index,
+        question,
+      })
       return callsChanged(agent)
     }
     case 'question_answered':
@@ -257,5 +284,9 @@ function callsChanged(agent: AgentView): void {
 }
 
 function next({ retry_in_ms, tries }: DataOf<'provider_call_failed'>): string {
-  return retry_in_ms === null ? '' : retry_in_ms === 0 ? ' (the next model is asked)' : ` (try ${tries + 1} follows)`
+  return retry_in_ms === null
+    ? ''
+    : retry_in_ms === 0
+      ? ' (the next model is asked)'
+      : ` (try ${tries + 1} follows)`
 }

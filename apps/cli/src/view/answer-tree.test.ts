@@ -4,9 +4,25 @@ import { teamProgress } from './agent-tree.ts'
 import { answerTree } from './answer-tree.ts'
 
 const run = { agent_name: 'a', status: 'completed', teams: [] } as unknown as NonNullable<NodeAnswer['run']>
-const node = { node_id: 'a', kind: 'agent', status: 'running', run, evidence: [], added_after: null } as unknown as NodeAnswer
-const team = { workflow: 'W', status: 'running', node_count: 1, node_count_at_start: 1, diagnostics: [], shared_state: {}, shared_state_changes: 0 }
-const treeOf = (only: NodeAnswer) => answerTree({ runs: [], teams: [{ ...team, nodes: [only] } as unknown as TeamAnswer] }).teams[0]!
+const node = {
+  node_id: 'a',
+  kind: 'agent',
+  status: 'running',
+  run,
+  evidence: [],
+  added_after: null,
+} as unknown as NodeAnswer
+const team = {
+  workflow: 'W',
+  status: 'running',
+  node_count: 1,
+  node_count_at_start: 1,
+  diagnostics: [],
+  shared_state: {},
+  shared_state_changes: 0,
+}
+const treeOf = (only: NodeAnswer) =>
+  answerTree({ runs: [], teams: [{ ...team, nodes: [only] } as unknown as TeamAnswer] }).teams[0]!
 
 test.each([
   ['thinking', 'thinking'],

@@ -15,7 +15,12 @@ export interface AnsweredTeam extends TreeTeam<AnsweredAgent> {
   readonly status: string
 }
 
-export const answerTree = ({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): TreeTop<AnsweredAgent> & { readonly teams: readonly AnsweredTeam[] } => ({
+export const answerTree = ({
+  runs,
+  teams,
+}: Pick<TaskAnswer, 'runs' | 'teams'>): TreeTop<AnsweredAgent> & {
+  readonly teams: readonly AnsweredTeam[]
+} => ({
   agents: runs.map(ofRun),
   teams: teams.map(ofTeam),
 })
@@ -36,7 +41,10 @@ function ofNode(node: NodeAnswer): AnsweredAgent {
   return { name, isNode: true, kind: kind as AnsweredAgent['kind'], state, ...below(run), run, node }
 }
 
-/** A node that runs is in the state of its run. If the run has ended, the gate has still to decide about the node. */
+/**
+ * A node that runs is in the state of its run. If the run has ended, the gate has still to decide about the
+ * node.
+ */
 function stateOf(run: RunAnswer | null): AgentState {
   if (run === null) return 'assembling'
   const state = run.status as AgentState
@@ -49,17 +57,39 @@ const below = (run: RunAnswer | null): Pick<AnsweredAgent, 'teams' | 'others'> =
 })
 
 function ofTeam(team: TeamAnswer): AnsweredTeam {
-  const { workflow, status, nodes, node_count, node_count_at_start, nodes_by_status, diagnostics, shared_state, shared_state_changes: changes } = team
+  const {
+    workflow,
+    status,
+    nodes,
+    node_count,
+    node_count_at_start,
+    nodes_by_status,
+    diagnostics,
+    shared_state,
+    shared_state_changes: changes,
+  } = team
   return {
     workflow,
     status,
-    nodes: growthOrder(nodes, { id: (node) => node.node_id, addedAfter: (node) => node.added_after }).map(ofNode),
+    nodes: growthOrder(nodes, { id: (node) => node.node_id, addedAfter: (node) => node.added_after }).map(
+      ofNode,
+    ),
     nodeCount: node_count,
     nodesAtStart: node_count_at_start,
     counts: nodes_by_status,
     notes: [
-      ...diagnostics.map(({ node_id, message, code, taskseq }) => ({ kind: 'note' as const, text: `${node_id}: ${message} (${code}, event ${taskseq})` })),
-      ...(changes === 0 ? [] : [{ kind: 'shared state' as const, text: `${changes} change${changes === 1 ? '' : 's'}: ${JSON.stringify(shared_state)}` }]),
+      ...diagnostics.map(({ node_id, message, code, taskseq }) => ({
+        kind: 'note' as const,
+        text: `${node_id}: ${message} (${code}, event ${taskseq})`,
+      })),
+      ...(changes === 0
+        ? []
+        : [
+            {
+              kind: 'shared state' as const,
+              text: `${changes} change${changes === 1 ? '' : 's'}: ${JSON.stringify(shared_state)}`,
+            },
+          ]),
     ],
   }
 }

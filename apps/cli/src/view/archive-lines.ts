@@ -5,7 +5,11 @@ import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 
 /** @param command how a person calls `beaver` here */
-export function archiveLines({ archive }: Pick<TaskAnswer, 'archive'>, task: string, command: string): string[] {
+export function archiveLines(
+  { archive }: Pick<TaskAnswer, 'archive'>,
+  task: string,
+  command: string,
+): string[] {
   if (archive === undefined) return []
   const { events, file, sha256 } = archive
   const path = shellWord(oneLine(file))

@@ -3,7 +3,9 @@ import { changedRows } from './changed-rows.ts'
 
 it('says nothing if nothing is known against the rows', () => {
   expect(changedRows([])).toEqual([])
-  expect(changedRows([{ kind: 'configuration', message: 'The stream has 3 replicas.', harmful: false }])).toEqual([])
+  expect(
+    changedRows([{ kind: 'configuration', message: 'The stream has 3 replicas.', harmful: false }]),
+  ).toEqual([])
 })
 
 it.each([

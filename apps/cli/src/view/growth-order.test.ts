@@ -6,14 +6,17 @@ interface Node {
   readonly id: string
   readonly after: string | null
 }
-const order = (nodes: readonly Node[]): Node[] => growthOrder(nodes, { id: (node) => node.id, addedAfter: (node) => node.after })
+const order = (nodes: readonly Node[]): Node[] =>
+  growthOrder(nodes, { id: (node) => node.id, addedAfter: (node) => node.after })
 const ids = (...nodes: [string, string | null][]): string =>
   order(nodes.map(([id, after]) => ({ id, after })))
     .map((node) => node.id)
     .join(' ')
 
 test('what a graph grew by stands after the node it grew after, in declared order, at any depth', () => {
-  expect(ids(['split', null], ['collect', null], ['item 1', 'split'], ['item 2', 'split'], ['part', 'item 1'])).toBe('split item 1 part item 2 collect')
+  expect(
+    ids(['split', null], ['collect', null], ['item 1', 'split'], ['item 2', 'split'], ['part', 'item 1']),
+  ).toBe('split item 1 part item 2 collect')
 })
 
 test('every node stands once, whatever it says it was added after', () => {

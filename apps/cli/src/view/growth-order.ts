@@ -1,7 +1,11 @@
-// Orders the nodes of a team for people: in declared order, but a node that the graph gained later comes after the node that it was added after.
+// Orders the nodes of a team for people: in declared order, but a node that the graph gained later comes
+// after the node that it was added after.
 // G1. Every node appears once, whatever node it names.
 
-export function growthOrder<Node>(nodes: readonly Node[], of: { id: (node: Node) => string; addedAfter: (node: Node) => string | null }): Node[] {
+export function growthOrder<Node>(
+  nodes: readonly Node[],
+  of: { id: (node: Node) => string; addedAfter: (node: Node) => string | null },
+): Node[] {
   const known = new Set(nodes.map(of.id))
   const after = new Map<string | null, Node[]>()
   for (const node of nodes) {
@@ -21,5 +25,7 @@ export function growthOrder<Node>(nodes: readonly Node[], of: { id: (node: Node)
     open.push(...(after.get(of.id(node)) ?? []).toReversed())
   }
   // A circle, which only a forged journal can contain.
-  return ordered.length === nodes.length ? ordered : [...ordered, ...nodes.filter((node) => !placed.has(node))]
+  return ordered.length === nodes.length
+    ? ordered
+    : [...ordered, ...nodes.filter((node) => !placed.has(node))]
 }

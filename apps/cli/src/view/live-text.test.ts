@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { liveText } from './live-text.ts'
 
-const piece = (offset: number, text: string, call = 1, run_id = 'run_root'): LiveDelta => ({ run_id, agent_name: 'root', node_id: null, call, offset, text })
+const piece = (offset: number, text: string, call = 1, run_id = 'run_root'): LiveDelta => ({
+  run_id,
+  agent_name: 'root',
+  node_id: null,
+  call,
+  offset,
+  text,
+})
 const answered = log.recorded([log.answers('run_root')])[0]!
 
 describe('what an agent is saying', () => {
@@ -52,7 +59,12 @@ describe('what an agent is saying', () => {
   })
 
   test('is bounded, whatever comes in whatever order', () => {
-    const pieces = fc.record({ offset: fc.nat(20_000), text: fc.string({ maxLength: 9_000 }), call: fc.integer({ min: 1, max: 3 }), run: fc.nat(2_000) })
+    const pieces = fc.record({
+      offset: fc.nat(20_000),
+      text: fc.string({ maxLength: 9_000 }),
+      call: fc.integer({ min: 1, max: 3 }),
+      run: fc.nat(2_000),
+    })
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 60 }), (all) => {
         const said = liveText()
@@ -65,7 +77,12 @@ describe('what an agent is saying', () => {
 })
 
 describe('how far the calls of an agent are', () => {
-  const progress = (call_id: string, done: number, message: string | null = null, run_id = 'run_root'): LiveProgress => ({
+  const progress = (
+    call_id: string,
+    done: number,
+    message: string | null = null,
+    run_id = 'run_root',
+  ): LiveProgress => ({
     ...{ run_id, agent_name: 'root', node_id: null, call_id, tool_name: 'deploy' },
     ...{ progress: done, total: 4, message },
   })

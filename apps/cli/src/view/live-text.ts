@@ -1,8 +1,16 @@
-// What the agents of a task are saying now, and how far their calls are: the end of each open answer, and the newest progress of each open call, from
-// updates that may come late or be lost.
+// What the agents of a task are saying now, and how far their calls are: the end of each open answer, and the
+// newest progress of each open call, from updates that may come late or be lost.
 // L1. It is bounded: `charsMax` characters of an answer, `runsMax` answers, `callsMax` calls.
-// L2. It is only a hint: what is journaled replaces it, and later updates of the same answer or call are ignored.
-import { isProgress, type LiveDelta, type LiveProgress, type LiveUpdate, progressText, type RecordedEvent } from '@beaver/core'
+// L2. It is only a hint: what is journaled replaces it, and later updates of the same answer or call are
+// ignored.
+import {
+  isProgress,
+  type LiveDelta,
+  type LiveProgress,
+  type LiveUpdate,
+  progressText,
+  type RecordedEvent,
+} from '@beaver/core'
 import { oneLine } from '../text/plain-text.ts'
 
 export interface LiveText {
@@ -52,9 +60,17 @@ export function liveText(): LiveText {
       calls.event(event)
       if (event.runId === undefined) return
       if (event.type === 'assistant_message_added') {
-        answered.set(event.runId, Math.max((answered.get(event.runId) ?? 0) + 1, saying.get(event.runId)?.call ?? 0))
+        answered.set(
+          event.runId,
+          Math.max((answered.get(event.runId) ?? 0) + 1, saying.get(event.runId)?.call ?? 0),
+        )
         saying.delete(event.runId)
-      } else if (event.type === 'provider_call_failed' || event.type === 'run_completed' || event.type === 'run_failed' || event.type === 'run_cancelled') {
+      } else if (
+        event.type === 'provider_call_failed' ||
+        event.type === 'run_completed' ||
+        event.type === 'run_failed' ||
+        event.type === 'run_cancelled'
+      ) {
         saying.delete(event.runId)
       }
     },
@@ -63,7 +79,10 @@ export function liveText(): LiveText {
   }
 }
 
-/** The calls of each run that have no result, and the newest progress of calls. An update may come before the event that its call is in. */
+/**
+ * The calls of each run that have no result, and the newest progress of calls. An update may come before the
+ * event that its call is in.
+ */
 function openCalls() {
   const open = new Map<string, Set<string>>()
   const newest = new Map<string, LiveProgress>()
@@ -82,11 +101,14 @@ function openCalls() {
       else if (type === 'tool_result_recorded') {
         open.get(runId)?.delete(data.call_id)
         newest.delete(keyOf(runId, data.call_id))
-      } else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled') open.delete(runId)
+      } else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
+        open.delete(runId)
     },
     of(run: string): string | null {
       const told = [...(open.get(run) ?? [])].flatMap((call) => newest.get(keyOf(run, call)) ?? [])
-      return told.length === 0 ? null : told.map((each) => oneLine(`${each.tool_name} ${progressText(each)}`)).join('\n')
+      return told.length === 0
+        ? null
+        : told.map((each) => oneLine(`${each.tool_name} ${progressText(each)}`)).join('\n')
     },
   }
 }

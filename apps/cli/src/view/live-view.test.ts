@@ -26,7 +26,8 @@ const screenOn = (terminal: SmallTerminal): Screen => ({
 const options = { foot: 'Ctrl-C stops watching', command: 'beaver', said: liveText() }
 const frames = (n: number): unknown => vi.advanceTimersByTime(n * 100)
 const agents = (n: number) => log.teamStarted(...Array.from({ length: n }, (_, i) => `agent ${i}`))
-const largeTeam = () => foldView(log.recorded([...log.teamAtWork.slice(0, 5), agents(60), log.nodeStarted('agent 0')]))
+const largeTeam = () =>
+  foldView(log.recorded([...log.teamAtWork.slice(0, 5), agents(60), log.nodeStarted('agent 0')]))
 
 beforeEach(() => void vi.useFakeTimers({ now: log.startedAt }))
 afterEach(() => void vi.useRealTimers())
@@ -52,7 +53,10 @@ describe('a view that reaches the first row', () => {
     terminal.write('Allow it? [y/N] y\n')
     resume()
     frames(30)
-    expect([...terminal.history, ...terminal.screen()].slice(0, 2)).toEqual(['Allow it? [y/N] y', 'Report on this folder'])
+    expect([...terminal.history, ...terminal.screen()].slice(0, 2)).toEqual([
+      'Allow it? [y/N] y',
+      'Report on this folder',
+    ])
     expect(terminal.history.length).toBeLessThanOrEqual(1)
     view.finish()
   })

@@ -3,8 +3,9 @@
 // L2. A frame is one write. Nothing is written if nothing changed.
 // L3. A narrower window wraps what was drawn. The view counts these lines and erases the whole frame.
 // L4. Nothing is drawn while the view is paused.
-// L5. What was drawn is erased line by line, and only the last frame may scroll. tmux and other terminals keep a screen that is erased from its
-// first row to its end in their history: a view that reaches this row would put a copy there ten times a second.
+// L5. What was drawn is erased line by line, and only the last frame may scroll. tmux and other terminals
+// keep a screen that is erased from its first row to its end in their history: a view that reaches this row
+// would put a copy there ten times a second.
 import { writeSync } from 'node:fs'
 import type { Screen } from '../screen.ts'
 import type { LiveText } from './live-text.ts'
@@ -14,7 +15,10 @@ import type { TaskView } from './task-view.ts'
 export interface LiveView {
   /** Shown in yellow until it is set to null. */
   notice: string | null
-  /** Removes the view from the screen, for a question. The returned function brings it back, below what was printed meanwhile. */
+  /**
+   * Removes the view from the screen, for a question. The returned function brings it back, below what was
+   * printed meanwhile.
+   */
   pause(): () => void
   /** Draws the last frame without a foot, and leaves it on the screen. */
   finish(): void
@@ -54,7 +58,18 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
 
   const render = (rows: number, footLine: string | null): string[] => {
     const { columns, style, symbols } = screen
-    return renderTask(view, { now: Date.now(), columns: columns - 1, rows, frame, style, symbols, foot: footLine, notice, command, said })
+    return renderTask(view, {
+      now: Date.now(),
+      columns: columns - 1,
+      rows,
+      frame,
+      style,
+      symbols,
+      foot: footLine,
+      notice,
+      command,
+      said,
+    })
   }
   const tick = (): void => {
     frame++

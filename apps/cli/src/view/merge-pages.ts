@@ -1,4 +1,5 @@
-// Joins the pages of the answer `task` to one answer. A page has some of the nodes, with the runs and teams above them.
+// Joins the pages of the answer `task` to one answer. A page has some of the nodes, with the runs and teams
+// above them.
 // M1. Everything appears once, and what a later page says about it wins.
 // M2. Nodes are in declared order.
 import type { NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
@@ -7,7 +8,12 @@ export function mergePages(first: TaskAnswer, later: TaskAnswer): TaskAnswer {
   return { ...later, runs: mergeRuns(first.runs, later.runs), teams: mergeTeams(first.teams, later.teams) }
 }
 
-function mergeBy<T>(a: readonly T[], b: readonly T[], idOf: (item: T) => string, merge: (a: T, b: T) => T): T[] {
+function mergeBy<T>(
+  a: readonly T[],
+  b: readonly T[],
+  idOf: (item: T) => string,
+  merge: (a: T, b: T) => T,
+): T[] {
   const byId = new Map(a.map((item) => [idOf(item), item]))
   for (const item of b) {
     const known = byId.get(idOf(item))
@@ -35,7 +41,8 @@ const mergeNodes = (a: readonly NodeAnswer[], b: readonly NodeAnswer[]): NodeAns
     }),
   ).toSorted((one, other) => one.declared_index - other.declared_index)
 
-const mergeRuns = (a: readonly RunAnswer[], b: readonly RunAnswer[]): RunAnswer[] => mergeBy(a, b, (run) => run.run_id, mergeRun)
+const mergeRuns = (a: readonly RunAnswer[], b: readonly RunAnswer[]): RunAnswer[] =>
+  mergeBy(a, b, (run) => run.run_id, mergeRun)
 
 const mergeRun = (a: RunAnswer, b: RunAnswer): RunAnswer => {
   const others = mergeRuns(a.other_runs ?? [], b.other_runs ?? [])

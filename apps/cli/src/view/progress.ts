@@ -1,4 +1,5 @@
-// Shows the progress of long work on a terminal, as one line that is replaced. Without a terminal it shows nothing.
+// Shows the progress of long work on a terminal, as one line that is replaced. Without a terminal it shows
+// nothing.
 import type { Screen } from '../screen.ts'
 import { count, counted } from '../text/figures.ts'
 
@@ -22,7 +23,10 @@ export function progressOn(screen: Screen, wanted: boolean): Progress {
     screen.passing(screen.style.dim(text))
   }
   return {
-    show: (doing, at, last, events) => say(`${doing}: message ${count(at)} of ${count(last)}${events === undefined ? '' : `, ${counted(events, 'event')}`}`),
+    show: (doing, at, last, events) =>
+      say(
+        `${doing}: message ${count(at)} of ${count(last)}${events === undefined ? '' : `, ${counted(events, 'event')}`}`,
+      ),
     say,
     end() {
       if (live) screen.passing(null)

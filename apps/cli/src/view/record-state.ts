@@ -1,6 +1,7 @@
-// What a screen may say about the record of a task. The claim is checked when it is made: the projector reads the task's log again from the
-// journal, builds the rows anew and compares them with the ones that it shows.
-// R1. "verified" stands only beside a record that was compared just now, in a journal from which nothing acknowledged is missing.
+// What a screen may say about the record of a task. The claim is checked when it is made: the projector reads
+// the task's log again from the journal, builds the rows anew and compares them with the ones that it shows.
+// R1. "verified" stands only beside a record that was compared just now, in a journal from which nothing
+// acknowledged is missing.
 import type { QueryOutput, TaskAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
 import type { Answers } from '../system/answers-from-file.ts'
@@ -10,7 +11,8 @@ import type { Style } from '../text/style.ts'
 
 /**
  * - `verified`: the record is as it was written. - `broken`: a record does not follow the one before it.
- * - `changed`: what is shown is not what the journal has now, or the journal is not as it was. - `unknown`: nobody could compare.
+ * - `changed`: what is shown is not what the journal has now, or the journal is not as it was. - `unknown`:
+ *   nobody could compare.
  */
 export interface RecordState {
   readonly state: 'verified' | 'broken' | 'changed' | 'unknown'
@@ -21,7 +23,10 @@ export interface RecordState {
 /** Findings about other tasks and about how the journal is stored say nothing about this one. */
 const beside = new Set(['rows_differ'])
 
-export async function recordState({ client }: Answers, { task, chain_ok: chainOk, findings }: TaskAnswer): Promise<RecordState> {
+export async function recordState(
+  { client }: Answers,
+  { task, chain_ok: chainOk, findings }: TaskAnswer,
+): Promise<RecordState> {
   let audit: QueryOutput<'audit'>
   try {
     const { task_id, session_id } = task
@@ -33,20 +38,37 @@ export async function recordState({ client }: Answers, { task, chain_ok: chainOk
   const differs = verified?.differs.flatMap(({ messages }) => messages) ?? []
   const whole = journal.filter(({ kind }) => !beside.has(kind))
   const messages = [...differs, ...whole.map(({ message }) => message)]
-  if (!chainOk) return { state: 'broken', messages: [...findings.map(({ taskseq, message }) => `event ${taskseq ?? '?'}: ${message}`), ...messages] }
+  if (!chainOk)
+    return {
+      state: 'broken',
+      messages: [
+        ...findings.map(({ taskseq, message }) => `event ${taskseq ?? '?'}: ${message}`),
+        ...messages,
+      ],
+    }
   if (differs.length > 0 || journal.some(({ harmful }) => harmful)) return { state: 'changed', messages }
   if (verified?.head === task.head_hash) return { state: 'verified', messages }
   return { state: 'unknown', messages: ['Somebody writes to the task just now. Show it again.', ...messages] }
 }
 
 /** The line of a task that says whether its record is intact, and the reasons below it. */
-export function recordLines({ task, findings, unsigned, archive }: TaskAnswer, { state, messages }: RecordState, style: Style): readonly [string, ...string[]] {
-  const reasons = messages.map((message) => (state === 'verified' || state === 'unknown' ? style.yellow : style.red)(`  ${oneLine(message)}`))
-  const elsewhere = archive === undefined ? '' : `, of which ${archive.events} are in an archive and were not compared`
+export function recordLines(
+  { task, findings, unsigned, archive }: TaskAnswer,
+  { state, messages }: RecordState,
+  style: Style,
+): readonly [string, ...string[]] {
+  const reasons = messages.map((message) =>
+    (state === 'verified' || state === 'unknown' ? style.yellow : style.red)(`  ${oneLine(message)}`),
+  )
+  const elsewhere =
+    archive === undefined ? '' : `, of which ${archive.events} are in an archive and were not compared`
   const chain = `${counted(task.last_taskseq, 'event')}${elsewhere}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
   switch (state) {
     case 'verified':
-      return [unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${unsigned} of ${chain}`), ...reasons]
+      return [
+        unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${unsigned} of ${chain}`),
+        ...reasons,
+      ]
     case 'broken':
       return [style.red(`BROKEN: ${counted(findings.length, 'finding')}`), ...reasons]
     case 'changed':

@@ -1,5 +1,7 @@
 // The calls of a task that wait for a person, and the commands that answer.
-// A1. A command is complete, and never cut: a terminal that is too narrow wraps it, and what is copied is still one line. If one call waits, the command needs no id; if several wait, it has the id; if ids are equal, it has the run too.
+// A1. A command is complete, and never cut: a terminal that is too narrow wraps it, and what is copied is
+// still one line. If one call waits, the command needs no id; if several wait, it has the id; if ids are
+// equal, it has the run too.
 // A2. A model writes what is asked, so it is shown as plain text, and a command quotes it.
 import { visible } from '@beaver/core'
 import { bytes, count } from '../text/figures.ts'
@@ -29,39 +31,68 @@ export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?
   const { style, symbols } = surface
   const lines = calls
     .slice(0, shownMax)
-    .flatMap((call) => [...questionLines(call, surface, of), ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface)])
+    .flatMap((call) => [
+      ...questionLines(call, surface, of),
+      ...answerLines({ taskId, command, name: nameAmong(call, calls) }, surface),
+    ])
   const left = calls.length - shownMax
-  return left <= 0 ? lines : [...lines, style.dim(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)}`)]
+  return left <= 0
+    ? lines
+    : [...lines, style.dim(`  ${symbols.ellipsis} and ${left} more: ${command} approve ${shellWord(taskId)}`)]
 }
 
 /** For example `? root asks to call run_command: rm -rf build`. */
-export function questionLines(call: AskedCall, { columns, style, symbols }: Surface, { whole = false }: { readonly whole?: boolean } = {}): string[] {
+export function questionLines(
+  call: AskedCall,
+  { columns, style, symbols }: Surface,
+  { whole = false }: { readonly whole?: boolean } = {},
+): string[] {
   const said = wrapText(`${symbols.asks} ${oneLine(call.agent)} asks to call ${whatIsAsked(call)}`, columns)
   const linesMax = whole ? said.length : subjectLinesMax
-  const more = said.length > linesMax ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)] : []
-  return [...[...said.slice(0, linesMax), ...more].map(style.yellow), ...whyLines(call, columns), ...(whole ? previewLines(call, { columns, style }) : [])]
+  const more =
+    said.length > linesMax
+      ? [cutToWidth(`  ${symbols.ellipsis} (beaver show has it whole)`, columns, symbols.ellipsis)]
+      : []
+  return [
+    ...[...said.slice(0, linesMax), ...more].map(style.yellow),
+    ...whyLines(call, columns),
+    ...(whole ? previewLines(call, { columns, style }) : []),
+  ]
 }
 
 function whyLines({ reason }: AskedCall, columns: number): string[] {
-  return reason === undefined ? [] : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
+  return reason === undefined
+    ? []
+    : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
 }
 
 /**
- * What the call would change: the effect, sizes and hashes, and the diff. Hidden characters are shown as escapes, because a person decides
- * about what the text is, not about what it looks like.
+ * What the call would change: the effect, sizes and hashes, and the diff. Hidden characters are shown as
+ * escapes, because a person decides about what the text is, not about what it looks like.
  */
-export function previewLines({ preview, callHash }: Pick<AskedCall, 'preview' | 'callHash'>, { columns, style }: Pick<Surface, 'columns' | 'style'>): string[] {
+export function previewLines(
+  { preview, callHash }: Pick<AskedCall, 'preview' | 'callHash'>,
+  { columns, style }: Pick<Surface, 'columns' | 'style'>,
+): string[] {
   const hash = callHash === null ? [] : [style.dim(`  call hash: ${callHash}`)]
   if (preview === null) return hash
   const { effect, path, bytes: size, sha256, before, diff, diff_lines_left_out: left } = preview
-  const was = before === null ? 'there is no such file' : `there are ${bytes(before.bytes)}, SHA-256 ${before.sha256}`
-  const facts = wrapText(`${effect} ${visible(path)}: ${bytes(size)}, SHA-256 ${sha256}; ${was}`, columns - 2).map((line) => `  ${line}`)
+  const was =
+    before === null ? 'there is no such file' : `there are ${bytes(before.bytes)}, SHA-256 ${before.sha256}`
+  const facts = wrapText(
+    `${effect} ${visible(path)}: ${bytes(size)}, SHA-256 ${sha256}; ${was}`,
+    columns - 2,
+  ).map((line) => `  ${line}`)
   const lines = diff === '' ? [] : diff.split('\n').map((line) => diffLine(visible(line, '\t'), style))
-  const more = left === 0 ? [] : [style.dim(`  ${count(left)} more lines: beaver events <task> --json has the whole content`)]
+  const more =
+    left === 0
+      ? []
+      : [style.dim(`  ${count(left)} more lines: beaver events <task> --json has the whole content`)]
   return [...facts, ...lines, ...more, ...hash]
 }
 
-const diffLine = (line: string, { green, red, dim }: Style): string => `  ${line.startsWith('+') ? green(line) : line.startsWith('-') ? red(line) : dim(line)}`
+const diffLine = (line: string, { green, red, dim }: Style): string =>
+  `  ${line.startsWith('+') ? green(line) : line.startsWith('-') ? red(line) : dim(line)}`
 
 /**
  * The commands that allow and refuse a call, in one line if there is room.
@@ -74,7 +105,9 @@ export function answerLines(
 ): string[] {
   const typed = `${shellWord(taskId)}${name === null ? '' : ` ${shellWord(name)}`}`
   const both = `  allow: ${command} approve ${typed}   refuse: ${command} deny ${typed}`
-  return textWidth(both) <= columns ? [both] : [`  allow:  ${command} approve ${typed}`, `  refuse: ${command} deny ${typed}`]
+  return textWidth(both) <= columns
+    ? [both]
+    : [`  allow:  ${command} approve ${typed}`, `  refuse: ${command} deny ${typed}`]
 }
 
 /** For example `run_command: rm -rf build`. */
@@ -84,9 +117,15 @@ export const whatIsAsked = ({ tool, subject }: Pick<AskedCall, 'tool' | 'subject
 }
 
 /** What a person has to type besides the task. `null`: nothing. */
-export const nameAmong = (call: AskedCall, calls: readonly AskedCall[]): string | null => (calls.length === 1 ? null : nameOf(call, calls))
+export const nameAmong = (call: AskedCall, calls: readonly AskedCall[]): string | null =>
+  calls.length === 1 ? null : nameOf(call, calls)
 
 /** The name of a call in a decision: its id, or `<run>/<call>` if several runs have a call with that id. */
-export function nameOf({ runId, callId }: Pick<AskedCall, 'runId' | 'callId'>, calls: readonly Pick<AskedCall, 'callId'>[]): string {
-  return calls.filter((each) => each.callId === callId).length > 1 || callId.includes('/') ? `${runId}/${callId}` : callId
+export function nameOf(
+  { runId, callId }: Pick<AskedCall, 'runId' | 'callId'>,
+  calls: readonly Pick<AskedCall, 'callId'>[],
+): string {
+  return calls.filter((each) => each.callId === callId).length > 1 || callId.includes('/')
+    ? `${runId}/${callId}`
+    : callId
 }

@@ -18,16 +18,23 @@ export interface AskedQuestionView {
 const messageCharsMax = 4_000
 
 /** The question with its numbered options, or with the fields of its form. */
-export function questionText({ agent, tool, question }: Pick<AskedQuestionView, 'agent' | 'tool' | 'question'>): string[] {
+export function questionText({
+  agent,
+  tool,
+  question,
+}: Pick<AskedQuestionView, 'agent' | 'tool' | 'question'>): string[] {
   const by = tool === askUserTool ? oneLine(agent) : `${oneLine(agent)} (${oneLine(tool)})`
   const options = (question.options ?? []).map((each, i) => `  ${i + 1}) ${oneLine(each, messageCharsMax)}`)
   const fields = formFields(question).map(
-    ({ name, says, required }) => `  ${oneLine(name)}${required ? '' : ' (optional)'}${says === '' ? '' : `: ${oneLine(says)}`}`,
+    ({ name, says, required }) =>
+      `  ${oneLine(name)}${required ? '' : ' (optional)'}${says === '' ? '' : `: ${oneLine(says)}`}`,
   )
   return [`${by} asks: ${oneLine(question.message, messageCharsMax)}`, ...options, ...fields]
 }
 
-/** The command that answers, and the one that does not, in one line if there is room. A command is never cut. */
+/**
+ * The command that answers, and the one that does not, in one line if there is room. A command is never cut.
+ */
 export function answerCommands(
   of: { readonly taskId: string; readonly command: string; readonly name: string | null },
   question: Question,
@@ -42,5 +49,7 @@ export function answerCommands(
         ? `<number${takesFreeText(question) ? ' or text' : ''}>`
         : '"<text>"'
   const both = `  answer: ${typed}${call} ${example}   decline: ${typed}${call} --decline`
-  return textWidth(both) <= columns ? [both] : [`  answer:  ${typed}${call} ${example}`, `  decline: ${typed}${call} --decline`]
+  return textWidth(both) <= columns
+    ? [both]
+    : [`  answer:  ${typed}${call} ${example}`, `  decline: ${typed}${call} --decline`]
 }

@@ -4,7 +4,10 @@
 import { plainText } from '../text/plain-text.ts'
 import { wrapText } from '../text/wrap.ts'
 
-export function saidLines(text: string, { columns, rowsMax }: { readonly columns: number; readonly rowsMax: number }): string[] {
+export function saidLines(
+  text: string,
+  { columns, rowsMax }: { readonly columns: number; readonly rowsMax: number },
+): string[] {
   if (rowsMax < 1 || columns < 8) return []
   // Twice what fits, because a character may take no column, and a word may take a line.
   const tail = text.slice(-(columns + 1) * (rowsMax + 1) * 2)

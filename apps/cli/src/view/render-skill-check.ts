@@ -24,7 +24,11 @@ function verdictLines(check: SkillCheck, { columns, style, symbols }: Look): str
   const name = oneLine(folderOf(check), 200)
   const mark = check.valid ? style.green(symbols.done) : style.red(symbols.failed)
   const lines = wrapText(`${name}: ${verdict}; ${loading(check)}.`, columns - 2)
-  return lines.map((line, i) => (i > 0 ? `  ${line}` : `${mark} ${line.startsWith(name) ? style.bold(name) + line.slice(name.length) : line}`))
+  return lines.map((line, i) =>
+    i > 0
+      ? `  ${line}`
+      : `${mark} ${line.startsWith(name) ? style.bold(name) + line.slice(name.length) : line}`,
+  )
 }
 
 function rowsOf({ problems, advice, told }: SkillCheck, { columns, style }: Look): string[] {
@@ -32,14 +36,19 @@ function rowsOf({ problems, advice, told }: SkillCheck, { columns, style }: Look
   const rows = [
     ...problems.map(({ rule, message }) => ({ title: rule, text: message, paint: style.red })),
     ...advice.map(({ rule, message }) => ({ title: rule, text: `Advice: ${message}`, paint: style.dim })),
-    ...told.filter(({ message }) => !said.has(message)).map(({ message }) => ({ title: 'Beaver', text: message, paint: style.yellow })),
+    ...told
+      .filter(({ message }) => !said.has(message))
+      .map(({ message }) => ({ title: 'Beaver', text: message, paint: style.yellow })),
   ]
   return rows.flatMap(({ title, text, paint }) =>
-    wrapText(oneLine(text), columns - indent.length - titleColumns).map((line, i) => indent + paint((i === 0 ? title : '').padEnd(titleColumns)) + line),
+    wrapText(oneLine(text), columns - indent.length - titleColumns).map(
+      (line, i) => indent + paint((i === 0 ? title : '').padEnd(titleColumns)) + line,
+    ),
   )
 }
 
-const folderOf = ({ folder }: SkillCheck): string => folder.split(/[/\\]/).findLast((part) => part !== '') ?? folder
+const folderOf = ({ folder }: SkillCheck): string =>
+  folder.split(/[/\\]/).findLast((part) => part !== '') ?? folder
 
 function loading(check: SkillCheck): string {
   const { loads, name, told } = check

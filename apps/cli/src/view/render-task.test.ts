@@ -19,13 +19,18 @@ const options: TaskOptions = {
   style: styleOf(false),
   symbols: symbolsOf({ utf8: true, turning: true }),
 }
-const draw = (view: TaskView, changed: Partial<TaskOptions> = {}): string[] => renderTask(view, { ...options, ...changed })
+const draw = (view: TaskView, changed: Partial<TaskOptions> = {}): string[] =>
+  renderTask(view, { ...options, ...changed })
 const atWork = (): TaskView => foldView(log.recorded(log.teamAtWork))
 
 /** A team of `n`, of which the first runs. */
 const wide = (n: number): TaskView =>
   foldView(
-    log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...Array.from({ length: n }, (_, i) => `agent 代理 ${i}`)), log.nodeStarted('agent 代理 0')]),
+    log.recorded([
+      ...log.teamAtWork.slice(0, 5),
+      log.teamStarted(...Array.from({ length: n }, (_, i) => `agent 代理 ${i}`)),
+      log.nodeStarted('agent 代理 0'),
+    ]),
   )
 
 describe('the live view', () => {
@@ -60,7 +65,8 @@ describe('the live view', () => {
     const view = atWork()
     const [collect] = view.root?.teams[0]?.nodes ?? []
     if (collect !== undefined) collect.evidence = { passed: 12, failed: 0, notChecked: 0 }
-    for (let columns = 40; columns < 100; columns++) expect(draw(view, { columns }).join('\n')).toContain('evidence 12/12')
+    for (let columns = 40; columns < 100; columns++)
+      expect(draw(view, { columns }).join('\n')).toContain('evidence 12/12')
   })
 
   test('shows the last words of what an agent is saying, under it, and nothing that moves the cursor', () => {
@@ -81,39 +87,72 @@ describe('the live view', () => {
     const said = liveText()
     const at = log.recorded([...log.teamAtWork])
     for (const each of at) said.event(each)
-    const of = { run_id: 'run_count', agent_name: 'count', node_id: 'count', call_id: 'run_count.file_stats', tool_name: 'file_stats' }
+    const of = {
+      run_id: 'run_count',
+      agent_name: 'count',
+      node_id: 'count',
+      call_id: 'run_count.file_stats',
+      tool_name: 'file_stats',
+    }
     said.update({ ...of, progress: 30, total: 60, message: 'src\u001B[2J/loop' })
     expect(draw(foldView(at), { said, columns: 60 })).toContain('   │     › file_stats 50% · src/loop')
   })
 
   test('is never larger than the terminal with words and questions either, and gives up words first', () => {
-    const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: '长'.repeat(300), rule: null }, 'run_count')
+    const asked = event(
+      'approval_requested',
+      { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: '长'.repeat(300), rule: null },
+      'run_count',
+    )
     const view = foldView(
-      log.recorded([...log.teamAtWork, log.nodeStarted('write'), log.runStarted('run_write', 'write', 'write'), log.told('run_write'), asked]),
+      log.recorded([
+        ...log.teamAtWork,
+        log.nodeStarted('write'),
+        log.runStarted('run_write', 'write', 'write'),
+        log.told('run_write'),
+        asked,
+      ]),
     )
     const said = liveText()
-    said.update({ run_id: 'run_write', agent_name: 'write', node_id: 'write', call: 1, offset: 0, text: '长 words '.repeat(300) })
-    for (const rows of [14, 15, 16, 17, 18, 30]) expect(draw(view, { columns: 79, rows, said }).at(-1)).toBe('Ctrl-C stops watching')
+    said.update({
+      run_id: 'run_write',
+      agent_name: 'write',
+      node_id: 'write',
+      call: 1,
+      offset: 0,
+      text: '长 words '.repeat(300),
+    })
+    for (const rows of [14, 15, 16, 17, 18, 30])
+      expect(draw(view, { columns: 79, rows, said }).at(-1)).toBe('Ctrl-C stops watching')
     for (const columns of [10, 20, 35, 50, 79, 140]) {
       for (const rows of [1, 3, 8, 12, 40]) {
         const lines = draw(view, { columns, rows, said })
         expect(lines.reduce((sum, line) => sum + rowsOf(line, columns), 0)).toBeLessThanOrEqual(rows)
-        for (const line of lines.filter((each) => !each.includes('beaver '))) expect(textWidth(line)).toBeLessThanOrEqual(columns)
+        for (const line of lines.filter((each) => !each.includes('beaver ')))
+          expect(textWidth(line)).toBeLessThanOrEqual(columns)
       }
     }
   })
 
   test('says who asks for what, and what to type', () => {
-    const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null }, 'run_count')
+    const asked = event(
+      'approval_requested',
+      { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null },
+      'run_count',
+    )
     const lines = draw(foldView(log.recorded([...log.teamAtWork, asked])))
-    expect(lines[6]).toBe('   ├─ ? count    asks you    file_stats: src                           0.6 s  1,000 tokens')
+    expect(lines[6]).toBe(
+      '   ├─ ? count    asks you    file_stats: src                           0.6 s  1,000 tokens',
+    )
     expect(lines.slice(-3)).toEqual([
       '? count asks to call file_stats: src',
       '  allow: beaver approve task_1   refuse: beaver deny task_1',
       'Ctrl-C stops watching',
     ])
     const granted = event('approval_granted', { call_id: 'run_count.file_stats', by: 'anna' }, 'run_count')
-    expect(draw(foldView(log.recorded([...log.teamAtWork, asked, granted]))).join('\n')).not.toMatch(/asks|allow/)
+    expect(draw(foldView(log.recorded([...log.teamAtWork, asked, granted]))).join('\n')).not.toMatch(
+      /asks|allow/,
+    )
   })
 
   test('counts the agents that do not fit, and keeps those at work', () => {
@@ -129,7 +168,13 @@ describe('the live view', () => {
     const view = foldView(
       log.recorded([
         ...log.teamAtWork.slice(0, 5),
-        log.graphStarted({ workflow: 'ConcurrentWorkflow', task: 't', nodes, outputs: ['collect'], output: 'collect' }),
+        log.graphStarted({
+          workflow: 'ConcurrentWorkflow',
+          task: 't',
+          nodes,
+          outputs: ['collect'],
+          output: 'collect',
+        }),
         ...begun,
         log.nodeFailed('item 3', 'No list.'),
         ...ids.slice(4, 14).map(log.nodeCompleted),
@@ -151,7 +196,10 @@ describe('the live view', () => {
   test('a long list that has ended shows a few, those that failed among them', () => {
     const ids = Array.from({ length: 60 }, (_, i) => `n${i}`)
     const ended = [...ids.slice(0, -1).map(log.nodeCompleted), log.nodeFailed('n59', 'No list.')]
-    const lines = draw(foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...ids), ...ended])), { rows: 500 })
+    const lines = draw(
+      foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...ids), ...ended])),
+      { rows: 500 },
+    )
     expect(lines.filter((line) => line.includes('✖ n59')).length).toBe(1)
     expect(lines.filter((line) => /[├└]─ [✔✖]/.test(line))).toHaveLength(8)
     expect(lines.join('\n')).toContain('… 52 more agents: 52 completed')
@@ -159,7 +207,9 @@ describe('the live view', () => {
 
   test('says why something failed before what it used', () => {
     const message = 'The tool recount_files was not called, and no other tool was.'
-    const line = draw(foldView(log.recorded([...log.teamAtWork, log.nodeFailed('count', message)]))).find((each) => each.includes('✖'))
+    const line = draw(foldView(log.recorded([...log.teamAtWork, log.nodeFailed('count', message)]))).find(
+      (each) => each.includes('✖'),
+    )
     expect(line).toBe(`   ├─ ✖ count    failed      ${message}`)
   })
 
@@ -171,9 +221,22 @@ describe('the live view', () => {
       { ...log.agentNode('some', ['a', 'b']), quorum: 1 },
     ]
     const graph = { workflow: 'GraphWorkflow', task: 't', nodes, outputs: ['two'], output: 'two' }
-    const view = foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.graphStarted(graph), log.nodeStarted('a'), log.nodeCompleted('a')]))
-    const of = (name: string): string | undefined => new RegExp(`· ${name} +waiting +(.*)`).exec(draw(view).join('\n'))?.[1]
-    expect([of('b'), of('two'), of('four'), of('some')]).toEqual(['for a free place', 'for b', 'for 4 of 5 nodes', 'for b; 1 of 2 will do'])
+    const view = foldView(
+      log.recorded([
+        ...log.teamAtWork.slice(0, 5),
+        log.graphStarted(graph),
+        log.nodeStarted('a'),
+        log.nodeCompleted('a'),
+      ]),
+    )
+    const of = (name: string): string | undefined =>
+      new RegExp(`· ${name} +waiting +(.*)`).exec(draw(view).join('\n'))?.[1]
+    expect([of('b'), of('two'), of('four'), of('some')]).toEqual([
+      'for a free place',
+      'for b',
+      'for 4 of 5 nodes',
+      'for b; 1 of 2 will do',
+    ])
   })
 
   test('a task that is a workflow is its team: computed, skipped, grown, noted, blocked', () => {
@@ -200,14 +263,21 @@ describe('the live view', () => {
   })
 
   test('gives up columns from the least important on', () => {
-    const at = (columns: number): string => draw(atWork(), { columns }).find((line) => line.includes('count')) ?? ''
+    const at = (columns: number): string =>
+      draw(atWork(), { columns }).find((line) => line.includes('count')) ?? ''
     expect(
       [80, 64, 50, 42, 24].map((columns) =>
         at(columns)
           .replace(/^ +├─ ⠋ count +/, '')
           .replaceAll(/ {2,}/g, '  '),
       ),
-    ).toEqual(['acting  file_stats  0.6 s  1,000 tokens', 'file_stats  0.6 s  1,000 tokens', 'file_stats  0.6 s', 'file_stats  0.6 s', '  ├─ ⠋ count'])
+    ).toEqual([
+      'acting  file_stats  0.6 s  1,000 tokens',
+      'file_stats  0.6 s  1,000 tokens',
+      'file_stats  0.6 s',
+      'file_stats  0.6 s',
+      '  ├─ ⠋ count',
+    ])
   })
 
   test('has no colour and nothing that turns when it may not', () => {
@@ -222,12 +292,18 @@ describe('the live view', () => {
   })
 
   test('says what it waits for while nothing runs', () => {
-    expect(draw(foldView(log.recorded([log.submitted()]))).join('\n')).toContain('Waiting for a supervisor daemon')
+    expect(draw(foldView(log.recorded([log.submitted()]))).join('\n')).toContain(
+      'Waiting for a supervisor daemon',
+    )
   })
 })
 
 test('a command that answers is whole on a narrow terminal, and the frame still fits it', () => {
-  const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null }, 'run_count')
+  const asked = event(
+    'approval_requested',
+    { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null },
+    'run_count',
+  )
   const view = foldView(log.recorded([...log.teamAtWork, asked]))
   for (const [columns, rows] of [
     [30, 24],
@@ -235,7 +311,9 @@ test('a command that answers is whole on a narrow terminal, and the frame still 
     [60, 10],
   ] as const) {
     const lines = draw(view, { columns, rows, command: '../../some/where/beaver/bin/beaver' })
-    expect(lines.some((line) => line.includes('../../some/where/beaver/bin/beaver approve task_1'))).toBe(true)
+    expect(lines.some((line) => line.includes('../../some/where/beaver/bin/beaver approve task_1'))).toBe(
+      true,
+    )
     expect(lines.reduce((sum, line) => sum + rowsOf(line, columns), 0)).toBeLessThanOrEqual(rows)
   }
 })

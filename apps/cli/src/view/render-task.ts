@@ -19,7 +19,10 @@ export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
 
 const simulatedProvider = 'simulated'
 
-/** @param options `rows`: the most rows of the terminal that the lines may take. A command may be wider than the terminal, and then takes several */
+/**
+ * @param options `rows`: the most rows of the terminal that the lines may take. A command may be wider than
+ * the terminal, and then takes several
+ */
 export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const { style, symbols, columns, rows } = options
   const dot = ` ${symbols.dot} `
@@ -27,15 +30,24 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const tight = rows < 10
   const model = view.model === null ? [] : [modelName(view.model)]
   const totals = totalsOf(view)
-  const used = [duration(elapsedMs(view, options.now)), ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : [])]
+  const used = [
+    duration(elapsedMs(view, options.now)),
+    ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : []),
+  ]
   const factsWith = (ids: readonly string[]): string => [...ids, ...model, ...used].join(dot)
   const id = view.taskId === null ? [] : [view.taskId]
   const brief = id.map(briefIds(id))
   // The time and the tokens matter more than the end of the id.
-  const facts = [factsWith(id), factsWith(brief), [...brief, ...used].join(dot)].find((each) => textWidth(each) <= columns) ?? used.join(dot)
+  const facts =
+    [factsWith(id), factsWith(brief), [...brief, ...used].join(dot)].find(
+      (each) => textWidth(each) <= columns,
+    ) ?? used.join(dot)
   const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts))]
   const calls = askedCalls(view)
-  const asked = calls.length === 0 || view.taskId === null ? [] : askedLines({ taskId: view.taskId, command: options.command, calls }, options)
+  const asked =
+    calls.length === 0 || view.taskId === null
+      ? []
+      : askedLines({ taskId: view.taskId, command: options.command, calls }, options)
   const foot = [
     ...asked,
     ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
@@ -49,12 +61,15 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const room = Math.max(1, rows - head.length - footRows - (tight ? 0 : 2))
   const tree = renderTree(view, { ...options, rowsMax: room })
   const waiting = tree.length > 0 ? tree : [style.dim(cut(waitingText(view)))]
-  const parts = tight ? [head.slice(0, 1), waiting, foot] : [head, [''], waiting, ...(foot.length === 0 ? [] : [[''], foot])]
+  const parts = tight
+    ? [head.slice(0, 1), waiting, foot]
+    : [head, [''], waiting, ...(foot.length === 0 ? [] : [[''], foot])]
   return withinRows(parts.flat(), Math.max(1, rows), columns)
 }
 
 /** How many rows of the terminal a line takes. */
-export const rowsOf = (line: string, columns: number): number => Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
+export const rowsOf = (line: string, columns: number): number =>
+  Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
 
 /** The first lines that fit. */
 function withinRows(lines: readonly string[], rows: number, columns: number): string[] {

@@ -1,13 +1,22 @@
 // Formats the tree of agents: a pure function of the view, the time and the size.
 // R1. No line is wider than `columns`.
-// R2. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents say is left out first, agents at work or in
-// trouble last.
+// R2. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents say is
+// left out first, agents at work or in trouble last.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
-import { type AgentState, atWork, countedOut, rankOf, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
+import {
+  type AgentState,
+  atWork,
+  countedOut,
+  rankOf,
+  teamProgress,
+  type TreeRow,
+  treeRows,
+  workFacts,
+} from './agent-tree.ts'
 import { type AgentView, heldTools, type TeamView } from './agent-view.ts'
 import type { LiveText } from './live-text.ts'
 import { saidLines } from './render-said.ts'
@@ -38,19 +47,38 @@ export function renderTree(view: TaskView, options: TreeOptions): string[] {
   const lines = kept.flatMap((row) => [lineOf(row, layout, options), ...(said.get(row) ?? [])])
   return left.length === 0
     ? lines
-    : [...lines, options.style.dim(cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left.flatMap(nodesOf))}`, options.columns))]
+    : [
+        ...lines,
+        options.style.dim(
+          cutToWidth(`  ${options.symbols.ellipsis} ${countedOut(left.flatMap(nodesOf))}`, options.columns),
+        ),
+      ]
 }
 
 /** The nodes of a row that is left out. */
-const nodesOf = (row: Row): readonly AgentView[] => (row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : [])
+const nodesOf = (row: Row): readonly AgentView[] =>
+  row.kind === 'agent' ? [row.agent] : row.kind === 'folded' ? row.nodes : []
 
 /** How many lines an agent has for what it says, if few agents speak. */
 const saidLinesMax = 4
 
-/** The last lines of what agents are saying, and how far their calls are, each under its row, in the remaining rows. */
-function saying(rows: readonly Row[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<Row, string[]> {
+/**
+ * The last lines of what agents are saying, and how far their calls are, each under its row, in the remaining
+ * rows.
+ */
+function saying(
+  rows: readonly Row[],
+  { said, columns, style, symbols }: TreeOptions,
+  room: number,
+): ReadonlyMap<Row, string[]> {
   const speakers = rows.flatMap((row) => {
-    if (said === undefined || row.kind !== 'agent' || row.agent.runId === null || !speaks.has(row.agent.state)) return []
+    if (
+      said === undefined ||
+      row.kind !== 'agent' ||
+      row.agent.runId === null ||
+      !speaks.has(row.agent.state)
+    )
+      return []
     const text = row.agent.state === 'acting' ? said.progressOf(row.agent.runId) : said.of(row.agent.runId)
     return text === null ? [] : [{ row, text }]
   })
@@ -75,7 +103,10 @@ function bounded(rows: readonly Row[], rowsMax: number): { kept: readonly Row[];
   const rank = (index: number): number => rowRank(rows[index] as Row)
   const byRank = rows.map((_, index) => index).toSorted((a, b) => rank(a) - rank(b) || a - b)
   const chosen = new Set(byRank.slice(0, Math.max(1, rowsMax - 1)))
-  return { kept: rows.filter((_, index) => chosen.has(index)), left: rows.filter((_, index) => !chosen.has(index)) }
+  return {
+    kept: rows.filter((_, index) => chosen.has(index)),
+    left: rows.filter((_, index) => !chosen.has(index)),
+  }
 }
 
 function lineOf(row: Row, layout: Layout, options: TreeOptions): string {
@@ -86,10 +117,16 @@ function lineOf(row: Row, layout: Layout, options: TreeOptions): string {
       return teamLine(row.prefix, row.team, options)
     case 'folded':
       return options.style.dim(
-        cutToWidth(`${row.prefix}${options.symbols.ellipsis} ${countedOut(row.nodes, row.tally)}`, options.columns, options.symbols.ellipsis),
+        cutToWidth(
+          `${row.prefix}${options.symbols.ellipsis} ${countedOut(row.nodes, row.tally)}`,
+          options.columns,
+          options.symbols.ellipsis,
+        ),
       )
     case 'note':
-      return options.style.dim(cutToWidth(`${row.prefix}${row.note.text}`, options.columns, options.symbols.ellipsis))
+      return options.style.dim(
+        cutToWidth(`${row.prefix}${row.note.text}`, options.columns, options.symbols.ellipsis),
+      )
     default:
       return row satisfies never
   }
@@ -113,7 +150,12 @@ const activityRoomy = 28
 /** The word for the state is left out first, then the tokens, and then the time. */
 function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
-  const longest = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
+  const longest = Math.max(
+    8,
+    ...rows.map((row) =>
+      row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0,
+    ),
+  )
   // A long name is cut rather than what its agent does and used.
   const name = Math.min(longest, Math.max(nameMin, Math.floor(columns * nameShare)))
   const fixed = {
@@ -121,10 +163,15 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
     elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)),
     tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)),
   }
-  const room = (): number => columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
-  // How much of the evidence is there is never cut, because a result rests on it. What follows it has room for its ellipsis.
+  const room = (): number =>
+    columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
+  // How much of the evidence is there is never cut, because a result rests on it. What follows it has room
+  // for its ellipsis.
   const least = Math.max(activityMin, ...agents.map((agent) => evidenceOf(agent).length + 1))
-  const widest = Math.max(0, ...rows.map((row) => (row.kind === 'agent' ? textWidth(oneLine(activityOf(row.agent, row.team))) : 0)))
+  const widest = Math.max(
+    0,
+    ...rows.map((row) => (row.kind === 'agent' ? textWidth(oneLine(activityOf(row.agent, row.team))) : 0)),
+  )
   for (const [column, activity] of [
     ['state', Math.max(least, Math.min(activityRoomy, widest))],
     ['tokens', least],
@@ -135,28 +182,43 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   return { ...fixed, name: nameWidth, activity: Math.max(0, room() - nameWidth - gap) }
 }
 
-const elapsedOf = (agent: AgentView, now: number): string => (agent.startedAt === null ? '' : duration((agent.endedAt ?? now) - agent.startedAt))
+const elapsedOf = (agent: AgentView, now: number): string =>
+  agent.startedAt === null ? '' : duration((agent.endedAt ?? now) - agent.startedAt)
 const tokensOf = (agent: AgentView): string => (agent.tokens === 0 ? '' : `${count(agent.tokens)} tokens`)
 
-function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layout: Layout, options: TreeOptions): string {
+function agentLine(
+  prefix: string,
+  agent: AgentView,
+  team: TeamView | null,
+  layout: Layout,
+  options: TreeOptions,
+): string {
   const { style, symbols, now } = options
   const { icon, paint } = lookOf(agent.state, options)
   const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
   const told = layout.state === 0 ? activityWithState(agent, team) : oneLine(activityOf(agent, team))
-  const trouble = agent.state === 'failed' || agent.state === 'blocked' || agent.state === 'waiting_for_approval' || agent.state === 'waiting_for_answer'
+  const trouble =
+    agent.state === 'failed' ||
+    agent.state === 'blocked' ||
+    agent.state === 'waiting_for_approval' ||
+    agent.state === 'waiting_for_answer'
   const used = [
     { text: elapsedOf(agent, now), width: layout.elapsed },
     { text: tokensOf(agent), width: layout.tokens },
   ].filter(({ width }) => width > 0)
   // Why something failed matters more than what it used. If nothing was used, there is room.
   const spanning = textWidth(told) > layout.activity && (trouble || used.every(({ text }) => text === ''))
-  const room = spanning ? used.reduce((sum, { width }) => sum + width + gap, layout.activity) : layout.activity
+  const room = spanning
+    ? used.reduce((sum, { width }) => sum + width + gap, layout.activity)
+    : layout.activity
   const activity = cutToWidth(told, room, symbols.ellipsis)
   const cells = [
     `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
     ...(layout.state === 0 ? [] : [paint(padEnd(statusWord(agent.state), layout.state))]),
-    ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
+    ...(layout.activity < activityMin
+      ? []
+      : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
     ...(spanning ? [] : used.map(({ text, width }) => style.dim(padStart(text, width)))),
   ]
   return cells.join(' '.repeat(gap)).trimEnd()
@@ -164,12 +226,20 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
 
 /** For example `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`. */
 function teamLine(prefix: string, team: TeamView, { style, columns, symbols }: TreeOptions): string {
-  const progress = teamProgress(team) + (team.notes.length > 0 ? `; ${counted(team.notes.length, 'note')}` : '')
-  const text = cutToWidth(`${team.workflow}  ${progress}`, Math.max(1, columns - textWidth(prefix)), symbols.ellipsis)
+  const progress =
+    teamProgress(team) + (team.notes.length > 0 ? `; ${counted(team.notes.length, 'note')}` : '')
+  const text = cutToWidth(
+    `${team.workflow}  ${progress}`,
+    Math.max(1, columns - textWidth(prefix)),
+    symbols.ellipsis,
+  )
   return style.dim(prefix) + style.cyan(text)
 }
 
-function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { icon: string; paint: (text: string) => string } {
+function lookOf(
+  state: AgentState,
+  { style, symbols, frame }: TreeOptions,
+): { icon: string; paint: (text: string) => string } {
   switch (state) {
     case 'waiting':
       return { icon: symbols.waiting, paint: style.dim }
@@ -202,12 +272,18 @@ function heldText(tools: readonly string[]): string {
   return `; ${tools.slice(0, namedMax).join(', ')}${tools.length > namedMax ? ' and others' : ''} ${tools.length === 1 ? 'waits' : 'wait'} for it`
 }
 
-/** The activity where no column has the word for the state: the word stands before what says nothing alone. */
+/**
+ * The activity where no column has the word for the state: the word stands before what says nothing alone.
+ */
 function activityWithState(agent: AgentView, team: TeamView | null): string {
   const told = oneLine(activityOf(agent, team))
   const word = statusWord(agent.state)
   if (told === '') return word
-  return agent.state === 'waiting' ? `${word} ${told}` : agent.state === 'thinking' || agent.state === 'assembling' ? `${word}, ${told}` : told
+  return agent.state === 'waiting'
+    ? `${word} ${told}`
+    : agent.state === 'thinking' || agent.state === 'assembling'
+      ? `${word}, ${told}`
+      : told
 }
 
 /** What the agent does now, or the reason for its state. */
@@ -233,9 +309,12 @@ const namedMax = 3
 function waitsFor({ dependsOn, quorum }: AgentView, team: TeamView | null): string {
   if (dependsOn.length === 0) return 'for a free place'
   const needed = new Set(dependsOn)
-  const left = (team?.nodes ?? []).flatMap((node) => (needed.has(node.name) && open.has(node.state) ? [node.name] : []))
+  const left = (team?.nodes ?? []).flatMap((node) =>
+    needed.has(node.name) && open.has(node.state) ? [node.name] : [],
+  )
   if (left.length === 0) return 'for a free place'
-  const enough = quorum === null || quorum >= dependsOn.length ? '' : `; ${quorum} of ${dependsOn.length} will do`
+  const enough =
+    quorum === null || quorum >= dependsOn.length ? '' : `; ${quorum} of ${dependsOn.length} will do`
   if (left.length <= namedMax) return `for ${left.join(', ')}${enough}`
   return `for ${left.length === dependsOn.length ? '' : `${count(left.length)} of `}${count(dependsOn.length)} nodes${enough}`
 }

@@ -1,4 +1,5 @@
-// Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what the agent was told meanwhile.
+// Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what
+// the agent was told meanwhile.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { visible, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -21,8 +22,14 @@ interface ContextRow {
   readonly parts: string
 }
 
-/** What each part of an agent's first prompt costs in tokens, largest first, and what the provider counted. */
-export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>, surface: Surface, all: boolean): string[] {
+/**
+ * What each part of an agent's first prompt costs in tokens, largest first, and what the provider counted.
+ */
+export function contextLines(
+  answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>,
+  surface: Surface,
+  all: boolean,
+): string[] {
   const rows = allRuns(answer).flatMap(contextRow)
   if (rows.length === 0) return []
   const { style, columns, symbols } = surface
@@ -34,16 +41,24 @@ export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>
   const before = textWidth(line('', '', '', 'x')) - 1
   const lines = shown.flatMap((row) => {
     const [first = '', ...rest] = wrapWords(row.parts, Math.max(8, columns - before))
-    return [line(row.agent, count(row.total), row.counted === null ? '' : count(row.counted), first), ...rest.map((more) => ' '.repeat(before) + more)]
+    return [
+      line(row.agent, count(row.total), row.counted === null ? '' : count(row.counted), first),
+      ...rest.map((more) => ' '.repeat(before) + more),
+    ]
   })
   const head = style.dim(line('AGENT', 'ESTIMATE', 'COUNTED', 'PARTS'))
-  const more = left === 0 && !answer.more ? [] : [style.dim(`${symbols.ellipsis} and ${answer.more ? '' : `${count(left)} `}more (--all shows them)`)]
+  const more =
+    left === 0 && !answer.more
+      ? []
+      : [style.dim(`${symbols.ellipsis} and ${answer.more ? '' : `${count(left)} `}more (--all shows them)`)]
   return [head, ...lines, ...more]
 }
 
 function contextRow(run: RunAnswer): ContextRow[] {
   if (run.context === null || run.context.length === 0) return []
-  const parts = run.context.filter((part) => part.tokens_estimated > 0).toSorted((a, b) => b.tokens_estimated - a.tokens_estimated)
+  const parts = run.context
+    .filter((part) => part.tokens_estimated > 0)
+    .toSorted((a, b) => b.tokens_estimated - a.tokens_estimated)
   return [
     {
       agent: cutToWidth(oneLine(run.agent_name), agentColumnsMax),
@@ -55,17 +70,33 @@ function contextRow(run: RunAnswer): ContextRow[] {
 }
 
 /** Every run of the answer, from the outside in. */
-function allRuns({ runs, teams }: { readonly runs: readonly RunAnswer[]; readonly teams: readonly TeamAnswer[] }): RunAnswer[] {
+function allRuns({
+  runs,
+  teams,
+}: {
+  readonly runs: readonly RunAnswer[]
+  readonly teams: readonly TeamAnswer[]
+}): RunAnswer[] {
   const ofNode = (node: NodeAnswer): RunAnswer[] => (node.run === null ? [] : ofRun(node.run))
   const ofTeam = (team: TeamAnswer): RunAnswer[] => team.nodes.flatMap(ofNode)
-  const ofRun = (run: RunAnswer): RunAnswer[] => [run, ...run.teams.flatMap(ofTeam), ...(run.other_runs ?? []).flatMap(ofRun)]
+  const ofRun = (run: RunAnswer): RunAnswer[] => [
+    run,
+    ...run.teams.flatMap(ofTeam),
+    ...(run.other_runs ?? []).flatMap(ofRun),
+  ]
   return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
 }
 
 /** Every team of the answer, from the outside in. */
 export function teamsOf({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): TeamAnswer[] {
-  const ofTeam = (team: TeamAnswer): TeamAnswer[] => [team, ...team.nodes.flatMap(({ run }) => (run === null ? [] : ofRun(run)))]
-  const ofRun = (run: RunAnswer): TeamAnswer[] => [...run.teams.flatMap(ofTeam), ...(run.other_runs ?? []).flatMap(ofRun)]
+  const ofTeam = (team: TeamAnswer): TeamAnswer[] => [
+    team,
+    ...team.nodes.flatMap(({ run }) => (run === null ? [] : ofRun(run))),
+  ]
+  const ofRun = (run: RunAnswer): TeamAnswer[] => [
+    ...run.teams.flatMap(ofTeam),
+    ...(run.other_runs ?? []).flatMap(ofRun),
+  ]
   return [...runs.flatMap(ofRun), ...teams.flatMap(ofTeam)]
 }
 
@@ -73,23 +104,41 @@ const decidedMax = 12
 const argumentsCharsMax = 2_000
 const steersMax = 12
 
-/** The texts with which the task was steered, newest last. For example `✔ ada: Leave out the drafts. (given in event 12)`. */
-export function steerLines({ task, steers }: Pick<TaskAnswer, 'task' | 'steers'>, { columns, style, symbols }: Surface, all: boolean): string[] {
+/**
+ * The texts with which the task was steered, newest last. For example `✔ ada: Leave out the drafts. (given in
+ * event 12)`.
+ */
+export function steerLines(
+  { task, steers }: Pick<TaskAnswer, 'task' | 'steers'>,
+  { columns, style, symbols }: Surface,
+  all: boolean,
+): string[] {
   const shown = all ? steers : steers.slice(-steersMax)
   const left = steers.length - shown.length
   const told = ({ text, given_taskseq: given, ...doer }: (typeof steers)[number]): string => {
     const who = oneLine(whoDid(doer))
-    const how = given !== null ? `given in event ${given}` : task.ended_at === null ? 'not given yet' : 'not given: the task ended before'
+    const how =
+      given !== null
+        ? `given in event ${given}`
+        : task.ended_at === null
+          ? 'not given yet'
+          : 'not given: the task ended before'
     return `${given === null && task.ended_at !== null ? symbols.failed : given === null ? symbols.waiting : symbols.done} ${who}: ${oneLine(text)} (${how})`
   }
   return [
     ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} earlier (--all shows them)`)]),
-    ...shown.flatMap((each) => wrapText(told(each), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
+    ...shown.flatMap((each) =>
+      wrapText(told(each), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`)),
+    ),
   ]
 }
 
 /** The calls that wait, with the commands that answer, then the decided calls. */
-export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>, surface: Surface, of: { command: string; all: boolean }): string[] {
+export function approvalLines(
+  { task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>,
+  surface: Surface,
+  of: { command: string; all: boolean },
+): string[] {
   const calls = approvals
     .filter((each) => each.state === 'waiting')
     .map((each) => ({
@@ -105,12 +154,18 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
   const shown = of.all ? decided : decided.slice(0, decidedMax)
   const left = decided.length - shown.length
   return [
-    ...(calls.length === 0 ? [] : askedLines({ taskId: task.task_id, command: of.command, calls }, surface, { whole: true })),
+    ...(calls.length === 0
+      ? []
+      : askedLines({ taskId: task.task_id, command: of.command, calls }, surface, { whole: true })),
     ...shown.flatMap((each) => [
-      ...wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`)),
+      ...wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) =>
+        i === 0 ? line : `  ${line}`,
+      ),
       ...bothArguments(each, surface),
     ]),
-    ...(left === 0 ? [] : [surface.style.dim(`${surface.symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
+    ...(left === 0
+      ? []
+      : [surface.style.dim(`${surface.symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
   ]
 }
 
@@ -119,16 +174,25 @@ function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(whoDid(each))
   const asked = whatIsAsked(each)
   const where = `(${oneLine(each.agent_name ?? 'an agent')}, asked in event ${each.taskseq})`
-  if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}${each.arguments_approved === undefined ? '' : ' with other arguments:'}`
+  if (each.state === 'granted')
+    return `${symbols.done} ${by} allowed ${asked} ${where}${each.arguments_approved === undefined ? '' : ' with other arguments:'}`
   if (each.state === 'denied')
     return `${symbols.failed} ${by} refused ${asked} ${where}${each.reason === null || each.reason === '' ? '' : ` ${oneLine(each.reason)}`}`
   return `${symbols.cancelled} nobody answered ${asked} ${where}`
 }
 
 /** The arguments of the model and those of the person, if the person changed them. */
-function bothArguments({ arguments: before, arguments_approved: after, ...doer }: AskedCallAnswer, { columns }: Surface): string[] {
+function bothArguments(
+  { arguments: before, arguments_approved: after, ...doer }: AskedCallAnswer,
+  { columns }: Surface,
+): string[] {
   if (after === undefined) return []
   const shown = (args: string): string => oneLine(visible(args, '\n\t\r'), argumentsCharsMax)
-  const versions = [`the model: ${shown(before ?? 'not recorded')}`, `${oneLine(whoDid(doer))}: ${shown(after)}`]
-  return versions.flatMap((version) => wrapText(version, columns - 6).map((line, i) => `${i === 0 ? '    ' : '      '}${line}`))
+  const versions = [
+    `the model: ${shown(before ?? 'not recorded')}`,
+    `${oneLine(whoDid(doer))}: ${shown(after)}`,
+  ]
+  return versions.flatMap((version) =>
+    wrapText(version, columns - 6).map((line, i) => `${i === 0 ? '    ' : '      '}${line}`),
+  )
 }

@@ -39,17 +39,30 @@ const shown = (...questions: readonly AskedQuestionAnswer[]): string[] =>
 test('a question that waits is shown with its options and the commands that answer', () => {
   const lines = shown(asked({}))
   expect(lines[0]).toMatch(/^\S Root agent asks: Which .*branch\?$/)
-  expect(lines.slice(1)).toEqual(['  1) main', '  2) next', '  answer: beaver answer task_1 <number>   decline: beaver answer task_1 --decline'])
+  expect(lines.slice(1)).toEqual([
+    '  1) main',
+    '  2) next',
+    '  answer: beaver answer task_1 <number>   decline: beaver answer task_1 --decline',
+  ])
   expect(lines.join('')).not.toContain('\u001B')
 })
 
 test('a command stays with the word before it where both have no room in one line', () => {
-  const lines = waitingQuestionLines(asked({}), { ...surface, columns: 50 }, { command: 'beaver', now, isOnly: true })
-  expect(lines.slice(-2)).toEqual(['  answer:  beaver answer task_1 <number>', '  decline: beaver answer task_1 --decline'])
+  const lines = waitingQuestionLines(
+    asked({}),
+    { ...surface, columns: 50 },
+    { command: 'beaver', now, isOnly: true },
+  )
+  expect(lines.slice(-2)).toEqual([
+    '  answer:  beaver answer task_1 <number>',
+    '  decline: beaver answer task_1 --decline',
+  ])
 })
 
 test('a question with a deadline says until when it waits', () => {
-  expect(shown(asked({ expires_at: '2026-11-26T10:10:00.000Z' }))[0]).toMatch(/branch\? \(until \d\d:\d\d:00\)$/)
+  expect(shown(asked({ expires_at: '2026-11-26T10:10:00.000Z' }))[0]).toMatch(
+    /branch\? \(until \d\d:\d\d:00\)$/,
+  )
 })
 
 test('two questions that wait are shown with their calls', () => {
@@ -65,35 +78,69 @@ test('a question that was answered, declined or left says by whom, when and with
   const lines = shown(
     asked({ ...settled, state: 'accept', answer: 'next', message: 'Which?' }),
     asked({ ...settled, state: 'decline', reason: 'Ask Bob', message: 'Why?', tool: 'deploy' }),
-    asked({ by: 'beaver', state: 'cancel', reason: 'Nobody is there to answer.', message: 'Why?', answered_at: at }),
+    asked({
+      by: 'beaver',
+      state: 'cancel',
+      reason: 'Nobody is there to answer.',
+      message: 'Why?',
+      answered_at: at,
+    }),
     asked({ state: 'left', message: 'Why?' }),
   ).join('\n')
-  expect(lines).toMatch(/✔ ada answered "Which\?": next \(Root agent, asked in event 7, answered \d\d:\d\d:\d\d\)/)
-  expect(lines).toMatch(/ada did not want to answer "Why\?" \(Root agent, deploy, asked in event 7, answered .*\)\s+Ask\s+Bob/)
-  expect(lines).toMatch(/nobody answered "Why\?" \(Root agent, asked in event 7, answered .*\)\s+Nobody is there to\s+answer\./)
+  expect(lines).toMatch(
+    /✔ ada answered "Which\?": next \(Root agent, asked in event 7, answered \d\d:\d\d:\d\d\)/,
+  )
+  expect(lines).toMatch(
+    /ada did not want to answer "Why\?" \(Root agent, deploy, asked in event 7, answered .*\)\s+Ask\s+Bob/,
+  )
+  expect(lines).toMatch(
+    /nobody answered "Why\?" \(Root agent, asked in event 7, answered .*\)\s+Nobody is there to\s+answer\./,
+  )
   expect(lines).toMatch(/nobody answered "Why\?" \(Root agent, asked in event 7\)$/)
 })
 
 test('who answered over a gateway is named first', () => {
-  const [line] = shown(asked({ by: 'gateway', user_id: 'bob', state: 'accept', answer: 'next', message: 'Which?', answered_at: at }))
+  const [line] = shown(
+    asked({
+      by: 'gateway',
+      user_id: 'bob',
+      state: 'accept',
+      answer: 'next',
+      message: 'Which?',
+      answered_at: at,
+    }),
+  )
   expect(line).toContain('✔ bob (over gateway) answered "Which?": next')
 })
 
 test('many settled questions are cut', () => {
-  const lines = shown(...Array.from({ length: 20 }, () => asked({ state: 'accept', by: 'ada', answer: 'x', message: 'Which?' })))
+  const lines = shown(
+    ...Array.from({ length: 20 }, () =>
+      asked({ state: 'accept', by: 'ada', answer: 'x', message: 'Which?' }),
+    ),
+  )
   expect(lines.at(-1)).toContain('and 8 more (--all shows them)')
 })
 
 test('an approval with changed arguments has both versions', () => {
   const call = { call_id: 'c', run_id: 'r', agent_name: 'Root agent', tool: 'write_file', subject: 'a.md', state: 'granted', taskseq: 9, by: 'ada', reason: null } as unknown as AskedCallAnswer // prettier-ignore
-  const lines = approvalLines({ task, approvals: [{ ...call, arguments: '{"path":"a.md"}', arguments_approved: '{"path":"b\u202e.md"}' }] }, surface, {
-    command: 'beaver',
-    all: false,
-  })
+  const lines = approvalLines(
+    {
+      task,
+      approvals: [{ ...call, arguments: '{"path":"a.md"}', arguments_approved: '{"path":"b\u202e.md"}' }],
+    },
+    surface,
+    {
+      command: 'beaver',
+      all: false,
+    },
+  )
   expect(lines).toEqual([
     '✔ ada allowed write_file: a.md (Root agent, asked in event 9) with other arguments:',
     '    the model: {"path":"a.md"}',
     '    ada: {"path":"b\\u{202e}.md"}',
   ])
-  expect(approvalLines({ task, approvals: [call] }, surface, { command: 'beaver', all: false })).toHaveLength(1)
+  expect(approvalLines({ task, approvals: [call] }, surface, { command: 'beaver', all: false })).toHaveLength(
+    1,
+  )
 })

@@ -1,4 +1,5 @@
-// The questions of a task in `beaver show`: those that wait, with the commands that answer, then those that have an answer or were left.
+// The questions of a task in `beaver show`: those that wait, with the commands that answer, then those that
+// have an answer or were left.
 import { type AskedQuestionAnswer, questionIn, type TaskAnswer } from '@beaver/contracts'
 import { askUserTool, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -19,15 +20,25 @@ export interface ShowQuestions {
   readonly now: number
 }
 
-export function questionLines({ questions = [] }: Pick<TaskAnswer, 'questions'>, surface: Surface, of: ShowQuestions): string[] {
+export function questionLines(
+  { questions = [] }: Pick<TaskAnswer, 'questions'>,
+  surface: Surface,
+  of: ShowQuestions,
+): string[] {
   const { columns, style, symbols } = surface
   const waiting = questions.filter(({ state }) => state === 'waiting')
   const settled = questions.filter(({ state }) => state !== 'waiting')
   const shown = of.all ? settled : settled.slice(0, settledMax)
   const left = settled.length - shown.length
   return [
-    ...waiting.flatMap((each) => waitingQuestionLines(each, surface, { ...of, isOnly: waiting.length === 1 })),
-    ...shown.flatMap((each) => wrapText(settledLine(each, surface, of.now), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
+    ...waiting.flatMap((each) =>
+      waitingQuestionLines(each, surface, { ...of, isOnly: waiting.length === 1 }),
+    ),
+    ...shown.flatMap((each) =>
+      wrapText(settledLine(each, surface, of.now), columns - 2).map((line, i) =>
+        i === 0 ? line : `  ${line}`,
+      ),
+    ),
     ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
   ]
 }
@@ -39,17 +50,27 @@ export function waitingQuestionLines(
   of: Pick<ShowQuestions, 'command' | 'now'> & { readonly isOnly: boolean },
 ): string[] {
   const question = questionIn(each)
-  const [first = '', ...rest] = questionText({ agent: each.agent_name ?? 'an agent', tool: each.tool, question })
+  const [first = '', ...rest] = questionText({
+    agent: each.agent_name ?? 'an agent',
+    tool: each.tool,
+    question,
+  })
   const name = of.isOnly ? null : `${each.run_id ?? ''}/${each.call_id}`
   const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, of.now)})`
   const lines = [...wrapText(`${symbols.asks} ${first}${until}`, columns), ...rest]
-  return [...lines.map(style.yellow), ...answerCommands({ taskId: each.task_id, command: of.command, name }, question, columns)]
+  return [
+    ...lines.map(style.yellow),
+    ...answerCommands({ taskId: each.task_id, command: of.command, name }, question, columns),
+  ]
 }
 
 /** How many questions wait, for the status. */
-export const waitingQuestions = ({ questions = [] }: Pick<TaskAnswer, 'questions'>): number => questions.filter(({ state }) => state === 'waiting').length
+export const waitingQuestions = ({ questions = [] }: Pick<TaskAnswer, 'questions'>): number =>
+  questions.filter(({ state }) => state === 'waiting').length
 
-/** For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 2 min ago)`. */
+/**
+ * For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 2 min ago)`.
+ */
 function settledLine(each: AskedQuestionAnswer, { symbols }: Surface, now: number): string {
   const { message, answer, agent_name: agent, tool, taskseq, answered_at: at, reason, state } = each
   const who = oneLine(whoDid(each))

@@ -1,5 +1,6 @@
 // Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so.
-// T1. A line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree. Only what is very long is cut.
+// T1. A line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree.
+// Only what is very long is cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -21,7 +22,10 @@ export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
 
 /** The lines of the whole tree. */
 export function treeLines(answer: Pick<TaskAnswer, 'runs' | 'teams'>, surface: Surface): string[] {
-  const rows = treeRows<AnsweredAgent>(answerTree(answer), surface.symbols, { all: surface.all, notes: true }) as Row[]
+  const rows = treeRows<AnsweredAgent>(answerTree(answer), surface.symbols, {
+    all: surface.all,
+    notes: true,
+  }) as Row[]
   return rows.flatMap((row) => linesOf(row, surface))
 }
 
@@ -34,13 +38,17 @@ function linesOf(row: Row, surface: Surface): string[] {
       return agentLines(row, surface)
     case 'team': {
       const { workflow, status } = row.team
-      return [`${style.dim(row.prefix)}${style.cyan(workflow)}  ${statusPaint(status, style)(status)}  ${style.dim(teamProgress(row.team))}`]
+      return [
+        `${style.dim(row.prefix)}${style.cyan(workflow)}  ${statusPaint(status, style)(status)}  ${style.dim(teamProgress(row.team))}`,
+      ]
     }
     case 'note':
       return [noteLine(row.note, row.prefix, surface)]
     case 'folded': {
       const text = `${symbols.ellipsis} ${countedOut(row.nodes, row.tally)} (--all shows them)`
-      return [style.dim(row.prefix + cutToWidth(text, Math.max(20, columns - row.prefix.length), symbols.ellipsis))]
+      return [
+        style.dim(row.prefix + cutToWidth(text, Math.max(20, columns - row.prefix.length), symbols.ellipsis)),
+      ]
     }
     default:
       return row satisfies never
@@ -49,13 +57,24 @@ function linesOf(row: Row, surface: Surface): string[] {
 
 /** The skills of the run, and how they were found. */
 function skillFacts({ skills, workspace_skills: own = [], skill_selection: selection }: RunAnswer): string[] {
-  const named = skills.map((skill) => `${oneLine(skill)}${own.includes(skill) ? ' (from the workspace)' : ''}`)
-  if (named.length === 0) return (selection?.failure ?? null) === null ? [] : [`no skill could be chosen: ${oneLine(selection?.failure ?? '', 200)}`]
-  return [`skill ${named.join(', ')}${selection === null ? '' : ` (chosen of ${count(selection.candidates)})`}`]
+  const named = skills.map(
+    (skill) => `${oneLine(skill)}${own.includes(skill) ? ' (from the workspace)' : ''}`,
+  )
+  if (named.length === 0)
+    return (selection?.failure ?? null) === null
+      ? []
+      : [`no skill could be chosen: ${oneLine(selection?.failure ?? '', 200)}`]
+  return [
+    `skill ${named.join(', ')}${selection === null ? '' : ` (chosen of ${count(selection.candidates)})`}`,
+  ]
 }
 
 function noteLine({ kind, text }: TreeNote, prefix: string, { style, columns, symbols }: Surface): string {
-  const said = cutToWidth(oneLine(text, 1_000), Math.max(20, columns - prefix.length - kind.length - 2), symbols.ellipsis)
+  const said = cutToWidth(
+    oneLine(text, 1_000),
+    Math.max(20, columns - prefix.length - kind.length - 2),
+    symbols.ellipsis,
+  )
   return `${style.dim(prefix)}${style.yellow(kind)}  ${style.dim(said)}`
 }
 
@@ -65,7 +84,9 @@ function agentLines({ agent, prefix, below }: Extract<Row, { kind: 'agent' }>, s
   const { style, columns } = surface
   return [
     ...headLines(agent, { prefix, below }, surface),
-    ...evidence.flatMap((check) => checkLines(check, surface, columns - below.length).map((line) => style.dim(below) + line)),
+    ...evidence.flatMap((check) =>
+      checkLines(check, surface, columns - below.length).map((line) => style.dim(below) + line),
+    ),
   ]
 }
 
@@ -79,7 +100,9 @@ function factsOfNode({ kind, tool, operation, output, output_chars }: NodeAnswer
   const text = oneLine(output, 400)
   const shown = cutToWidth(text, computedColumnsMax)
   const chars = output_chars ?? output.length
-  return [`${oneLine(operation ?? '')} = ${shown === '' ? 'an empty text' : shown}${shown === text && chars <= 400 ? '' : ` (${counted(chars, 'character')})`}`]
+  return [
+    `${oneLine(operation ?? '')} = ${shown === '' ? 'an empty text' : shown}${shown === text && chars <= 400 ? '' : ` (${counted(chars, 'character')})`}`,
+  ]
 }
 
 /** The reason after its status: `failed  evidence_missing: …`, `blocked  by b`, `skipped  …`. */
@@ -88,21 +111,33 @@ function whyOf({ node, run }: AnsweredAgent): string {
   if (node.status === 'blocked') return `by ${node.cause_node_id}`
   if (node.status === 'skipped') return node.skip_reason ?? ''
   if (node.failure !== null) return failureText(node.failure)
-  return node.cancel_reason === null || node.status === 'completed' ? '' : `to be cancelled: ${node.cancel_reason}`
+  return node.cancel_reason === null || node.status === 'completed'
+    ? ''
+    : `to be cancelled: ${node.cancel_reason}`
 }
 
-const failureText = (failure: Failure): string => (failure.class === 'cancelled' ? failure.message : `${failure.class}: ${failure.message}`)
+const failureText = (failure: Failure): string =>
+  failure.class === 'cancelled' ? failure.message : `${failure.class}: ${failure.message}`
 
 /** One check in at most `width` columns: its mark, its result, and the events from which it was read. */
-export function checkLines(check: CheckAnswer, { style, symbols }: Pick<Surface, 'style' | 'symbols'>, width: number): string[] {
+export function checkLines(
+  check: CheckAnswer,
+  { style, symbols }: Pick<Surface, 'style' | 'symbols'>,
+  width: number,
+): string[] {
   const marks: Readonly<Record<string, string>> = {
     passed: style.green(symbols.done),
     failed: style.red(symbols.failed),
     not_checked: style.dim(symbols.waiting),
   }
-  const said = typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail
-  const events = check.rests_on.length === 0 ? '' : ` (${check.rests_on.length === 1 ? 'event' : 'events'} ${listOf(check.rests_on)})`
-  const field = check.field === 'evidence_contract' ? 'Contract: ' : check.field === 'validation_rules' ? 'Rule: ' : ''
+  const said =
+    typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail
+  const events =
+    check.rests_on.length === 0
+      ? ''
+      : ` (${check.rests_on.length === 1 ? 'event' : 'events'} ${listOf(check.rests_on)})`
+  const field =
+    check.field === 'evidence_contract' ? 'Contract: ' : check.field === 'validation_rules' ? 'Rule: ' : ''
   const paint = check.status === 'failed' ? style.red : style.dim
   const lines = wrapText(oneLine(field + said) + events, Math.max(textColumnsMin, width - 2))
   return lines.map((line, i) => `${i === 0 ? (marks[check.status] ?? symbols.waiting) : ' '} ${paint(line)}`)
@@ -115,15 +150,26 @@ const furtherLinesMax = 3
 const eventsShownMax = 5
 
 const listOf = (events: readonly number[]): string =>
-  events.length <= eventsShownMax ? events.join(', ') : `${events.slice(0, eventsShownMax).join(', ')} and ${events.length - eventsShownMax} more`
+  events.length <= eventsShownMax
+    ? events.join(', ')
+    : `${events.slice(0, eventsShownMax).join(', ')} and ${events.length - eventsShownMax} more`
 
-function headLines(agent: AnsweredAgent, { prefix, below }: { prefix: string; below: string }, { style, columns, symbols, prices, model }: Surface): string[] {
+function headLines(
+  agent: AnsweredAgent,
+  { prefix, below }: { prefix: string; below: string },
+  { style, columns, symbols, prices, model }: Surface,
+): string[] {
   const { run, node } = agent
-  const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, { prices, model }))]
+  const facts = [
+    ...(node === null ? [] : factsOfNode(node)),
+    ...(run === null ? [] : factsOfRun(run, { prices, model })),
+  ]
   const name = oneLine(agent.name)
   const state = statusWord(agent.state)
   // What went wrong matters more than what it used.
-  const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')].filter((text) => text !== '').join('; ')
+  const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')]
+    .filter((text) => text !== '')
+    .join('; ')
   const head = prefix.length + textWidth(name) + state.length + 4
   // What does not fit beside the name goes on as far to the left as the tree allows.
   const [first = ''] = columns - head < textColumnsMin ? [] : wrapText(detail, columns - head)
@@ -132,7 +178,10 @@ function headLines(agent: AnsweredAgent, { prefix, below }: { prefix: string; be
   const further =
     rest.length <= furtherLinesMax
       ? rest
-      : [...rest.slice(0, furtherLinesMax - 1), cutToWidth(rest.slice(furtherLinesMax - 1).join(' '), room, symbols.ellipsis)]
+      : [
+          ...rest.slice(0, furtherLinesMax - 1),
+          cutToWidth(rest.slice(furtherLinesMax - 1).join(' '), room, symbols.ellipsis),
+        ]
   return [
     `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(first)}`.trimEnd(),
     ...further.map((line) => `${style.dim(below)}  ${style.dim(line)}`),
@@ -144,8 +193,14 @@ function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 
   return [
     ...skillFacts(run),
     ...(run.duration_ms === null ? [] : [duration(run.duration_ms)]),
-    ...workFacts({ toolCalls: run.tool_calls, toolCallsFailed: run.tool_calls_failed, restarts: run.restarts }),
-    ...(tokens === 0 ? [] : [`${counted(tokens, 'token')}${run.calls > 1 ? ` in ${counted(run.calls, 'call')}` : ''}`]),
+    ...workFacts({
+      toolCalls: run.tool_calls,
+      toolCallsFailed: run.tool_calls_failed,
+      restarts: run.restarts,
+    }),
+    ...(tokens === 0
+      ? []
+      : [`${counted(tokens, 'token')}${run.calls > 1 ? ` in ${counted(run.calls, 'call')}` : ''}`]),
     ...(run.model === null || run.model === model ? [] : [oneLine(run.model)]),
     ...costFact(run, prices),
     ...leftOut(run),

@@ -25,11 +25,25 @@ describe('the view of a task', () => {
   })
 
   test('a completed run is not a completed node: the gate has the last word', () => {
-    const run = [...log.teamAtWork, log.result('run_count', 'file_stats'), log.answers('run_count'), log.runCompleted('run_count')]
+    const run = [
+      ...log.teamAtWork,
+      log.result('run_count', 'file_stats'),
+      log.answers('run_count'),
+      log.runCompleted('run_count'),
+    ]
     expect(states(run)['count']).toBe('finalizing')
-    const failed = [...run, log.nodeFailed('count', 'The tool recount was not called.'), log.nodeBlocked('write', 'count')]
+    const failed = [
+      ...run,
+      log.nodeFailed('count', 'The tool recount was not called.'),
+      log.nodeBlocked('write', 'count'),
+    ]
     expect(states(failed)).toMatchObject({ count: 'failed', write: 'blocked' })
-    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([null, null, 'The tool recount was not called.', 'by count'])
+    expect(agentsOf(foldView(log.recorded(failed))).map((agent) => agent.note)).toEqual([
+      null,
+      null,
+      'The tool recount was not called.',
+      'by count',
+    ])
   })
 
   test('a call that is tried again is said, until it succeeds', () => {
@@ -45,16 +59,32 @@ describe('the view of a task', () => {
   })
 
   test('an agent waits for a person when every call it has open does', () => {
-    const asks = (name: string) => event('approval_requested', { call_id: `run_root.${name}`, tool_name: name, subject: 's', rule: null }, 'run_root')
-    const held = [log.submitted(), log.runStarted('run_root', 'root'), log.told('run_root'), log.calls('run_root', 'a', 'b'), asks('a')]
+    const asks = (name: string) =>
+      event(
+        'approval_requested',
+        { call_id: `run_root.${name}`, tool_name: name, subject: 's', rule: null },
+        'run_root',
+      )
+    const held = [
+      log.submitted(),
+      log.runStarted('run_root', 'root'),
+      log.told('run_root'),
+      log.calls('run_root', 'a', 'b'),
+      asks('a'),
+    ]
     // A call that has not begun behind one that asks does nothing.
     expect(states(held)['root']).toBe('waiting_for_approval')
     expect(heldTools(agentsOf(foldView(log.recorded(held)))[0] as AgentView)).toEqual(['b'])
-    const begun = [...held, event('tool_call_started', { call_id: 'run_root.b', tool_name: 'b', idempotent: true }, 'run_root')]
+    const begun = [
+      ...held,
+      event('tool_call_started', { call_id: 'run_root.b', tool_name: 'b', idempotent: true }, 'run_root'),
+    ]
     expect(states(begun)['root']).toBe('acting')
     const waiting = [...begun, log.result('run_root', 'b')]
     expect(states(waiting)['root']).toBe('waiting_for_approval')
-    expect(askedCalls(foldView(log.recorded(waiting)))).toMatchObject([{ agent: 'root', tool: 'a', callId: 'run_root.a', runId: 'run_root' }])
+    expect(askedCalls(foldView(log.recorded(waiting)))).toMatchObject([
+      { agent: 'root', tool: 'a', callId: 'run_root.a', runId: 'run_root' },
+    ])
     const denied = event('approval_denied', { call_id: 'run_root.a', by: 'ben', reason: '' }, 'run_root')
     expect(states([...waiting, denied])['root']).toBe('acting')
     expect(states([...waiting, denied, log.result('run_root', 'a', false)])['root']).toBe('thinking')
@@ -97,8 +127,13 @@ describe('the view of a task', () => {
 
   test('a node that is to be cancelled says why until it is', () => {
     const asked = [...log.teamAtWork, log.nodeCancelRequested('count', 'enough')]
-    expect(agentsOf(foldView(log.recorded(asked)))[2]).toMatchObject({ state: 'acting', note: 'to be cancelled: enough' })
-    expect(agentsOf(foldView(log.recorded([...asked, log.nodeCancelled('count', 'enough')])))[2]).toMatchObject({ state: 'cancelled', note: 'enough' })
+    expect(agentsOf(foldView(log.recorded(asked)))[2]).toMatchObject({
+      state: 'acting',
+      note: 'to be cancelled: enough',
+    })
+    expect(
+      agentsOf(foldView(log.recorded([...asked, log.nodeCancelled('count', 'enough')])))[2],
+    ).toMatchObject({ state: 'cancelled', note: 'enough' })
   })
 
   test('the same events give the same view', () => {

@@ -1,10 +1,25 @@
-// The view of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its events.
+// The view of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its
+// events.
 // V1. The view depends only on the events: the same events give the same view.
 // V2. Like core's folds, `evolveView` consumes its argument.
 // V3. The end of a node wins over the end of its run: a completed run can still fail the gate.
 import type { AskedQuestionView } from './render-question.ts'
-import { type DataOf, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
-import { type AgentView, type AskedCall, evolveAgent, evolveNode, newAgent, type TeamView } from './agent-view.ts'
+import {
+  type DataOf,
+  type ExecutionNode,
+  isTerminalTaskEvent,
+  type RecordedEvent,
+  type FailedResult,
+  type TaskStatus,
+} from '@beaver/core'
+import {
+  type AgentView,
+  type AskedCall,
+  evolveAgent,
+  evolveNode,
+  newAgent,
+  type TeamView,
+} from './agent-view.ts'
 import { growthOrder } from './growth-order.ts'
 
 export interface TaskView {
@@ -128,7 +143,8 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
       return
     }
     default: {
-      if (event.type === 'assistant_message_added') view.model = { provider: event.data.provider_name, name: event.data.model }
+      if (event.type === 'assistant_message_added')
+        view.model = { provider: event.data.provider_name, name: event.data.model }
       const agent = event.runId === undefined ? undefined : view.byRun.get(event.runId)
       if (agent !== undefined) evolveAgent(agent, event, at)
     }
@@ -142,7 +158,8 @@ function claimed(view: TaskView, { daemon }: DataOf<'task_claimed'>): void {
   view.daemon = daemon
 }
 
-const nodeKey = (of: { team_run_id: string; node_id: string }): string => `${of.team_run_id}\u0000${of.node_id}`
+const nodeKey = (of: { team_run_id: string; node_id: string }): string =>
+  `${of.team_run_id}\u0000${of.node_id}`
 
 function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): void {
   let agent = view.byRun.get(start.run_id)
@@ -158,14 +175,24 @@ function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): v
 
 function teamStarted(view: TaskView, start: DataOf<'task_team_run_started'>): void {
   const { workflow, nodes } = start.graph
-  const team: TeamView = { workflow, nodes: [], nodeCount: 0, nodesAtStart: nodes.length, notes: [], outcome: null }
+  const team: TeamView = {
+    workflow,
+    nodes: [],
+    nodeCount: 0,
+    nodesAtStart: nodes.length,
+    notes: [],
+    outcome: null,
+  }
   addNodes(view, team, start.team_run_id, nodes, null)
   view.teams.set(start.team_run_id, team)
   const parent = start.run_id === null ? null : (view.byRun.get(start.run_id) ?? view.root)
   ;(parent?.teams ?? view.ownTeams).push(team)
 }
 
-function graphExtended(view: TaskView, { team_run_id, node_id, nodes, edges }: DataOf<'graph_extended'>): void {
+function graphExtended(
+  view: TaskView,
+  { team_run_id, node_id, nodes, edges }: DataOf<'graph_extended'>,
+): void {
   const team = view.teams.get(team_run_id)
   if (team === undefined) return
   addNodes(view, team, team_run_id, nodes, node_id)
@@ -176,7 +203,13 @@ function graphExtended(view: TaskView, { team_run_id, node_id, nodes, edges }: D
   }
 }
 
-function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: readonly ExecutionNode[], addedAfter: string | null): void {
+function addNodes(
+  view: TaskView,
+  team: TeamView,
+  team_run_id: string,
+  nodes: readonly ExecutionNode[],
+  addedAfter: string | null,
+): void {
   for (const each of nodes) {
     const node = newAgent(each.node_id, each, addedAfter)
     team.nodes.push(node)
@@ -187,12 +220,16 @@ function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: re
 
 /** The calls that a person is asked about now. */
 export function askedCalls(view: TaskView): AskedCall[] {
-  return view.result === null && !view.refuses ? agentsOf(view).flatMap((agent) => [...agent.asks.values()]) : []
+  return view.result === null && !view.refuses
+    ? agentsOf(view).flatMap((agent) => [...agent.asks.values()])
+    : []
 }
 
 /** What calls ask a person now. */
 export function askedQuestions(view: TaskView): AskedQuestionView[] {
-  return view.result === null && !view.refuses ? agentsOf(view).flatMap((agent) => [...agent.questions.values()]) : []
+  return view.result === null && !view.refuses
+    ? agentsOf(view).flatMap((agent) => [...agent.questions.values()])
+    : []
 }
 
 /** Every agent and node of a task: the root, then those of its teams in declared order. */
@@ -210,8 +247,13 @@ export function agentsOf(view: TaskView): AgentView[] {
 /** The number of agents that did something, and what all of them used together. */
 export function totalsOf(view: TaskView): { agents: number; toolCalls: number; tokens: number } {
   const begun = agentsOf(view).filter((agent) => agent.startedAt !== null)
-  const sum = (of: (agent: AgentView) => number): number => begun.reduce((total, agent) => total + of(agent), 0)
-  return { agents: begun.filter((agent) => agent.kind === 'agent').length, toolCalls: sum((agent) => agent.toolCalls), tokens: sum((agent) => agent.tokens) }
+  const sum = (of: (agent: AgentView) => number): number =>
+    begun.reduce((total, agent) => total + of(agent), 0)
+  return {
+    agents: begun.filter((agent) => agent.kind === 'agent').length,
+    toolCalls: sum((agent) => agent.toolCalls),
+    tokens: sum((agent) => agent.tokens),
+  }
 }
 
 /** The time from the submission to the end, or to `now`. */

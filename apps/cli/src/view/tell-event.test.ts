@@ -62,7 +62,13 @@ test('a run is told in plain lines: when, who, what', () => {
 test('what a person was asked and answered is told by the name of the tool, a failed call by its message', () => {
   const view = newView()
   const call = { call_id: 'run_root.run_command', tool_name: 'run_command' }
-  const refused = { ...call, success: false, content: '{"message":"ben denied it."}', error: 'approval_denied', duration_ms: 0 }
+  const refused = {
+    ...call,
+    success: false,
+    content: '{"message":"ben denied it."}',
+    error: 'approval_denied',
+    duration_ms: 0,
+  }
   const lines = log
     .recorded([
       ...log.teamAtWork.slice(0, 4),
@@ -87,7 +93,9 @@ test('what a person was asked and answered is told by the name of the tool, a fa
 
 test('a daemon takes a task over only from another one', () => {
   const view = newView()
-  const claims = ['daemon_a', 'daemon_a', 'daemon_b', 'daemon_a'].map((daemon) => event('task_claimed', { daemon }))
+  const claims = ['daemon_a', 'daemon_a', 'daemon_b', 'daemon_a'].map((daemon) =>
+    event('task_claimed', { daemon }),
+  )
   const lines = log.recorded([...log.teamAtWork.slice(0, 1), ...claims]).map((each) => {
     evolveView(view, each)
     return tellEvent(each, view)?.slice(31) ?? null

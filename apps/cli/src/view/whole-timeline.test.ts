@@ -3,12 +3,21 @@ import { expect, test } from 'vitest'
 import { styleOf } from '../text/style.ts'
 import { WholeTimeline } from './whole-timeline.ts'
 
-const step = (taskseq: number, text: string): TimelineItem => ({ taskseq, text, offset_ms: taskseq * 1_000, status: 'done' }) as TimelineItem
-const event = (taskseq: number, data: object | null): [number, EventItem] => [taskseq, { taskseq, data, data_bytes: 700_000 } as EventItem]
+const step = (taskseq: number, text: string): TimelineItem =>
+  ({ taskseq, text, offset_ms: taskseq * 1_000, status: 'done' }) as TimelineItem
+const event = (taskseq: number, data: object | null): [number, EventItem] => [
+  taskseq,
+  { taskseq, data, data_bytes: 700_000 } as EventItem,
+]
 const long = 'word '.repeat(40).trim()
 
 test('long texts stand whole below their sentence, once; JSON is laid out; what is too large is said', () => {
-  const steps = [step(9, 'It answered.'), step(10, 'It called a tool.'), step(11, 'It ended.'), step(12, 'It is large.')]
+  const steps = [
+    step(9, 'It answered.'),
+    step(10, 'It called a tool.'),
+    step(11, 'It ended.'),
+    step(12, 'It is large.'),
+  ]
   const events = new Map([
     event(9, { content: long, model: 'm', tool_calls: [] }),
     event(10, { calls: [{ arguments: `{"path":"a","content":${JSON.stringify(long)}}` }] }),

@@ -32,7 +32,10 @@ export class WholeTimeline {
   texts(steps: readonly TimelineItem[], events: ReadonlyMap<number, EventItem>): string[] {
     return steps.flatMap((step) => {
       const at = `${padStart(String(step.taskseq), numberColumns)}  ${padStart(duration(step.offset_ms ?? 0), timeColumns)}`
-      return [`${this.#style.dim(at)}  ${trouble(step, this.#style)(oneLine(step.text))}`, ...this.#below(events.get(step.taskseq))]
+      return [
+        `${this.#style.dim(at)}  ${trouble(step, this.#style)(oneLine(step.text))}`,
+        ...this.#below(events.get(step.taskseq)),
+      ]
     })
   }
 
@@ -40,7 +43,9 @@ export class WholeTimeline {
     if (event === undefined) return []
     const indent = ' '.repeat(textColumn)
     if (event.data === null && event.data_bytes > 0)
-      return [`${indent}${this.#style.dim(`Its data of ${bytes(event.data_bytes)} is too large for an answer: beaver export has it.`)}`]
+      return [
+        `${indent}${this.#style.dim(`Its data of ${bytes(event.data_bytes)} is too large for an answer: beaver export has it.`)}`,
+      ]
     return [...Map.groupBy(longTexts(event.data), ({ text }) => text)].map(([text, fields]) => {
       const names = this.#style.cyan(fields.map(({ field }) => field).join(', '))
       const first = this.#shown.get(text)
@@ -53,9 +58,12 @@ export class WholeTimeline {
 
 /** Each long text in the data of an event. */
 function longTexts(data: JsonValue, field = ''): { readonly field: string; readonly text: string }[] {
-  if (typeof data === 'string') return data.length > shortCharsMax || data.trim().includes('\n') ? [{ field, text: data }] : []
+  if (typeof data === 'string')
+    return data.length > shortCharsMax || data.trim().includes('\n') ? [{ field, text: data }] : []
   if (typeof data !== 'object' || data === null) return []
-  return Object.entries(data).flatMap(([name, value]) => longTexts(value, field === '' ? name : `${field}.${name}`))
+  return Object.entries(data).flatMap(([name, value]) =>
+    longTexts(value, field === '' ? name : `${field}.${name}`),
+  )
 }
 
 /** The lines of a text. JSON, such as the arguments of a call, is laid out. */

@@ -1,10 +1,22 @@
-// Decides what can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
-// C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
-// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut to what
+// Decides what can be left out of a conversation that is too long for the model, before anything has to be
+// summarised. Pure.
+// C1. The older half of the session's history goes first, then the rest of it, because it is not this run's
+// own work.
+// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing
+// else is left, they are cut to what
 //     fits, or the arguments of their calls go, whichever are longer.
-// C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long results do.
-// C4. Images of earlier results go with them. Those of the task and of the newest exchange go when nothing else is left.
-import { type ChatMessage, type DataOf, definitionPrefix, estimateTokens, newestExchange, type RunState } from '@beaver/core'
+// C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long
+// results do.
+// C4. Images of earlier results go with them. Those of the task and of the newest exchange go when nothing
+// else is left.
+import {
+  type ChatMessage,
+  type DataOf,
+  definitionPrefix,
+  estimateTokens,
+  newestExchange,
+  type RunState,
+} from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import { fairShare } from './fair-share.ts'
 import { earlierImages } from '../images/surplus-images.ts'
@@ -16,12 +28,16 @@ const keptPart = 4
 const keptMost = 0.9
 
 /** Returns `null` if nothing is left to leave out. */
-export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
+export function compaction(
+  run: RunState,
+  history: readonly ChatMessage[],
+): DataOf<'context_compacted'> | null {
   const results = longResults(run)
   const args = longArguments(run)
   const images = earlierImages(run)
   const dropped = droppedNext(run, history)
-  if (results.length === 0 && args.length === 0 && images.length === 0 && dropped === run.historyDropped) return null
+  if (results.length === 0 && args.length === 0 && images.length === 0 && dropped === run.historyDropped)
+    return null
   return {
     results,
     ...(args.length === 0 ? {} : { arguments: args }),
@@ -33,12 +49,15 @@ export function compaction(run: RunState, history: readonly ChatMessage[]): Data
 type Shortened = DataOf<'context_compacted'>
 
 /** The arguments of more than `resultCharsMin` characters of calls before the newest exchange. */
-const longArguments = ({ messages }: RunState): NonNullable<Shortened['arguments']> => argumentsIn(messages.slice(0, newestExchange(messages)))
+const longArguments = ({ messages }: RunState): NonNullable<Shortened['arguments']> =>
+  argumentsIn(messages.slice(0, newestExchange(messages)))
 
 const argumentsIn = (messages: readonly ChatMessage[]): NonNullable<Shortened['arguments']> =>
   messages
     .flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
-    .flatMap(({ id, name, arguments: { length } }) => (length > resultCharsMin ? [{ call_id: id, tool_name: name, chars: length }] : []))
+    .flatMap(({ id, name, arguments: { length } }) =>
+      length > resultCharsMin ? [{ call_id: id, tool_name: name, chars: length }] : [],
+    )
 
 /** What the newest exchange may lose: the long arguments of its calls and the long results. */
 export interface NewestParts {
@@ -53,7 +72,11 @@ export function newestParts(run: RunState): NewestParts {
   const newest = run.messages.slice(from)
   const results = resultsIn(run, from, run.messages.length, resultCharsMin * keptPart)
   const long = new Set(results.map(({ call_id }) => call_id))
-  const tokens = newest.reduce((sum, message) => (message.role === 'tool' && long.has(message.tool_call_id) ? sum + estimateTokens(message.content) : sum), 0)
+  const tokens = newest.reduce(
+    (sum, message) =>
+      message.role === 'tool' && long.has(message.tool_call_id) ? sum + estimateTokens(message.content) : sum,
+    0,
+  )
   return { arguments: argumentsIn(newest), results, tokens }
 }
 
@@ -62,9 +85,13 @@ export function newestParts(run: RunState): NewestParts {
  *
  * @param charsMax what they may have together. `null`: nobody knows what fits, so a part of each stays
  */
-export function newestCut({ results }: Pick<NewestParts, 'results'>, charsMax: number | null): Shortened['results'] | null {
+export function newestCut(
+  { results }: Pick<NewestParts, 'results'>,
+  charsMax: number | null,
+): Shortened['results'] | null {
   const whole = results.reduce((sum, { chars }) => sum + chars, 0)
-  // What does not fit by the estimate of one tokenizer may not fit by that of another, so a cut is never small.
+  // What does not fit by the estimate of one tokenizer may not fit by that of another, so a cut is never
+  // small.
   const room = charsMax === null || charsMax > whole * keptMost ? null : Math.max(charsMax, 0)
   const share = room === null ? null : fairShare(results.map(({ chars }) => chars), room) // prettier-ignore
   const cut = results.flatMap((each) => {
@@ -74,23 +101,43 @@ export function newestCut({ results }: Pick<NewestParts, 'results'>, charsMax: n
   return cut.length === 0 ? null : cut
 }
 
-const longResults = (run: RunState): DataOf<'context_compacted'>['results'] => resultsIn(run, 0, newestExchange(run.messages), resultCharsMin)
+const longResults = (run: RunState): DataOf<'context_compacted'>['results'] =>
+  resultsIn(run, 0, newestExchange(run.messages), resultCharsMin)
 
 /** The results of more than `charsMin` characters among the messages from one index to another. */
-function resultsIn({ messages }: RunState, from: number, to: number, charsMin: number): DataOf<'context_compacted'>['results'] {
+function resultsIn(
+  { messages }: RunState,
+  from: number,
+  to: number,
+  charsMin: number,
+): DataOf<'context_compacted'>['results'] {
   const names = new Map(
-    messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => [call.id, call.name] as const) : [])),
+    messages.flatMap((message) =>
+      message.role === 'assistant'
+        ? (message.tool_calls ?? []).map((call) => [call.id, call.name] as const)
+        : [],
+    ),
   )
   return messages
     .slice(from, to)
     .flatMap((message) =>
       message.role === 'tool' && message.content.length > charsMin
-        ? [resultOf(message.tool_call_id, names.get(message.tool_call_id) ?? 'a tool', message.content.length)]
+        ? [
+            resultOf(
+              message.tool_call_id,
+              names.get(message.tool_call_id) ?? 'a tool',
+              message.content.length,
+            ),
+          ]
         : [],
     )
 }
 
-function resultOf(call_id: string, tool_name: string, chars: number): DataOf<'context_compacted'>['results'][number] {
+function resultOf(
+  call_id: string,
+  tool_name: string,
+  chars: number,
+): DataOf<'context_compacted'>['results'][number] {
   const team = isWorkflowTool(tool_name) || tool_name.startsWith(definitionPrefix)
   return { call_id, tool_name, chars, ...(team ? { team } : {}) }
 }

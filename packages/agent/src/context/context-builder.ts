@@ -1,9 +1,13 @@
-// Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the same text.
-// X1. The conversation has this order: system prompt, activated skills, the session's visible history, this run's message (CB-02).
+// Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the
+// same text.
+// X1. The conversation has this order: system prompt, activated skills, the session's visible history, this
+// run's message (CB-02).
 // X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
 // X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
-// X4. A text that others wrote is in a frame that it cannot close, and the system prompt says what is data (core/src/fold/frame.ts).
-// X5. What differs between runs of one profile comes last. Their requests then begin with the same text, and a provider's cache works.
+// X4. A text that others wrote is in a frame that it cannot close, and the system prompt says what is data
+// (core/src/fold/frame.ts).
+// X5. What differs between runs of one profile comes last. Their requests then begin with the same text, and
+// a provider's cache works.
 import {
   type ChatMessage,
   type ContextPart,
@@ -34,14 +38,20 @@ export interface SystemPromptParts {
   readonly sessionId: string
   readonly taskId: string
   readonly workspace: string
-  /** When the run begins, in milliseconds since 1970, and the time zone of the user; `null` if it is not known. */
+  /**
+   * When the run begins, in milliseconds since 1970, and the time zone of the user; `null` if it is not
+   * known.
+   */
   readonly at: { readonly ms: number; readonly timeZone: string | null }
   readonly worker: boolean
   /** The AgentTeam of a member. Absent: the agent is no member of one. */
   readonly team?: TeamContext | undefined
   /** Whether the agent has workflow tools. Only a root has them. */
   readonly teams: boolean
-  /** Whether the agent has a tool of this name. The routing names the workflow tool that the guidance prefers only then. */
+  /**
+   * Whether the agent has a tool of this name. The routing names the workflow tool that the guidance prefers
+   * only then.
+   */
   readonly offers: (tool: string) => boolean
   /** What the agent's own configuration says. Empty: nothing. */
   readonly own: string
@@ -68,8 +78,12 @@ export function systemPrompt(parts: SystemPromptParts): string {
 
 const sessionHeading = '# Session'
 
-/** How many characters of a system prompt are before the section about the session, so that other sessions can share them (X5). */
-export const sharedPromptChars = (prompt: string): number => Math.max(0, prompt.lastIndexOf(`\n\n${sessionHeading}\n- session: `))
+/**
+ * How many characters of a system prompt are before the section about the session, so that other sessions can
+ * share them (X5).
+ */
+export const sharedPromptChars = (prompt: string): number =>
+  Math.max(0, prompt.lastIndexOf(`\n\n${sessionHeading}\n- session: `))
 
 /** The system prompt in its parts, in order (CB-01). */
 export function promptSections(parts: SystemPromptParts): readonly PromptSection[] {
@@ -89,7 +103,10 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
   return [
     { part: 'base', text: base },
     { part: 'execution', text: parts.team === undefined ? work : `${work}\n${teamSection(parts.team)}` },
-    { part: 'profile', text: joined(parts.own === '' ? '' : `# You\n${parts.own}`, instructionsSection(parts)) },
+    {
+      part: 'profile',
+      text: joined(parts.own === '' ? '' : `# You\n${parts.own}`, instructionsSection(parts)),
+    },
     { part: 'memory', text: memorySection(parts.memory, mark) },
     { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
     { part: 'session', text: `${session}${evidenceSection(parts)}${formSection(parts)}` },
@@ -97,7 +114,9 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
 }
 
 function instructionsSection({ instructions = '', mark }: SystemPromptParts): string {
-  return instructions === '' ? '' : `# Instructions of the user\n${framed(instructions, { name: 'instruction', mark })}`
+  return instructions === ''
+    ? ''
+    : `# Instructions of the user\n${framed(instructions, { name: 'instruction', mark })}`
 }
 
 function evidenceSection({ requiredEvidence = [], mark }: SystemPromptParts): string {
@@ -106,7 +125,10 @@ function evidenceSection({ requiredEvidence = [], mark }: SystemPromptParts): st
   return `\n\n# Required evidence\nYour final answer must meet every line of <required_evidence>. Code checks it.\n${framed(rules, { name: 'required_evidence', mark })}`
 }
 
-/** The schema is in the prompt even if the endpoint gets it, too: a server that only keeps the model to the form does not show it to the model. */
+/**
+ * The schema is in the prompt even if the endpoint gets it, too: a server that only keeps the model to the
+ * form does not show it to the model.
+ */
 function formSection({ outputSchema, mark }: SystemPromptParts): string {
   if (outputSchema === undefined) return ''
   const schema = framed(JSON.stringify(outputSchema), { name: 'output_schema', mark })
@@ -122,13 +144,17 @@ function teamSection({ team, strategy, member_name, members, coordinator }: Team
   return `You are ${member_name ?? 'a member'} of the team ${JSON.stringify(team)}, which works by the strategy ${strategy ?? 'of its graph'}. Its members are ${shown}${more}.${led}`
 }
 
-/** The prompt says the day and not the time. It then stays the same for a day, and providers find it in their caches. */
+/**
+ * The prompt says the day and not the time. It then stays the same for a day, and providers find it in their
+ * caches.
+ */
 function dateText({ ms, timeZone }: SystemPromptParts['at']): string {
   const { date, weekday } = localTime(ms, timeZone ?? 'UTC')
   return `${weekday}, ${date} (${timeZone === null ? 'UTC; the time zone of the user is not known' : `time zone ${timeZone}`})`
 }
 
-export const joinSections = (sections: readonly PromptSection[]): string => joined(...sections.map(({ text }) => text))
+export const joinSections = (sections: readonly PromptSection[]): string =>
+  joined(...sections.map(({ text }) => text))
 
 const joined = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n')
 
@@ -140,7 +166,9 @@ function memorySection(memory: SystemPromptParts['memory'], mark: string): strin
 }
 
 function entriesOf(target: string, entries: readonly string[]): string[] {
-  return entries.length === 0 ? [] : [`## ${target}`, ...entries.map((entry) => `- ${entry.replaceAll('\n', '\n  ')}`)]
+  return entries.length === 0
+    ? []
+    : [`## ${target}`, ...entries.map((entry) => `- ${entry.replaceAll('\n', '\n  ')}`)]
 }
 
 function routingSection(skills: readonly Skill[], offers: SystemPromptParts['offers']): string {
@@ -158,15 +186,16 @@ ${template}`
 }
 
 /**
- * The message of a node: the team's task, the node's own instruction, its dependency outputs, and the evidence that its result must rest on.
+ * The message of a node: the team's task, the node's own instruction, its dependency outputs, and the
+ * evidence that its result must rest on.
  *
  * @param mark the mark of the run's frames, from `frameMark`
  * @example
  * import { frameMark } from '@beaver/core'
  *
  * const node = { task: 'Describe the tides.', instruction: 'Write one paragraph.', requiredEvidence: [] }
- * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }] }, frameMark('run_01k'))
- * message.includes('Twice a day.') // => true
+ * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }]
+ * }, frameMark('run_01k')) message.includes('Twice a day.') // => true
  */
 export function workerMessage(
   node: {
@@ -180,19 +209,26 @@ export function workerMessage(
   mark: string,
 ): string {
   const { requiredEvidence, validationRules = [], evidenceContract = null } = node
-  const rules = (requirements: readonly EvidenceRequirement[]): string => requirements.map((each) => `- ${describeRequirement(each)}`).join('\n')
-  const section = (name: string, text: string): string[] => (text === '' ? [] : [framed(text, { name, mark })])
+  const rules = (requirements: readonly EvidenceRequirement[]): string =>
+    requirements.map((each) => `- ${describeRequirement(each)}`).join('\n')
+  const section = (name: string, text: string): string[] =>
+    text === '' ? [] : [framed(text, { name, mark })]
   return [
     framed(node.task, { name: 'task', mark }),
     framed(node.instruction, { name: 'instruction', mark }),
-    ...node.dependencies.map(({ node_id, output }) => framed(output, { name: 'dependency_output', attributes: { from: node_id }, mark })),
+    ...node.dependencies.map(({ node_id, output }) =>
+      framed(output, { name: 'dependency_output', attributes: { from: node_id }, mark }),
+    ),
     ...section('required_evidence', rules(requiredEvidence)),
     ...section('validation_rules', rules(validationRules)),
     ...section('evidence_contract', evidenceContract ?? ''),
   ].join('\n\n')
 }
 
-/** The messages of a run's next provider call. `history` is the visible transcript of the session's earlier tasks. */
+/**
+ * The messages of a run's next provider call. `history` is the visible transcript of the session's earlier
+ * tasks.
+ */
 export function conversation(run: RunState, history: readonly ChatMessage[]): readonly ChatMessage[] {
   if (history.length <= run.historyDropped) return run.messages
   const kept = run.historyDropped === 0 ? history : history.slice(run.historyDropped)

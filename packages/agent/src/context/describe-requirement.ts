@@ -6,11 +6,18 @@ export function describeRequirement(requirement: EvidenceRequirement): string {
   if (requirement.kind === 'output_value') return valueWords(requirement)
   const said = wordsOf(requirement)
   const path = 'path' in requirement ? requirement.path : undefined
-  return path === undefined ? said : `${said} Only the value at ${JSON.stringify(path)} of the final answer, which is JSON, counts for this.`
+  return path === undefined
+    ? said
+    : `${said} Only the value at ${JSON.stringify(path)} of the final answer, which is JSON, counts for this.`
 }
 
 function valueWords({ path, equals, min, max }: MachineRequirement & { kind: 'output_value' }): string {
-  const value = equals !== undefined ? JSON.stringify(equals) : min === undefined && max === undefined ? 'a value' : `a number of ${bounds({ min, max })}`
+  const value =
+    equals !== undefined
+      ? JSON.stringify(equals)
+      : min === undefined && max === undefined
+        ? 'a value'
+        : `a number of ${bounds({ min, max })}`
   return `The final answer must be JSON and have ${value} at ${JSON.stringify(path)} (a JSON Pointer).`
 }
 
@@ -18,7 +25,8 @@ function wordsOf(requirement: Exclude<MachineRequirement, { kind: 'output_value'
   switch (requirement.kind) {
     case 'tool_succeeded': {
       const { tool, times_min = 1, arguments_match } = requirement
-      const having = arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
+      const having =
+        arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
       return `The tool ${tool} must be called${having} and succeed${times_min > 1 ? ` at least ${times_min} times` : ''}.`
     }
     case 'output_length':
@@ -46,22 +54,41 @@ function wordsOf(requirement: Exclude<MachineRequirement, { kind: 'output_value'
   }
 }
 
-function cites({ sources, from_tool, times_min, only }: MachineRequirement & { kind: 'output_cites' }): string {
+function cites({
+  sources,
+  from_tool,
+  times_min,
+  only,
+}: MachineRequirement & { kind: 'output_cites' }): string {
   const limit = only === true ? ` It must cite no URL that ${from_tool} did not give.` : ''
   if (sources === undefined) {
     const wanted = times_min ?? 1
     return `The final answer must cite at least ${wanted} ${wanted === 1 ? 'URL' : 'different URLs'} that ${from_tool} gave you.${limit}`
   }
-  const which = times_min === undefined || times_min === sources.length ? all(sources) : `at least ${times_min} of ${all(sources)}`
+  const which =
+    times_min === undefined || times_min === sources.length
+      ? all(sources)
+      : `at least ${times_min} of ${all(sources)}`
   return `The final answer must name ${which}${from_tool === undefined ? '' : `, and you must have it from ${from_tool}`}.${limit}`
 }
 
-function freeNumbers({ allow = [], integers_below = 0 }: { allow?: number[] | undefined; integers_below?: number | undefined }): string {
-  const free = [...(integers_below > 0 ? [`whole numbers below ${integers_below}`] : []), ...(allow.length > 0 ? [allow.join(', ')] : [])]
+function freeNumbers({
+  allow = [],
+  integers_below = 0,
+}: {
+  allow?: number[] | undefined
+  integers_below?: number | undefined
+}): string {
+  const free = [
+    ...(integers_below > 0 ? [`whole numbers below ${integers_below}`] : []),
+    ...(allow.length > 0 ? [allow.join(', ')] : []),
+  ]
   return free.length === 0 ? '' : `; free are ${free.join(' and ')}`
 }
 
 const all = (texts: readonly string[]): string => texts.map((text) => JSON.stringify(text)).join(' and ')
 
 const bounds = ({ min, max }: { min?: number | undefined; max?: number | undefined }): string =>
-  [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])].join(' and ') || 'any number of'
+  [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])].join(
+    ' and ',
+  ) || 'any number of'

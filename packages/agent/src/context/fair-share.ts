@@ -1,4 +1,7 @@
-/** The length to which the longest of texts are cut, so that all together have at most `charsMax` characters. `Infinity`: nothing has to be cut. */
+/**
+ * The length to which the longest of texts are cut, so that all together have at most `charsMax` characters.
+ * `Infinity`: nothing has to be cut.
+ */
 export function fairShare(lengths: readonly number[], charsMax: number): number {
   let left = charsMax
   let open = lengths.length

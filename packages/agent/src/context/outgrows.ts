@@ -1,5 +1,5 @@
-// Estimates whether a request is too long for the context window of a model, so that a conversation is shortened before it is refused. Servers
-// that cut a conversation that is too long do not say so.
+// Estimates whether a request is too long for the context window of a model, so that a conversation is
+// shortened before it is refused. Servers that cut a conversation that is too long do not say so.
 import { type ChatMessage, estimateTokens, imageTokens, type ModelSettings } from '@beaver/core'
 
 /** An estimate may be wrong by so much: it may fill only this part of the window. */
@@ -43,8 +43,15 @@ function tokensOf(message: ChatMessage): number {
   const before = known.get(message)
   if (before !== undefined) return before
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
-  const state = message.role === 'assistant' && message.provider_state !== undefined ? JSON.stringify(message.provider_state.fields) : ''
-  const text = [message.content ?? '', state, ...calls.map(({ name, arguments: args }) => `${name} ${args}`)].join('\n')
+  const state =
+    message.role === 'assistant' && message.provider_state !== undefined
+      ? JSON.stringify(message.provider_state.fields)
+      : ''
+  const text = [
+    message.content ?? '',
+    state,
+    ...calls.map(({ name, arguments: args }) => `${name} ${args}`),
+  ].join('\n')
   const images = message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : []
   const tokens = images.reduce((sum, image) => sum + imageTokens(image), estimateTokens(text))
   known.set(message, tokens)

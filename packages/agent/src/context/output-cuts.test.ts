@@ -5,9 +5,15 @@ import { outputCuts } from './output-cuts.ts'
 
 const mark = 'bcdfghjk'
 const messageOf = (lengths: readonly number[]): string =>
-  lengths.map((length, i) => framed('x'.repeat(length), { name: 'dependency_output', mark, attributes: { from: `n${i}` } })).join('\n\n')
+  lengths
+    .map((length, i) =>
+      framed('x'.repeat(length), { name: 'dependency_output', mark, attributes: { from: `n${i}` } }),
+    )
+    .join('\n\n')
 const kept = (lengths: readonly number[], charsMax: number): number[] => {
-  const cuts = new Map(outputCuts(messageOf(lengths), mark, charsMax).map((cut) => [cut.index, cut.kept_chars]))
+  const cuts = new Map(
+    outputCuts(messageOf(lengths), mark, charsMax).map((cut) => [cut.index, cut.kept_chars]),
+  )
   return lengths.map((length, i) => cuts.get(i) ?? length)
 }
 
@@ -38,7 +44,9 @@ it('keeps the bound, except for outputs that a note about the cut would not make
 
 it('leaves an output whole that a cut would not make shorter', () => {
   expect(kept([200], 150)).toEqual([200])
-  expect(withOutputsCut(messageOf([400]), mark, outputCuts(messageOf([400]), mark, 150)).length).toBeLessThan(messageOf([400]).length)
+  expect(withOutputsCut(messageOf([400]), mark, outputCuts(messageOf([400]), mark, 150)).length).toBeLessThan(
+    messageOf([400]).length,
+  )
 })
 
 it('and the message with the cuts has the same frames', () => {

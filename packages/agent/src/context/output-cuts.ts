@@ -1,5 +1,6 @@
 // Decides how much of the outputs of other nodes a run's message keeps. Pure.
-// U1. The outputs together have at most `charsMax` characters. Short outputs stay whole; the longest are cut to the same length.
+// U1. The outputs together have at most `charsMax` characters. Short outputs stay whole; the longest are cut
+// to the same length.
 // U2. An output that a cut would not make shorter stays whole.
 import { fairShare } from './fair-share.ts'
 import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core'
@@ -18,17 +19,29 @@ export function outputCuts(message: string, mark: string, charsMax: number): rea
   if (message.length <= charsMax) return []
   const outputs = framedOutputs(message, mark)
   const share = fairShare(outputs.map(({ chars }) => chars), charsMax) // prettier-ignore
-  return outputs.flatMap((output) => (output.chars > share && isShorterCut(output.chars, share) ? [{ ...output, kept_chars: share }] : []))
+  return outputs.flatMap((output) =>
+    output.chars > share && isShorterCut(output.chars, share) ? [{ ...output, kept_chars: share }] : [],
+  )
 }
 
 /** The characters of the outputs in the message with which the run began. */
 export const outputChars = (run: RunState): number =>
-  framedOutputs(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id)).reduce((sum, { chars }) => sum + chars, 0)
+  framedOutputs(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id)).reduce(
+    (sum, { chars }) => sum + chars,
+    0,
+  )
 
-/** Cuts of the outputs to a part of what they are. `null` if they are short, or if nothing would become shorter. */
+/**
+ * Cuts of the outputs to a part of what they are. `null` if they are short, or if nothing would become
+ * shorter.
+ */
 export function overflowCuts(run: RunState): readonly OutputCut[] | null {
   const chars = outputChars(run)
   if (chars < cutCharsMin) return null
-  const cuts = outputCuts(run.messages[run.historyIndex]?.content ?? '', frameMark(run.start.run_id), Math.floor(chars / keptPart))
+  const cuts = outputCuts(
+    run.messages[run.historyIndex]?.content ?? '',
+    frameMark(run.start.run_id),
+    Math.floor(chars / keptPart),
+  )
   return cuts.length === 0 ? null : cuts
 }

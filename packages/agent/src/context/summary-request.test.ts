@@ -11,7 +11,11 @@ const exchange = (id: string, text: string): ChatMessage[] => [
 ]
 const run = (...exchanges: ChatMessage[][]): RunState => ({
   ...startRun({ ...rootSpec().start, tools: [] }),
-  messages: [{ role: 'system', content: 'prompt' }, { role: 'user', content: 'task '.repeat(10_000) }, ...exchanges.flat()],
+  messages: [
+    { role: 'system', content: 'prompt' },
+    { role: 'user', content: 'task '.repeat(10_000) },
+    ...exchanges.flat(),
+  ],
   historyIndex: 1,
 })
 
@@ -30,14 +34,18 @@ it('a request for a summary is small, however much is to be summarised, and show
 })
 
 it('nothing is to be summarised but whole exchanges before the newest', () => {
-  const summary: ChatMessage = { role: 'user', content: '<summary_of_earlier_work>\nx\n</summary_of_earlier_work>' }
+  const summary: ChatMessage = {
+    role: 'user',
+    content: '<summary_of_earlier_work>\nx\n</summary_of_earlier_work>',
+  }
   expect(summaryRequest(run())).toBeNull()
   expect(summaryRequest(run(exchange('a', 'x')))).toBeNull()
   expect(summaryRequest(run([summary], exchange('a', 'x')))).toBeNull()
   expect(summaryRequest(run([summary], exchange('a', 'x'), exchange('b', 'x')))?.dropped).toBe(3)
 })
 
-it('a summary has a bound', () => expect(boundedSummary(` ${'x'.repeat(100_000)}`).length).toBeLessThan(8_100))
+it('a summary has a bound', () =>
+  expect(boundedSummary(` ${'x'.repeat(100_000)}`).length).toBeLessThan(8_100))
 
 it('what was left out is not left out again', () => {
   const before = run(exchange('a', 'x'.repeat(600)), exchange('b', 'y'))

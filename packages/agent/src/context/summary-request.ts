@@ -1,5 +1,7 @@
-// Builds the request for a summary of a run's earlier work. The request is small however long the conversation is. Pure.
-// S1. The summary covers whole exchanges between the run's own message and its newest exchange. What the newest exchange needs stays.
+// Builds the request for a summary of a run's earlier work. The request is small however long the
+// conversation is. Pure.
+// S1. The summary covers whole exchanges between the run's own message and its newest exchange. What the
+// newest exchange needs stays.
 // S2. A summary is a complete text that is no tool call and is shorter than what it replaces.
 // S3. The request has at most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
 import type { ChatAnswer } from '../provider/chat-provider.ts'
@@ -18,7 +20,10 @@ export interface SummaryRequest {
   readonly dropped: number
   /** The characters of these messages. */
   readonly chars: number
-  /** `false`: what came since the last summary is shorter than that summary, so another one would hardly save anything. */
+  /**
+   * `false`: what came since the last summary is shorter than that summary, so another one would hardly save
+   * anything.
+   */
   readonly saves: boolean
 }
 
@@ -49,7 +54,10 @@ export function summaryRequest(run: RunState): SummaryRequest | null {
   return {
     messages: [
       { role: 'system', content: instructionOf(mark) },
-      { role: 'user', content: `${framed(task, { name: 'task', mark })}\n\n${framed(shown.join('\n\n'), { name: 'earlier_work', mark })}` },
+      {
+        role: 'user',
+        content: `${framed(task, { name: 'task', mark })}\n\n${framed(shown.join('\n\n'), { name: 'earlier_work', mark })}`,
+      },
     ],
     dropped: earlier.length,
     chars: charsOf(earlier),
@@ -57,9 +65,13 @@ export function summaryRequest(run: RunState): SummaryRequest | null {
   }
 }
 
-const charsOf = (messages: readonly ChatMessage[]): number => messages.reduce((sum, message) => sum + textOf(message).length, 0)
+const charsOf = (messages: readonly ChatMessage[]): number =>
+  messages.reduce((sum, message) => sum + textOf(message).length, 0)
 
-/** A run has no other message of a user before its first exchange than the summary, except texts that steer it. */
+/**
+ * A run has no other message of a user before its first exchange than the summary, except texts that steer
+ * it.
+ */
 const isSummary = (message: ChatMessage | undefined): boolean => message?.role === 'user'
 
 /**
@@ -80,7 +92,8 @@ export function summaryFault(
   if (text === '') return 'is empty'
   const call = rawToolCall(text, isTool)
   if (call !== null) return `is ${call}, written as text`
-  if (boundedSummary(text).length >= chars) return `is not shorter than the ${chars} characters that it would replace`
+  if (boundedSummary(text).length >= chars)
+    return `is not shorter than the ${chars} characters that it would replace`
   return null
 }
 
@@ -92,11 +105,17 @@ const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]
 function textOf(message: ChatMessage): string {
   switch (message.role) {
     case 'assistant': {
-      const calls = (message.tool_calls ?? []).map(({ id, name, arguments: args }) => `calls ${name} (${id}): ${args}`)
+      const calls = (message.tool_calls ?? []).map(
+        ({ id, name, arguments: args }) => `calls ${name} (${id}): ${args}`,
+      )
       return ['assistant:', ...(message.content === null ? [] : [message.content]), ...calls].join('\n')
     }
     case 'tool':
-      return [`result of ${message.tool_call_id}:`, message.content, ...(message.images ?? []).map((image) => `[${imageText(image)}]`)].join('\n')
+      return [
+        `result of ${message.tool_call_id}:`,
+        message.content,
+        ...(message.images ?? []).map((image) => `[${imageText(image)}]`),
+      ].join('\n')
     case 'user':
     case 'system':
       return `${message.role}:\n${message.content}`

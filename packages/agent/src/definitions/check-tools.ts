@@ -1,5 +1,6 @@
 // Checks what a definition file says about tools against the tools that are loaded.
-// C1. Tools of MCP servers and of worker threads come later, so an unknown tool is a warning. Anything else is certain, and an error.
+// C1. Tools of MCP servers and of worker threads come later, so an unknown tool is a warning. Anything else
+// is certain, and an error.
 // C2. A value with a template is not known yet. Only whether its argument exists is checked.
 import { type EvidenceRequirement, type JsonObject, schemaFault, schemaMismatch } from '@beaver/core'
 import type { WorkflowDefinitionFile } from '@beaver/workflows'
@@ -18,7 +19,9 @@ export function toolUseFaults({ nodes }: WorkflowDefinitionFile, tools: readonly
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   return nodes.flatMap((node, index) => {
     const path = `nodes.${index}`
-    return node.kind === 'map' ? stepFaults(node.body, `${path}.body`, byName) : stepFaults(node, path, byName)
+    return node.kind === 'map'
+      ? stepFaults(node.body, `${path}.body`, byName)
+      : stepFaults(node, path, byName)
   })
 }
 
@@ -55,7 +58,10 @@ function argumentsFault(tool: Tool, args: JsonObject): string | null {
   for (const [key, value] of Object.entries(args)) {
     const schema = Object.hasOwn(properties, key) ? properties[key] : undefined
     if (schema === undefined) {
-      if (additionalProperties === false) return misfit(`${JSON.stringify(key)} is not one of ${Object.keys(properties).join(', ') || 'them; it takes none'}`)
+      if (additionalProperties === false)
+        return misfit(
+          `${JSON.stringify(key)} is not one of ${Object.keys(properties).join(', ') || 'them; it takes none'}`,
+        )
     } else if (!hasTemplate(value) && schemaFault(schema) === null) {
       const mismatch = schemaMismatch(schema, JSON.stringify(value))
       if (mismatch !== null) return misfit(`${JSON.stringify(key)} ${mismatch}`)
@@ -92,5 +98,7 @@ function scopeFaults(step: Step, path: string): ToolUseFault[] {
 function toolsNeeded(requirement: EvidenceRequirement): readonly string[] {
   if (typeof requirement === 'string') return []
   if (requirement.kind === 'tool_succeeded') return [requirement.tool]
-  return requirement.kind === 'output_cites' && requirement.from_tool !== undefined ? [requirement.from_tool] : []
+  return requirement.kind === 'output_cites' && requirement.from_tool !== undefined
+    ? [requirement.from_tool]
+    : []
 }

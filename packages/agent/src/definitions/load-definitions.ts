@@ -1,12 +1,20 @@
-// Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is the definition's id (S1 §2.2).
+// Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is
+// the definition's id (S1 §2.2).
 // W1. A broken definition does not keep another from loading. What is wrong with it is a diagnostic.
 // W2. If two folders have the same id, the folder that is given first wins.
 // W3. What a definition says about tools is checked against the tools that are loaded.
-// W4. A definition that calls something missing is not offered, and neither is a definition that calls such a definition.
+// W4. A definition that calls something missing is not offered, and neither is a definition that calls such a
+// definition.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '@beaver/core'
-import { checkLibrary, definitionWorkflow, readDefinition, type Workflow, type WorkflowDefinitionFile } from '@beaver/workflows'
+import {
+  checkLibrary,
+  definitionWorkflow,
+  readDefinition,
+  type Workflow,
+  type WorkflowDefinitionFile,
+} from '@beaver/workflows'
 import { toolUseFaults } from './check-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
@@ -31,7 +39,10 @@ const extension = '.json'
  * definitions.map(({ name }) => name) // => ['workflow:sum_up']
  * diagnostics // => []
  */
-export async function loadDefinitions(folders: readonly string[], tools: readonly Tool[] | null = null): Promise<LoadedDefinitions> {
+export async function loadDefinitions(
+  folders: readonly string[],
+  tools: readonly Tool[] | null = null,
+): Promise<LoadedDefinitions> {
   const library = new Map<string, WorkflowDefinitionFile>()
   const fileOf = new Map<string, string>()
   const broken = new Map<string, string>()
@@ -39,7 +50,8 @@ export async function loadDefinitions(folders: readonly string[], tools: readonl
   for (const folder of folders) {
     for (const name of await jsonFiles(folder, diagnostics)) {
       const file = join(folder, name)
-      const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+      const tell = (severity: LoadDiagnostic['severity'], message: string): void =>
+        void diagnostics.push({ file, severity, message })
       const json = await readJsonFile(file, diagnostics)
       // File systems spell the same name in different ways, and a profile uses one spelling.
       const id = name.slice(0, -extension.length).normalize('NFC')
@@ -48,7 +60,8 @@ export async function loadDefinitions(folders: readonly string[], tools: readonl
         continue
       }
       const { definition, diagnostics: told } = readDefinition(id, json)
-      for (const { severity, path, message } of told) tell(severity, path === '' ? message : `${path}: ${message}`)
+      for (const { severity, path, message } of told)
+        tell(severity, path === '' ? message : `${path}: ${message}`)
       const misuses = definition === null || tools === null ? [] : toolUseFaults(definition, tools)
       for (const { severity, path, message } of misuses) tell(severity, `${path}: ${message}`)
       if (definition === null || misuses.some(({ severity }) => severity === 'error')) {
@@ -56,16 +69,29 @@ export async function loadDefinitions(folders: readonly string[], tools: readonl
         continue
       }
       const other = fileOf.get(id)
-      if (other !== undefined) tell('warning', `The workflow ${JSON.stringify(id)} is already loaded from ${other}. This one is left out.`)
+      if (other !== undefined)
+        tell(
+          'warning',
+          `The workflow ${JSON.stringify(id)} is already loaded from ${other}. This one is left out.`,
+        )
       else {
         library.set(id, definition)
         fileOf.set(id, file)
       }
     }
   }
-  const tellOf = (id: string, severity: LoadDiagnostic['severity'], message: string, called?: string): void => {
+  const tellOf = (
+    id: string,
+    severity: LoadDiagnostic['severity'],
+    message: string,
+    called?: string,
+  ): void => {
     const cause = called === undefined || library.has(called) ? undefined : broken.get(called)
-    diagnostics.push({ file: fileOf.get(id) ?? '', severity, message: cause === undefined ? message : `${message} Its file is broken: ${cause}.` })
+    diagnostics.push({
+      file: fileOf.get(id) ?? '',
+      severity,
+      message: cause === undefined ? message : `${message} Its file is broken: ${cause}.`,
+    })
   }
   const files = [...soundOf(library, tellOf).values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   return { definitions: definitionsOf(files), files, diagnostics }
@@ -84,7 +110,10 @@ export function definitionsOf(files: readonly WorkflowDefinitionFile[]): readonl
   return files.map((definition) => definitionWorkflow(definition, library))
 }
 
-/** The definitions that remain when those that call something missing are removed, and then those that call the removed ones. */
+/**
+ * The definitions that remain when those that call something missing are removed, and then those that call
+ * the removed ones.
+ */
 function soundOf(
   library: ReadonlyMap<string, WorkflowDefinitionFile>,
   tell: (id: string, severity: LoadDiagnostic['severity'], message: string, called?: string) => void,
@@ -94,7 +123,8 @@ function soundOf(
     const found = checkLibrary(sound)
     const faults = found.filter(({ severity }) => severity === 'error')
     for (const { workflow, severity, code, path, message, called } of first ? found : faults) {
-      const leftOut = !first && code === 'unknown_workflow' ? ' (It was left out for what is wrong with it.)' : ''
+      const leftOut =
+        !first && code === 'unknown_workflow' ? ' (It was left out for what is wrong with it.)' : ''
       tell(workflow, severity, (path === '' ? message : `${path}: ${message}`) + leftOut, called)
     }
     if (faults.length === 0) return sound
@@ -108,10 +138,16 @@ function soundOf(
 async function jsonFiles(folder: string, diagnostics: LoadDiagnostic[]): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true })
-    const files = entries.filter((entry) => entry.name.endsWith(extension) && entry.name !== extension && !entry.isDirectory())
+    const files = entries.filter(
+      (entry) => entry.name.endsWith(extension) && entry.name !== extension && !entry.isDirectory(),
+    )
     return files.map(({ name }) => name).toSorted()
   } catch (error) {
-    diagnostics.push({ file: folder, severity: 'error', message: `The folder cannot be read: ${messageOf(error)}.` })
+    diagnostics.push({
+      file: folder,
+      severity: 'error',
+      message: `The folder cannot be read: ${messageOf(error)}.`,
+    })
     return []
   }
 }

@@ -14,15 +14,30 @@ export interface FilePart {
   readonly bytes_read: number
   /** The offset of the next part. `null` at the end of the file. */
   readonly next_offset: number | null
-  /** `null` for a binary file. Of an image that is shown it says so. Bytes that are not UTF-8 are shown as U+FFFD. */
+  /**
+   * `null` for a binary file. Of an image that is shown it says so. Bytes that are not UTF-8 are shown as
+   * U+FFFD.
+   */
   readonly text: string | null
 }
 
 /** Reads from an open file. The caller closes it. */
-export async function readFilePart({ handle, shown }: OpenedFile, { offset, bytesMax }: { offset: number; bytesMax: number }): Promise<FilePart> {
+export async function readFilePart(
+  { handle, shown }: OpenedFile,
+  { offset, bytesMax }: { offset: number; bytesMax: number },
+): Promise<FilePart> {
   const { size } = await handle.stat()
   const start = await readPart(handle, 0, sniffedBytes)
-  if (start.includes(0)) return { path: shown, bytes: size, encoding: 'binary', offset, bytes_read: 0, next_offset: null, text: null }
+  if (start.includes(0))
+    return {
+      path: shown,
+      bytes: size,
+      encoding: 'binary',
+      offset,
+      bytes_read: 0,
+      next_offset: null,
+      text: null,
+    }
   const part = wholeCharacters(await readPart(handle, offset, bytesMax))
   const end = offset + part.length
   const isUtf8 = utf8(part)

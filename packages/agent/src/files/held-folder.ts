@@ -1,9 +1,12 @@
 // Folders that are held open while a path is followed, and the question where an open file is.
-// H1. On Linux a folder is a descriptor, and the system resolves the name of an entry from this descriptor. Nobody can exchange a folder on
+// H1. On Linux a folder is a descriptor, and the system resolves the name of an entry from this descriptor.
+// Nobody can exchange a folder on
 //     the way for a link, because the way is not followed again.
-// H2. Elsewhere Node.js has nothing of the kind (no `openat`). A folder is its real path there. What was opened is compared with what is at
+// H2. Elsewhere Node.js has nothing of the kind (no `openat`). A folder is its real path there. What was
+// opened is compared with what is at
 //     that path afterwards, so an exchange is noticed unless it is undone within the same moment.
-// H3. An opened file is asked where it is. Only a file that is at the expected place, below the root, is read or written.
+// H3. An opened file is asked where it is. Only a file that is at the expected place, below the root, is read
+// or written.
 import { constants, existsSync, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
 
@@ -34,7 +37,10 @@ export interface FolderAccess {
 /** Flags that open nothing that a link leads to, and wait for nobody. */
 export const noFollow = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 const folderFlags = constants.O_RDONLY | noFollow | (constants.O_DIRECTORY ?? 0)
-/** On Linux, opens the place and not the content, which needs no right to read. Node.js does not name this flag. */
+/**
+ * On Linux, opens the place and not the content, which needs no right to read. Node.js does not name this
+ * flag.
+ */
 export const placeOnly = process.platform === 'linux' ? 0o10_000_000 : constants.O_RDONLY
 
 const slash = Buffer.from('/')
@@ -68,12 +74,21 @@ const placeAt = (fd: number): Buffer => readlinkSync(`/proc/self/fd/${fd}`, { en
 
 const byPath: FolderAccess = {
   async hold(at, path) {
-    if (!(await lstat(at)).isDirectory()) throw Object.assign(new Error('It is no folder.'), { code: 'ENOTDIR' })
+    if (!(await lstat(at)).isDirectory())
+      throw Object.assign(new Error('It is no folder.'), { code: 'ENOTDIR' })
     if (!(await realpath(at, { encoding: 'buffer' })).equals(path)) throw elsewhere()
-    return { path, here: path, entry: (name) => joined(path, name), [Symbol.asyncDispose]: async () => undefined }
+    return {
+      path,
+      here: path,
+      entry: (name) => joined(path, name),
+      [Symbol.asyncDispose]: async () => undefined,
+    }
   },
   async placeOf(handle, expected) {
-    const [opened, there] = [await handle.stat({ bigint: true }), await lstat(expected, { bigint: true }).catch(() => null)]
+    const [opened, there] = [
+      await handle.stat({ bigint: true }),
+      await lstat(expected, { bigint: true }).catch(() => null),
+    ]
     if (there === null || opened.dev !== there.dev || opened.ino !== there.ino) return null
     return await realpath(expected, { encoding: 'buffer' })
   },
@@ -82,4 +97,5 @@ const byPath: FolderAccess = {
 const elsewhere = (): Error => Object.assign(new Error('The folder is at another place.'), { code: 'EXDEV' })
 
 /** The ways to hold folders that this system has, the best one first. */
-export const folderAccesses: readonly FolderAccess[] = process.platform === 'linux' && existsSync('/proc/self/fd') ? [byDescriptor, byPath] : [byPath]
+export const folderAccesses: readonly FolderAccess[] =
+  process.platform === 'linux' && existsSync('/proc/self/fd') ? [byDescriptor, byPath] : [byPath]

@@ -1,5 +1,7 @@
-// Opens a file or a folder inside the workspace or inside a skill's folder. Every file tool relies on this fence.
-// O1. The path is followed one part after the other, from the root, and each folder on the way is held (held-folder.ts). A link is read and
+// Opens a file or a folder inside the workspace or inside a skill's folder. Every file tool relies on this
+// fence.
+// O1. The path is followed one part after the other, from the root, and each folder on the way is held
+// (held-folder.ts). A link is read and
 //     followed by the same rule, so nothing outside the root is opened, whatever another program does to the folders meanwhile.
 // O2. What was opened is asked where it is, and it must be below the root.
 // O3. A refusal never reveals whether something exists outside.
@@ -37,9 +39,14 @@ type Access = { readonly access?: FolderAccess | undefined }
 /**
  * Follows a path as far as it exists.
  *
- * @throws {ToolFailure} `root.outside`, `not_a_folder`, `not_found` for links that lead in a circle, `unreadable`; an error of the system if there is no root
+ * @throws {ToolFailure} `root.outside`, `not_a_folder`, `not_found` for links that lead in a circle,
+ * `unreadable`; an error of the system if there is no root
  */
-export async function reach(root: PathRoot, path: string, { access = folderAccesses[0] as FolderAccess }: Access = {}): Promise<ReachedPlace> {
+export async function reach(
+  root: PathRoot,
+  path: string,
+  { access = folderAccesses[0] as FolderAccess }: Access = {},
+): Promise<ReachedPlace> {
   const fault = pathFault(path)
   if (fault !== null) throw refusal(root, path, fault)
   const parts = partsOf(path)
@@ -58,14 +65,17 @@ export async function reach(root: PathRoot, path: string, { access = folderAcces
 }
 
 /** The parts of a path without `.` and empty ones. */
-export const partsOf = (path: string): string[] => path.split('/').filter((part) => part !== '' && part !== '.')
+export const partsOf = (path: string): string[] =>
+  path.split('/').filter((part) => part !== '' && part !== '.')
 
 /** What the system says if an entry is not any more what it was a moment ago. */
 const exchanged = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EXDEV', 'EINVAL', 'ESTALE'])
 
 function faultOf(code: string, path: string, root: PathRoot): ToolFailure {
-  if (code === 'EACCES' || code === 'EPERM') return new ToolFailure('unreadable', `${quoted(path)} may not be read (${code}).`)
-  if (code === 'ENAMETOOLONG' || code === 'EMFILE' || code === 'EIO') return new ToolFailure('unreadable', `${quoted(path)} cannot be opened (${code}).`)
+  if (code === 'EACCES' || code === 'EPERM')
+    return new ToolFailure('unreadable', `${quoted(path)} may not be read (${code}).`)
+  if (code === 'ENAMETOOLONG' || code === 'EMFILE' || code === 'EIO')
+    return new ToolFailure('unreadable', `${quoted(path)} cannot be opened (${code}).`)
   return refusal(root, path, 'something on it changes while it is followed')
 }
 
@@ -100,14 +110,19 @@ class Way {
         continue
       }
       const stats = await lstat(at.entry(part)).catch(absent)
-      if (stats === null) return this.#reached(parts, null, { missing: [part, ...left], dangling: linked > 0 })
+      if (stats === null)
+        return this.#reached(parts, null, { missing: [part, ...left], dangling: linked > 0 })
       if (stats.isSymbolicLink()) {
         const more = await this.#linked(at, part)
         left.unshift(...more)
         linked = Math.max(1, linked) + more.length
       } else if (left.length === 0) return this.#reached(parts, part)
       else if (!stats.isDirectory()) return this.#notAFolder(part)
-      else this.#held.push({ folder: await this.#access.hold(at.entry(part), joined(at.path, part)), name: part })
+      else
+        this.#held.push({
+          folder: await this.#access.hold(at.entry(part), joined(at.path, part)),
+          name: part,
+        })
     }
     return this.#ended(parts)
   }
@@ -128,7 +143,11 @@ class Way {
   /** The parts to follow in place of a link. Those that lead out of the root are refused. */
   async #linked(at: HeldFolder, part: string): Promise<string[]> {
     const outside = refusal(this.#root, this.#path, `a symlink in it leads out of ${this.#root.called}`)
-    if (++this.#hops > hopsMax) throw new ToolFailure('not_found', `There is nothing at ${quoted(this.#path)} in ${this.#root.called}. ${this.#root.look}`)
+    if (++this.#hops > hopsMax)
+      throw new ToolFailure(
+        'not_found',
+        `There is nothing at ${quoted(this.#path)} in ${this.#root.called}. ${this.#root.look}`,
+      )
     const target = await readlink(at.entry(part))
     const parts = partsOf(target)
     if (!isAbsolute(target) && !leavesFrom(this.#held.length - 1, parts)) return parts
@@ -155,7 +174,11 @@ class Way {
     return this.#reached(parts, name)
   }
 
-  async #reached(parts: readonly string[], name: string | null, { missing, dangling } = nothingMissing): Promise<ReachedPlace> {
+  async #reached(
+    parts: readonly string[],
+    name: string | null,
+    { missing, dangling } = nothingMissing,
+  ): Promise<ReachedPlace> {
     const real = [...this.#real(), ...(name === null ? missing : [name])].join('/') || '.'
     const held = this.#held.splice(0)
     const root = (held[0] as { folder: HeldFolder }).folder
@@ -165,7 +188,16 @@ class Way {
       if (folder !== root) await folder[Symbol.asyncDispose]()
       await root[Symbol.asyncDispose]()
     }
-    return { folder, name, missing, dangling, root, shown: parts.join('/') || '.', real, [Symbol.asyncDispose]: close }
+    return {
+      folder,
+      name,
+      missing,
+      dangling,
+      root,
+      shown: parts.join('/') || '.',
+      real,
+      [Symbol.asyncDispose]: close,
+    }
   }
 }
 
@@ -182,7 +214,10 @@ function leavesFrom(depth: number, parts: readonly string[]): boolean {
   return parts.some((part) => (part === '..' ? --at : ++at) < 0)
 }
 
-/** The place of a path whose deepest existing part is inside the root. It is only a proposal: it is followed from the root again. */
+/**
+ * The place of a path whose deepest existing part is inside the root. It is only a proposal: it is followed
+ * from the root again.
+ */
 async function nearestInside(root: string, path: string): Promise<string | null> {
   for (let at = path, rest = ''; ;) {
     const real = await realpath(at).catch(() => null)
@@ -230,7 +265,8 @@ export async function openFileInside(
       try {
         const stats = await handle.stat()
         if (!stats.isFile()) throw notAFile(path)
-        if (stats.nlink > 1 && options.hardLinks?.(place.real) !== true && (await stillLinked(handle))) throw hardLink(path)
+        if (stats.nlink > 1 && options.hardLinks?.(place.real) !== true && (await stillLinked(handle)))
+          throw hardLink(path)
         return { handle, shown: place.shown, real: place.real, [Symbol.asyncDispose]: () => handle.close() }
       } catch (error) {
         await handle.close()
@@ -267,7 +303,10 @@ export async function openHeldEntry(
 
 const linkLooksMax = 50
 
-/** A file that write_file just made has two names for a moment, until its process asks the system to remove the first one. */
+/**
+ * A file that write_file just made has two names for a moment, until its process asks the system to remove
+ * the first one.
+ */
 async function stillLinked(handle: FileHandle): Promise<boolean> {
   for (let looks = 0; looks < linkLooksMax; looks++) if ((await handle.stat()).nlink < 2) return false
   return true
@@ -285,14 +324,24 @@ export interface OpenedFolder extends AsyncDisposable {
  *
  * @throws {ToolFailure} `root.outside`, `not_found`, `not_a_folder`, `unreadable`
  */
-export async function openFolderInside(root: PathRoot, path: string, options: Access = {}): Promise<OpenedFolder> {
+export async function openFolderInside(
+  root: PathRoot,
+  path: string,
+  options: Access = {},
+): Promise<OpenedFolder> {
   const access = options.access ?? (folderAccesses[0] as FolderAccess)
   for (let tries = 1; ; tries++) {
     const place = await reachToRead(root, path, options)
     const { shown, real, name } = place
     try {
       if (place.missing.length > 0) throw notFound(root, path)
-      if (name === null) return { folder: place.folder, shown, real, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
+      if (name === null)
+        return {
+          folder: place.folder,
+          shown,
+          real,
+          [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+        }
       const folder = await access.hold(place.folder.entry(name), joined(place.folder.path, name))
       await place[Symbol.asyncDispose]()
       return { folder, shown, real, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
@@ -300,7 +349,8 @@ export async function openFolderInside(root: PathRoot, path: string, options: Ac
       await place[Symbol.asyncDispose]()
       if (error instanceof ToolFailure) throw error
       const { code = 'EUNKNOWN' } = error as NodeJS.ErrnoException
-      if (code === 'ENOTDIR' && tries > 1) throw new ToolFailure('not_a_folder', `${quoted(shown)} cannot be listed as a folder (${code}).`)
+      if (code === 'ENOTDIR' && tries > 1)
+        throw new ToolFailure('not_a_folder', `${quoted(shown)} cannot be listed as a folder (${code}).`)
       if (!exchanged.has(code) || tries === triesMax) throw faultOf(code, path, root)
     }
   }
@@ -309,7 +359,8 @@ export async function openFolderInside(root: PathRoot, path: string, options: Ac
 const notFound = (root: PathRoot, path: string): ToolFailure =>
   new ToolFailure('not_found', `There is nothing at ${quoted(path)} in ${root.called}. ${root.look}`)
 
-const notAFile = (path: string): ToolFailure => new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)
+const notAFile = (path: string): ToolFailure =>
+  new ToolFailure('not_a_file', `${quoted(path)} is not a regular file. For a folder use list_files.`)
 
 const hardLink = (path: string): ToolFailure =>
   new ToolFailure(

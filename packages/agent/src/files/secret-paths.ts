@@ -1,5 +1,6 @@
 // Which paths usually hold keys, passwords or tokens, by their names.
-// S1. Names are compared as the least strict file system compares them: without case, without compatibility forms, without invisible
+// S1. Names are compared as the least strict file system compares them: without case, without compatibility
+// forms, without invisible
 //     characters. So `.ENV` and `.ｅｎｖ` are `.env`.
 // S2. An example is no secret: `.env.example` may be read. Neither is a public key.
 import { ToolFailure } from '../tools/tool-failure.ts'
@@ -13,8 +14,19 @@ export const foldedName = (name: string): string =>
     .replace(/:.*$/s, '')
     .replace(/[. ]+$/, '')
 
-/** Folders whose files are all secret. `.beaver` contains the keys of the system and the records of all tasks. */
-const secretFolders = new Set(['.beaver', '.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.password-store'])
+/**
+ * Folders whose files are all secret. `.beaver` contains the keys of the system and the records of all tasks.
+ */
+const secretFolders = new Set([
+  '.beaver',
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.password-store',
+])
 
 const secretNames = [
   /^\.env(\..+)?$/,
@@ -30,7 +42,11 @@ const secretNames = [
   /^application_default_credentials\.json$/,
 ]
 
-const examples = [/\.(example|sample|template|dist|defaults?)$/, /\.pub$/, /^\.env\.(example|sample|template|dist|defaults?)\b/]
+const examples = [
+  /\.(example|sample|template|dist|defaults?)$/,
+  /\.pub$/,
+  /^\.env\.(example|sample|template|dist|defaults?)\b/,
+]
 
 /** Whether a path relative to the workspace, with `/`, names a file that usually holds secrets. */
 export function isSecretPath(path: string): boolean {

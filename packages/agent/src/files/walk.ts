@@ -1,9 +1,12 @@
-// Walks over a folder for every file tool: it gives what is below the folder, nearest first, in an order that does not depend on the disk.
+// Walks over a folder for every file tool: it gives what is below the folder, nearest first, in an order that
+// does not depend on the disk.
 // K1. Symlinks are reported and never followed.
-// K2. Folders named in `ignoredFolders` are reported and not entered. The folder in which the walk starts is always entered.
+// K2. Folders named in `ignoredFolders` are reported and not entered. The folder in which the walk starts is
+// always entered.
 // K3. Names are bytes: a name that is not UTF-8 is walked like any other and shown with U+FFFD.
 // K4. Entries that cannot be read are reported; they never end the walk.
-// K5. Each folder and each file is opened from the folder in which the walk starts, and is then asked where it is (open-below.ts). One that
+// K5. Each folder and each file is opened from the folder in which the walk starts, and is then asked where
+// it is (open-below.ts). One that
 //     was exchanged meanwhile for a link, or moved, counts as unreadable.
 import type { Dirent } from 'node:fs'
 import { type FileHandle, readdir } from 'node:fs/promises'
@@ -48,7 +51,8 @@ interface Level {
 }
 
 /**
- * Gives everything below `from`: level by level, and by path within a level. `from` must stay open while the walk and its entries are used.
+ * Gives everything below `from`: level by level, and by path within a level. `from` must stay open while the
+ * walk and its entries are used.
  *
  * @param options `depthMax`: folders at this depth are reported and not entered
  * @throws {ToolFailure} `unreadable`, `too_many_files`; the abort of `signal`
@@ -67,7 +71,11 @@ export async function* walk(from: OpenedFolder, options: WalkOptions): AsyncGene
       options.signal.throwIfAborted()
       const children = await childrenOf(from, folder.way, access)
       if (!Array.isArray(children)) {
-        if (folder.way === null) throw new ToolFailure('unreadable', `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`)
+        if (folder.way === null)
+          throw new ToolFailure(
+            'unreadable',
+            `${JSON.stringify(from.shown)} cannot be listed as a folder (${children.code}).`,
+          )
         yield { kind: 'unreadable_folder', shown: folder.prefix.slice(0, -1), depth, ...opened(folder.way) }
         continue
       }
@@ -92,7 +100,11 @@ export async function* walk(from: OpenedFolder, options: WalkOptions): AsyncGene
 
 const ignoredNames: ReadonlySet<string> = new Set(ignoredFolders)
 
-async function childrenOf({ folder }: OpenedFolder, way: Buffer | null, access: FolderAccess): Promise<Dirent<Buffer>[] | { code: string }> {
+async function childrenOf(
+  { folder }: OpenedFolder,
+  way: Buffer | null,
+  access: FolderAccess,
+): Promise<Dirent<Buffer>[] | { code: string }> {
   try {
     await using held = way === null ? null : await holdBelow({ folder }, way, access)
     const children = await readdir((held ?? folder).here, { withFileTypes: true, encoding: 'buffer' })

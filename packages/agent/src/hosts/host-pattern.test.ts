@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { isHostOf, readHostPattern } from './host-pattern.ts'
 
-const fits = (pattern: string, url: string, ports: 'usual' | 'any' = 'usual'): boolean => isHostOf(new URL(url), pattern, ports)
+const fits = (pattern: string, url: string, ports: 'usual' | 'any' = 'usual'): boolean =>
+  isHostOf(new URL(url), pattern, ports)
 
 test.each([
   ['a.example', 'https://a.example/x'],
@@ -47,6 +48,9 @@ test('a host without a port may mean every port', () => {
   expect(fits('a.example:1', 'https://a.example:8443/', 'any')).toBe(false)
 })
 
-test.each(['', ' ', '%', 'a b', '[', '[:', '::::', '\0', 'a:b:c', '*.*', 'x'.repeat(100_000), '\uD800'])('%j is read without a failure', (text) => {
-  expect(() => readHostPattern(text)).not.toThrow()
-})
+test.each(['', ' ', '%', 'a b', '[', '[:', '::::', '\0', 'a:b:c', '*.*', 'x'.repeat(100_000), '\uD800'])(
+  '%j is read without a failure',
+  (text) => {
+    expect(() => readHostPattern(text)).not.toThrow()
+  },
+)

@@ -16,7 +16,9 @@ export function readHostPattern(text: string): HostPattern | null {
   const below = text.startsWith('*.')
   const named = below ? text.slice(2) : text
   const isIpv6 = /^[^[\]]*:[^[\]]*:/.test(named)
-  const [, name = '', port = null] = isIpv6 ? [named, `[${named}]`] : (/^(.*?)(?::(\d+))?$/s.exec(named) ?? [])
+  const [, name = '', port = null] = isIpv6
+    ? [named, `[${named}]`]
+    : (/^(.*?)(?::(\d+))?$/s.exec(named) ?? [])
   if (name === '' || /[\s/?#@*\\]/.test(name)) return null
   const host = bareHost(URL.parse(`http://${name}/`)?.hostname ?? '')
   return host === '' ? null : { host, below, port: port ?? null }
@@ -36,7 +38,9 @@ export function isHostOf(url: URL, pattern: string, ports: 'usual' | 'any' = 'us
   return read.port === (url.port === '' ? usualPorts[url.protocol] : url.port)
 }
 
-/** The pattern of a rule about addresses with its host in the spelling of subjects. A part with `*` keeps it. */
+/**
+ * The pattern of a rule about addresses with its host in the spelling of subjects. A part with `*` keeps it.
+ */
 export function patternOfAddress(pattern: string): string {
   if (!pattern.includes('*')) {
     const url = URL.parse(pattern)
@@ -52,6 +56,7 @@ export function patternOfAddress(pattern: string): string {
   return `${scheme.toLowerCase()}://${bareHost(host)}${usual ? '' : port}${rest.replaceAll(/[^\0-\x7f]+/gu, encodeURIComponent)}`
 }
 
-const asciiLabel = (label: string): string => (label.includes('*') ? label.toLowerCase() : domainToASCII(label) || label.toLowerCase())
+const asciiLabel = (label: string): string =>
+  label.includes('*') ? label.toLowerCase() : domainToASCII(label) || label.toLowerCase()
 
 const bareHost = (host: string): string => host.replace(/\.+$/, '')

@@ -1,7 +1,10 @@
-// The images of a request to a model: their content by SHA-256, from the host. A thread keeps what was asked for last.
+// The images of a request to a model: their content by SHA-256, from the host. A thread keeps what was asked
+// for last.
 // Q1. A request without images costs nothing here.
-// Q2. A thread keeps at most `heldBytesMax` of content, whatever the number of its loops. Loops share what is the same.
-// Q3. Content that is not what its SHA-256 says is not shown. If an operator removed it, the model reads that it is not there.
+// Q2. A thread keeps at most `heldBytesMax` of content, whatever the number of its loops. Loops share what is
+// the same.
+// Q3. Content that is not what its SHA-256 says is not shown. If an operator removed it, the model reads that
+// it is not there.
 import { type ChatMessage, type ImagePart, imageLimits } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { LoopHost } from '../loop/loop-spec.ts'
@@ -13,14 +16,20 @@ const held = new Map<string, Uint8Array>()
 let heldBytes = 0
 
 /** Whether a message shows images. */
-export const hasImages = (message: ChatMessage): boolean => (message.role === 'user' || message.role === 'tool') && message.images !== undefined
+export const hasImages = (message: ChatMessage): boolean =>
+  (message.role === 'user' || message.role === 'tool') && message.images !== undefined
 
 /** The images of messages, in order. */
 const imagesOf = (messages: readonly ChatMessage[]): readonly ImagePart[] =>
-  messages.flatMap((message) => (message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : []))
+  messages.flatMap((message) =>
+    message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : [],
+  )
 
 /** The content of the images of a request. `undefined`: it has none. */
-export async function contentsOf(messages: readonly ChatMessage[], host: Pick<LoopHost, 'loadBlob'>): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
+export async function contentsOf(
+  messages: readonly ChatMessage[],
+  host: Pick<LoopHost, 'loadBlob'>,
+): Promise<ReadonlyMap<string, Uint8Array> | undefined> {
   if (!messages.some(hasImages)) return undefined
   const wanted = new Set(imagesOf(messages).map(({ sha256 }) => sha256))
   const contents = new Map<string, Uint8Array>()

@@ -35,13 +35,19 @@ export function callImages({ storeBlob }: Pick<LoopHost, 'storeBlob'>): CallImag
       if (images.length + ++under > imageLimits.perTaskMax || total > imageLimits.totalBytesMax) {
         under--
         const limits = `${imageLimits.perTaskMax} images and ${imageLimits.totalBytesMax} bytes`
-        throw new ToolFailure('too_many_images', `One call shows at most ${limits}. Show the others with another call.`)
+        throw new ToolFailure(
+          'too_many_images',
+          `One call shows at most ${limits}. Show the others with another call.`,
+        )
       }
       try {
         await storeBlob(image.sha256, content)
       } catch (error) {
         if (error instanceof BeaverError) throw error
-        throw new ToolFailure('images_unavailable', 'The image could not be stored, so it is not shown. Try again later.')
+        throw new ToolFailure(
+          'images_unavailable',
+          'The image could not be stored, so it is not shown. Try again later.',
+        )
       } finally {
         under--
       }

@@ -1,7 +1,9 @@
 // Reads images: of files that are open, and of bytes that came with a request.
-// I1. An image is what its first bytes say, whatever its name is. What is none that models take is refused, and the refusal says what to do.
+// I1. An image is what its first bytes say, whatever its name is. What is none that models take is refused,
+// and the refusal says what to do.
 // I2. No more than the largest image is read, also if the file grows meanwhile.
-// I3. The content is left as it is, with its metadata: the journal, the model and the file have the same SHA-256.
+// I3. The content is left as it is, with its metadata: the journal, the model and the file have the same
+// SHA-256.
 import { imageLimits, type ImagePart, readImageHeader } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { OpenedFile } from '../files/open-inside.ts'
@@ -21,15 +23,28 @@ export interface ImageContent {
  *
  * @throws {ToolFailure} `not_an_image`, `image_too_large`
  * @example
- * const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
- * imageOf(dot, 'dot.png').image.media_type // => 'image/png'
+ * const dot =
+ * Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+ * 'base64') imageOf(dot, 'dot.png').image.media_type // => 'image/png'
  */
 export function imageOf(content: Uint8Array, name: string | undefined): ImageContent {
   const called = name === undefined ? 'The image' : quoted(name)
   if (content.length > imageLimits.bytesMax) throw tooLarge(called, content.length)
   const header = readImageHeader(content)
-  if (header === null) throw new ToolFailure('not_an_image', `${called} ${otherKind(content)}. Models take PNG, JPEG, GIF and WebP: convert it to one of them.`)
-  return { image: { ...header, sha256: hash('sha256', content), bytes: content.length, ...(name === undefined ? {} : { name }) }, content }
+  if (header === null)
+    throw new ToolFailure(
+      'not_an_image',
+      `${called} ${otherKind(content)}. Models take PNG, JPEG, GIF and WebP: convert it to one of them.`,
+    )
+  return {
+    image: {
+      ...header,
+      sha256: hash('sha256', content),
+      bytes: content.length,
+      ...(name === undefined ? {} : { name }),
+    },
+    content,
+  }
 }
 
 /**
@@ -69,10 +84,16 @@ export async function readWorkspaceImage(workspace: string, path: string): Promi
 }
 
 const tooLarge = (called: string, bytes: number): ToolFailure =>
-  new ToolFailure('image_too_large', `${called} has ${bytes} bytes, and an image may have at most ${imageLimits.bytesMax}. Make it smaller first.`)
+  new ToolFailure(
+    'image_too_large',
+    `${called} has ${bytes} bytes, and an image may have at most ${imageLimits.bytesMax}. Make it smaller first.`,
+  )
 
 const otherKinds: readonly (readonly [RegExp, string])[] = [
-  [/^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)?(<!doctype svg[^>]*>\s*)?<svg[\s>]/i, 'is an SVG drawing, not a picture of pixels'],
+  [
+    /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)?(<!doctype svg[^>]*>\s*)?<svg[\s>]/i,
+    'is an SVG drawing, not a picture of pixels',
+  ],
   [/^%PDF-/, 'is a PDF document'],
   [/^BM/, 'is a BMP image'],
   [/^(II\*\0|MM\0\*)/, 'is a TIFF image'],

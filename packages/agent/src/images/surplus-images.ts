@@ -1,7 +1,10 @@
-// Which images of a conversation the model is no longer shown. Pure: it follows from the run's record, and what it decides is recorded.
-// S1. Images of earlier results go first, the oldest first; then those of the task; those of the newest exchange last, because the model has not
+// Which images of a conversation the model is no longer shown. Pure: it follows from the run's record, and
+// what it decides is recorded.
+// S1. Images of earlier results go first, the oldest first; then those of the task; those of the newest
+// exchange last, because the model has not
 //     seen them.
-// S2. If a request would have too many, the older half goes at once, so that the requests after it begin alike.
+// S2. If a request would have too many, the older half goes at once, so that the requests after it begin
+// alike.
 import { type DataOf, imageLimits, type ImagePart, newestExchange, type RunState } from '@beaver/core'
 import { hasImages } from './asked-images.ts'
 
@@ -35,7 +38,9 @@ export function allImages(run: RunState): LeftOut {
 
 /** The same image in the same place goes once. */
 const leftOut = (some: readonly Placed[]): LeftOut => [
-  ...new Map(some.map(({ call_id, image: { sha256 } }) => [`${sha256} ${call_id}`, { call_id, sha256 }])).values(),
+  ...new Map(
+    some.map(({ call_id, image: { sha256 } }) => [`${sha256} ${call_id}`, { call_id, sha256 }]),
+  ).values(),
 ]
 
 function fits(some: readonly Placed[], part: number): boolean {
@@ -43,7 +48,11 @@ function fits(some: readonly Placed[], part: number): boolean {
   return some.length <= imageLimits.perRequestMax * part && bytes <= imageLimits.totalBytesMax * part
 }
 
-function placed({ messages, historyIndex }: RunState): { readonly earlier: Placed[]; readonly own: Placed[]; readonly newest: Placed[] } {
+function placed({ messages, historyIndex }: RunState): {
+  readonly earlier: Placed[]
+  readonly own: Placed[]
+  readonly newest: Placed[]
+} {
   const from = newestExchange(messages)
   const of: { earlier: Placed[]; own: Placed[]; newest: Placed[] } = { earlier: [], own: [], newest: [] }
   for (const [i, message] of messages.entries()) {

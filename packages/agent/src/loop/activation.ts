@@ -1,4 +1,5 @@
-// Decides which skills a run has, and which of them route it. The assembler chooses the skills, once (SA-01); the loop does not.
+// Decides which skills a run has, and which of them route it. The assembler chooses the skills, once (SA-01);
+// the loop does not.
 // K1. If a skill is named, the run has only this one.
 // K2. A run that is resumed has the skills that its journal records. Nothing is chosen twice.
 // K3. A skill that guides a team is for a root. A worker gets such a skill only if it is named.
@@ -31,7 +32,8 @@ type Asking = Pick<AssembleOptions, 'signal' | 'mark' | 'beforeAsking'>
  * @throws the abort of the signal, and what `beforeAsking` throws
  */
 export async function activate(part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
-  if (part.skill !== null) return { skills: services.skills.filter((skill) => skill.name === part.skill), selection: null }
+  if (part.skill !== null)
+    return { skills: services.skills.filter((skill) => skill.name === part.skill), selection: null }
   const query = part.kind === 'root' ? part.text : part.skillQuery
   if (query === null || services.skills.length === 0) return nothing
   if (services.skillSelection === 'model') return selected(query, part, services, asking)
@@ -39,11 +41,26 @@ export async function activate(part: AgentPart, services: LoopServices, asking: 
   return found === null ? nothing : { skills: [found], selection: null }
 }
 
-async function selected(query: string, part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
-  const skills = part.kind === 'root' ? services.skills : services.skills.filter((skill) => skill.guidance === null)
+async function selected(
+  query: string,
+  part: AgentPart,
+  services: LoopServices,
+  asking: Asking,
+): Promise<Activation> {
+  const skills =
+    part.kind === 'root' ? services.skills : services.skills.filter((skill) => skill.guidance === null)
   const onEmbeddingsFailed = (reason: string): void =>
-    services.logger?.warn('embeddings_failed', 'The embedding endpoint failed, so skills are found by their words.', { reason })
-  const selection = await assembleSkills(query, { skills, providers: services.providers, onEmbeddingsFailed, ...asking })
+    services.logger?.warn(
+      'embeddings_failed',
+      'The embedding endpoint failed, so skills are found by their words.',
+      { reason },
+    )
+  const selection = await assembleSkills(query, {
+    skills,
+    providers: services.providers,
+    onEmbeddingsFailed,
+    ...asking,
+  })
   if (selection === null) return nothing
   const { recall, candidates, chosen, usage, provider, model, failure, failedCalls } = selection
   return {
@@ -59,24 +76,37 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
       failure,
       ...(failedCalls.length === 0
         ? {}
-        : { failed_calls: failedCalls.map(({ usage: used, provider: name, model: of }) => ({ usage: used, provider_name: name, model: of })) }),
+        : {
+            failed_calls: failedCalls.map(({ usage: used, provider: name, model: of }) => ({
+              usage: used,
+              provider_name: name,
+              model: of,
+            })),
+          }),
     },
   }
 }
 
 /**
- * The skills that route a root's first turn: those with valid guidance for a workflow tool that the run has, in the order of their activation (RT-03).
- * Guidance for another workflow is not shown, because it would order a call of a tool that is not there.
+ * The skills that route a root's first turn: those with valid guidance for a workflow tool that the run has,
+ * in the order of their activation (RT-03). Guidance for another workflow is not shown, because it would
+ * order a call of a tool that is not there.
  */
 export function routingSkills<Guiding extends { readonly guidance: WorkflowGuidance | null }>(
   skills: readonly Guiding[],
   { teams, workflows }: Pick<Toolbox, 'teams' | 'workflows'>,
 ): Guiding[] {
-  return skills.filter(({ guidance }) => teams && guidance !== null && findIn(workflows, guidance.preferred_tool) !== undefined)
+  return skills.filter(
+    ({ guidance }) => teams && guidance !== null && findIn(workflows, guidance.preferred_tool) !== undefined,
+  )
 }
 
 /** What the run's first answer is classified by. `null` for a run without routing (D-02). */
-export function routingOf(run: RunState, toolbox: Pick<Toolbox, 'teams' | 'workflows'>, loaded: readonly Skill[]): Routing | null {
+export function routingOf(
+  run: RunState,
+  toolbox: Pick<Toolbox, 'teams' | 'workflows'>,
+  loaded: readonly Skill[],
+): Routing | null {
   if (!toolbox.teams || run.skills.length === 0 || run.executionMode !== null) return null
   const [primary, ...ignored] = routingSkills(
     run.skills.map((skill) => ({ name: skill.name, guidance: guidanceOf(skill, loaded) })),

@@ -2,7 +2,18 @@ import type { DomainEvent } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, toolSpec, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { begin, type Given, type Loop, probe, results, resumed, sequential, teamResult, toolMessages, turns } from '../../test/loop-kit.ts'
+import {
+  begin,
+  type Given,
+  type Loop,
+  probe,
+  results,
+  resumed,
+  sequential,
+  teamResult,
+  toolMessages,
+  turns,
+} from '../../test/loop-kit.ts'
 import type { PermissionRule } from '../tools/permission.ts'
 import { defineTool, type Tool } from '../tools/tool.ts'
 
@@ -13,9 +24,11 @@ const given = (over: Partial<Given> = {}): Given & { replies: readonly ScriptedR
   permissions: [ask],
   ...over,
 })
-const asked = (loop: Loop) => loop.host.events.flatMap((event) => (event.type === 'approval_requested' ? [event.data] : []))
+const asked = (loop: Loop) =>
+  loop.host.events.flatMap((event) => (event.type === 'approval_requested' ? [event.data] : []))
 const about = (loop: Loop) => loop.host.types.filter((type) => /approval|tool_call|tool_result/.test(type))
-const waits = (loop: Loop, ...ids: string[]) => until('it waits for the approval', () => loop.host.undecided.join() === ids.join())
+const waits = (loop: Loop, ...ids: string[]) =>
+  until('it waits for the approval', () => loop.host.undecided.join() === ids.join())
 
 const reading = <Kind extends Tool>(tool: Kind): Kind => ({ ...tool, effects: 'reads' as const })
 
@@ -24,15 +37,29 @@ describe('a call that needs an approval', () => {
     const tool = writes()
     const loop = begin(given({ tools: [tool] }))
     await waits(loop, 'c1')
-    expect(loop.host.entries.at(-1)?.map(({ type }) => type)).toEqual(['assistant_message_added', 'approval_requested'])
+    expect(loop.host.entries.at(-1)?.map(({ type }) => type)).toEqual([
+      'assistant_message_added',
+      'approval_requested',
+    ])
     expect(asked(loop)).toEqual([
-      { call_id: 'c1', tool_name: 'write', call_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string, subject: '{"n":1}', rule: 'ask write' },
+      {
+        call_id: 'c1',
+        tool_name: 'write',
+        call_hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+        subject: '{"n":1}',
+        rule: 'ask write',
+      },
     ])
     await turns()
     expect(tool.calls).toEqual([])
     loop.host.decide('c1', { approved: true })
     expect((await loop.end).status).toBe('completed')
-    expect(about(loop)).toEqual(['approval_requested', 'approval_granted', 'tool_call_started', 'tool_result_recorded'])
+    expect(about(loop)).toEqual([
+      'approval_requested',
+      'approval_granted',
+      'tool_call_started',
+      'tool_result_recorded',
+    ])
     expect([tool.calls, toolMessages(loop.provider)]).toEqual([[1], [['c1', 'wrote 1']]])
   })
 
@@ -63,7 +90,9 @@ describe('a call that needs an approval', () => {
     expect((await loop.end).status).toBe('completed')
     expect(tool.calls).toEqual([])
     expect(results(loop.host)).toMatchObject([{ success: false, error: 'approval_denied' }])
-    expect(toolMessages(loop.provider)[0]?.[1]).toMatch(/write was not called: ann denied it \(not on a Friday\)/)
+    expect(toolMessages(loop.provider)[0]?.[1]).toMatch(
+      /write was not called: ann denied it \(not on a Friday\)/,
+    )
   })
 
   it('is denied by a person, not by the gateway over which the person said so', async () => {
@@ -71,7 +100,9 @@ describe('a call that needs an approval', () => {
     await waits(loop, 'c1')
     loop.host.decide('c1', { approved: false, by: 'gateway', userId: 'bob', reason: 'no' })
     await loop.end
-    expect(toolMessages(loop.provider)[0]?.[1]).toContain('write was not called: bob (over gateway) denied it (no)')
+    expect(toolMessages(loop.provider)[0]?.[1]).toContain(
+      'write was not called: bob (over gateway) denied it (no)',
+    )
   })
 
   it('keeps no other call that reads waiting: those of the same answer run meanwhile', async () => {
@@ -111,10 +142,22 @@ describe('a call that needs an approval', () => {
 
   it('with arguments that do not fit its schema needs none: nobody is asked about what cannot run', async () => {
     const ran: number[] = []
-    const tool = defineTool({ name: 'write', description: 'Writes.', input: z.strictObject({ n: z.int() }), run: ({ n }) => void ran.push(n) })
-    const loop = begin(given({ tools: [tool], replies: [calls(['write', { n: 'one' }]), calls(['write', { n: 2 }, 'c2']), says('done')] }))
+    const tool = defineTool({
+      name: 'write',
+      description: 'Writes.',
+      input: z.strictObject({ n: z.int() }),
+      run: ({ n }) => void ran.push(n),
+    })
+    const loop = begin(
+      given({
+        tools: [tool],
+        replies: [calls(['write', { n: 'one' }]), calls(['write', { n: 2 }, 'c2']), says('done')],
+      }),
+    )
     await waits(loop, 'c2')
-    expect(results(loop.host)).toMatchObject([{ success: false, error: 'invalid_arguments', content: expect.stringContaining('n') as string }])
+    expect(results(loop.host)).toMatchObject([
+      { success: false, error: 'invalid_arguments', content: expect.stringContaining('n') as string },
+    ])
     loop.host.decide('c2', { approved: true })
     await loop.end
     expect([asked(loop).map(({ call_id }) => call_id), ran]).toEqual([['c2'], [2]])
@@ -126,7 +169,10 @@ describe('a call that needs an approval', () => {
     await waits(loop, 'run1-call')
     expect(asked(loop)).toMatchObject([{ subject: '{"n":7}' }])
     loop.host.decide('run1-call', { approved: false, by: 'ann', reason: 'no' })
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'tool_crash', message: expect.stringContaining('ann denied it') as string } })
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'tool_crash', message: expect.stringContaining('ann denied it') as string },
+    })
   })
 })
 
@@ -147,21 +193,33 @@ describe('permissions', () => {
     ["the tool's own refusal", [], 'deny', 'permission_denied'],
     ["a rule before the tool's own", [{ tool: 'write', decision: 'allow' }], 'deny', 'run'],
     ['a rule for another tool', [{ tool: 'read', decision: 'deny' }], undefined, 'run'],
-    ['a rule for what it acts on', [{ tool: '*', pattern: '*"n":1*', decision: 'deny' }], undefined, 'permission_denied'],
+    [
+      'a rule for what it acts on',
+      [{ tool: '*', pattern: '*"n":1*', decision: 'deny' }],
+      undefined,
+      'permission_denied',
+    ],
   ])('%s decides', async (_, rules, own, expected) => expect(await permitted(rules, own)).toBe(expected))
 
   it('a denied call is not executed, its refusal is recorded with the answer, and the model reads which rule and what to do', async () => {
     const tool = writes()
     const loop = begin(given({ tools: [tool], permissions: [{ tool: 'write', decision: 'deny' }] }))
     expect((await loop.end).status).toBe('completed')
-    expect(loop.host.entries[1]?.map(({ type }) => type)).toEqual(['assistant_message_added', 'tool_result_recorded'])
+    expect(loop.host.entries[1]?.map(({ type }) => type)).toEqual([
+      'assistant_message_added',
+      'tool_result_recorded',
+    ])
     expect(toolMessages(loop.provider)[0]?.[1]).toMatch(/deny write.*say what is missing/)
     expect(tool.calls).toEqual([])
   })
 
   it('of a workflow are not asked for: what its agents call is', async () => {
     const host = memoryHost({ runTeam: async () => teamResult })
-    const loop = begin({ replies: [calls(['SequentialWorkflow', sequential]), says('done')], host, permissions: [{ tool: '*', decision: 'deny' }] })
+    const loop = begin({
+      replies: [calls(['SequentialWorkflow', sequential]), says('done')],
+      host,
+      permissions: [{ tool: '*', decision: 'deny' }],
+    })
     await loop.end
     expect(results(host)).toMatchObject([{ success: true }])
   })
@@ -174,11 +232,15 @@ describe('taken up again', () => {
       ['c1', true],
       ['c2', false],
     ] as const) {
-      await until(`${id} waits, or is decided`, () => loop.host.undecided.includes(id) || loop.host.events.some((event) => decisionOf(event) === id))
+      await until(
+        `${id} waits, or is decided`,
+        () => loop.host.undecided.includes(id) || loop.host.events.some((event) => decisionOf(event) === id),
+      )
       if (loop.host.undecided.includes(id)) loop.host.decide(id, { approved, by: 'ann', reason: 'no' })
     }
   }
-  const decisionOf = (event: DomainEvent) => (event.type === 'approval_granted' || event.type === 'approval_denied' ? event.data.call_id : null)
+  const decisionOf = (event: DomainEvent) =>
+    event.type === 'approval_granted' || event.type === 'approval_denied' ? event.data.call_id : null
 
   it('after every prefix of its journal it asks for each approval once, and ends the same', async () => {
     const whole = begin({ replies: script, permissions: [ask], tools: [writes()] })
@@ -197,7 +259,9 @@ describe('taken up again', () => {
       expect([kept, end.status, end.facts.outputText]).toEqual([kept, wholeEnd.status, 'done'])
       expect(asked(again).map(({ call_id }) => call_id)).toEqual(['c1', 'c2'])
       const begun = prefix.flat().find((event) => event.type === 'tool_call_started')
-      const hasResult = prefix.flat().some((event) => event.type === 'tool_result_recorded' && event.data.call_id === 'c1')
+      const hasResult = prefix
+        .flat()
+        .some((event) => event.type === 'tool_result_recorded' && event.data.call_id === 'c1')
       // Approved but not begun: it runs. Begun without a result: in doubt, for it is not idempotent.
       expect(tool.calls).toEqual(begun === undefined ? [1] : [])
       expect(new Map(results(again.host).map(({ call_id, error }) => [call_id, error]))).toEqual(
@@ -237,7 +301,12 @@ describe('taken up again', () => {
   it('cancelled while it waits, it ends at once', async () => {
     const first = begin(given({ tools: [writes()] }))
     await waits(first, 'c1')
-    const again = resumed(first.host.entries, { replies: [], permissions: [ask], tools: [writes()], spec: rootSpec() })
+    const again = resumed(first.host.entries, {
+      replies: [],
+      permissions: [ask],
+      tools: [writes()],
+      spec: rootSpec(),
+    })
     await waits(again, 'c1')
     again.cancel()
     expect((await again.end).status).toBe('cancelled')

@@ -5,14 +5,29 @@ import { begin, guided, type Loop, resumed, sequential, teamResult, turns } from
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
 import type { Skill } from '../skills/skill.ts'
 
-const plain: Skill = { ...guided, name: 'count-words', description: 'Counts the words of a folder.', body: 'Count them.', sha256: 'y', guidance: null }
-const staged: Skill = { ...guided, name: 'folder-report', description: 'Reports on the words of a folder.', sha256: 'z' }
+const plain: Skill = {
+  ...guided,
+  name: 'count-words',
+  description: 'Counts the words of a folder.',
+  body: 'Count them.',
+  sha256: 'y',
+  guidance: null,
+}
+const staged: Skill = {
+  ...guided,
+  name: 'folder-report',
+  description: 'Reports on the words of a folder.',
+  sha256: 'z',
+}
 const skills = [plain, staged]
 const text = 'Count the words of this folder.'
 const chooses = (...names: string[]): Partial<ChatAnswer> => says(JSON.stringify({ skills: names }))
-const selection = (loop: Loop) => loop.host.events.find((event) => event.type === 'skill_selection_recorded')?.data
+const selection = (loop: Loop) =>
+  loop.host.events.find((event) => event.type === 'skill_selection_recorded')?.data
 const activated = (loop: Loop) =>
-  loop.host.events.flatMap((event) => (event.type === 'skill_activation_snapshotted' ? event.data.skills.map(({ name }) => name) : []))
+  loop.host.events.flatMap((event) =>
+    event.type === 'skill_activation_snapshotted' ? event.data.skills.map(({ name }) => name) : [],
+  )
 const given = { skills, skillSelection: 'model' as const, spec: rootSpec({ part: { text } }) }
 
 describe('skills of a run that names none', () => {
@@ -21,9 +36,20 @@ describe('skills of a run that names none', () => {
     expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 2 } })
     expect(loop.host.entries.slice(0, 2).map((entry) => entry.map(({ type }) => type))).toEqual([
       ['run_started'],
-      ['skill_selection_recorded', 'skill_activation_snapshotted', 'system_prompt_snapshotted', 'user_message_added'],
+      [
+        'skill_selection_recorded',
+        'skill_activation_snapshotted',
+        'system_prompt_snapshotted',
+        'user_message_added',
+      ],
     ])
-    expect(selection(loop)).toMatchObject({ query: text, recall: 'lexical', chosen: ['count-words'], provider_name: 'helper', failure: null })
+    expect(selection(loop)).toMatchObject({
+      query: text,
+      recall: 'lexical',
+      chosen: ['count-words'],
+      provider_name: 'helper',
+      failure: null,
+    })
     expect(loop.provider.requests[0]?.messages.map(({ content }) => content?.slice(0, 25))).toEqual([
       expect.stringContaining('You are'),
       '<activated_skill name="co',
@@ -50,19 +76,36 @@ describe('skills of a run that names none', () => {
   })
 
   it('of which nothing is recalled are not asked for, and nothing is recorded', async () => {
-    const loop = begin({ ...given, replies: [says('x')], auxiliary: [], spec: rootSpec({ part: { text: 'zzz' } }) })
+    const loop = begin({
+      ...given,
+      replies: [says('x')],
+      auxiliary: [],
+      spec: rootSpec({ part: { text: 'zzz' } }),
+    })
     await loop.end
     expect(loop.host.types).not.toContain('skill_selection_recorded')
   })
 
   it('that cannot be chosen are none, and the record says why', async () => {
-    const loop = begin({ ...given, replies: [says('12')], auxiliary: [new ProviderError('context_overflow', 'too long')] })
+    const loop = begin({
+      ...given,
+      replies: [says('12')],
+      auxiliary: [new ProviderError('context_overflow', 'too long')],
+    })
     expect((await loop.end).status).toBe('completed')
-    expect(selection(loop)).toMatchObject({ chosen: [], failure: { class: 'context_overflow', message: 'too long' } })
+    expect(selection(loop)).toMatchObject({
+      chosen: [],
+      failure: { class: 'context_overflow', message: 'too long' },
+    })
   })
 
   it('are not looked for when a skill is named, or when nothing is to be selected', async () => {
-    const named = begin({ ...given, replies: [says('x')], auxiliary: [], spec: rootSpec({ part: { text, skill: 'count-words' } }) })
+    const named = begin({
+      ...given,
+      replies: [says('x')],
+      auxiliary: [],
+      spec: rootSpec({ part: { text, skill: 'count-words' } }),
+    })
     const off = begin({ ...given, replies: [says('x')], auxiliary: [], skillSelection: 'off' })
     await Promise.all([named.end, off.end])
     expect([activated(named), activated(off)]).toEqual([['count-words'], []])
@@ -84,9 +127,16 @@ describe('skills of a run that names none', () => {
 
   it('route a root that was given one with guidance', async () => {
     const host = memoryHost({ runTeam: async () => teamResult })
-    const loop = begin({ ...given, host, replies: [calls(['SequentialWorkflow', sequential]), says('x')], auxiliary: [chooses('folder-report')] })
+    const loop = begin({
+      ...given,
+      host,
+      replies: [calls(['SequentialWorkflow', sequential]), says('x')],
+      auxiliary: [chooses('folder-report')],
+    })
     await loop.end
-    expect(loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data).toMatchObject({ primary_template_skill: 'folder-report' })
+    expect(loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data).toMatchObject({
+      primary_template_skill: 'folder-report',
+    })
     expect(loop.provider.requests[0]?.messages[0]?.content).toContain('Task Agent Team Routing')
   })
 
@@ -102,14 +152,22 @@ describe('skills of a run that names none', () => {
 describe('taken up again before its first answer', () => {
   const host = () => memoryHost({ runTeam: async () => teamResult })
   const begun = async () => {
-    const first = begin({ ...given, replies: [held<Partial<ChatAnswer>>().promise], auxiliary: [chooses('folder-report')] })
+    const first = begin({
+      ...given,
+      replies: [held<Partial<ChatAnswer>>().promise],
+      auxiliary: [chooses('folder-report')],
+    })
     await until('the model is asked', () => first.provider.requests.length === 1)
     first.cancel()
     return first.host.entries.slice(0, 2)
   }
 
   it('a run whose skills were being chosen has them chosen now, and begins once', async () => {
-    const again = resumed((await begun()).slice(0, 1), { ...given, replies: [says('by myself')], auxiliary: [chooses('folder-report')] })
+    const again = resumed((await begun()).slice(0, 1), {
+      ...given,
+      replies: [says('by myself')],
+      auxiliary: [chooses('folder-report')],
+    })
     expect((await again.end).status).toBe('completed')
     expect(activated(again)).toEqual(['folder-report'])
     expect(again.host.types.filter((type) => type === 'run_started')).toHaveLength(1)
@@ -130,7 +188,11 @@ describe('taken up again before its first answer', () => {
     ['has changed', [{ ...staged, sha256: 'other', guidance: null }]],
   ])('the guidance is that of the record when the skill %s', async (_, loaded) => {
     const body = `Text\n\`\`\`beaver-team-workflow\n${JSON.stringify(staged.guidance)}\n\`\`\`\n`
-    const first = begin({ replies: [held<Partial<ChatAnswer>>().promise], skills: [{ ...staged, body }], spec: rootSpec({ part: { skill: 'folder-report' } }) })
+    const first = begin({
+      replies: [held<Partial<ChatAnswer>>().promise],
+      skills: [{ ...staged, body }],
+      spec: rootSpec({ part: { skill: 'folder-report' } }),
+    })
     await until('the model is asked', () => first.provider.requests.length === 1)
     first.cancel()
     const again = resumed(first.host.entries.slice(0, 1), { replies: [says('x')], skills: loaded })
@@ -143,7 +205,10 @@ describe('taken up again before its first answer', () => {
     const first = begin({ replies: [held<Partial<ChatAnswer>>().promise], spec, host: host() })
     await until('the model is asked', () => first.provider.requests.length === 1)
     first.cancel()
-    const again = resumed(first.host.entries.slice(0, 1), { replies: [says('x')], spec: { ...spec, memory: { user: ['likes prose'], memory: [] } } })
+    const again = resumed(first.host.entries.slice(0, 1), {
+      replies: [says('x')],
+      spec: { ...spec, memory: { user: ['likes prose'], memory: [] } },
+    })
     await again.end
     expect(again.provider.requests[0]?.messages).toEqual(first.provider.requests[0]?.messages)
   })
@@ -159,8 +224,22 @@ describe('what the first prompt costs', () => {
   it('is on record part by part, in the order in which the model reads them, without parts that cost nothing', async () => {
     const history = [{ role: 'user' as const, content: 'x'.repeat(400) }]
     const memory = { user: ['y'.repeat(40)], memory: [] }
-    const all = await costs({ replies: [says('x')], skills: [guided], spec: rootSpec({ history, memory, part: { skill: 'guided', text: '比较两家' } }) })
-    expect(all.map(({ part }) => part)).toEqual(['base', 'execution', 'memory', 'routing', 'session', 'skills', 'history', 'message', 'tools'])
+    const all = await costs({
+      replies: [says('x')],
+      skills: [guided],
+      spec: rootSpec({ history, memory, part: { skill: 'guided', text: '比较两家' } }),
+    })
+    expect(all.map(({ part }) => part)).toEqual([
+      'base',
+      'execution',
+      'memory',
+      'routing',
+      'session',
+      'skills',
+      'history',
+      'message',
+      'tools',
+    ])
     expect(all.filter(({ part }) => part === 'history' || part === 'message')).toEqual([
       { part: 'history', tokens_estimated: 100 },
       { part: 'message', tokens_estimated: 4 },

@@ -18,8 +18,15 @@ const shell = (made: unknown[] = []): Tool => ({
   }),
   invoke: async (args) => (made.push(args), 'ran'),
 })
-const acting = (subject: string): CallDescription => ({ subject, unreadable: null, inputFault: null, preview: null, refused: null })
-const hostThatSays = (say: () => Promise<CallDescription>) => memoryHost({ services: { describeExternal: say } })
+const acting = (subject: string): CallDescription => ({
+  subject,
+  unreadable: null,
+  inputFault: null,
+  preview: null,
+  refused: null,
+})
+const hostThatSays = (say: () => Promise<CallDescription>) =>
+  memoryHost({ services: { describeExternal: say } })
 const ask: PermissionRule = { tool: 'sh', decision: 'ask' }
 const from = ({ events }: MemoryHost) => rootSpec({ resume: events })
 const waits = (loop: Loop) => until('a person is asked', () => loop.host.undecided.length > 0)
@@ -36,7 +43,12 @@ describe('a tool of another process', () => {
   it('is not called if it acts on something else after a person has approved the call', async () => {
     const made: unknown[] = []
     let subject = 'ls a'
-    const loop = begin({ replies: [calls(['sh', {}]), says('x')], tools: [shell(made)], permissions: [ask], host: hostThatSays(async () => acting(subject)) })
+    const loop = begin({
+      replies: [calls(['sh', {}]), says('x')],
+      tools: [shell(made)],
+      permissions: [ask],
+      host: hostThatSays(async () => acting(subject)),
+    })
     await waits(loop)
     subject = 'ls b'
     loop.host.decide('c1', { approved: true })
@@ -46,9 +58,17 @@ describe('a tool of another process', () => {
 
   it('is called if it acts on what the person was shown, also if no rule asks any more', async () => {
     const made: unknown[] = []
-    const first = begin({ replies: [calls(['sh', {}])], tools: [shell()], permissions: [ask], host: hostThatSays(async () => acting('ls a')) })
+    const first = begin({
+      replies: [calls(['sh', {}])],
+      tools: [shell()],
+      permissions: [ask],
+      host: hostThatSays(async () => acting('ls a')),
+    })
     await waits(first)
-    const host = memoryHost({ entries: first.host.entries, services: { describeExternal: async () => acting('ls a') } })
+    const host = memoryHost({
+      entries: first.host.entries,
+      services: { describeExternal: async () => acting('ls a') },
+    })
     host.decide('c1', { approved: true })
     await begin({ replies: [says('x')], tools: [shell(made)], host, spec: from(host) }).end
     expect([results(host)[0]?.error, made]).toEqual([null, [{}]])
@@ -72,7 +92,12 @@ describe('a tool of another process', () => {
   it('is not asked again about a call that has begun', async () => {
     let asked = 0
     const host = hostThatSays(async () => (asked++, acting('ls a')))
-    await begin({ replies: [calls(['sh', {}]), says('x')], tools: [shell()], permissions: [{ tool: 'sh', pattern: 'rm *', decision: 'deny' }], host }).end
+    await begin({
+      replies: [calls(['sh', {}]), says('x')],
+      tools: [shell()],
+      permissions: [{ tool: 'sh', pattern: 'rm *', decision: 'deny' }],
+      host,
+    }).end
     expect([results(host)[0]?.error, asked]).toEqual([null, 1])
   })
 })
@@ -81,7 +106,12 @@ describe('a call whose approval is pending', () => {
   it('does not run after its approval if a rule forbids it by then', async () => {
     const made: unknown[] = []
     const permissions = [ask]
-    const loop = begin({ replies: [calls(['sh', {}]), says('x')], tools: [shell(made)], permissions, host: hostThatSays(async () => acting('ls a')) })
+    const loop = begin({
+      replies: [calls(['sh', {}]), says('x')],
+      tools: [shell(made)],
+      permissions,
+      host: hostThatSays(async () => acting('ls a')),
+    })
     await waits(loop)
     permissions[0] = { tool: 'sh', decision: 'deny' }
     loop.host.decide('c1', { approved: true })
@@ -91,15 +121,31 @@ describe('a call whose approval is pending', () => {
 
   it('that had begun before a crash and was denied then is not asked about again', async () => {
     const host = memoryHost()
-    const first = begin({ replies: [calls(['sh', {}])], tools: [{ ...shell(), invoke: () => new Promise(() => {}) }], host })
+    const first = begin({
+      replies: [calls(['sh', {}])],
+      tools: [{ ...shell(), invoke: () => new Promise(() => {}) }],
+      host,
+    })
     await until('the call has begun', () => host.types.includes('tool_call_started'))
     const services = { describeExternal: async () => acting('ls a') }
     const second = memoryHost({ entries: host.entries, services })
-    const again = begin({ replies: [], tools: [shell()], permissions: [ask], host: second, spec: from(second) })
+    const again = begin({
+      replies: [],
+      tools: [shell()],
+      permissions: [ask],
+      host: second,
+      spec: from(second),
+    })
     await waits(again)
     const third = memoryHost({ entries: second.entries, services })
     third.decide('c1', { approved: false, by: 'ann', reason: 'no' })
-    await begin({ replies: [says('x')], tools: [shell()], permissions: [ask], host: third, spec: from(third) }).end
+    await begin({
+      replies: [says('x')],
+      tools: [shell()],
+      permissions: [ask],
+      host: third,
+      spec: from(third),
+    }).end
     expect(results(third)[0]?.error).toBe('approval_denied')
     expect(third.types.filter((type) => type === 'approval_requested')).toHaveLength(1)
     for (const loop of [first, again]) loop.cancel()

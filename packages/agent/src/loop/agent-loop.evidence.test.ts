@@ -20,7 +20,8 @@ const write = defineTool({
   input: z.strictObject({ path: z.string() }),
   run: async ({ path }) => (await writeFile(join(workspace, path), 'text'), 'written'),
 })
-const worker = (requiredEvidence: readonly EvidenceRequirement[], over: object = {}) => workerSpec({ workspace, part: { requiredEvidence }, ...over })
+const worker = (requiredEvidence: readonly EvidenceRequirement[], over: object = {}) =>
+  workerSpec({ workspace, part: { requiredEvidence }, ...over })
 const eventOf = <T extends RecordedEvent['type']>(host: MemoryHost, type: T) =>
   host.events.find((event) => event.type === type) as Extract<RecordedEvent, { type: T }> | undefined
 
@@ -28,12 +29,23 @@ describe('files_exist', () => {
   const wants: EvidenceRequirement = { kind: 'files_exist', paths: ['report.md'] }
 
   it('what the workspace holds is journaled after the last answer and before the end, and the gate reads it', async () => {
-    const loop = begin({ replies: [calls(['write', { path: 'report.md' }]), says('I wrote report.md.')], tools: [write], spec: worker([wants]) })
+    const loop = begin({
+      replies: [calls(['write', { path: 'report.md' }]), says('I wrote report.md.')],
+      tools: [write],
+      spec: worker([wants]),
+    })
     const end = await loop.end
-    expect(loop.host.types.slice(-3)).toEqual(['assistant_message_added', 'workspace_files_checked', 'run_completed'])
+    expect(loop.host.types.slice(-3)).toEqual([
+      'assistant_message_added',
+      'workspace_files_checked',
+      'run_completed',
+    ])
     const looked = eventOf(loop.host, 'workspace_files_checked')
     expect(looked?.data.files).toEqual([{ path: 'report.md', found: 'file', bytes: 4 }])
-    expect(evaluateEvidence([wants], end.facts)).toMatchObject({ passed: true, checks: [{ rests_on: [looked?.taskseq] }] })
+    expect(evaluateEvidence([wants], end.facts)).toMatchObject({
+      passed: true,
+      checks: [{ rests_on: [looked?.taskseq] }],
+    })
   })
 
   it('a claim without a file fails the gate', async () => {
@@ -46,7 +58,10 @@ describe('files_exist', () => {
   })
 
   it('a rule for the output is read as well', async () => {
-    const { end, host } = begin({ replies: [says('done')], spec: workerSpec({ workspace, part: { validationRules: [wants] } }) })
+    const { end, host } = begin({
+      replies: [says('done')],
+      spec: workerSpec({ workspace, part: { validationRules: [wants] } }),
+    })
     await end
     expect(host.types).toContain('workspace_files_checked')
   })
@@ -62,12 +77,22 @@ describe('files_exist', () => {
   it('a run taken up between its answer and the look looks, and asks no model again', async () => {
     const first = begin({ replies: [says('done')], spec: worker([wants]), host: memoryHost() })
     await first.end
-    const answered = first.host.events.filter((event) => event.type !== 'workspace_files_checked' && event.type !== 'run_completed')
-    const again = begin({ replies: [], spec: worker([wants], { resume: answered }), host: memoryHost({ entries: [answered] }) })
+    const answered = first.host.events.filter(
+      (event) => event.type !== 'workspace_files_checked' && event.type !== 'run_completed',
+    )
+    const again = begin({
+      replies: [],
+      spec: worker([wants], { resume: answered }),
+      host: memoryHost({ entries: [answered] }),
+    })
     expect((await again.end).status).toBe('completed')
     expect(again.host.types.slice(-2)).toEqual(['workspace_files_checked', 'run_completed'])
     expect(again.provider.requests).toEqual([])
-    const plain = begin({ replies: [], spec: worker([], { resume: answered }), host: memoryHost({ entries: [answered] }) })
+    const plain = begin({
+      replies: [],
+      spec: worker([], { resume: answered }),
+      host: memoryHost({ entries: [answered] }),
+    })
     await plain.end
     expect(plain.host.types.slice(-2)).toEqual(['assistant_message_added', 'run_completed'])
   })
@@ -91,7 +116,11 @@ describe('facts of tool calls', () => {
     const wants: EvidenceRequirement = { kind: 'numbers_from_tools', tools: ['count'] }
     const { end } = begin({ replies: replies(), tools, spec: worker([wants]) })
     expect(evaluateEvidence([wants], (await end).facts)).toMatchObject({ passed: true })
-    const other = begin({ replies: [calls(['count', { n: 12 }]), says('There are 13.')], tools, spec: worker([wants]) })
+    const other = begin({
+      replies: [calls(['count', { n: 12 }]), says('There are 13.')],
+      tools,
+      spec: worker([wants]),
+    })
     expect(evaluateEvidence([wants], (await other.end).facts)).toMatchObject({ passed: false })
   })
 
@@ -101,7 +130,9 @@ describe('facts of tool calls', () => {
   ])('%s has neither: they do not cross the thread', async (_, spec) => {
     const { end, host } = begin({ replies: replies(), tools, spec: spec() })
     const { facts } = await end
-    expect(facts.tools).toEqual([{ taskseq: expect.any(Number), tool: 'count', success: true, askedSeq: expect.any(Number) }])
+    expect(facts.tools).toEqual([
+      { taskseq: expect.any(Number), tool: 'count', success: true, askedSeq: expect.any(Number) },
+    ])
     expect(JSON.stringify([facts, host.ends]).length).toBeLessThan(2_000)
   })
 })
@@ -114,15 +145,25 @@ describe('a raw tool call as the final text (D-42)', () => {
     ['a worker whose files are looked for', () => worker([{ kind: 'files_exist', paths: ['x'] }])],
   ])('fails %s', async (_, spec) => {
     const { end, host } = begin({ replies: [says(raw)], spec: spec() })
-    expect(await end).toMatchObject({ status: 'failed', failure: { class: 'malformed_output', message: expect.stringContaining('<tool_call>') } })
+    expect(await end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'malformed_output', message: expect.stringContaining('<tool_call>') },
+    })
     await turns()
     expect(host.types.at(-1)).toBe('run_failed')
   })
 
   it("knows the tools a worker's scope keeps from it, and workflows", async () => {
     const spec = () => workerSpec({ part: { allowedToolNames: [] } })
-    const call = (name: string) => begin({ replies: [says(JSON.stringify({ name, arguments: {} }))], tools: [probe('count', () => 1)], spec: spec() }).end
-    expect((await Promise.all(['count', 'GraphWorkflow', 'nobody'].map(call))).map((end) => end.status)).toEqual(['failed', 'failed', 'completed'])
+    const call = (name: string) =>
+      begin({
+        replies: [says(JSON.stringify({ name, arguments: {} }))],
+        tools: [probe('count', () => 1)],
+        spec: spec(),
+      }).end
+    expect(
+      (await Promise.all(['count', 'GraphWorkflow', 'nobody'].map(call))).map((end) => end.status),
+    ).toEqual(['failed', 'failed', 'completed'])
   })
 
   it('taken up after its answer fails all the same', async () => {
@@ -130,8 +171,16 @@ describe('a raw tool call as the final text (D-42)', () => {
     await first.end
     const answered = first.host.events
       .filter((event) => event.type !== 'run_completed')
-      .map((event) => (event.type === 'assistant_message_added' ? { ...event, data: { ...event.data, content: raw } } : event))
-    const again = begin({ replies: [], spec: worker([], { resume: answered }), host: memoryHost({ entries: [answered] }) })
+      .map((event) =>
+        event.type === 'assistant_message_added'
+          ? { ...event, data: { ...event.data, content: raw } }
+          : event,
+      )
+    const again = begin({
+      replies: [],
+      spec: worker([], { resume: answered }),
+      host: memoryHost({ entries: [answered] }),
+    })
     expect(await again.end).toMatchObject({ status: 'failed', failure: { class: 'malformed_output' } })
   })
 })

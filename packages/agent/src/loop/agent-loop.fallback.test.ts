@@ -1,33 +1,59 @@
 import { fallbackClasses, failureClass, failurePolicies, policiesWith } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, streams, until } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
-import { advanceUntilSettled, begin, guided, type Loop, resumed, sequential, teamResult, turns } from '../../test/loop-kit.ts'
+import {
+  advanceUntilSettled,
+  begin,
+  guided,
+  type Loop,
+  resumed,
+  sequential,
+  teamResult,
+  turns,
+} from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 
 const down = (name = 'provider_unavailable' as const) => new ProviderError(name, 'down', { status: 503 })
-const failures = (loop: Loop) => loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data] : []))
-const tries = (loop: Loop) => failures(loop).map(({ provider_name, tries: count, retry_in_ms }) => [provider_name, count, retry_in_ms])
-const answers = (loop: Loop) => loop.host.events.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.provider_name] : []))
+const failures = (loop: Loop) =>
+  loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data] : []))
+const tries = (loop: Loop) =>
+  failures(loop).map(({ provider_name, tries: count, retry_in_ms }) => [provider_name, count, retry_in_ms])
+const answers = (loop: Loop) =>
+  loop.host.events.flatMap((event) =>
+    event.type === 'assistant_message_added' ? [event.data.provider_name] : [],
+  )
 
 describe('the fallback', () => {
   it('is asked at once when main fails, main again at the next call, and who answered is on record', async () => {
-    const loop = begin({ replies: [down(), calls(['add', { a: 1, b: 1 }]), down()], fallback: [calls(['add', { a: 2, b: 2 }]), says('4')] })
+    const loop = begin({
+      replies: [down(), calls(['add', { a: 1, b: 1 }]), down()],
+      fallback: [calls(['add', { a: 2, b: 2 }]), says('4')],
+    })
     expect(await loop.end).toMatchObject({ status: 'completed', provider: 'second' })
     expect(tries(loop)).toEqual([
       ['scripted', 1, 0],
       ['scripted', 1, 0],
     ])
     expect(answers(loop)).toEqual(['second', 'scripted', 'second'])
-    expect(loop.fallback.requests[0]).toMatchObject({ messages: loop.provider.requests[0]?.messages, tools: loop.provider.requests[0]?.tools })
+    expect(loop.fallback.requests[0]).toMatchObject({
+      messages: loop.provider.requests[0]?.messages,
+      tools: loop.provider.requests[0]?.tools,
+    })
   })
 
-  test.each(failureClass.options)('after %s is asked only where another endpoint may answer', async (name) => {
-    const fails = [new ProviderError(name, 'no')]
-    const loop = begin({ replies: Array.from({ length: 6 }, () => fails[0] as Error), fallback: [says('yes')] })
-    await advanceUntilSettled(loop)
-    expect((await loop.end).status).toBe(fallbackClasses.has(name) ? 'completed' : 'failed')
-    expect(loop.fallback.requests.length).toBe(fallbackClasses.has(name) ? 1 : 0)
-  })
+  test.each(failureClass.options)(
+    'after %s is asked only where another endpoint may answer',
+    async (name) => {
+      const fails = [new ProviderError(name, 'no')]
+      const loop = begin({
+        replies: Array.from({ length: 6 }, () => fails[0] as Error),
+        fallback: [says('yes')],
+      })
+      await advanceUntilSettled(loop)
+      expect((await loop.end).status).toBe(fallbackClasses.has(name) ? 'completed' : 'failed')
+      expect(loop.fallback.requests.length).toBe(fallbackClasses.has(name) ? 1 : 0)
+    },
+  )
 
   it('that fails too is a failed try of both: a pause, then main again', async () => {
     const loop = begin({ replies: [down(), says('up')], fallback: [down()] })
@@ -46,18 +72,30 @@ describe('the fallback', () => {
   it('is asked in every try, as often as the policy of the failure has it; then the run fails with what both said', async () => {
     const policy = failurePolicies.provider_timeout
     if (policy.action !== 'retry') throw new Error('it is retried')
-    const all = Array.from({ length: policy.triesMax }, () => new ProviderError('provider_timeout', 'Main was silent.'))
+    const all = Array.from(
+      { length: policy.triesMax },
+      () => new ProviderError('provider_timeout', 'Main was silent.'),
+    )
     const loop = begin({
       replies: all,
-      fallback: all.map(() => new ProviderError('provider_refused', 'Second has no such key.', { status: 401 })),
+      fallback: all.map(
+        () => new ProviderError('provider_refused', 'Second has no such key.', { status: 401 }),
+      ),
       policies: policiesWith({ outageMsMax: 0 }),
     })
     await advanceUntilSettled(loop)
     expect(await loop.end).toMatchObject({
       status: 'failed',
-      failure: { class: 'provider_timeout', message: 'Main was silent. The fallback second failed too: Second has no such key. (tried 3 times)' },
+      failure: {
+        class: 'provider_timeout',
+        message: 'Main was silent. The fallback second failed too: Second has no such key. (tried 3 times)',
+      },
     })
-    expect([loop.provider.repliesLeft, loop.fallback.repliesLeft, tries(loop).length]).toEqual([0, 0, 2 * policy.triesMax])
+    expect([loop.provider.repliesLeft, loop.fallback.repliesLeft, tries(loop).length]).toEqual([
+      0,
+      0,
+      2 * policy.triesMax,
+    ])
   })
 
   it('that may be tried again is, though main refuses for good', async () => {
@@ -99,7 +137,8 @@ describe('the fallback', () => {
 
 describe('the first turn is classified the same (D-03)', () => {
   const spec = (stream: boolean) => rootSpec({ stream, part: { skill: 'guided' } })
-  const mode = (loop: Loop) => loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data
+  const mode = (loop: Loop) =>
+    loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data
   const host = () => memoryHost({ runTeam: async () => teamResult })
   const team = calls(['add', { a: 1, b: 1 }], ['SequentialWorkflow', sequential])
 
@@ -107,11 +146,19 @@ describe('the first turn is classified the same (D-03)', () => {
     ['when main answered', { replies: [team, says('x')] }, false],
     ['when the answer was streamed', { replies: [streamed(team), says('x')] }, true],
     ['when the fallback answered', { replies: [down(), says('x')], fallback: [team] }, false],
-    ['when the fallback streamed its answer after main broke off', { replies: [streams(['I th'], down()), says('x')], fallback: [streamed(team)] }, true],
+    [
+      'when the fallback streamed its answer after main broke off',
+      { replies: [streams(['I th'], down()), says('x')], fallback: [streamed(team)] },
+      true,
+    ],
   ] as const)('%s', async (_, given, stream) => {
     const loop = begin({ ...given, skills: [guided], spec: spec(stream), host: host() })
     await loop.end
-    expect(mode(loop)).toMatchObject({ execution_mode: 'team', workflow_tool: 'SequentialWorkflow', primary_template_skill: 'guided' })
+    expect(mode(loop)).toMatchObject({
+      execution_mode: 'team',
+      workflow_tool: 'SequentialWorkflow',
+      primary_template_skill: 'guided',
+    })
     expect(loop.host.types.filter((type) => type === 'execution_mode_selected')).toHaveLength(1)
     const order = ['execution_mode_selected', 'assistant_message_added', 'tool_call_started']
     expect(loop.host.types.filter((type) => order.includes(type)).slice(0, 3)).toEqual(order)
@@ -120,5 +167,8 @@ describe('the first turn is classified the same (D-03)', () => {
 
 /** An answer of which some text came first. */
 function streamed(answer: ReturnType<typeof calls>) {
-  return ({ onText }: { onText?: (text: string) => void }) => (onText?.('Let me see.'), { ...answer, content: 'Let me see.' })
+  return ({ onText }: { onText?: (text: string) => void }) => (
+    onText?.('Let me see.'),
+    { ...answer, content: 'Let me see.' }
+  )
 }

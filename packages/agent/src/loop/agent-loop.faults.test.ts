@@ -12,23 +12,46 @@ describe('retries follow the table', () => {
     policy.action === 'retry' ? [[name as FailureClass, policy.triesMax] as const] : [],
   )
 
-  test.each(retried)('%s is tried %d times in all, each pause as the policy has it', async (failureClass, triesMax) => {
-    const loop = begin({ replies: Array.from({ length: triesMax }, () => new ProviderError(failureClass, 'again')), random: 0.5, policies })
-    await advanceUntilSettled(loop)
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: failureClass } })
-    const tries = loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [[event.data.tries, event.data.retry_in_ms]] : []))
-    expect(tries).toEqual(Array.from({ length: triesMax }, (_, i) => [i + 1, retryPauseMs(policies[failureClass], { tries: i + 1, waitedMs: 0, random: 0.5 })]))
-  })
+  test.each(retried)(
+    '%s is tried %d times in all, each pause as the policy has it',
+    async (failureClass, triesMax) => {
+      const loop = begin({
+        replies: Array.from({ length: triesMax }, () => new ProviderError(failureClass, 'again')),
+        random: 0.5,
+        policies,
+      })
+      await advanceUntilSettled(loop)
+      expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: failureClass } })
+      const tries = loop.host.events.flatMap((event) =>
+        event.type === 'provider_call_failed' ? [[event.data.tries, event.data.retry_in_ms]] : [],
+      )
+      expect(tries).toEqual(
+        Array.from({ length: triesMax }, (_, i) => [
+          i + 1,
+          retryPauseMs(policies[failureClass], { tries: i + 1, waitedMs: 0, random: 0.5 }),
+        ]),
+      )
+    },
+  )
 
-  test.each(['provider_refused', 'context_overflow', 'refusal', 'budget_exceeded'] as const)('%s is not tried again', async (failureClass) => {
-    const { end, provider } = begin({ replies: [new ProviderError(failureClass, 'no', { status: 401 })] })
-    expect(await end).toMatchObject({ status: 'failed', failure: { class: failureClass, message: 'no' } })
-    expect(provider.requests).toHaveLength(1)
-  })
+  test.each(['provider_refused', 'context_overflow', 'refusal', 'budget_exceeded'] as const)(
+    '%s is not tried again',
+    async (failureClass) => {
+      const { end, provider } = begin({ replies: [new ProviderError(failureClass, 'no', { status: 401 })] })
+      expect(await end).toMatchObject({ status: 'failed', failure: { class: failureClass, message: 'no' } })
+      expect(provider.requests).toHaveLength(1)
+    },
+  )
 
   it('does not ask before the pause is over', async () => {
-    const loop = begin({ replies: [new ProviderError('provider_unavailable', 'down'), says('up')], random: 0.999 })
-    const waits = await until('the failure is journaled', () => loop.host.events.find((event) => event.type === 'provider_call_failed')?.data.retry_in_ms)
+    const loop = begin({
+      replies: [new ProviderError('provider_unavailable', 'down'), says('up')],
+      random: 0.999,
+    })
+    const waits = await until(
+      'the failure is journaled',
+      () => loop.host.events.find((event) => event.type === 'provider_call_failed')?.data.retry_in_ms,
+    )
     await turns()
     loop.clock.advance(waits - 1)
     await turns()
@@ -38,11 +61,16 @@ describe('retries follow the table', () => {
   })
 
   it("waits as long as the server asks (Retry-After), up to the policy's longest pause", async () => {
-    const asking = (retryAfterMs: number): ProviderError => new ProviderError('rate_limited', 'slow', { status: 429, retryAfterMs })
+    const asking = (retryAfterMs: number): ProviderError =>
+      new ProviderError('rate_limited', 'slow', { status: 429, retryAfterMs })
     const loop = begin({ replies: [asking(7_000), asking(3_600_000), says('ok')], policies })
     await advanceUntilSettled(loop)
     await loop.end
-    expect(loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.retry_in_ms] : []))).toEqual([7_000, 30_000])
+    expect(
+      loop.host.events.flatMap((event) =>
+        event.type === 'provider_call_failed' ? [event.data.retry_in_ms] : [],
+      ),
+    ).toEqual([7_000, 30_000])
   })
 
   it('an answer that its server broke off is a failed try, and what it says is not the result', async () => {
@@ -56,19 +84,28 @@ describe('retries follow the table', () => {
   })
 
   it('an answer that was cut with a call in it goes on with the next answer, and no tool ran', async () => {
-    const loop = begin({ replies: [{ ...calls(['add', { a: 1, b: 1 }]), finishReason: 'length' }, says('short')] })
+    const loop = begin({
+      replies: [{ ...calls(['add', { a: 1, b: 1 }]), finishReason: 'length' }, says('short')],
+    })
     expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: 'short' } })
     expect(loop.host.types).not.toContain('tool_call_started')
-    expect(loop.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('answer_cut') })
+    expect(loop.provider.requests[1]?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringContaining('answer_cut'),
+    })
   })
 
   it('what a provider wants back is in the journal with the answer, and in its next request', async () => {
     const state = { reasoning_content: 'hm' }
     const loop = begin({ replies: [{ ...calls(['add', { a: 1, b: 1 }]), state }, says('2')] })
     await loop.end
-    const answers = loop.host.events.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.provider_state] : []))
+    const answers = loop.host.events.flatMap((event) =>
+      event.type === 'assistant_message_added' ? [event.data.provider_state] : [],
+    )
     expect(answers).toEqual([{ provider: 'scripted', fields: state }, undefined])
-    expect(loop.provider.requests[1]?.messages).toContainEqual(expect.objectContaining({ role: 'assistant', provider_state: answers[0] }))
+    expect(loop.provider.requests[1]?.messages).toContainEqual(
+      expect.objectContaining({ role: 'assistant', provider_state: answers[0] }),
+    )
   })
 
   it('an answer that was cut at its limit fails the run', async () => {
@@ -78,13 +115,17 @@ describe('retries follow the table', () => {
 
   it('an answer sets the tries back', async () => {
     const down = (): Error => new ProviderError('provider_timeout', 'down')
-    const loop = begin({ replies: [down(), down(), calls(['add', { a: 1, b: 1 }]), down(), down(), says('ok')] })
+    const loop = begin({
+      replies: [down(), down(), calls(['add', { a: 1, b: 1 }]), down(), down(), says('ok')],
+    })
     await advanceUntilSettled(loop)
     expect((await loop.end).status).toBe('completed')
   })
 
   it('a provider that throws something else is a defect: the loop breaks and says why', async () => {
-    await expect(begin({ replies: [new TypeError('x is not a function')] }).end).rejects.toThrow('x is not a function')
+    await expect(begin({ replies: [new TypeError('x is not a function')] }).end).rejects.toThrow(
+      'x is not a function',
+    )
   })
 })
 
@@ -95,7 +136,12 @@ describe('cancel', () => {
     const loop = begin({ replies: [] })
     loop.cancel()
     expect(await loop.end).toMatchObject(cancelledEnd)
-    expect(loop.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added', 'run_cancelled'])
+    expect(loop.host.types).toEqual([
+      'run_started',
+      'system_prompt_snapshotted',
+      'user_message_added',
+      'run_cancelled',
+    ])
   })
 
   it('while thinking: the request is aborted', async () => {

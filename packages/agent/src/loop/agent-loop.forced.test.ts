@@ -10,13 +10,22 @@ describe('a run that used up its iterations (SCH-07)', () => {
     const loop = begin({ replies: [again('a'), again('b'), says('2, as far as I know')], spec })
     expect(await loop.end).toMatchObject({
       status: 'failed',
-      failure: { class: 'iterations_exhausted', message: expect.stringContaining('max_tool_iterations_finalized') as string },
+      failure: {
+        class: 'iterations_exhausted',
+        message: expect.stringContaining('max_tool_iterations_finalized') as string,
+      },
       facts: { outputText: '2, as far as I know' },
       usage: { calls: 3 },
     })
     expect(loop.provider.requests.map(({ tools }) => tools.length > 0)).toEqual([true, true, false])
-    expect(lastMessages(loop.provider).at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('Answer now') as string })
-    expect(loop.host.entries.at(-1)?.map(({ type }) => type)).toEqual(['assistant_message_added', 'run_failed'])
+    expect(lastMessages(loop.provider).at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringContaining('Answer now') as string,
+    })
+    expect(loop.host.entries.at(-1)?.map(({ type }) => type)).toEqual([
+      'assistant_message_added',
+      'run_failed',
+    ])
     // The instruction is no message of the run.
     expect(loop.host.types.filter((type) => type === 'user_message_added')).toHaveLength(1)
   })
@@ -25,7 +34,10 @@ describe('a run that used up its iterations (SCH-07)', () => {
     const loop = begin({ replies: [again('a'), again('b'), again('c')], spec })
     expect(await loop.end).toMatchObject({
       status: 'failed',
-      failure: { class: 'iterations_exhausted', message: expect.stringContaining('without a final answer') as string },
+      failure: {
+        class: 'iterations_exhausted',
+        message: expect.stringContaining('without a final answer') as string,
+      },
     })
     expect(loop.host.types.filter((type) => type === 'tool_result_recorded')).toHaveLength(2)
   })
@@ -36,7 +48,11 @@ describe('a run that used up its iterations (SCH-07)', () => {
     const first = begin({ replies: [again('a'), again('b'), says('lost')], host, spec })
     await until('the end waits', () => host.waiting.length === 1)
     const second = resumed(host.entries, { replies: [says('2')], spec })
-    expect(await second.end).toMatchObject({ status: 'failed', failure: { class: 'iterations_exhausted' }, facts: { outputText: '2' } })
+    expect(await second.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'iterations_exhausted' },
+      facts: { outputText: '2' },
+    })
     expect(lastMessages(second.provider)).toEqual(lastMessages(first.provider))
     expect(second.provider.requests[0]?.tools).toEqual([])
     first.cancel()

@@ -2,7 +2,11 @@ import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { add, begin, probe, results } from '../../test/loop-kit.ts'
 
-const external = (n: number) => Array.from({ length: n }, (_, i) => ({ ...probe(`mcp_tool_${i}`, () => `result ${i}`), inHost: true as const }))
+const external = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({
+    ...probe(`mcp_tool_${i}`, () => `result ${i}`),
+    inHost: true as const,
+  }))
 
 describe('a root with 200 external tools', () => {
   const tools = [add, ...external(200)]
@@ -26,10 +30,14 @@ describe('a root with 200 external tools', () => {
   it('sends the same tools in each request, fewer than 128, and each request begins with the one before', async () => {
     const { end, provider } = begin({ replies, tools, spec: rootSpec({ part: { text: 'Do it.' } }) })
     await end
-    const sent = provider.requests.map(({ tools: each, messages }) => ({ tools: JSON.stringify(each), messages: JSON.stringify(messages).slice(0, -1) }))
+    const sent = provider.requests.map(({ tools: each, messages }) => ({
+      tools: JSON.stringify(each),
+      messages: JSON.stringify(messages).slice(0, -1),
+    }))
     expect(new Set(sent.map((each) => each.tools)).size).toBe(1)
     expect(provider.requests[0]?.tools.length).toBeLessThan(20)
-    for (const [i, { messages }] of sent.slice(1).entries()) expect(messages.startsWith(sent[i]?.messages ?? '?')).toBe(true)
+    for (const [i, { messages }] of sent.slice(1).entries())
+      expect(messages.startsWith(sent[i]?.messages ?? '?')).toBe(true)
     expect(sent.at(-1)?.messages).toContain('use_tool')
   })
 
@@ -42,7 +50,11 @@ describe('a root with 200 external tools', () => {
 
 it('a member of a team with shared state has its tool in each request, however many tools there are', async () => {
   const tools = Array.from({ length: 41 }, (_, i) => probe(`tool_${i}`, () => 'x'))
-  const { end, provider } = begin({ replies: [says('done')], tools, spec: workerSpec({ part: { sharedState: true } }) })
+  const { end, provider } = begin({
+    replies: [says('done')],
+    tools,
+    spec: workerSpec({ part: { sharedState: true } }),
+  })
   await end
   expect(provider.requests[0]?.tools.map(({ name }) => name)).toContain('team_shared_state')
 })
@@ -50,16 +62,27 @@ it('a member of a team with shared state has its tool in each request, however m
 it('what find_tools finds is as short as a tool that is sent', async () => {
   const tools = external(50).map((tool) => ({
     ...tool,
-    parameters: { type: 'object', title: 'inside', properties: { secretly: { type: 'string', brief: null } } },
+    parameters: {
+      type: 'object',
+      title: 'inside',
+      properties: { secretly: { type: 'string', brief: null } },
+    },
   }))
-  const { end, host } = begin({ replies: [calls(['find_tools', { query: 'mcp_tool_7' }]), says('done')], tools })
+  const { end, host } = begin({
+    replies: [calls(['find_tools', { query: 'mcp_tool_7' }]), says('done')],
+    tools,
+  })
   await end
   expect(results(host)[0]?.content).toContain('mcp_tool_7')
   expect(results(host)[0]?.content).not.toMatch(/inside|secretly/)
 })
 
 it('a worker that is allowed few of many tools gets them directly', async () => {
-  const { end, provider } = begin({ replies: [says('done')], tools: external(200), spec: workerSpec({ part: { allowedToolNames: ['mcp_tool_7'] } }) })
+  const { end, provider } = begin({
+    replies: [says('done')],
+    tools: external(200),
+    spec: workerSpec({ part: { allowedToolNames: ['mcp_tool_7'] } }),
+  })
   await end
   expect(provider.requests[0]?.tools.map(({ name }) => name)).toEqual(['mcp_tool_7'])
 })

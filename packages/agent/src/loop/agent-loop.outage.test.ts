@@ -5,15 +5,21 @@ import { begin, type Given, type Loop, resumed, turns } from '../../test/loop-ki
 import { ProviderError } from '../provider/chat-provider.ts'
 import type { LoopHost, PauseRequest } from './loop-spec.ts'
 
-const down = (): ProviderError => new ProviderError('provider_unavailable', 'The endpoint x cannot be reached.')
-const failures = (loop: Loop) => loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data] : []))
+const down = (): ProviderError =>
+  new ProviderError('provider_unavailable', 'The endpoint x cannot be reached.')
+const failures = (loop: Loop) =>
+  loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data] : []))
 const minute = 60_000
 
 /** A host whose pauses pass at once, in a time of its own, and which keeps what it was asked for. */
 function pausingHost() {
   const pauses: PauseRequest[] = []
   const pause: LoopHost['pause'] = async (request) => void pauses.push(request)
-  return { pauses, waitedMs: () => pauses.reduce((sum, { ms }) => sum + ms, 0), host: memoryHost({ services: { pause } }) }
+  return {
+    pauses,
+    waitedMs: () => pauses.reduce((sum, { ms }) => sum + ms, 0),
+    host: memoryHost({ services: { pause } }),
+  }
 }
 
 /** A loop whose provider is away until the pauses come to `ms`. */
@@ -23,7 +29,11 @@ function awayFor(ms: number, over: Partial<Given> = {}, error: () => Error = dow
     if (waitedMs() < ms) throw error()
     return says('back')
   }
-  return { pauses, waitedMs, loop: begin({ replies: Array.from({ length: 2_000 }, () => reply), host, random: 0.5, ...over }) }
+  return {
+    pauses,
+    waitedMs,
+    loop: begin({ replies: Array.from({ length: 2_000 }, () => reply), host, random: 0.5, ...over }),
+  }
 }
 
 describe('a provider that is away', () => {
@@ -32,8 +42,12 @@ describe('a provider that is away', () => {
     expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: 'back' } })
     expect(waitedMs()).toBeGreaterThanOrEqual(30 * minute)
     expect(waitedMs()).toBeLessThan(30.5 * minute)
-    expect(pauses.every(({ waitsFor, admitted }) => waitsFor === 'provider' && admitted === undefined)).toBe(true)
-    expect(pauses.slice(0, 9).map(({ ms }) => ms)).toEqual([300, 500, 900, 1_700, 4_800, 9_600, 19_200, 22_500, 22_500])
+    expect(pauses.every(({ waitsFor, admitted }) => waitsFor === 'provider' && admitted === undefined)).toBe(
+      true,
+    )
+    expect(pauses.slice(0, 9).map(({ ms }) => ms)).toEqual([
+      300, 500, 900, 1_700, 4_800, 9_600, 19_200, 22_500, 22_500,
+    ])
     expect(failures(loop).map(({ retry_in_ms }) => retry_in_ms)).toEqual(pauses.map(({ ms }) => ms))
   })
 
@@ -80,7 +94,9 @@ describe('a provider that is away', () => {
       if (nonsense++ === 0) throw new ProviderError('malformed_output', 'an HTML page')
       return says('back')
     }
-    expect(await begin({ replies: Array.from({ length: 200 }, () => reply), host, random: 0.5 }).end).toMatchObject({ status: 'completed' })
+    expect(
+      await begin({ replies: Array.from({ length: 200 }, () => reply), host, random: 0.5 }).end,
+    ).toMatchObject({ status: 'completed' })
   })
 
   it.each([
@@ -89,7 +105,8 @@ describe('a provider that is away', () => {
     ['context_overflow', 400],
   ] as const)('and comes back with %s (%d) fails the run at once', async (name, status) => {
     const { host, waitedMs } = pausingHost()
-    const reply: ScriptedReply = () => fail(waitedMs() < minute ? down() : new ProviderError(name, 'no', { status }))
+    const reply: ScriptedReply = () =>
+      fail(waitedMs() < minute ? down() : new ProviderError(name, 'no', { status }))
     const refused = begin({ replies: Array.from({ length: 99 }, () => reply), host })
     expect(await refused.end).toMatchObject({ status: 'failed', failure: { class: name } })
     expect(failures(refused).filter((each) => each.failure.class === name)).toHaveLength(1)
@@ -124,26 +141,47 @@ describe('a server that breaks off its answers', () => {
       usage: six,
     })
     expect([loop.provider.requests.length, pauses.length]).toEqual([6, 5])
-    expect(failures(loop).map(({ usage: paid, model }) => [paid, model])).toEqual(Array.from({ length: 6 }, () => [usage, expect.any(String) as string]))
+    expect(failures(loop).map(({ usage: paid, model }) => [paid, model])).toEqual(
+      Array.from({ length: 6 }, () => [usage, expect.any(String) as string]),
+    )
   })
 
   it('may do so six times for each answer, and what it costs is in the sum', async () => {
     const { host } = pausingHost()
     const five = Array.from({ length: 5 }, broken)
-    const loop = begin({ replies: [...five, { ...calls(['add', { a: 1, b: 1 }]), usage }, ...five, { ...says('done'), usage }], host, random: 0.5 })
-    expect(await loop.end).toMatchObject({ status: 'completed', usage: { input_tokens: 12_000, output_tokens: 600, calls: 12 } })
+    const loop = begin({
+      replies: [...five, { ...calls(['add', { a: 1, b: 1 }]), usage }, ...five, { ...says('done'), usage }],
+      host,
+      random: 0.5,
+    })
+    expect(await loop.end).toMatchObject({
+      status: 'completed',
+      usage: { input_tokens: 12_000, output_tokens: 600, calls: 12 },
+    })
   })
 
   it('is asked further while it is away in between, which costs nothing', async () => {
     const { host } = pausingHost()
-    const replies = [broken(), down(), broken(), down(), broken(), down(), down(), broken(), { ...says('done'), usage }]
+    const replies = [
+      broken(),
+      down(),
+      broken(),
+      down(),
+      broken(),
+      down(),
+      down(),
+      broken(),
+      { ...says('done'), usage },
+    ]
     const loop = begin({ replies, host, random: 0.5 })
     expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 5 } })
   })
 
   it('is not asked more often by a run that was dropped in between', async () => {
     let paused = 0
-    const dropping = memoryHost({ services: { pause: () => (++paused < 4 ? Promise.resolve() : new Promise(() => {})) } })
+    const dropping = memoryHost({
+      services: { pause: () => (++paused < 4 ? Promise.resolve() : new Promise(() => {})) },
+    })
     const first = begin({ replies: Array.from({ length: 10 }, broken), host: dropping, random: 0.5 })
     await turns(20)
     expect(first.provider.requests).toHaveLength(4)
@@ -166,22 +204,38 @@ const fail = (error: Error): never => {
 describe('a server that says when to come back', () => {
   it('is asked after that time, also when it is longer than the longest pause', async () => {
     const { host, pauses } = pausingHost()
-    const loop = begin({ replies: [new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: 40_000 }), says('ok')], host })
+    const loop = begin({
+      replies: [
+        new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: 40_000 }),
+        says('ok'),
+      ],
+      host,
+    })
     expect(await loop.end).toMatchObject({ status: 'completed' })
     expect(pauses).toEqual([{ ms: 40_000, waitsFor: 'limit', reason: 'slow down' }])
   })
 
   test('a circuit that is open is asked when it is tried again', async () => {
     const { host, pauses } = pausingHost()
-    const open = new ProviderError('provider_unavailable', 'It is not asked for another 9000 ms.', { retryAfterMs: 9_000 })
+    const open = new ProviderError('provider_unavailable', 'It is not asked for another 9000 ms.', {
+      retryAfterMs: 9_000,
+    })
     expect(await begin({ replies: [open, says('ok')], host }).end).toMatchObject({ status: 'completed' })
     expect(pauses.map(({ ms }) => ms)).toEqual([9_000])
   })
 
   it('has a bound of its own', async () => {
-    const limited = () => new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: minute })
-    const { loop, waitedMs } = awayFor(60 * minute, { policies: policiesWith({ limitMsMax: 20 * minute }) }, limited)
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'rate_limited', message: expect.stringContaining('in 20 minutes') } })
+    const limited = () =>
+      new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: minute })
+    const { loop, waitedMs } = awayFor(
+      60 * minute,
+      { policies: policiesWith({ limitMsMax: 20 * minute }) },
+      limited,
+    )
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'rate_limited', message: expect.stringContaining('in 20 minutes') },
+    })
     expect(waitedMs()).toBe(20 * minute)
   })
 })
@@ -228,20 +282,34 @@ describe('a run that is dropped in a pause', () => {
   it('while it waited for its turn is admitted with its first call, and with no other', async () => {
     const waits: PauseRequest[] = []
     const dropping = memoryHost({ services: { pause: (request) => new Promise(() => waits.push(request)) } })
-    begin({ replies: [({ waitTurn }) => waitTurn?.({ ms: 9_000, reason: 'Not yet.' }) as never], host: dropping })
+    begin({
+      replies: [({ waitTurn }) => waitTurn?.({ ms: 9_000, reason: 'Not yet.' }) as never],
+      host: dropping,
+    })
     await turns(10)
     expect(waits).toEqual([{ ms: 9_000, reason: 'Not yet.', waitsFor: 'limit', admitted: true }])
-    const again = resumed(dropping.entries, { replies: [calls(['add', { a: 1, b: 1 }]), says('2')], spec: rootSpec({ admitted: true }) })
+    const again = resumed(dropping.entries, {
+      replies: [calls(['add', { a: 1, b: 1 }]), says('2')],
+      spec: rootSpec({ admitted: true }),
+    })
     expect(await again.end).toMatchObject({ status: 'completed' })
     expect(again.provider.requests.map(({ admitted }) => admitted)).toEqual([true, false])
   })
 
   it('while it waited for the turn of its fallback asks the fallback, not main again', async () => {
     const dropping = memoryHost({ services: { pause: () => new Promise(() => {}) } })
-    const first = begin({ replies: [down()], fallback: [({ waitTurn }) => waitTurn?.({ ms: 9_000, reason: 'Not yet.' }) as never], host: dropping })
+    const first = begin({
+      replies: [down()],
+      fallback: [({ waitTurn }) => waitTurn?.({ ms: 9_000, reason: 'Not yet.' }) as never],
+      host: dropping,
+    })
     await turns(10)
     expect(failures(first)).toMatchObject([{ retry_in_ms: 0 }])
-    const again = resumed(dropping.entries, { replies: [], fallback: [says('yes')], spec: rootSpec({ admitted: true }) })
+    const again = resumed(dropping.entries, {
+      replies: [],
+      fallback: [says('yes')],
+      spec: rootSpec({ admitted: true }),
+    })
     expect(await again.end).toMatchObject({ status: 'completed', provider: 'second' })
     expect(again.fallback.requests[0]?.admitted).toBe(true)
     expect(failures(again)).toHaveLength(1)

@@ -1,9 +1,26 @@
 import { failurePolicies } from '@beaver/core'
-import { calls, memoryHost, rootSpec, says, scriptedProvider, virtualClock, workerSpec } from '@beaver/testing'
+import {
+  calls,
+  memoryHost,
+  rootSpec,
+  says,
+  scriptedProvider,
+  virtualClock,
+  workerSpec,
+} from '@beaver/testing'
 import { createTeamWorkflowTools } from '@beaver/workflows'
 import { describe, expect, it, test } from 'vitest'
 import { definition } from '../../test/definition.ts'
-import { add, begin, type Given, guided, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
+import {
+  add,
+  begin,
+  type Given,
+  guided,
+  results,
+  sequential,
+  teamResult,
+  toolMessages,
+} from '../../test/loop-kit.ts'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 import { onlyProvider } from '../provider/provider-bundle.ts'
@@ -18,10 +35,18 @@ const profile = (over: Partial<AgentProfile> = {}): AgentProfile => ({
   ...over,
 })
 const definitions = [definition('summarize'), definition('unlisted')]
-const offered = ({ provider }: { provider: { requests: readonly { tools: readonly { name: string }[] }[] } }): string[][] =>
-  provider.requests.map(({ tools }) => tools.map(({ name }) => name))
+const offered = ({
+  provider,
+}: {
+  provider: { requests: readonly { tools: readonly { name: string }[] }[] }
+}): string[][] => provider.requests.map(({ tools }) => tools.map(({ name }) => name))
 const asAnalyst = (given: Pick<Given, 'replies'> & Partial<Given>, part: { skill?: string } = {}) =>
-  begin({ definitions, profiles: [profile()], spec: rootSpec({ part: { profile: 'analyst', ...part } }), ...given })
+  begin({
+    definitions,
+    profiles: [profile()],
+    spec: rootSpec({ part: { profile: 'analyst', ...part } }),
+    ...given,
+  })
 const team = (over = {}) => memoryHost({ runTeam: async () => ({ ...teamResult, ...over }) })
 
 describe('the tools of a root', () => {
@@ -29,7 +54,10 @@ describe('the tools of a root', () => {
     const loop = asAnalyst({ replies: [says('x')] })
     await loop.end
     expect(offered(loop)).toEqual([['add', 'workflow:summarize', 'SequentialWorkflow']])
-    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { tools: ['add', 'team_output', 'workflow:summarize', 'SequentialWorkflow'] } })
+    expect(loop.host.events[0]).toMatchObject({
+      type: 'run_started',
+      data: { tools: ['add', 'team_output', 'workflow:summarize', 'SequentialWorkflow'] },
+    })
   })
 
   it('has its settings for the model in the journal and in each request', async () => {
@@ -40,7 +68,10 @@ describe('the tools of a root', () => {
       replies: [calls(['add', { a: 1, b: 1 }]), says('2')],
     })
     await loop.end
-    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { model_settings: modelSettings } })
+    expect(loop.host.events[0]).toMatchObject({
+      type: 'run_started',
+      data: { model_settings: modelSettings },
+    })
     expect(loop.provider.requests.map(({ settings }) => settings)).toEqual([modelSettings, modelSettings])
   })
 
@@ -59,17 +90,27 @@ describe('the tools of a root', () => {
   })
 
   it('fails if this process does not have the model, and says where to name it', async () => {
-    const loop = begin({ profiles: [profile({ model: 'deep' })], spec: rootSpec({ part: { profile: 'analyst' } }), replies: [] })
+    const loop = begin({
+      profiles: [profile({ model: 'deep' })],
+      spec: rootSpec({ part: { profile: 'analyst' } }),
+      replies: [],
+    })
     const { status, failure } = await loop.end
     expect([status, failure?.class, failure?.message]).toEqual([
       'failed',
       'invalid_configuration',
-      expect.stringMatching(/^The model "deep" is not loaded .* Name it in "models" of that daemon's configuration\.$/),
+      expect.stringMatching(
+        /^The model "deep" is not loaded .* Name it in "models" of that daemon's configuration\.$/,
+      ),
     ])
   })
 
   it('asks the main model if its profile names it', async () => {
-    const loop = begin({ profiles: [profile({ model: 'main' })], spec: rootSpec({ part: { profile: 'analyst' } }), replies: [says('2')] })
+    const loop = begin({
+      profiles: [profile({ model: 'main' })],
+      spec: rootSpec({ part: { profile: 'analyst' } }),
+      replies: [says('2')],
+    })
     expect((await loop.end).status).toBe('completed')
   })
 
@@ -80,21 +121,38 @@ describe('the tools of a root', () => {
   })
 
   it('are those of the default profile when the task names none, and of the named one when it does', async () => {
-    const both = { profiles: [profile(), profile({ name: 'bare', toolIds: [] })], profileDefault: 'bare', definitions }
-    const [byDefault, named] = [begin({ ...both, replies: [says('x')] }), asAnalyst({ ...both, replies: [says('x')] })]
+    const both = {
+      profiles: [profile(), profile({ name: 'bare', toolIds: [] })],
+      profileDefault: 'bare',
+      definitions,
+    }
+    const [byDefault, named] = [
+      begin({ ...both, replies: [says('x')] }),
+      asAnalyst({ ...both, replies: [says('x')] }),
+    ]
     await Promise.all([byDefault.end, named.end])
-    expect([offered(byDefault)[0], offered(named)[0]]).toEqual([[], ['add', 'workflow:summarize', 'SequentialWorkflow']])
+    expect([offered(byDefault)[0], offered(named)[0]]).toEqual([
+      [],
+      ['add', 'workflow:summarize', 'SequentialWorkflow'],
+    ])
   })
 
   it('leave out what the inventory lists and nothing is called; a call of it is answered, not run', async () => {
     const gone = profile({ toolIds: ['add', 'kb:Query', 'workflow:gone'] })
     const loop = asAnalyst({
       profiles: [gone],
-      replies: [calls(['workflow:gone', {}], ['workflow:unlisted', { text: 'x' }], ['GraphWorkflow', {}]), says('x')],
+      replies: [
+        calls(['workflow:gone', {}], ['workflow:unlisted', { text: 'x' }], ['GraphWorkflow', {}]),
+        says('x'),
+      ],
     })
     expect((await loop.end).status).toBe('completed')
     expect(offered(loop)[0]).toEqual([])
-    expect(results(loop.host).map(({ error }) => error)).toEqual(['tool_not_available', 'tool_not_available', 'tool_not_available'])
+    expect(results(loop.host).map(({ error }) => error)).toEqual([
+      'tool_not_available',
+      'tool_not_available',
+      'tool_not_available',
+    ])
   })
 
   it('are a ceiling for the workers of its teams, whatever their scope lists (D-65)', async () => {
@@ -112,9 +170,21 @@ describe('the tools of a root', () => {
       worker({ allowedToolNames: null }),
     ]
     await Promise.all(loops.map(({ end }) => end))
-    expect(loops.map((loop) => offered(loop)[0])).toEqual([['add'], ['add'], ['add', 'write_file'], ['add', 'write_file']])
-    const scopes = loops.map(({ host }) => host.events.find((event) => event.type === 'tool_scope_applied')?.data)
-    expect(scopes).toMatchObject([{ allowed: ['add'], dropped: [] }, { dropped: ['write_file'] }, undefined, undefined] as object)
+    expect(loops.map((loop) => offered(loop)[0])).toEqual([
+      ['add'],
+      ['add'],
+      ['add', 'write_file'],
+      ['add', 'write_file'],
+    ])
+    const scopes = loops.map(
+      ({ host }) => host.events.find((event) => event.type === 'tool_scope_applied')?.data,
+    )
+    expect(scopes).toMatchObject([
+      { allowed: ['add'], dropped: [] },
+      { dropped: ['write_file'] },
+      undefined,
+      undefined,
+    ] as object)
   })
 
   it('whose skill is not loaded fails with that, and no model is asked (D-69)', async () => {
@@ -126,17 +196,25 @@ describe('the tools of a root', () => {
     for (const end of ends)
       expect(end).toMatchObject({
         status: 'failed',
-        failure: { class: 'invalid_configuration', message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string },
+        failure: {
+          class: 'invalid_configuration',
+          message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string,
+        },
       })
   })
 
   it('that are missing fail a worker as they fail a root', async () => {
     const loop = begin({ replies: [says('x')], spec: workerSpec({ part: { profile: 'gone' } }) })
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('"gone"') as string } })
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { message: expect.stringContaining('"gone"') as string },
+    })
   })
 
   it('never come to a worker, whatever the default profile and its scope list', async () => {
-    const spec = workerSpec({ part: { allowedToolNames: ['add', 'workflow:summarize', 'SequentialWorkflow'] } })
+    const spec = workerSpec({
+      part: { allowedToolNames: ['add', 'workflow:summarize', 'SequentialWorkflow'] },
+    })
     const loop = begin({
       replies: [calls(['workflow:summarize', { text: 'x' }]), says('x')],
       definitions,
@@ -147,15 +225,23 @@ describe('the tools of a root', () => {
     await loop.end
     expect(offered(loop)[0]).toEqual(['add'])
     expect(results(loop.host)[0]?.error).toBe('tool_not_available')
-    expect(loop.host.events.find((event) => event.type === 'tool_scope_applied')?.data).toMatchObject({ dropped: ['workflow:summarize', 'SequentialWorkflow'] })
+    expect(loop.host.events.find((event) => event.type === 'tool_scope_applied')?.data).toMatchObject({
+      dropped: ['workflow:summarize', 'SequentialWorkflow'],
+    })
   })
 })
 
 describe('a profile', () => {
   it('says what it has to say in the system prompt', async () => {
-    const loop = asAnalyst({ replies: [says('x')], profiles: [profile({ systemPrompt: 'You compare figures.' })] })
+    const loop = asAnalyst({
+      replies: [says('x')],
+      profiles: [profile({ systemPrompt: 'You compare figures.' })],
+    })
     await loop.end
-    expect(loop.provider.requests[0]?.messages[0]).toMatchObject({ role: 'system', content: expect.stringContaining('You compare figures.') as string })
+    expect(loop.provider.requests[0]?.messages[0]).toMatchObject({
+      role: 'system',
+      content: expect.stringContaining('You compare figures.') as string,
+    })
   })
 
   it('without team workflows is not told of any', async () => {
@@ -171,7 +257,10 @@ describe('a profile', () => {
 
   it('bounds the iterations of the run instead of the configuration', async () => {
     const again = calls(['add', { a: 1, b: 1 }])
-    const loop = asAnalyst({ replies: [again, again, again, again], profiles: [profile({ maxToolIterations: 2 })] })
+    const loop = asAnalyst({
+      replies: [again, again, again, again],
+      profiles: [profile({ maxToolIterations: 2 })],
+    })
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'iterations_exhausted' } })
     expect(offered(loop)).toEqual([expect.anything(), expect.anything(), []]) // the third has no tools: it is to end the run
     expect(loop.host.events[0]).toMatchObject({ data: { max_tool_iterations: 2 } })
@@ -192,11 +281,21 @@ describe('a workflow: tool for routing and the lock (D-02, D-05)', () => {
   const skilled = { skills: [guided] }
 
   it('is an ordinary tool: calling it first selects single, and it stays after the lock', async () => {
-    const replies = [calls(['workflow:summarize', { text: 'x' }]), calls(['workflow:summarize', { text: 'y' }], ['SequentialWorkflow', sequential]), says('x')]
+    const replies = [
+      calls(['workflow:summarize', { text: 'x' }]),
+      calls(['workflow:summarize', { text: 'y' }], ['SequentialWorkflow', sequential]),
+      says('x'),
+    ]
     const loop = asAnalyst({ ...skilled, replies, host: team() }, { skill: 'guided' })
     await loop.end
-    expect(loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data).toMatchObject({ execution_mode: 'single', workflow_tool: null })
-    expect(offered(loop)).toEqual([['add', 'workflow:summarize', 'SequentialWorkflow'], ...[1, 2].map(() => ['add', 'workflow:summarize'])])
+    expect(loop.host.events.find((event) => event.type === 'execution_mode_selected')?.data).toMatchObject({
+      execution_mode: 'single',
+      workflow_tool: null,
+    })
+    expect(offered(loop)).toEqual([
+      ['add', 'workflow:summarize', 'SequentialWorkflow'],
+      ...[1, 2].map(() => ['add', 'workflow:summarize']),
+    ])
     expect(results(loop.host).map(({ success, error }) => [success, error])).toEqual(
       expect.arrayContaining([
         [true, null],
@@ -207,7 +306,14 @@ describe('a workflow: tool for routing and the lock (D-02, D-05)', () => {
 
   it('is dropped from a first answer that also calls a team workflow, like any ordinary tool (D-04)', async () => {
     const loop = asAnalyst(
-      { ...skilled, replies: [calls(['workflow:summarize', { text: 'x' }], ['SequentialWorkflow', sequential]), says('x')], host: team() },
+      {
+        ...skilled,
+        replies: [
+          calls(['workflow:summarize', { text: 'x' }], ['SequentialWorkflow', sequential]),
+          says('x'),
+        ],
+        host: team(),
+      },
       { skill: 'guided' },
     )
     await loop.end
@@ -215,7 +321,10 @@ describe('a workflow: tool for routing and the lock (D-02, D-05)', () => {
   })
 
   it('brings no routing by itself: a profile without team workflows has none', async () => {
-    const loop = asAnalyst({ ...skilled, replies: [says('x')], profiles: [profile({ toolIds: ['workflow:summarize'] })] }, { skill: 'guided' })
+    const loop = asAnalyst(
+      { ...skilled, replies: [says('x')], profiles: [profile({ toolIds: ['workflow:summarize'] })] },
+      { skill: 'guided' },
+    )
     await loop.end
     expect(loop.host.types).not.toContain('execution_mode_selected')
     expect(loop.provider.requests[0]?.messages[0]?.content).not.toContain('Task Agent Team Routing')
@@ -223,7 +332,14 @@ describe('a workflow: tool for routing and the lock (D-02, D-05)', () => {
 })
 
 it('a profile without the workflow that a skill prefers has no routing, so the prompt orders no call of a tool that is not there', async () => {
-  const loop = asAnalyst({ skills: [guided], replies: [says('x')], profiles: [profile({ toolIds: ['system:ConcurrentWorkflow'] })] }, { skill: 'guided' })
+  const loop = asAnalyst(
+    {
+      skills: [guided],
+      replies: [says('x')],
+      profiles: [profile({ toolIds: ['system:ConcurrentWorkflow'] })],
+    },
+    { skill: 'guided' },
+  )
   await loop.end
   expect(offered(loop)).toEqual([['ConcurrentWorkflow']])
   expect(loop.provider.requests[0]?.messages[0]?.content).not.toContain('Task Agent Team Routing')
@@ -233,30 +349,43 @@ it('a profile without the workflow that a skill prefers has no routing, so the p
 describe('the result of a workflow: tool', () => {
   it('is its output, bare (CT-15)', async () => {
     const graphs: unknown[] = []
-    const host = memoryHost({ runTeam: async (_, graph) => (graphs.push(graph), { ...teamResult, final_output: '{"a":1}' }) })
+    const host = memoryHost({
+      runTeam: async (_, graph) => (graphs.push(graph), { ...teamResult, final_output: '{"a":1}' }),
+    })
     const loop = asAnalyst({ replies: [calls(['workflow:summarize', { text: 'long' }]), says('x')], host })
     await loop.end
     expect(toolMessages(loop.provider)).toEqual([['c1', '{"a":1}']])
     expect(graphs).toMatchObject([{ workflow: 'workflow:summarize', task: 'long' }])
-    expect(host.events.find((event) => event.type === 'tool_call_started')?.data).toMatchObject({ tool_name: 'workflow:summarize', idempotent: true })
-  })
-
-  test.each(['incomplete', 'cancelled'] as const)('of a team that is %s is an error that says what failed (CT-17)', async (outcome) => {
-    const failures = [{ node_id: 'a', failure: { class: 'refusal' as const, message: 'It declined.' } }]
-    const loop = asAnalyst({ replies: [calls(['workflow:summarize', { text: 'x' }]), says('x')], host: team({ outcome, message: 'a failed', failures }) })
-    await loop.end
-    const [result] = results(loop.host)
-    expect([result?.success, result?.error]).toEqual([false, `workflow_${outcome}`])
-    expect(JSON.parse(result?.content ?? '')).toEqual({
-      error: `workflow_${outcome}`,
-      message: 'a failed',
-      team_run_id: 'team1',
-      failures: [{ node_id: 'a', class: 'refusal', message: 'It declined.' }],
+    expect(host.events.find((event) => event.type === 'tool_call_started')?.data).toMatchObject({
+      tool_name: 'workflow:summarize',
+      idempotent: true,
     })
   })
 
+  test.each(['incomplete', 'cancelled'] as const)(
+    'of a team that is %s is an error that says what failed (CT-17)',
+    async (outcome) => {
+      const failures = [{ node_id: 'a', failure: { class: 'refusal' as const, message: 'It declined.' } }]
+      const loop = asAnalyst({
+        replies: [calls(['workflow:summarize', { text: 'x' }]), says('x')],
+        host: team({ outcome, message: 'a failed', failures }),
+      })
+      await loop.end
+      const [result] = results(loop.host)
+      expect([result?.success, result?.error]).toEqual([false, `workflow_${outcome}`])
+      expect(JSON.parse(result?.content ?? '')).toEqual({
+        error: `workflow_${outcome}`,
+        message: 'a failed',
+        team_run_id: 'team1',
+        failures: [{ node_id: 'a', class: 'refusal', message: 'It declined.' }],
+      })
+    },
+  )
+
   it('with arguments that do not fit is refused with code, message and path, and starts nothing', async () => {
-    const loop = asAnalyst({ replies: [calls(['workflow:summarize', { text: '' }], ['workflow:summarize', '{"te']), says('x')] })
+    const loop = asAnalyst({
+      replies: [calls(['workflow:summarize', { text: '' }], ['workflow:summarize', '{"te']), says('x')],
+    })
     expect((await loop.end).status).toBe('completed')
     expect(results(loop.host).map(({ content }) => JSON.parse(content) as unknown)).toEqual([
       { error: 'invalid_arguments', message: '"text" is empty.', path: 'text' },
@@ -267,13 +396,19 @@ describe('the result of a workflow: tool', () => {
   it('of a team workflow is the whole team, each text once', async () => {
     const loop = asAnalyst({ replies: [calls(['SequentialWorkflow', sequential]), says('x')], host: team() })
     await loop.end
-    expect(JSON.parse(results(loop.host)[0]?.content ?? '')).toEqual({ ...teamResult, outputs: [{ node_id: 'a' }] })
+    expect(JSON.parse(results(loop.host)[0]?.content ?? '')).toEqual({
+      ...teamResult,
+      outputs: [{ node_id: 'a' }],
+    })
   })
 })
 
 it('runs of different profiles in one worker do not share their tools', async () => {
   const provider = scriptedProvider([says('1'), says('2'), says('3')])
-  const profiles = [profile({ name: 'one', toolIds: ['system:add'] }), profile({ name: 'two', toolIds: ['workflow:summarize'] })]
+  const profiles = [
+    profile({ name: 'one', toolIds: ['system:add'] }),
+    profile({ name: 'two', toolIds: ['workflow:summarize'] }),
+  ]
   const services = {
     providers: onlyProvider(provider),
     permissions: [],
@@ -288,6 +423,12 @@ it('runs of different profiles in one worker do not share their tools', async ()
     toolTimeoutMs: 1_000,
     failurePolicies,
   }
-  for (const name of ['one', 'two', 'one']) await runAgentLoop(rootSpec({ part: { profile: name } }), services, memoryHost(), new AbortController().signal)
+  for (const name of ['one', 'two', 'one'])
+    await runAgentLoop(
+      rootSpec({ part: { profile: name } }),
+      services,
+      memoryHost(),
+      new AbortController().signal,
+    )
   expect(offered({ provider })).toEqual([['add'], ['workflow:summarize'], ['add']])
 })

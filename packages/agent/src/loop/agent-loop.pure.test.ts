@@ -5,10 +5,19 @@ import { z } from 'zod'
 import { begin, probe, results, resumed, toolMessages, turns } from '../../test/loop-kit.ts'
 import { defineTool, type Tool, type ToolContext } from '../tools/tool.ts'
 
-const pure = (name: string, run: (n: number, context: ToolContext) => unknown): Tool & { readonly calls: number[] } => {
+const pure = (
+  name: string,
+  run: (n: number, context: ToolContext) => unknown,
+): Tool & { readonly calls: number[] } => {
   const made: number[] = []
   const input = z.strictObject({ n: z.number() })
-  const tool = defineTool({ name, description: name, input, pure: true, run: ({ n }, context) => (made.push(n), run(n, context)) })
+  const tool = defineTool({
+    name,
+    description: name,
+    input,
+    pure: true,
+    run: ({ n }, context) => (made.push(n), run(n, context)),
+  })
   return { ...tool, calls: made }
 }
 const double = () => pure('double', (n) => 2 * n)
@@ -17,7 +26,10 @@ afterEach(() => switchOff(undefined))
 
 describe('a call of a pure tool', () => {
   it('has its result in one entry with the answer that made it, and the model reads it', async () => {
-    const { end, host, provider } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [double()] })
+    const { end, host, provider } = begin({
+      replies: [calls(['double', { n: 4 }]), says('8')],
+      tools: [double()],
+    })
     expect((await end).status).toBe('completed')
     expect(host.entries.map((entry) => entry.map(({ type }) => type))).toEqual([
       ['run_started', 'system_prompt_snapshotted', 'user_message_added'],
@@ -29,7 +41,10 @@ describe('a call of a pure tool', () => {
 
   it('is made after it is recorded where a bench has switched the optimisation off', async () => {
     switchOff('pure_tools_ahead')
-    const { end, host, provider } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [double()] })
+    const { end, host, provider } = begin({
+      replies: [calls(['double', { n: 4 }]), says('8')],
+      tools: [double()],
+    })
     expect((await end).status).toBe('completed')
     expect(host.entries.map((entry) => entry.map(({ type }) => type)).slice(1, 3)).toEqual([
       ['assistant_message_added', 'tool_call_started'],
@@ -42,7 +57,11 @@ describe('a call of a pure tool', () => {
     const tool = double()
     const host = memoryHost()
     host.hold('assistant_message_added')
-    const { end, provider } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [tool], host })
+    const { end, provider } = begin({
+      replies: [calls(['double', { n: 4 }]), says('8')],
+      tools: [tool],
+      host,
+    })
     await until('the entry waits', () => host.waiting.length === 1)
     await turns()
     expect([tool.calls, provider.requests.length]).toEqual([[4], 1])
@@ -114,23 +133,36 @@ describe('a call of a pure tool', () => {
     ['rejects', () => Promise.reject(new Error('boom')), 'tool_crash'],
     ['returns what is no data', () => 10n, 'invalid_result'],
   ])('that %s has failed, in the same entry', async (_, run, error) => {
-    const { end, host } = begin({ replies: [calls(['bad', { n: 1 }]), says('I see')], tools: [pure('bad', run)] })
+    const { end, host } = begin({
+      replies: [calls(['bad', { n: 1 }]), says('I see')],
+      tools: [pure('bad', run)],
+    })
     expect((await end).status).toBe('completed')
-    expect(host.entries[1]?.at(-1)).toMatchObject({ type: 'tool_result_recorded', data: { success: false, error } })
+    expect(host.entries[1]?.at(-1)).toMatchObject({
+      type: 'tool_result_recorded',
+      data: { success: false, error },
+    })
   })
 
   it('with arguments that do not fit has failed, in the same entry, and did not run', async () => {
     const tool = double()
     const { end, host } = begin({ replies: [calls(['double', { n: 'four' }]), says('I see')], tools: [tool] })
     await end
-    expect(host.entries[1]?.at(-1)).toMatchObject({ type: 'tool_result_recorded', data: { error: 'invalid_arguments' } })
+    expect(host.entries[1]?.at(-1)).toMatchObject({
+      type: 'tool_result_recorded',
+      data: { error: 'invalid_arguments' },
+    })
     expect(tool.calls).toEqual([])
   })
 
   it('that a person decides about is not made before', async () => {
     const tool = double()
     const rules = [{ tool: 'double', pattern: '*', decision: 'ask' as const }]
-    const { end, host } = begin({ replies: [calls(['double', { n: 4 }]), says('8')], tools: [tool], permissions: rules })
+    const { end, host } = begin({
+      replies: [calls(['double', { n: 4 }]), says('8')],
+      tools: [tool],
+      permissions: rules,
+    })
     await until('the decision is waited for', () => host.undecided.length === 1)
     await turns()
     expect(tool.calls).toEqual([])
@@ -142,7 +174,11 @@ describe('a call of a pure tool', () => {
   it('that a rule denies is never made', async () => {
     const tool = double()
     const rules = [{ tool: 'double', pattern: '*', decision: 'deny' as const }]
-    const { end, host } = begin({ replies: [calls(['double', { n: 4 }]), says('no')], tools: [tool], permissions: rules })
+    const { end, host } = begin({
+      replies: [calls(['double', { n: 4 }]), says('no')],
+      tools: [tool],
+      permissions: rules,
+    })
     await end
     expect([tool.calls, results(host)[0]?.error]).toEqual([[], 'permission_denied'])
   })
@@ -174,7 +210,11 @@ describe('a call of a pure tool', () => {
 })
 
 it('a tool node of a pure tool is its start, its call and its result in one entry', async () => {
-  const { end, host } = begin({ replies: [], tools: [double()], spec: toolSpec({ part: { tool: 'double', arguments: { n: 4 } } }) })
+  const { end, host } = begin({
+    replies: [],
+    tools: [double()],
+    spec: toolSpec({ part: { tool: 'double', arguments: { n: 4 } } }),
+  })
   expect(await end).toMatchObject({ status: 'completed', facts: { outputText: '8' } })
   expect(host.entries.map((entry) => entry.length)).toEqual([4, 1])
 })

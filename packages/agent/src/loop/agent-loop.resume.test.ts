@@ -1,7 +1,16 @@
 import { type DomainEvent, foldTask, policiesWith, type RecordedEvent } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, type ScriptedReply, until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { add, advanceUntilSettled, begin, probe, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
+import {
+  add,
+  advanceUntilSettled,
+  begin,
+  probe,
+  results,
+  sequential,
+  teamResult,
+  toolMessages,
+} from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 import type { LoopEnd, TeamResult } from './loop-spec.ts'
 
@@ -21,7 +30,11 @@ describe('taken up again (L2, L3)', () => {
       const prefix = entries.slice(0, kept)
       const answered = prefix.flat().filter((event) => event.type === 'assistant_message_added').length
       const host = memoryHost({ entries: prefix })
-      const again = begin({ replies: script().slice(answered), host, spec: rootSpec({ resume: kept === 0 ? null : prefix.flat() }) })
+      const again = begin({
+        replies: script().slice(answered),
+        host,
+        spec: rootSpec({ resume: kept === 0 ? null : prefix.flat() }),
+      })
       const end = await again.end
       expect([kept, again.provider.repliesLeft]).toEqual([kept, 0])
       expect(strip(end)).toEqual(strip(wholeEnd))
@@ -43,13 +56,22 @@ describe('taken up again (L2, L3)', () => {
     const once = { ...probe('once', () => 'side effect'), effects: 'reads' as const }
     const safe = { ...probe('safe', () => 'read', true), effects: 'reads' as const }
     const host = memoryHost()
-    const first = begin({ replies: [calls(['once', {}], ['safe', {}], ['nowhere', {}])], tools: [once, safe], host })
+    const first = begin({
+      replies: [calls(['once', {}], ['safe', {}], ['nowhere', {}])],
+      tools: [once, safe],
+      host,
+    })
     host.hold('assistant_message_added') // its process dies with the tools under way: no result is ever durable
     await until('the answer waits', () => host.waiting.length === 1)
     host.settle()
     await until('the tools ran', () => once.calls.length === 1 && safe.calls.length === 1)
     const crashed = memoryHost({ entries: host.entries })
-    const again = begin({ replies: [says('ok')], tools: [once, safe], host: crashed, spec: rootSpec({ resume: crashed.events }) })
+    const again = begin({
+      replies: [says('ok')],
+      tools: [once, safe],
+      host: crashed,
+      spec: rootSpec({ resume: crashed.events }),
+    })
     expect((await again.end).status).toBe('completed')
     expect([once.calls.length, safe.calls.length]).toEqual([1, 2])
     expect(new Map(results(crashed).map(({ tool_name, error }) => [tool_name, error]))).toEqual(
@@ -73,7 +95,13 @@ describe('taken up again (L2, L3)', () => {
     await until('the tool is at work', () => read.calls.length === 1)
     const now = probe('read', () => 'it ran', idempotent)
     const crashed = memoryHost({ entries: host.entries })
-    const again = begin({ replies: [says('ok')], tools: [now], permissions, host: crashed, spec: rootSpec({ resume: crashed.events }) })
+    const again = begin({
+      replies: [says('ok')],
+      tools: [now],
+      permissions,
+      host: crashed,
+      spec: rootSpec({ resume: crashed.events }),
+    })
     expect((await again.end).status).toBe('completed')
     expect(now.calls).toEqual([])
     expect(results(crashed).map((each) => each.error)).toEqual([error])
@@ -87,7 +115,13 @@ describe('taken up again (L2, L3)', () => {
     await until('the tool is at work', () => read.calls.length === 1)
     const now = probe('read', () => 'it ran', true)
     const crashed = memoryHost({ entries: host.entries })
-    begin({ replies: [says('ok')], tools: [now], permissions: [{ tool: 'read', decision: 'ask' }], host: crashed, spec: rootSpec({ resume: crashed.events }) })
+    begin({
+      replies: [says('ok')],
+      tools: [now],
+      permissions: [{ tool: 'read', decision: 'ask' }],
+      host: crashed,
+      spec: rootSpec({ resume: crashed.events }),
+    })
     await until('a person is asked', () => crashed.types.includes('approval_requested'))
     expect(now.calls).toEqual([])
     first.cancel()
@@ -112,12 +146,25 @@ describe('taken up again (L2, L3)', () => {
     const never = memoryHost({ runTeam: () => new Promise(() => {}) })
     begin({ replies: [calls(['SequentialWorkflow', call])], host: never, tools: [add] })
     await until('the call is journaled', () => never.types.includes('tool_call_started'))
-    const host = memoryHost({ entries: never.entries, knownTeam: (callId) => (asked.push(callId), Promise.resolve(teamResult)) })
-    await begin({ replies: [says('ok')], host, workflowLimits: { agentsMax: 0 }, spec: rootSpec({ resume: host.events }) }).end
+    const host = memoryHost({
+      entries: never.entries,
+      knownTeam: (callId) => (asked.push(callId), Promise.resolve(teamResult)),
+    })
+    await begin({
+      replies: [says('ok')],
+      host,
+      workflowLimits: { agentsMax: 0 },
+      spec: rootSpec({ resume: host.events }),
+    }).end
     expect(asked).toEqual(['c1'])
     expect(results(host)).toMatchObject([{ call_id: 'c1', success: true }])
     const without = memoryHost({ entries: never.entries })
-    await begin({ replies: [says('ok')], host: without, workflowLimits: { agentsMax: 0 }, spec: rootSpec({ resume: without.events }) }).end
+    await begin({
+      replies: [says('ok')],
+      host: without,
+      workflowLimits: { agentsMax: 0 },
+      spec: rootSpec({ resume: without.events }),
+    }).end
     expect(results(without)).toMatchObject([{ call_id: 'c1', success: false, error: 'too_many_agents' }])
   })
 
@@ -128,9 +175,17 @@ describe('taken up again (L2, L3)', () => {
     await until('the first try is journaled', () => host.types.includes('provider_call_failed'))
     const resumed = memoryHost({ entries: host.entries })
     const policies = policiesWith({ outageMsMax: 0 })
-    const again = begin({ replies: [fail(), fail()], host: resumed, spec: rootSpec({ resume: resumed.events }), policies })
+    const again = begin({
+      replies: [fail(), fail()],
+      host: resumed,
+      spec: rootSpec({ resume: resumed.events }),
+      policies,
+    })
     await advanceUntilSettled(again)
-    expect(await again.end).toMatchObject({ status: 'failed', failure: { class: 'provider_timeout', message: 'no answer (tried 3 times)' } })
+    expect(await again.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'provider_timeout', message: 'no answer (tried 3 times)' },
+    })
     first.cancel()
   })
 })

@@ -8,12 +8,25 @@ const down = (message = 'down') => new ProviderError('provider_unavailable', mes
 const small = () => new ProviderError('context_overflow', 'too long', { status: 400 })
 const steps = (loop: Loop) =>
   loop.host.events.flatMap(({ type, data }) =>
-    type === 'provider_call_failed' ? [[data.provider_name, data.failure.class, data.tries, data.retry_in_ms]] : [],
+    type === 'provider_call_failed'
+      ? [[data.provider_name, data.failure.class, data.tries, data.retry_in_ms]]
+      : [],
   )
 const third = (...replies: ScriptedReply[]) => scriptedProvider(replies, 'third')
 /** main, second, third: each with what it says. */
-const route = (main: ScriptedReply[], second: ScriptedReply[], last: ReturnType<typeof third>, more: Partial<Given> = {}) =>
-  begin({ replies: main, fallback: second, further: [last], policies: policiesWith({ outageMsMax: 0 }), ...more })
+const route = (
+  main: ScriptedReply[],
+  second: ScriptedReply[],
+  last: ReturnType<typeof third>,
+  more: Partial<Given> = {},
+) =>
+  begin({
+    replies: main,
+    fallback: second,
+    further: [last],
+    policies: policiesWith({ outageMsMax: 0 }),
+    ...more,
+  })
 
 describe('a route of three models', () => {
   it('asks each in its order, records each failure before the next is asked, and begins with the first at the next call', async () => {
@@ -51,7 +64,11 @@ describe('a route of three models', () => {
 
   it('goes no further after a failure that another model would have too', async () => {
     const last = third()
-    const loop = route([new ProviderError('provider_refused', 'No key.')], [new ProviderError('refusal', 'I must not.')], last)
+    const loop = route(
+      [new ProviderError('provider_refused', 'No key.')],
+      [new ProviderError('refusal', 'I must not.')],
+      last,
+    )
     await advanceUntilSettled(loop)
     expect((await loop.end).status).toBe('failed')
     expect(last.requests).toEqual([])

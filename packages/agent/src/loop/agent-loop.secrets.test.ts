@@ -26,11 +26,16 @@ const pure = defineTool({
 
 it('a secret that a model repeats or a tool gives is a mark, for tools, for the model, and in the journal', async () => {
   const tools = [repeat, pure]
-  const replies = [calls(['repeat', { text: `say ${value}` }], ['reverse', { text: value }]), says(`It is ${value}.`)]
+  const replies = [
+    calls(['repeat', { text: `say ${value}` }], ['reverse', { text: value }]),
+    says(`It is ${value}.`),
+  ]
   const whole = begin({ replies, tools })
   const end = await whole.end
   expect(seen).toEqual(['say [secret:CANARY]'])
-  expect(results(whole.host).map(({ content }) => content)).toEqual(expect.arrayContaining(['say [secret:CANARY] and [secret:CANARY]']))
+  expect(results(whole.host).map(({ content }) => content)).toEqual(
+    expect.arrayContaining(['say [secret:CANARY] and [secret:CANARY]']),
+  )
   expect(end.facts.outputText).toBe('It is [secret:CANARY].')
   const written = JSON.stringify([whole.host.events, whole.provider.requests.map(({ messages }) => messages)])
   expect(written).not.toContain(value)
@@ -40,8 +45,16 @@ it('a secret that a model repeats or a tool gives is a mark, for tools, for the 
   for (let kept = 1; kept < whole.host.entries.length; kept++) {
     const prefix = whole.host.entries.slice(0, kept)
     const answered = prefix.flat().filter(({ type }) => type === 'assistant_message_added').length
-    const again = begin({ replies: replies.slice(answered), tools, host: memoryHost({ entries: prefix }), spec: rootSpec({ resume: prefix.flat() }) })
-    expect(await again.end).toMatchObject({ status: 'completed', facts: { outputText: 'It is [secret:CANARY].' } })
+    const again = begin({
+      replies: replies.slice(answered),
+      tools,
+      host: memoryHost({ entries: prefix }),
+      spec: rootSpec({ resume: prefix.flat() }),
+    })
+    expect(await again.end).toMatchObject({
+      status: 'completed',
+      facts: { outputText: 'It is [secret:CANARY].' },
+    })
     const sent = again.provider.requests.map(({ messages }) => messages)
     expect(sent).toEqual(whole.provider.requests.map(({ messages }) => messages).slice(answered))
   }

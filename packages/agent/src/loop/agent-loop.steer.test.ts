@@ -5,9 +5,17 @@ import { describe, expect, it } from 'vitest'
 import { begin, lastMessages, probe, sequential, teamResult } from '../../test/loop-kit.ts'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 
-const told = (message: ChatMessage | undefined): string => (message?.role === 'user' ? (/>\n([^]*)\n<\/instruction/.exec(message.content)?.[1] ?? '') : '')
+const told = (message: ChatMessage | undefined): string =>
+  message?.role === 'user' ? (/>\n([^]*)\n<\/instruction/.exec(message.content)?.[1] ?? '') : ''
 const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
-const answerOf = (content: string): ChatAnswer => ({ content, toolCalls: [], finishReason: 'stop', usage, model: 'm', responseId: null })
+const answerOf = (content: string): ChatAnswer => ({
+  content,
+  toolCalls: [],
+  finishReason: 'stop',
+  usage,
+  model: 'm',
+  responseId: null,
+})
 const roles = (messages: readonly ChatMessage[]): string[] => messages.slice(2).map(({ role }) => role)
 
 describe('a text that steers a run', () => {
@@ -23,7 +31,12 @@ describe('a text that steers a run', () => {
     expect(lastMessages(provider).at(-1)?.content).toMatch(
       /^The user adds while you work:\n<instruction from="user" mark="([a-z]{8})">\nLeave out the drafts\.\n<\/instruction mark="\1">$/,
     )
-    expect(host.types.slice(-4)).toEqual(['tool_result_recorded', 'user_message_added', 'assistant_message_added', 'run_completed'])
+    expect(host.types.slice(-4)).toEqual([
+      'tool_result_recorded',
+      'user_message_added',
+      'assistant_message_added',
+      'run_completed',
+    ])
   })
 
   it('cannot close its frame', async () => {
@@ -74,7 +87,10 @@ describe('a text that steers a run', () => {
         return teamResult
       },
     })
-    const { end, provider } = begin({ replies: [calls(['SequentialWorkflow', { ...sequential, deliver: 'user' }]), says('short')], host })
+    const { end, provider } = begin({
+      replies: [calls(['SequentialWorkflow', { ...sequential, deliver: 'user' }]), says('short')],
+      host,
+    })
     expect((await end).facts.outputText).toBe('short')
     expect(provider.requests).toHaveLength(2)
     expect(told(lastMessages(provider).at(-1))).toBe('Shorter.')
@@ -88,7 +104,10 @@ describe('a text that steers a run', () => {
     first.host.steer('s1', 'Leave out the drafts.')
     const before = memoryHost({ entries: first.host.entries })
     before.steer('s2', 'And the notes.')
-    const steers = (): { requestId: string; text: string }[] => [{ requestId: 's1', text: 'Leave out the drafts.' }, ...(before.steers?.() ?? [])]
+    const steers = (): { requestId: string; text: string }[] => [
+      { requestId: 's1', text: 'Leave out the drafts.' },
+      ...(before.steers?.() ?? []),
+    ]
     const again = begin({
       replies: [says('done')],
       tools: [probe('tool', () => 'x', true)],
@@ -96,17 +115,30 @@ describe('a text that steers a run', () => {
       spec: rootSpec({ resume: before.events.filter(({ runId }) => runId !== undefined) }),
     })
     expect((await again.end).steersGiven).toEqual(['s1', 's2'])
-    expect(lastMessages(again.provider).slice(-2).map(told)).toEqual(['Leave out the drafts.', 'And the notes.'])
+    expect(lastMessages(again.provider).slice(-2).map(told)).toEqual([
+      'Leave out the drafts.',
+      'And the notes.',
+    ])
 
-    const given = again.host.events.filter(({ type, runId }) => runId !== undefined && type !== 'run_completed')
-    const third = begin({ replies: [says('done')], host: memoryHost({ entries: [given.slice(0, -1)] }), spec: rootSpec({ resume: given.slice(0, -1) }) })
+    const given = again.host.events.filter(
+      ({ type, runId }) => runId !== undefined && type !== 'run_completed',
+    )
+    const third = begin({
+      replies: [says('done')],
+      host: memoryHost({ entries: [given.slice(0, -1)] }),
+      spec: rootSpec({ resume: given.slice(0, -1) }),
+    })
     await third.end
     expect(third.host.types.filter((type) => type === 'user_message_added')).toHaveLength(3)
   })
 
   it('waits while a call waits for an approval', async () => {
     const permissions = [{ tool: 'tool', decision: 'ask' as const }]
-    const { host, end, provider } = begin({ replies: [calls(['tool', {}]), says('done')], tools: [probe('tool', () => 'x')], permissions })
+    const { host, end, provider } = begin({
+      replies: [calls(['tool', {}]), says('done')],
+      tools: [probe('tool', () => 'x')],
+      permissions,
+    })
     await until('the call waits', () => host.undecided.length === 1)
     host.steer('s1', 'Leave out the drafts.')
     expect(provider.requests).toHaveLength(1)

@@ -25,7 +25,10 @@ describe('a run', () => {
     const slow = held<string>()
     const first = { ...probe('first', () => slow.promise), effects: 'reads' as const }
     const second = { ...probe('second', () => 'two'), effects: 'reads' as const }
-    const loop = begin({ replies: [calls(['first', {}], ['second', {}]), says('done')], tools: [first, second] })
+    const loop = begin({
+      replies: [calls(['first', {}], ['second', {}]), says('done')],
+      tools: [first, second],
+    })
     await until('the second tool has its result', () => results(loop.host).length === 1)
     expect(results(loop.host)[0]?.tool_name).toBe('second')
     slow.settle('one')
@@ -45,7 +48,9 @@ describe('a run', () => {
   it('tells its host how it ends with the events that end it, and only with those', async () => {
     const { end, host } = begin({ replies: [calls(['add', { a: 1, b: 2 }]), says('3')] })
     await end
-    expect(host.ends).toMatchObject([{ status: 'completed', facts: { outputText: '3' }, usage: { calls: 2 } }])
+    expect(host.ends).toMatchObject([
+      { status: 'completed', facts: { outputText: '3' }, usage: { calls: 2 } },
+    ])
   })
 
   it('continues from the history of its session, after the system prompt and before its own message', async () => {
@@ -53,9 +58,17 @@ describe('a run', () => {
       { role: 'user' as const, content: 'before' },
       { role: 'assistant' as const, content: 'answered' },
     ]
-    const { end, provider } = begin({ replies: [calls(['add', { a: 1, b: 1 }]), says('2')], spec: rootSpec({ history }) })
+    const { end, provider } = begin({
+      replies: [calls(['add', { a: 1, b: 1 }]), says('2')],
+      spec: rootSpec({ history }),
+    })
     await end
-    expect(lastMessages(provider).map((message) => [message.role, message.role === 'system' ? '' : message.content])).toEqual([
+    expect(
+      lastMessages(provider).map((message) => [
+        message.role,
+        message.role === 'system' ? '' : message.content,
+      ]),
+    ).toEqual([
       ['system', ''],
       ['user', 'before'],
       ['assistant', 'answered'],
@@ -95,7 +108,11 @@ describe('durable before effect (L1)', () => {
   it('no tool starts before the answer that calls it, and its own start, are durable', async () => {
     const tool = { ...probe('tool', () => 'x'), effects: 'reads' as const }
     const host = memoryHost()
-    const loop = begin({ replies: [calls(['tool', { n: 1 }], ['tool', { n: 2 }]), says('x')], tools: [tool], host })
+    const loop = begin({
+      replies: [calls(['tool', { n: 1 }], ['tool', { n: 2 }]), says('x')],
+      tools: [tool],
+      host,
+    })
     host.hold('assistant_message_added')
     await until('the answer waits', () => host.waiting.length === 1)
     expect(host.waiting[0]).toEqual(['assistant_message_added', 'tool_call_started', 'tool_call_started'])
@@ -120,7 +137,10 @@ describe('durable before effect (L1)', () => {
 
   it('a failed try is durable before the pause and the next one', async () => {
     const host = memoryHost()
-    const loop = begin({ replies: [new ProviderError('rate_limited', 'slow down', { status: 429 }), says('x')], host })
+    const loop = begin({
+      replies: [new ProviderError('rate_limited', 'slow down', { status: 429 }), says('x')],
+      host,
+    })
     host.hold('provider_call_failed')
     await until('the failure waits', () => host.waiting.length === 1)
     expect(host.waiting[0]).toEqual(['provider_call_failed'])

@@ -1,6 +1,16 @@
 import { calls, memoryHost, rootSpec, says, type ScriptedProvider, until, workerSpec } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
-import { add, begin, guided, probe, results, sequential, teamResult, toolMessages, turns } from '../../test/loop-kit.ts'
+import {
+  add,
+  begin,
+  guided,
+  probe,
+  results,
+  sequential,
+  teamResult,
+  toolMessages,
+  turns,
+} from '../../test/loop-kit.ts'
 import type { Tool } from '../tools/tool.ts'
 
 describe('tool calls that go wrong', () => {
@@ -21,7 +31,13 @@ describe('tool calls that go wrong', () => {
       'tool_crash',
       'boom',
     ],
-    ['a tool that throws no error', ['tool', {}], [probe('tool', () => Promise.reject(undefined as unknown as Error))], 'tool_crash', 'undefined'],
+    [
+      'a tool that throws no error',
+      ['tool', {}],
+      [probe('tool', () => Promise.reject(undefined as unknown as Error))],
+      'tool_crash',
+      'undefined',
+    ],
     ['a tool whose result is no JSON', ['tool', {}], [probe('tool', () => 10n)], 'invalid_result', 'bigint'],
     [
       'a tool whose result refers to itself',
@@ -37,7 +53,13 @@ describe('tool calls that go wrong', () => {
       'circular',
     ],
     ['a workflow call that is not JSON', ['SequentialWorkflow', '{'], [add], 'invalid_arguments', 'not JSON'],
-    ['a workflow call without agents', ['SequentialWorkflow', { task: 't', agents: [] }], [add], 'agents_empty', ''],
+    [
+      'a workflow call without agents',
+      ['SequentialWorkflow', { task: 't', agents: [] }],
+      [add],
+      'agents_empty',
+      '',
+    ],
     [
       'a workflow call with a skill there is not',
       ['SequentialWorkflow', { task: 't', agents: [{ name: 'a', instruction: 'i', use_skill: 'gone' }] }],
@@ -92,15 +114,35 @@ describe('tool calls that go wrong', () => {
 describe('a workflow call', () => {
   it('runs a team with the graph code built, and the model reads what the team gave', async () => {
     const asked: unknown[] = []
-    const host = memoryHost({ runTeam: (callId, graph) => (asked.push([callId, graph.nodes.map((node) => node.node_id)]), Promise.resolve(teamResult)) })
-    const { end, provider } = begin({ replies: [calls(['mcp_local_team_workflow_mcp_SequentialWorkflow', sequential]), says('as the team says')], host })
+    const host = memoryHost({
+      runTeam: (callId, graph) => (
+        asked.push([callId, graph.nodes.map((node) => node.node_id)]),
+        Promise.resolve(teamResult)
+      ),
+    })
+    const { end, provider } = begin({
+      replies: [
+        calls(['mcp_local_team_workflow_mcp_SequentialWorkflow', sequential]),
+        says('as the team says'),
+      ],
+      host,
+    })
     await end
     expect(asked).toEqual([['c1', ['a']]])
-    expect(JSON.parse(toolMessages(provider)[0]?.[1] as string)).toEqual({ ...teamResult, outputs: [{ node_id: 'a' }] })
+    expect(JSON.parse(toolMessages(provider)[0]?.[1] as string)).toEqual({
+      ...teamResult,
+      outputs: [{ node_id: 'a' }],
+    })
   })
 
   it('whose team is incomplete is a failed call with its outcome', async () => {
-    const host = memoryHost({ runTeam: async () => ({ ...teamResult, outcome: 'incomplete', message: '0 of 1 nodes completed; failed: a' }) })
+    const host = memoryHost({
+      runTeam: async () => ({
+        ...teamResult,
+        outcome: 'incomplete',
+        message: '0 of 1 nodes completed; failed: a',
+      }),
+    })
     const { end } = begin({ replies: [calls(['SequentialWorkflow', sequential]), says('it failed')], host })
     await end
     expect(results(host)).toMatchObject([{ success: false, error: 'team_incomplete' }])
@@ -121,7 +163,11 @@ describe('a workflow call', () => {
 
   it('after single is refused though the model calls it, and what it called beside it runs (D-05)', async () => {
     const { end, host } = begin({
-      replies: [calls(['add', { a: 1, b: 1 }]), calls(['SequentialWorkflow', sequential, 'w'], ['add', { a: 2, b: 2 }, 'x']), says('4')],
+      replies: [
+        calls(['add', { a: 1, b: 1 }]),
+        calls(['SequentialWorkflow', sequential, 'w'], ['add', { a: 2, b: 2 }, 'x']),
+        says('4'),
+      ],
       skills: [guided],
       spec: rootSpec({ part: { skill: 'guided' } }),
     })
@@ -145,10 +191,18 @@ describe('a workflow call', () => {
 
   it('the order of a staged task: skills, mode, call (D-08)', async () => {
     const host = memoryHost({ runTeam: async () => teamResult })
-    await begin({ replies: [calls(['SequentialWorkflow', sequential]), says('done')], host, skills: [guided], spec: rootSpec({ part: { skill: 'guided' } }) })
-      .end
+    await begin({
+      replies: [calls(['SequentialWorkflow', sequential]), says('done')],
+      host,
+      skills: [guided],
+      spec: rootSpec({ part: { skill: 'guided' } }),
+    }).end
     const wanted = new Set(['skill_activation_snapshotted', 'execution_mode_selected', 'tool_call_started'])
-    expect(host.types.filter((type) => wanted.has(type))).toEqual(['skill_activation_snapshotted', 'execution_mode_selected', 'tool_call_started'])
+    expect(host.types.filter((type) => wanted.has(type))).toEqual([
+      'skill_activation_snapshotted',
+      'execution_mode_selected',
+      'tool_call_started',
+    ])
   })
 })
 
@@ -157,31 +211,55 @@ describe('a worker (D-09)', () => {
     'with the scope %j sees no workflow tool, and one it makes up does not run',
     async (allowedToolNames) => {
       const { end, host, provider } = begin({
-        replies: [calls(['SequentialWorkflow', sequential], ['mcp_local_team_workflow_mcp_GraphWorkflow', {}]), says('ok')],
+        replies: [
+          calls(['SequentialWorkflow', sequential], ['mcp_local_team_workflow_mcp_GraphWorkflow', {}]),
+          says('ok'),
+        ],
         spec: workerSpec({ part: { allowedToolNames } }),
       })
       await end
-      expect(provider.requests.flatMap((request) => request.tools.map((tool) => tool.name))).toEqual(['add', 'add'])
+      expect(provider.requests.flatMap((request) => request.tools.map((tool) => tool.name))).toEqual([
+        'add',
+        'add',
+      ])
       expect(results(host).map(({ error }) => error)).toEqual(['tool_not_available', 'tool_not_available'])
     },
   )
 
   it('with an empty scope has no tool at all, and what was dropped is on record (D-41)', async () => {
-    const { end, host, provider } = begin({ replies: [calls(['add', { a: 1, b: 1 }]), says('ok')], spec: workerSpec({ part: { allowedToolNames: [] } }) })
+    const { end, host, provider } = begin({
+      replies: [calls(['add', { a: 1, b: 1 }]), says('ok')],
+      spec: workerSpec({ part: { allowedToolNames: [] } }),
+    })
     await end
     expect(provider.requests[0]?.tools).toEqual([])
     expect(results(host)).toMatchObject([{ error: 'tool_not_available' }])
-    expect(host.events.find((event) => event.type === 'tool_scope_applied')?.data).toEqual({ allowed: [], effective: [], dropped: [] })
+    expect(host.events.find((event) => event.type === 'tool_scope_applied')?.data).toEqual({
+      allowed: [],
+      effective: [],
+      dropped: [],
+    })
   })
 
   it('a scope names tools there are not: they are dropped, and it says so', async () => {
-    const { end, host } = begin({ replies: [says('ok')], spec: workerSpec({ part: { allowedToolNames: ['gone', 'add'] } }) })
+    const { end, host } = begin({
+      replies: [says('ok')],
+      spec: workerSpec({ part: { allowedToolNames: ['gone', 'add'] } }),
+    })
     await end
-    expect(host.events.find((event) => event.type === 'tool_scope_applied')?.data).toEqual({ allowed: ['gone', 'add'], effective: ['add'], dropped: ['gone'] })
+    expect(host.events.find((event) => event.type === 'tool_scope_applied')?.data).toEqual({
+      allowed: ['gone', 'add'],
+      effective: ['add'],
+      dropped: ['gone'],
+    })
   })
 
   it('has no routing, whatever its skill advises', async () => {
-    const { end, host } = begin({ replies: [says('ok')], skills: [guided], spec: workerSpec({ part: { skill: 'guided' } }) })
+    const { end, host } = begin({
+      replies: [says('ok')],
+      skills: [guided],
+      spec: workerSpec({ part: { skill: 'guided' } }),
+    })
     await end
     expect(host.types).not.toContain('execution_mode_selected')
     expect(host.types).toContain('skill_activation_snapshotted')
@@ -206,10 +284,15 @@ describe('calls of one answer (D-66)', () => {
       }),
       'writes',
     )
-    const loop = begin({ replies: [calls(['read', {}], ['write', {}], ['read', {}], ['read', {}]), says('ok')], tools: [read, write] })
+    const loop = begin({
+      replies: [calls(['read', {}], ['write', {}], ['read', {}], ['read', {}]), says('ok')],
+      tools: [read, write],
+    })
     await until('the first read is recorded', () => loop.host.types.includes('tool_result_recorded'))
     await turns()
-    const begun = loop.host.events.flatMap((event) => (event.type === 'tool_call_started' ? [event.data.call_id] : []))
+    const begun = loop.host.events.flatMap((event) =>
+      event.type === 'tool_call_started' ? [event.data.call_id] : [],
+    )
     expect(begun).toEqual(['c1', 'c2'])
     gate.resolve()
     await loop.end
@@ -233,7 +316,10 @@ describe('calls of one answer (D-66)', () => {
       ),
       probe('write', () => 'd'),
     ]
-    const loop = begin({ replies: [calls(['one', {}], ['two', {}], ['write', {}], ['sum', {}]), says('ok')], tools })
+    const loop = begin({
+      replies: [calls(['one', {}], ['two', {}], ['write', {}], ['sum', {}]), says('ok')],
+      tools,
+    })
     await loop.end
     expect(toolMessages(loop.provider).map(([, text]) => text)).toEqual(['a', 'b', 'd', 'c'])
   })
@@ -243,7 +329,10 @@ describe('calls of one answer (D-66)', () => {
     const bad = probe('bad', () => Promise.reject(new Error('boom')))
     const hang = probe('hang', () => (stop.resolve(), new Promise(() => {})))
     const never = probe('never', () => 'x')
-    const loop = begin({ replies: [calls(['bad', {}], ['hang', {}], ['never', {}]), says('ok')], tools: [bad, hang, never] })
+    const loop = begin({
+      replies: [calls(['bad', {}], ['hang', {}], ['never', {}]), says('ok')],
+      tools: [bad, hang, never],
+    })
     await stop.promise
     loop.cancel('enough')
     expect(await loop.end).toMatchObject({ status: 'cancelled' })

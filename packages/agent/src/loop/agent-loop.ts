@@ -1,9 +1,13 @@
-// The AgentLoop: runs the loop machine with its effects. Each effect has a file of its own (assemble, think, settle-call, finalize).
-// L1. An event is durable before anything that it authorises begins. A tool starts after its `tool_call_started`, except for a pure tool
-// (pure-calls.ts). An answer is used after its `assistant_message_added`.
+// The AgentLoop: runs the loop machine with its effects. Each effect has a file of its own (assemble, think,
+// settle-call, finalize).
+// L1. An event is durable before anything that it authorises begins. A tool starts after its
+// `tool_call_started`, except for a pure tool (pure-calls.ts). An answer is used after its
+// `assistant_message_added`.
 // L2. What is journaled is not done again: no provider answer is requested twice.
-// L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its outcome is in doubt.
-// L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs to this daemon.
+// L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its
+// outcome is in doubt.
+// L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs
+// to this daemon.
 import {
   cleanTaint,
   type DomainEvent,
@@ -27,7 +31,14 @@ import { finalize } from './finalize.ts'
 import { liveText } from './live-text.ts'
 import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 import type { LoopServices } from './loop-services.ts'
-import { type LoopEnd, type LoopHost, factsWanted, loopEndOf, type LoopSpec, requirementsOfRun } from './loop-spec.ts'
+import {
+  type LoopEnd,
+  type LoopHost,
+  factsWanted,
+  loopEndOf,
+  type LoopSpec,
+  requirementsOfRun,
+} from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
 import { callSettler } from './settle-call.ts'
 import { defaultEgressRules, type EgressRules, isSecretPath, isUntrustedPath } from '../taint/egress-rules.ts'
@@ -35,7 +46,8 @@ import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
 import { think } from './think.ts'
 
 /**
- * Runs one AgentLoop to its end. Aborting `signal` cancels the run, and the reason of the abort is the text of the cancellation.
+ * Runs one AgentLoop to its end. Aborting `signal` cancels the run, and the reason of the abort is the text
+ * of the cancellation.
  *
  * @throws when the task no longer belongs to this daemon, and when an effect fails
  * @example
@@ -62,7 +74,12 @@ import { think } from './think.ts'
  * facts.outputText // => 'Twice a day.'
  * host.types.at(-1) // => 'run_completed'
  */
-export async function runAgentLoop(spec: LoopSpec, services: LoopServices, host: LoopHost, signal: AbortSignal): Promise<LoopEnd> {
+export async function runAgentLoop(
+  spec: LoopSpec,
+  services: LoopServices,
+  host: LoopHost,
+  signal: AbortSignal,
+): Promise<LoopEnd> {
   const known = spec.resume === null ? null : foldRun(spec.resume)
   if (known !== null && runEnded(known)) return loopEndOf(known, factsWanted(spec))
   return new AgentLoop({ spec, services, host, signal }, known).run()
@@ -78,7 +95,10 @@ const statesOf: Readonly<Record<EffectName, readonly RunState['status'][]>> = {
   finalize: ['finalizing'],
 }
 
-/** A run that has not ended: its machine, and the effects that the machine begins. The closures are made once, not for each step. */
+/**
+ * A run that has not ended: its machine, and the effects that the machine begins. The closures are made once,
+ * not for each step.
+ */
 class AgentLoop {
   readonly #work: LoopWork
   readonly #settleCalls: (run: RunState) => Promise<void>
@@ -97,7 +117,10 @@ class AgentLoop {
     this.#resumed = known !== null
     this.#requirements = factsWanted(spec)
     this.#work = this.#workOn(parts, { assembly, start: run.start })
-    this.#settleCalls = callSettler(this.#work, new Set(run.calls.filter((call) => call.started).map((call) => call.id)))
+    this.#settleCalls = callSettler(
+      this.#work,
+      new Set(run.calls.filter((call) => call.started).map((call) => call.id)),
+    )
     const input: LoopContext = {
       run,
       lastResult: spec.resume?.findLast((each) => each.type === 'tool_result_recorded')?.data ?? null,
@@ -108,7 +131,12 @@ class AgentLoop {
         finalize: () => this.#begin('finalize'),
       },
     }
-    this.#actor = createActor(loopMachine, known === null ? { input } : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) })
+    this.#actor = createActor(
+      loopMachine,
+      known === null
+        ? { input }
+        : { input, snapshot: loopMachine.resolveState({ value: known.status, context: input }) },
+    )
   }
 
   run(): Promise<LoopEnd> {
@@ -126,7 +154,10 @@ class AgentLoop {
   }
 
   /** What the effects work with: the parts of the run, and the machine behind functions. */
-  #workOn(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, { assembly, start }: Pick<LoopWork, 'assembly' | 'start'>): LoopWork {
+  #workOn(
+    parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>,
+    { assembly, start }: Pick<LoopWork, 'assembly' | 'start'>,
+  ): LoopWork {
     const { spec, services, host } = parts
     let admitted = spec.admitted
     return {
@@ -144,8 +175,12 @@ class AgentLoop {
       run: () => this.#run,
       lastResult: () => this.#actor.getSnapshot().context.lastResult,
       record: (events) => this.#record(events),
-      receive: (recorded, taskseq) => this.#actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
-      isTool: (name) => isWorkflowTool(name) || assembly.tools.has(name) || [...services.tools, ...services.definitions].some((each) => each.name === name),
+      receive: (recorded, taskseq) =>
+        this.#actor.send({ type: recorded.type, recorded, taskseq } as LoopEvent),
+      isTool: (name) =>
+        isWorkflowTool(name) ||
+        assembly.tools.has(name) ||
+        [...services.tools, ...services.definitions].some((each) => each.name === name),
     }
   }
 
@@ -159,13 +194,15 @@ class AgentLoop {
     const kept = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
     const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
-    if (first === null) return this.#record(steeredOn(kept, steerMessages(this.#run, this.#work.host.steers?.() ?? [])))
+    if (first === null)
+      return this.#record(steeredOn(kept, steerMessages(this.#run, this.#work.host.steers?.() ?? [])))
     for (const step of stepsOf(kept, first)) this.#actor.send(step)
   }
 
   /**
-   * Begins a state's effect after all events recorded with the one that entered the state were received, because they may lead to another state.
-   * An effect that fails is a broken invariant or a lost task: the loop ends, and its supervisor decides.
+   * Begins a state's effect after all events recorded with the one that entered the state were received,
+   * because they may lead to another state. An effect that fails is a broken invariant or a lost task: the
+   * loop ends, and its supervisor decides.
    */
   #begin(name: EffectName): void {
     const entered = ++this.#entered
@@ -201,15 +238,25 @@ function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly, rules: 
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
     ...(profile?.model === undefined || spec.start.model !== undefined ? {} : { model: profile.model }),
-    ...(answersInOwnForm(spec.start.output_schema, profile?.outputSchema) ? { output_schema: profile?.outputSchema } : {}),
-    ...(profile?.modelSettings === undefined ? {} : { model_settings: { ...profile.modelSettings, ...spec.start.model_settings } }),
+    ...(answersInOwnForm(spec.start.output_schema, profile?.outputSchema)
+      ? { output_schema: profile?.outputSchema }
+      : {}),
+    ...(profile?.modelSettings === undefined
+      ? {}
+      : { model_settings: { ...profile.modelSettings, ...spec.start.model_settings } }),
   })
 }
 
-/** The form that the task asks for wins over that of the profile, unless the task asks for any object, and the profile says which. */
+/**
+ * The form that the task asks for wins over that of the profile, unless the task asks for any object, and the
+ * profile says which.
+ */
 function answersInOwnForm(asked: JsonObject | undefined, own: JsonObject | undefined): own is JsonObject {
   if (own === undefined) return false
-  return asked === undefined || (own['type'] === 'object' && asked['type'] === 'object' && Object.keys(asked).length === 1)
+  return (
+    asked === undefined ||
+    (own['type'] === 'object' && asked['type'] === 'object' && Object.keys(asked).length === 1)
+  )
 }
 
 /** What is remembered of the user is not public. */
@@ -218,7 +265,9 @@ function withMemory({ start, memory }: LoopSpec): LoopSpec['start'] {
   return { ...start, taint: { ...(start.taint ?? cleanTaint), public: false } }
 }
 
-/** An image has the labels that a file tool gives to the text of its path. What a person shows is not public. */
+/**
+ * An image has the labels that a file tool gives to the text of its path. What a person shows is not public.
+ */
 function withImages(start: LoopSpec['start'], { part }: LoopSpec, rules: EgressRules): LoopSpec['start'] {
   const images = part.kind === 'root' ? (part.images ?? []) : []
   if (images.length === 0) return start
@@ -229,8 +278,15 @@ function withImages(start: LoopSpec['start'], { part }: LoopSpec, rules: EgressR
   return { ...start, taint: joinTaints([start.taint ?? cleanTaint, { untrusted, secret, public: false }]) }
 }
 
-/** How the run ends with these events, or `null` if it continues. The places of the events in the log are not known yet. */
-function endWith(run: RunState, events: readonly DomainEvent[], requirements: readonly EvidenceRequirement[]): LoopEnd | null {
+/**
+ * How the run ends with these events, or `null` if it continues. The places of the events in the log are not
+ * known yet.
+ */
+function endWith(
+  run: RunState,
+  events: readonly DomainEvent[],
+  requirements: readonly EvidenceRequirement[],
+): LoopEnd | null {
   const last = events.at(-1)?.type
   if (last !== 'run_completed' && last !== 'run_failed' && last !== 'run_cancelled') return null
   return loopEndOf(

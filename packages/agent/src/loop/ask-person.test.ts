@@ -6,20 +6,45 @@ import { begin, type Loop, results, resumed, toolMessages, turns } from '../../t
 import { defineTool, type ToolContext } from '../tools/tool.ts'
 
 type Ask = ToolContext['ask']
-const asking = (run: (ask: Ask) => Promise<unknown>, over: { readonly idempotent?: boolean; readonly timeoutMs?: number } = {}) =>
-  defineTool({ name: 'asks', description: 'Asks.', input: z.strictObject({}), idempotent: true, effects: 'reads', ...over, run: (_, { ask }) => run(ask) })
-const given = (run: (ask: Ask) => Promise<unknown>) => ({ tools: [asking(run)], replies: [calls(['asks', {}]), says('done')] })
-const said = ({ action, answers = [], reason }: QuestionAnswer & { readonly reason?: string }): string => `${action} ${answers.join()}${reason ?? ''}`
+const asking = (
+  run: (ask: Ask) => Promise<unknown>,
+  over: { readonly idempotent?: boolean; readonly timeoutMs?: number } = {},
+) =>
+  defineTool({
+    name: 'asks',
+    description: 'Asks.',
+    input: z.strictObject({}),
+    idempotent: true,
+    effects: 'reads',
+    ...over,
+    run: (_, { ask }) => run(ask),
+  })
+const given = (run: (ask: Ask) => Promise<unknown>) => ({
+  tools: [asking(run)],
+  replies: [calls(['asks', {}]), says('done')],
+})
+const said = ({ action, answers = [], reason }: QuestionAnswer & { readonly reason?: string }): string =>
+  `${action} ${answers.join()}${reason ?? ''}`
 const main: QuestionAnswer = { action: 'accept', answers: ['main'] }
-const about = (loop: Loop): string[] => loop.host.types.filter((type) => /question|tool_call|tool_result/.test(type))
-const waits = (loop: Loop, ...keys: string[]) => until('it waits for the answer', () => loop.host.unanswered.join() === keys.join())
+const about = (loop: Loop): string[] =>
+  loop.host.types.filter((type) => /question|tool_call|tool_result/.test(type))
+const waits = (loop: Loop, ...keys: string[]) =>
+  until('it waits for the answer', () => loop.host.unanswered.join() === keys.join())
 
 describe('a question of a call', () => {
   it('is durable before anybody is asked, and its answer before the tool gets it', async () => {
     const host = memoryHost()
     host.hold('question_asked')
     const heard: string[] = []
-    const loop = begin({ ...given(async (ask) => (heard.push(said(await ask({ message: 'Which?', options: ['main', 'next'] }))), heard.join())), host })
+    const loop = begin({
+      ...given(
+        async (ask) => (
+          heard.push(said(await ask({ message: 'Which?', options: ['main', 'next'] }))),
+          heard.join()
+        ),
+      ),
+      host,
+    })
     await until('the question waits', () => host.waiting.length === 1)
     await turns()
     expect(host.unanswered).toEqual([])
@@ -32,12 +57,21 @@ describe('a question of a call', () => {
     }
     await loop.end
     expect(heard).toEqual(['accept main'])
-    expect(about(loop)).toEqual(['tool_call_started', 'question_asked', 'question_answered', 'tool_result_recorded'])
+    expect(about(loop)).toEqual([
+      'tool_call_started',
+      'question_asked',
+      'question_answered',
+      'tool_result_recorded',
+    ])
     expect(toolMessages(loop.provider)).toEqual([['c1', 'accept main']])
   })
 
   it('comes after the one before has its answer, also if the tool asks both at once', async () => {
-    const loop = begin(given(async (ask) => (await Promise.all([ask({ message: 'One?' }), ask({ message: 'Two?' })])).map(said).join(' and ')))
+    const loop = begin(
+      given(async (ask) =>
+        (await Promise.all([ask({ message: 'One?' }), ask({ message: 'Two?' })])).map(said).join(' and '),
+      ),
+    )
     await waits(loop, 'c1 0')
     loop.host.answerQuestion('c1', 0, { action: 'decline' })
     await waits(loop, 'c1 1')
@@ -50,7 +84,10 @@ describe('a question of a call', () => {
     const asked = async (ask: Ask) => said(await ask({ message: 'Which?', timeout_ms: 90_000_000 }))
     const first = begin({ ...given(asked), answerWaitMsMax: 86_400_000 })
     await waits(first, 'c1 0')
-    const recorded = (loop: Loop) => loop.host.events.flatMap((each) => (each.type === 'question_asked' ? [each.data.question.timeout_ms] : []))
+    const recorded = (loop: Loop) =>
+      loop.host.events.flatMap((each) =>
+        each.type === 'question_asked' ? [each.data.question.timeout_ms] : [],
+      )
     expect(recorded(first)).toEqual([86_400_000])
     // The next daemon waits for longer. It is the same question.
     const next = resumed(first.host.entries, { tools: [asking(asked)], replies: [says('done')] })
@@ -62,7 +99,11 @@ describe('a question of a call', () => {
 
   it.each<[string, (ask: Ask) => Promise<unknown>, string]>([
     ['cannot be asked', (ask) => ask({ message: ' ' }), 'invalid_question'],
-    ['has too many options', (ask) => ask({ message: 'Which?', options: Array.from({ length: 21 }, (_, i) => `${i}`) }), 'invalid_question'],
+    [
+      'has too many options',
+      (ask) => ask({ message: 'Which?', options: Array.from({ length: 21 }, (_, i) => `${i}`) }),
+      'invalid_question',
+    ],
   ])('that %s fails the call, and nobody is asked', async (_, run, code) => {
     const loop = begin(given(run))
     await loop.end
@@ -97,7 +138,11 @@ describe('a question of a call', () => {
 describe('a call that is made again', () => {
   /** The journal of a call that asked twice, of which the first question has an answer. */
   async function interrupted(): Promise<Loop['host']['entries']> {
-    const loop = begin(given(async (ask) => `${said(await ask({ message: 'One?' }))}, ${said(await ask({ message: 'Two?' }))}`))
+    const loop = begin(
+      given(
+        async (ask) => `${said(await ask({ message: 'One?' }))}, ${said(await ask({ message: 'Two?' }))}`,
+      ),
+    )
     await waits(loop, 'c1 0')
     loop.host.answerQuestion('c1', 0, main)
     await waits(loop, 'c1 1')
@@ -106,7 +151,11 @@ describe('a call that is made again', () => {
 
   it('gets its recorded answers again in their order, and waits for the others', async () => {
     const loop = resumed(await interrupted(), {
-      tools: [asking(async (ask) => `${said(await ask({ message: 'One?' }))}, ${said(await ask({ message: 'Two?' }))}`)],
+      tools: [
+        asking(
+          async (ask) => `${said(await ask({ message: 'One?' }))}, ${said(await ask({ message: 'Two?' }))}`,
+        ),
+      ],
       replies: [says('done')],
     })
     await waits(loop, 'c1 1')

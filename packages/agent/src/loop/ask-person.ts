@@ -1,10 +1,19 @@
 // Asks a person for a call that runs.
 // K1. A question is durable before anybody is asked, and an answer is durable before the tool gets it.
-// K2. A call asks one question after the other. If it is made again, it gets its recorded answers again, in the same order. A call that then asks
-// something else fails: the answer was given to another question.
+// K2. A call asks one question after the other. If it is made again, it gets its recorded answers again, in
+// the same order. A call that then asks something else fails: the answer was given to another question.
 // K3. A question has a bound, and so has the number of questions of a call.
 // K4. The deadline that is recorded is the one that counts: nobody waits for longer than this daemon may.
-import { canonicalJson, event, type JsonValue, maskedData, type Question, questionBounds, questionFault, type ToolCall } from '@beaver/core'
+import {
+  canonicalJson,
+  event,
+  type JsonValue,
+  maskedData,
+  type Question,
+  questionBounds,
+  questionFault,
+  type ToolCall,
+} from '@beaver/core'
 import type { AskPerson } from '../tools/external-tools.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -31,14 +40,27 @@ interface Asking {
 async function ask(work: LoopWork, { call, index, over }: Asking, asked: Question): ReturnType<AskPerson> {
   const fault = questionFault(asked)
   if (fault !== null) throw new ToolFailure('invalid_question', fault)
-  if (index >= questionBounds.ofCall) throw new ToolFailure('too_many_questions', `A call may ask ${questionBounds.ofCall} questions, and this one asks more.`)
+  if (index >= questionBounds.ofCall)
+    throw new ToolFailure(
+      'too_many_questions',
+      `A call may ask ${questionBounds.ofCall} questions, and this one asks more.`,
+    )
   const question = maskedData(withinWait(asked, work.services.answerWaitMsMax))
   const known = openCall(work, call)?.questions.find((each) => each.index === index)
   if (known === undefined) {
     if (over.aborted || work.signal.aborted) throw cancelled()
-    await work.record([event('question_asked', { call_id: call.id, tool_name: call.name, question_index: index, question }, work.start.run_id)])
+    await work.record([
+      event(
+        'question_asked',
+        { call_id: call.id, tool_name: call.name, question_index: index, question },
+        work.start.run_id,
+      ),
+    ])
   } else if (wordsOf(known.question) !== wordsOf(question))
-    throw new ToolFailure('question_changed', `${call.name} asked something else when it ran again, so the recorded answer does not count.`)
+    throw new ToolFailure(
+      'question_changed',
+      `${call.name} asked something else when it ran again, so the recorded answer does not count.`,
+    )
   else if (known.answer !== null) return answerOf(known.answer)
   const signal = AbortSignal.any([over, work.signal])
   const { timeout_ms: timeoutMs } = known?.question ?? question
@@ -54,7 +76,8 @@ const withinWait = ({ timeout_ms: timeoutMs, ...asked }: Question, mostMs = Infi
 /** What is asked. The next daemon may wait for longer or shorter. */
 const wordsOf = (asked: Question): string => canonicalJson({ ...asked, timeout_ms: 0 } as JsonValue)
 
-const openCall = ({ run }: LoopWork, { id }: Pick<ToolCall, 'id'>) => run().calls.find((each) => each.id === id)
+const openCall = ({ run }: LoopWork, { id }: Pick<ToolCall, 'id'>) =>
+  run().calls.find((each) => each.id === id)
 
 const cancelled = (): ToolFailure => new ToolFailure('cancelled', 'The call ended before anybody answered.')
 

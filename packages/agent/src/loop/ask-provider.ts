@@ -1,17 +1,35 @@
-// Makes one call of the model, with as many tries as it takes: the models of its route in their order, and after a pause from the first again (PR-02).
+// Makes one call of the model, with as many tries as it takes: the models of its route in their order, and
+// after a pause from the first again (PR-02).
 // P1. Every failed step is durable before the next one begins.
-// P2. A try asks main, and then each fallback as long as another model may answer instead. The failure policies bound the tries, the pauses and
+// P2. A try asks main, and then each fallback as long as another model may answer instead. The failure
+// policies bound the tries, the pauses and
 //     the whole time.
 // P3. Which provider answers makes no difference to what follows.
-// P4. Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at once and continues to count, and
+// P4. Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at
+// once and continues to count, and
 //     one that is resumed in a route continues after the step that failed.
 // P5. The host waits, never this thread. The host may drop the loop in any pause.
 // P6. A try goes on without the tools whose schemas the provider refuses (left-out-tools.ts).
-// P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a step that failed.
-import { type DataOf, type DomainEvent, event, fallbackClasses, maskedData, paidTriesMax, retryPauseMs } from '@beaver/core'
+// P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a
+// step that failed.
+import {
+  type DataOf,
+  type DomainEvent,
+  event,
+  fallbackClasses,
+  maskedData,
+  paidTriesMax,
+  retryPauseMs,
+} from '@beaver/core'
 import { outgrows, tokensOver } from '../context/outgrows.ts'
 import { beginningOf } from '../provider/cached-beginning.ts'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  ProviderError,
+  type TurnWait,
+} from '../provider/chat-provider.ts'
 import { contentsOf } from '../images/asked-images.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
@@ -20,7 +38,10 @@ import { type LoopWork, untilOurs } from './loop-work.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output'> {
   readonly providers: AskedProviders
-  /** Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits for its turn under a limit. */
+  /**
+   * Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits
+   * for its turn under a limit.
+   */
   readonly live: boolean
 }
 
@@ -31,7 +52,10 @@ export interface FailedTry {
   readonly durationMs: number
 }
 
-/** A call that failed for good. `error` is what the run fails with; `last` is the step that is not recorded yet. */
+/**
+ * A call that failed for good. `error` is what the run fails with; `last` is the step that is not recorded
+ * yet.
+ */
 export interface GivenUp {
   readonly error: ProviderError
   readonly tries: number
@@ -41,7 +65,12 @@ export interface GivenUp {
 }
 
 export type Asked =
-  | { readonly kind: 'answered'; readonly provider: string; readonly answer: ChatAnswer; readonly durationMs: number }
+  | {
+      readonly kind: 'answered'
+      readonly provider: string
+      readonly answer: ChatAnswer
+      readonly durationMs: number
+    }
   | { readonly kind: 'cancelled' }
   | ({ readonly kind: 'given_up' } & GivenUp)
 
@@ -61,12 +90,22 @@ export async function askProvider(work: LoopWork, question: Question): Promise<A
     if (pauseMs === null) return { kind: 'given_up', error: reasonOf(tried), tries, waitedMs, last }
     await work.record([tryFailed(work, last, { tries, retryInMs: pauseMs })])
     const { class: failureClass, message } = last.error
-    await work.host.pause({ ms: pauseMs, waitsFor: failureClass === 'rate_limited' ? 'limit' : 'provider', reason: message }, work.signal)
+    await work.host.pause(
+      { ms: pauseMs, waitsFor: failureClass === 'rate_limited' ? 'limit' : 'provider', reason: message },
+      work.signal,
+    )
   }
 }
 
-/** One try: asks the models of the route that have not failed in it, one after the other. The last failure is not recorded. */
-async function askRoute(work: LoopWork, question: Question, tries: number): Promise<Exclude<Tried, FailedTry> | FailedSteps> {
+/**
+ * One try: asks the models of the route that have not failed in it, one after the other. The last failure is
+ * not recorded.
+ */
+async function askRoute(
+  work: LoopWork,
+  question: Question,
+  tries: number,
+): Promise<Exclude<Tried, FailedTry> | FailedSteps> {
   const { main, fallbacks } = question.providers
   // A wait for a turn belongs to the model that was due before it.
   let admitted = question.live && work.takeAdmission()
@@ -91,10 +130,15 @@ async function askRoute(work: LoopWork, question: Question, tries: number): Prom
   }
 }
 
-const isFailed = (tried: Exclude<Tried, FailedTry> | FailedSteps): tried is FailedSteps => Array.isArray(tried)
+const isFailed = (tried: Exclude<Tried, FailedTry> | FailedSteps): tried is FailedSteps =>
+  Array.isArray(tried)
 
-/** A conversation that is too long for main is shortened, but a further fallback may have a larger window than the one before it. */
-const goesOn = ({ error }: FailedTry, isMain: boolean): boolean => fallbackClasses.has(error.class) || (!isMain && error.class === 'context_overflow')
+/**
+ * A conversation that is too long for main is shortened, but a further fallback may have a larger window than
+ * the one before it.
+ */
+const goesOn = ({ error }: FailedTry, isMain: boolean): boolean =>
+  fallbackClasses.has(error.class) || (!isMain && error.class === 'context_overflow')
 
 function nextOf({ main, fallbacks }: AskedProviders, failed: readonly FailedTry[]): ChatProvider | undefined {
   const isDue = ({ name }: ChatProvider): boolean => !failed.some(({ provider }) => provider === name)
@@ -104,20 +148,46 @@ function nextOf({ main, fallbacks }: AskedProviders, failed: readonly FailedTry[
 }
 
 /** Whether a model would have no room for its answer. */
-export function hasNoRoom({ assembly }: LoopWork, { messages, settings, tools }: Question, { contextTokens }: ChatProvider): boolean {
-  return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens })
+export function hasNoRoom(
+  { assembly }: LoopWork,
+  { messages, settings, tools }: Question,
+  { contextTokens }: ChatProvider,
+): boolean {
+  return (
+    contextTokens !== undefined &&
+    outgrows(contextTokens, {
+      messages,
+      settings,
+      toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens,
+    })
+  )
 }
 
-/** By how many tokens the conversation is too long for the main model, by an estimate. `null`: its window is not known. */
-export function tokensTooMany({ assembly }: LoopWork, { messages, settings, tools, providers }: Question): number | null {
+/**
+ * By how many tokens the conversation is too long for the main model, by an estimate. `null`: its window is
+ * not known.
+ */
+export function tokensTooMany(
+  { assembly }: LoopWork,
+  { messages, settings, tools, providers }: Question,
+): number | null {
   const { contextTokens } = providers.main
-  return contextTokens === undefined ? null : tokensOver(contextTokens, { messages, settings, toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens })
+  return contextTokens === undefined
+    ? null
+    : tokensOver(contextTokens, {
+        messages,
+        settings,
+        toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens,
+      })
 }
 
 const notAsked = ({ name, contextTokens }: ChatProvider): FailedTry => ({
   kind: 'failed',
   provider: name,
-  error: new ProviderError('context_overflow', `The conversation is too long for the ${contextTokens} tokens of its model, so it was not asked.`),
+  error: new ProviderError(
+    'context_overflow',
+    `The conversation is too long for the ${contextTokens} tokens of its model, so it was not asked.`,
+  ),
   durationMs: 0,
 })
 
@@ -131,18 +201,31 @@ async function tryOnce(work: LoopWork, question: Question, turn: Turn): Promise<
   for (let { admitted } = turn; ; admitted = false) {
     const tools = await toolsFor(work, turn.provider, question.tools)
     const tried = await requestOnce(work, { ...question, tools }, { ...turn, admitted })
-    if (tried.kind !== 'failed' || work.signal.aborted || !(await leaveOut(work, turn.provider, tools, tried.error.refusedTools))) return tried
+    if (
+      tried.kind !== 'failed' ||
+      work.signal.aborted ||
+      !(await leaveOut(work, turn.provider, tools, tried.error.refusedTools))
+    )
+      return tried
   }
 }
 
-async function requestOnce(work: LoopWork, { messages, tools, settings, output, live }: Question, { provider, admitted }: Turn): Promise<Tried> {
+async function requestOnce(
+  work: LoopWork,
+  { messages, tools, settings, output, live }: Question,
+  { provider, admitted }: Turn,
+): Promise<Tried> {
   const { signal, host } = work
   await untilOurs(work)
   const images = await contentsOf(messages, host)
   if (signal.aborted) return { kind: 'cancelled' }
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
   const turn = live
-    ? { admitted, waitTurn: (wait: TurnWait) => host.pause({ ...wait, waitsFor: 'limit', admitted: true }, signal).then(() => untilOurs(work)) }
+    ? {
+        admitted,
+        waitTurn: (wait: TurnWait) =>
+          host.pause({ ...wait, waitsFor: 'limit', admitted: true }, signal).then(() => untilOurs(work)),
+      }
     : {}
   const begun = work.services.clock.now()
   const durationMs = (): number => Math.max(0, Math.round(work.services.clock.now() - begun))
@@ -174,7 +257,12 @@ function failedBefore(work: LoopWork, { main, fallbacks }: AskedProviders): Fail
   const { failedSteps } = work.run().due
   return failedSteps
     .filter(({ provider }) => provider === main.name || fallbacks.some(({ name }) => name === provider))
-    .map(({ failure, provider }) => ({ kind: 'failed', provider, error: new ProviderError(failure.class, failure.message), durationMs: 0 }))
+    .map(({ failure, provider }) => ({
+      kind: 'failed',
+      provider,
+      error: new ProviderError(failure.class, failure.message),
+      durationMs: 0,
+    }))
 }
 
 /** The pause that the first of the failures asks for that may be tried again. */
@@ -182,16 +270,31 @@ function pauseAfter({ services, run }: LoopWork, steps: FailedSteps, waitedMs: n
   for (const { error } of steps) {
     const { class: name, retryAfterMs } = error
     const tries = (run().due.triesOf[name] ?? 0) + 1
-    const known = { tries, waitedMs, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) }
+    const known = {
+      tries,
+      waitedMs,
+      random: services.random(),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    }
     const pauseMs = retryPauseMs(services.failurePolicies[name], known)
     if (pauseMs !== null) return pauseMs
   }
   return null
 }
 
-/** @param next `retryInMs`: 0 if the next model of the route is asked at once, `null` if nobody is asked again */
-export function tryFailed(work: LoopWork, { error, provider, durationMs }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
-  return event('provider_call_failed', failedData({ error, provider, durationMs }, { tries: next.tries, retry_in_ms: next.retryInMs }), work.start.run_id)
+/**
+ * @param next `retryInMs`: 0 if the next model of the route is asked at once, `null` if nobody is asked again
+ */
+export function tryFailed(
+  work: LoopWork,
+  { error, provider, durationMs }: FailedTry,
+  next: { tries: number; retryInMs: number | null },
+): DomainEvent {
+  return event(
+    'provider_call_failed',
+    failedData({ error, provider, durationMs }, { tries: next.tries, retry_in_ms: next.retryInMs }),
+    work.start.run_id,
+  )
 }
 
 /** What is recorded of a try that failed. */
@@ -200,17 +303,34 @@ export function failedData(
   next: Pick<DataOf<'provider_call_failed'>, 'tries' | 'retry_in_ms'>,
 ): DataOf<'provider_call_failed'> {
   const failure = { class: error.class, message: error.message }
-  return { failure, ...next, status: error.status, provider_name: provider, duration_ms: durationMs, ...error.paid }
+  return {
+    failure,
+    ...next,
+    status: error.status,
+    provider_name: provider,
+    duration_ms: durationMs,
+    ...error.paid,
+  }
 }
 
 /** What is told of each further failure at most. */
 const reasonCharsMax = 300
 
-/** The first error is the reason. But if the conversation is too long for a fallback, the loop can help that. */
+/**
+ * The first error is the reason. But if the conversation is too long for a fallback, the loop can help that.
+ */
 function reasonOf([first, ...further]: FailedSteps): ProviderError {
   if (further.length === 0) return first.error
   const overflow = further.findLast(({ error }) => error.class === 'context_overflow')
-  const said = further.map(({ provider, error }) => ` The fallback ${provider} failed too: ${error.message.slice(0, reasonCharsMax)}`).join('')
+  const said = further
+    .map(
+      ({ provider, error }) =>
+        ` The fallback ${provider} failed too: ${error.message.slice(0, reasonCharsMax)}`,
+    )
+    .join('')
   const { class: failureClass, status } = overflow?.error ?? first.error
-  return new ProviderError(failureClass, `${first.error.message}${said}`, { status, cause: further.at(-1)?.error })
+  return new ProviderError(failureClass, `${first.error.message}${said}`, {
+    status,
+    cause: further.at(-1)?.error,
+  })
 }

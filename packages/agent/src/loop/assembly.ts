@@ -1,10 +1,12 @@
 // Assembles what a run works with: its tools within its scope, its workflows, its profile.
 // A1. A worker has no workflow tool of either kind, whatever its scope lists (D-09).
 // A2. The scope only takes tools away; it never adds one.
-// A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does not list (D-65). A profile that is
-// not loaded adds nothing.
-// A4. A run with a profile that is resumed has the tools that its start records, as far as they exist, whatever the profile lists now (D-69).
-// A5. A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope lists it.
+// A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does
+// not list (D-65). A profile that is not loaded adds nothing.
+// A4. A run with a profile that is resumed has the tools that its start records, as far as they exist,
+// whatever the profile lists now (D-69).
+// A5. A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope
+// lists it.
 // A6. Of many tools, only some are sent with each request (further-tools.ts).
 import { applyToolScope, askUserTool, type DataOf, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
@@ -35,7 +37,11 @@ export interface Toolbox {
   readonly teams: boolean
   /** The names of the tools that agents of its teams may have. A worker has no teams. */
   readonly workerTools: readonly string[]
-  readonly scope: { readonly allowed: string[]; readonly effective: string[]; readonly dropped: string[] } | null
+  readonly scope: {
+    readonly allowed: string[]
+    readonly effective: string[]
+    readonly dropped: string[]
+  } | null
 }
 
 export interface Assembly extends Toolbox {
@@ -47,29 +53,60 @@ export interface Assembly extends Toolbox {
 }
 
 /** @param recorded the start of a run that is resumed; `null`: it begins now */
-export function assemblyOf(spec: LoopSpec, services: LoopServices, recorded: Pick<DataOf<'run_started'>, 'tools'> | null = null): Assembly {
+export function assemblyOf(
+  spec: LoopSpec,
+  services: LoopServices,
+  recorded: Pick<DataOf<'run_started'>, 'tools'> | null = null,
+): Assembly {
   const { part } = spec
   if (part.kind === 'tool') return toolAssembly(part.tool, services)
   const root = part.kind === 'root'
   const profileName = part.profile === undefined ? null : (part.profile ?? services.profileDefault)
   const profile = profileName === null ? null : (services.profiles.get(profileName) ?? null)
   const mute = spec.unattended === true
-  const toolbox = toolboxOf(services, recorded === null || profileName === null ? boxOf(part, profileName, mute) : { kind: part.kind, names: recorded.tools })
+  const toolbox = toolboxOf(
+    services,
+    recorded === null || profileName === null
+      ? boxOf(part, profileName, mute)
+      : { kind: part.kind, names: recorded.tools },
+  )
   const { skill } = part
   // A run that has an answer had its profile.
   const begun = spec.resume?.some(({ type }) => type === 'assistant_message_added') === true
   const skillMissing = skill === null || services.skills.some(({ name }) => name === skill) ? null : skill
-  return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null && !begun ? profileName : null, skillMissing }
+  return {
+    ...toolbox,
+    profile: root ? profile : null,
+    profileMissing: profile === null && !begun ? profileName : null,
+    skillMissing,
+  }
 }
 
 const boxOf = (part: Exclude<LoopPart, { kind: 'tool' }>, profile: string | null, mute: boolean): ToolboxOf =>
-  part.kind === 'root' ? { kind: 'root', profile, mute } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile, mute }
+  part.kind === 'root'
+    ? { kind: 'root', profile, mute }
+    : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile, mute }
 
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
   const tools = services.tools.filter((tool) => tool.name === name)
-  const none = { workflows: new Map(), schemas: [], lockedSchemas: [], further: new Set<string>(), toolsTokens: 0, teams: false, workerTools: [], scope: null }
-  return { ...none, profile: null, profileMissing: null, skillMissing: null, tools: new Map(tools.map((tool) => [tool.name, tool])) }
+  const none = {
+    workflows: new Map(),
+    schemas: [],
+    lockedSchemas: [],
+    further: new Set<string>(),
+    toolsTokens: 0,
+    teams: false,
+    workerTools: [],
+    scope: null,
+  }
+  return {
+    ...none,
+    profile: null,
+    profileMissing: null,
+    skillMissing: null,
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+  }
 }
 
 const toolboxesMax = 100
@@ -79,7 +116,13 @@ type ToolboxOf =
   /** `mute`: nobody can answer a question. */
   | { readonly kind: 'root'; readonly profile: string | null; readonly mute: boolean }
   /** `shared`: the worker has `team_shared_state`. `profile`: of its root. */
-  | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean; readonly profile: string | null; readonly mute: boolean }
+  | {
+      readonly kind: 'worker'
+      readonly allowed: readonly string[] | null
+      readonly shared: boolean
+      readonly profile: string | null
+      readonly mute: boolean
+    }
   /** A run with a profile that is resumed. */
   | { readonly kind: 'root' | 'worker'; readonly names: readonly string[] }
 
@@ -99,18 +142,27 @@ function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
   return of.kind === 'root' ? rootToolbox(services, of) : workerToolbox(services, of)
 }
 
-/** What the start of the run lists and what exists still, in that order, so that its requests begin as before. */
-function recordedToolbox(services: LoopServices, { kind, names }: Extract<ToolboxOf, { names: readonly string[] }>): Toolbox {
+/**
+ * What the start of the run lists and what exists still, in that order, so that its requests begin as before.
+ */
+function recordedToolbox(
+  services: LoopServices,
+  { kind, names }: Extract<ToolboxOf, { names: readonly string[] }>,
+): Toolbox {
   const known = byName<Tool | Workflow>([...services.tools, teamSharedState, ...services.definitions])
   const found = names.flatMap((name) => known.get(name) ?? [])
   const tools = found.filter((each): each is Tool => !('plan' in each))
   const definitions = found.filter((each): each is Workflow => 'plan' in each)
-  const teamWorkflows = kind === 'root' ? names.flatMap((name) => (known.has(name) ? [] : (findWorkflow(name) ?? []))) : []
+  const teamWorkflows =
+    kind === 'root' ? names.flatMap((name) => (known.has(name) ? [] : (findWorkflow(name) ?? []))) : []
   const workerTools = kind === 'worker' ? [] : tools.map(({ name }) => name)
   return { ...boxWith({ tools, definitions, teamWorkflows }), workerTools, scope: null }
 }
 
-function rootToolbox(services: LoopServices, { profile, mute }: Extract<ToolboxOf, { profile: string | null }>): Toolbox {
+function rootToolbox(
+  services: LoopServices,
+  { profile, mute }: Extract<ToolboxOf, { profile: string | null }>,
+): Toolbox {
   const toolIds = inventoryOf(services, profile)
   const inventory = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
   const { teamWorkflows, definitions } = inventory
@@ -122,9 +174,14 @@ function rootToolbox(services: LoopServices, { profile, mute }: Extract<ToolboxO
   }
 }
 
-function boxWith({ tools, teamWorkflows, definitions }: Pick<Inventory, 'tools' | 'teamWorkflows' | 'definitions'>): Omit<Toolbox, 'workerTools' | 'scope'> {
+function boxWith({
+  tools,
+  teamWorkflows,
+  definitions,
+}: Pick<Inventory, 'tools' | 'teamWorkflows' | 'definitions'>): Omit<Toolbox, 'workerTools' | 'scope'> {
   const { offered: lockedSchemas, further, helpers } = offered([...tools, ...definitions], tools)
-  const schemas = teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
+  const schemas =
+    teamWorkflows.length === 0 ? lockedSchemas : [...lockedSchemas, ...workflowToolSchemas(teamWorkflows)]
   return {
     tools: byName([...tools, ...helpers, ...(teamWorkflows.length === 0 ? [] : [rootTeamOutput])]),
     further,
@@ -141,7 +198,10 @@ function inventoryOf({ profiles }: LoopServices, profile: string | null): readon
   return profile === null ? null : (profiles.get(profile) ?? { toolIds: [] }).toolIds
 }
 
-function workerToolbox(services: LoopServices, { allowed: listed, shared, profile, mute }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
+function workerToolbox(
+  services: LoopServices,
+  { allowed: listed, shared, profile, mute }: Extract<ToolboxOf, { kind: 'worker' }>,
+): Toolbox {
   const ceiling = inventoryOf(services, profile)
   const open = ceiling === null ? services.tools : resolveInventory(ceiling, services).tools
   // It comes first, so that it is always sent, however many tools there are.
@@ -158,7 +218,10 @@ function workerToolbox(services: LoopServices, { allowed: listed, shared, profil
   return {
     ...boxWith({ tools, teamWorkflows: [], definitions: [] }),
     workerTools: [],
-    scope: allowed === null ? null : { allowed: [...allowed], effective: [...scope.effective], dropped: [...scope.dropped] },
+    scope:
+      allowed === null
+        ? null
+        : { allowed: [...allowed], effective: [...scope.effective], dropped: [...scope.dropped] },
   }
 }
 
@@ -167,9 +230,11 @@ function offered(all: readonly ToolSchema[], tools: readonly Tool[]): FurtherToo
   return offer(all.map(briefTool), (name) => external.has(name))
 }
 
-const tokensOf = (schemas: readonly ToolSchema[]): number => (schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas)))
+const tokensOf = (schemas: readonly ToolSchema[]): number =>
+  schemas.length === 0 ? 0 : estimateTokens(JSON.stringify(schemas))
 
-const byName = <Kind extends { readonly name: string }>(all: readonly Kind[]): ReadonlyMap<string, Kind> => new Map(all.map((each) => [each.name, each]))
+const byName = <Kind extends { readonly name: string }>(all: readonly Kind[]): ReadonlyMap<string, Kind> =>
+  new Map(all.map((each) => [each.name, each]))
 
 /** Finds a workflow of this run by its name. A team workflow is also found by its prefixed name. */
 export function findIn(workflows: ReadonlyMap<string, Workflow>, name: string): Workflow | undefined {

@@ -37,7 +37,8 @@ it('lets a call that writes share its phase with none, and never puts a later ca
       const phases = callPhases(kinds)
       const placed = phases.filter((phase) => phase !== null)
       expect(placed).toEqual(placed.toSorted((a, b) => a - b))
-      for (const [i, phase] of phases.entries()) if (kinds[i] === 'writes') expect(placed.filter((each) => each === phase)).toHaveLength(1)
+      for (const [i, phase] of phases.entries())
+        if (kinds[i] === 'writes') expect(placed.filter((each) => each === phase)).toHaveLength(1)
     }),
   )
 })

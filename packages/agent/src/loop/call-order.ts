@@ -1,6 +1,7 @@
 // Decides which calls of one answer run together, and which wait for others (D-66). Pure.
 // O1. Calls that only read run together, and so do calls of workflows.
-// O2. A call that writes waits for all calls before it and holds all calls after it. A call that only computes does neither.
+// O2. A call that writes waits for all calls before it and holds all calls after it. A call that only
+// computes does neither.
 // O3. Results stay in call order: the fold of the run does that.
 import { teamSharedState } from '../tools/team-shared-state.ts'
 import type { Assembly } from './assembly.ts'
@@ -9,7 +10,10 @@ import { findIn } from './assembly.ts'
 /** What a call may do to the others. A tool that does not exist computes: it has its result at once. */
 export type CallKind = 'computes' | 'reads' | 'workflow' | 'writes'
 
-export function callKind({ tools, workflows }: Pick<Assembly, 'tools' | 'workflows'>, name: string): CallKind {
+export function callKind(
+  { tools, workflows }: Pick<Assembly, 'tools' | 'workflows'>,
+  name: string,
+): CallKind {
   if (findIn(workflows, name) !== undefined) return 'workflow'
   const tool = tools.get(name)
   if (tool === undefined) return 'computes'
@@ -25,7 +29,10 @@ export function callKind({ tools, workflows }: Pick<Assembly, 'tools' | 'workflo
   }
 }
 
-/** The phase of each call: a call waits until all calls of earlier phases have ended. `null`: it waits for none, and none waits for it. */
+/**
+ * The phase of each call: a call waits until all calls of earlier phases have ended. `null`: it waits for
+ * none, and none waits for it.
+ */
 export function callPhases(kinds: readonly CallKind[]): (number | null)[] {
   let phase = -1
   let of: CallKind | null = null

@@ -6,7 +6,8 @@ export function cancelReason(signal: AbortSignal): string {
 }
 
 /**
- * The reason of the abort when a host drops a loop in a pause. The run is resumed later, so its reservations stay.
+ * The reason of the abort when a host drops a loop in a pause. The run is resumed later, so its reservations
+ * stay.
  *
  * @example
  * const stop = new AbortController()

@@ -22,13 +22,18 @@ const locked: RunState = { ...fresh, executionMode: 'single' }
 const inTeam: RunState = { ...fresh, executionMode: 'team' }
 const routing = { primary: 'folder-report', ignored: ['other'] }
 
-const decide = (run: RunState, given: Partial<ChatAnswer>, over: Partial<Parameters<typeof afterAnswer>[2]> = {}): DomainEvent[] =>
+const decide = (
+  run: RunState,
+  given: Partial<ChatAnswer>,
+  over: Partial<Parameters<typeof afterAnswer>[2]> = {},
+): DomainEvent[] =>
   afterAnswer(run, answer(given), {
     taskId: 'task1',
     provider: 'p',
     durationMs: 4,
     routing,
-    authorise: ({ name }): Authorisation => (name === 'nowhere' ? { kind: 'unknown' } : { kind: 'start', idempotent: name === 'echo' }),
+    authorise: ({ name }): Authorisation =>
+      name === 'nowhere' ? { kind: 'unknown' } : { kind: 'start', idempotent: name === 'echo' },
     kindOf: () => 'reads',
     isTool: (name) => name === 'echo',
     completesLater: false,
@@ -61,9 +66,21 @@ const prefixed = 'mcp_local_team_workflow_mcp_GraphWorkflow'
 describe('the first answer of a routed root run (D-03, D-04)', () => {
   test.each<[string, Partial<ChatAnswer>, string[]]>([
     ['a text is single, and ends the run', says('42'), ['mode single', 'answer []', 'run_completed']],
-    ['an ordinary call is single', calls(['echo', {}]), ['mode single', 'answer [c1:echo]', 'start c1:echo again']],
-    ['a workflow call is team', calls(sequential), ['mode team by SequentialWorkflow', 'answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow']],
-    ['a workflow under its prefixed name is team', calls([prefixed, {}]), [`mode team by ${prefixed}`, `answer [c1:${prefixed}]`, `start c1:${prefixed}`]],
+    [
+      'an ordinary call is single',
+      calls(['echo', {}]),
+      ['mode single', 'answer [c1:echo]', 'start c1:echo again'],
+    ],
+    [
+      'a workflow call is team',
+      calls(sequential),
+      ['mode team by SequentialWorkflow', 'answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow'],
+    ],
+    [
+      'a workflow under its prefixed name is team',
+      calls([prefixed, {}]),
+      [`mode team by ${prefixed}`, `answer [c1:${prefixed}]`, `start c1:${prefixed}`],
+    ],
     [
       'a workflow call among ordinary ones is kept alone: the others leave no trace',
       calls(['echo', {}], sequential, ['list_files', {}]),
@@ -91,7 +108,11 @@ describe('the first answer of a routed root run (D-03, D-04)', () => {
       ],
     ],
     ['an empty answer is single, and fails', says(''), ['mode single', 'answer []', 'fail empty_output']],
-    ['a call of a tool there is not is single, and does not start', calls(['nowhere', {}]), ['mode single', 'answer [c1:nowhere]']],
+    [
+      'a call of a tool there is not is single, and does not start',
+      calls(['nowhere', {}]),
+      ['mode single', 'answer [c1:nowhere]'],
+    ],
     [
       'a name that only looks like a workflow is single',
       calls(['sequentialworkflow', {}]),
@@ -120,7 +141,13 @@ describe('the first answer of a routed root run (D-03, D-04)', () => {
     const events = decide(fresh, { ...calls(['echo', {}], sequential), content: 'I will have a team do it.' })
     expect(events[1]).toMatchObject({
       type: 'assistant_message_added',
-      data: { content: 'I will have a team do it.', provider_name: 'p', model: 'm', response_id: 'r1', duration_ms: 4 },
+      data: {
+        content: 'I will have a team do it.',
+        provider_name: 'p',
+        model: 'm',
+        response_id: 'r1',
+        duration_ms: 4,
+      },
     })
   })
 })
@@ -131,7 +158,12 @@ describe('later answers', () => {
       'after single a workflow call is refused while others run (D-05)',
       locked,
       calls(['echo', {}], sequential, ['list_files', {}]),
-      ['answer [c1:echo c2:SequentialWorkflow c3:list_files]', 'start c1:echo again', 'refuse c2:execution_mode_locked_single', 'start c3:list_files'],
+      [
+        'answer [c1:echo c2:SequentialWorkflow c3:list_files]',
+        'start c1:echo again',
+        'refuse c2:execution_mode_locked_single',
+        'start c3:list_files',
+      ],
     ],
     [
       'after single a workflow call under its prefixed name is refused too',
@@ -139,7 +171,12 @@ describe('later answers', () => {
       calls([prefixed, {}]),
       [`answer [c1:${prefixed}]`, 'refuse c1:execution_mode_locked_single'],
     ],
-    ['after team another workflow may be called (D-06)', inTeam, calls(sequential), ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow']],
+    [
+      'after team another workflow may be called (D-06)',
+      inTeam,
+      calls(sequential),
+      ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow'],
+    ],
     [
       'after team an ordinary call beside a workflow call is kept',
       inTeam,
@@ -152,7 +189,9 @@ describe('later answers', () => {
       calls(sequential, ['echo', {}]),
       ['answer [c1:SequentialWorkflow c2:echo]', 'refuse c1:tool_not_available', 'start c2:echo again'],
     ],
-  ])('%s', (_, run, given, expected) => expect(told(decide(run, given, run === worker ? { routing: null } : {}))).toEqual(expected))
+  ])('%s', (_, run, given, expected) =>
+    expect(told(decide(run, given, run === worker ? { routing: null } : {}))).toEqual(expected),
+  )
 
   it('the refusal after single has the exact words of the contract', () => {
     expect(decide(locked, calls(sequential)).at(-1)).toMatchObject({
@@ -169,7 +208,11 @@ describe('later answers', () => {
 describe('a run without routing (D-02)', () => {
   test.each<[string, Partial<ChatAnswer>, string[]]>([
     ['a text has no mode event', says('42'), ['answer []', 'run_completed']],
-    ['a workflow call has no mode event', calls(sequential), ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow']],
+    [
+      'a workflow call has no mode event',
+      calls(sequential),
+      ['answer [c1:SequentialWorkflow]', 'start c1:SequentialWorkflow'],
+    ],
     [
       'a mixed answer is kept whole',
       calls(['echo', {}], sequential),
@@ -180,9 +223,9 @@ describe('a run without routing (D-02)', () => {
 
 describe('call ids', () => {
   const ids = (run: RunState, ...given: string[]): string[] =>
-    decide(run, calls(...given.map((id): [string, unknown, string] => ['echo', {}, id])), { routing: null }).flatMap((event) =>
-      event.type === 'tool_call_started' ? [event.data.call_id] : [],
-    )
+    decide(run, calls(...given.map((id): [string, unknown, string] => ['echo', {}, id])), {
+      routing: null,
+    }).flatMap((event) => (event.type === 'tool_call_started' ? [event.data.call_id] : []))
 
   test.each<[string, string[], string[]]>([
     ['are kept when they differ', ['a', 'b'], ['a', 'b']],
@@ -223,14 +266,26 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
     [{ content: 'x', finishReason: 'sensitive' }, 'refusal', 'sensitive'],
     [{ content: 'x', finishReason: 'SAFETY' }, 'refusal', 'SAFETY'],
     [{ content: 'x', finishReason: 'max_tool_iterations_finalized' }, 'iterations_exhausted', 'forced'],
-    [{ content: '<tool_call>{"name": "nowhere", "arguments": {}}</tool_call>' }, 'malformed_output', 'is a <tool_call> element, written as text'],
-    [{ content: '{"name": "echo", "arguments": {"text": "a"}}' }, 'malformed_output', 'the JSON of a tool call'],
+    [
+      { content: '<tool_call>{"name": "nowhere", "arguments": {}}</tool_call>' },
+      'malformed_output',
+      'is a <tool_call> element, written as text',
+    ],
+    [
+      { content: '{"name": "echo", "arguments": {"text": "a"}}' },
+      'malformed_output',
+      'the JSON of a tool call',
+    ],
     [{ content: '{"name": "nobody", "arguments": {"text": "a"}}' }, 'run_completed', ''],
     [{ content: 'So:\n```\n<tool_call>{"name": "echo"}</tool_call>\n```\nThat is it.' }, 'run_completed', ''],
   ])('%j is %s', (given, expected, words) => {
     const [event, ...more] = finalEvents(fresh, answer(given), (name) => name === 'echo')
     expect(more).toEqual([])
-    if (event?.type === 'run_failed') expect([event.data.failure.class, event.data.failure.message]).toEqual([expected, expect.stringContaining(words)])
+    if (event?.type === 'run_failed')
+      expect([event.data.failure.class, event.data.failure.message]).toEqual([
+        expected,
+        expect.stringContaining(words),
+      ])
     else expect(event?.type).toBe(expected)
   })
 
@@ -238,8 +293,16 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
     ['root', fresh],
     ['worker', worker],
   ])('a raw tool call fails a %s (D-42)', (_, run) => {
-    expect(told(decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }))).toHaveLength(2)
-    expect(decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }).at(-1)).toMatchObject({
+    expect(
+      told(
+        decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }),
+      ),
+    ).toHaveLength(2)
+    expect(
+      decide(run, says('<tool_call>\n{"name": "echo", "arguments": {}}\n</tool_call>'), { routing: null }).at(
+        -1,
+      ),
+    ).toMatchObject({
       type: 'run_failed',
       data: { failure: { class: 'malformed_output' } },
     })
@@ -248,9 +311,18 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
   it('an answer that was cut makes none of its calls, and the model is told; the next that is cut ends the run', () => {
     const cut = { ...calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), finishReason: 'length' }
     const events = decide(fresh, cut, { routing: null })
-    expect(events.map(({ type }) => type)).toEqual(['assistant_message_added', 'tool_result_recorded', 'tool_result_recorded'])
+    expect(events.map(({ type }) => type)).toEqual([
+      'assistant_message_added',
+      'tool_result_recorded',
+      'tool_result_recorded',
+    ])
     expect(events[1]).toMatchObject({
-      data: { call_id: 'c1', success: false, error: 'answer_cut', content: expect.stringContaining('smaller steps') as string },
+      data: {
+        call_id: 'c1',
+        success: false,
+        error: 'answer_cut',
+        content: expect.stringContaining('smaller steps') as string,
+      },
     })
     const again = { ...fresh, finishReason: 'length' }
     expect(decide(again, cut, { routing: null })).toMatchObject([
@@ -261,13 +333,16 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
   })
 
   it('an answer that was refused makes none of its calls', () =>
-    expect(decide(fresh, { ...calls(['echo', {}]), finishReason: 'content_filter' }, { routing: null })).toMatchObject([
+    expect(
+      decide(fresh, { ...calls(['echo', {}]), finishReason: 'content_filter' }, { routing: null }),
+    ).toMatchObject([
       { type: 'assistant_message_added', data: { tool_calls: [] } },
       { type: 'run_failed', data: { failure: { class: 'refusal' } } },
     ]))
 
   it('a run that completes later has its answer recorded and nothing more; one that fails has its end with it', () => {
-    const later = (given: Partial<ChatAnswer>): string[] => decide(worker, given, { routing: null, completesLater: true }).map((event) => event.type)
+    const later = (given: Partial<ChatAnswer>): string[] =>
+      decide(worker, given, { routing: null, completesLater: true }).map((event) => event.type)
     expect(later(says('done'))).toEqual(['assistant_message_added'])
     expect(later(says(''))).toEqual(['assistant_message_added', 'run_failed'])
     expect(later(calls(['echo', {}]))).toEqual(['assistant_message_added', 'tool_call_started'])
@@ -276,40 +351,70 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
   it('the end counts the tokens of the last answer too', () => {
     const run = { ...fresh, usage: { input_tokens: 100, output_tokens: 50, calls: 2 }, toolIterations: 2 }
     expect(finalEvents(run, answer({ content: 'x' }), () => false)[0]).toMatchObject({
-      data: { usage: { input_tokens: 103, output_tokens: 52, calls: 3 }, tool_iterations: 2, finish_reason: 'stop' },
+      data: {
+        usage: { input_tokens: 103, output_tokens: 52, calls: 3 },
+        tool_iterations: 2,
+        finish_reason: 'stop',
+      },
     })
   })
 })
 
 describe('failures', () => {
   const slow = new ProviderError('rate_limited', 'slow down', { status: 429 })
-  const given = (error: ProviderError, tries: number) => ({ error, tries, waitedMs: 0, last: { kind: 'failed' as const, provider: 'p', error, durationMs: 3 } })
+  const given = (error: ProviderError, tries: number) => ({
+    error,
+    tries,
+    waitedMs: 0,
+    last: { kind: 'failed' as const, provider: 'p', error, durationMs: 3 },
+  })
 
   it('a provider call that failed for good is recorded with who failed and its status, and the run fails with its class', () => {
     expect(providerFailed(fresh, given(slow, 6))).toMatchObject([
       {
         type: 'provider_call_failed',
-        data: { failure: { class: 'rate_limited', message: 'slow down' }, tries: 6, retry_in_ms: null, status: 429, provider_name: 'p', duration_ms: 3 },
+        data: {
+          failure: { class: 'rate_limited', message: 'slow down' },
+          tries: 6,
+          retry_in_ms: null,
+          status: 429,
+          provider_name: 'p',
+          duration_ms: 3,
+        },
       },
-      { type: 'run_failed', data: { failure: { class: 'rate_limited', message: 'slow down (tried 6 times)' }, usage: noUsage } },
+      {
+        type: 'run_failed',
+        data: { failure: { class: 'rate_limited', message: 'slow down (tried 6 times)' }, usage: noUsage },
+      },
     ])
   })
 
   it('one try is not counted out loud', () => {
-    expect(providerFailed(fresh, given(new ProviderError('provider_refused', 'no'), 1))[1]).toMatchObject({ data: { failure: { message: 'no' } } })
+    expect(providerFailed(fresh, given(new ProviderError('provider_refused', 'no'), 1))[1]).toMatchObject({
+      data: { failure: { message: 'no' } },
+    })
   })
 })
 
 describe('the answer that was forced when the iterations were used up (SCH-07)', () => {
   const used: RunState = { ...fresh, toolIterations: 20, executionMode: 'single' }
   const forced = (given: Partial<ChatAnswer>): DomainEvent[] =>
-    afterForcedAnswer(used, answer(given), { provider: 'p', durationMs: 4, isTool: (name) => name === 'echo' })
+    afterForcedAnswer(used, answer(given), {
+      provider: 'p',
+      durationMs: 4,
+      isTool: (name) => name === 'echo',
+    })
 
   it('is kept with its finish reason, and the run fails', () => {
     expect(forced(says('as far as I know: 4'))).toMatchObject([
       {
         type: 'assistant_message_added',
-        data: { content: 'as far as I know: 4', tool_calls: [], finish_reason: 'max_tool_iterations_finalized', provider_name: 'p' },
+        data: {
+          content: 'as far as I know: 4',
+          tool_calls: [],
+          finish_reason: 'max_tool_iterations_finalized',
+          provider_name: 'p',
+        },
       },
       {
         type: 'run_failed',
@@ -328,11 +433,17 @@ describe('the answer that was forced when the iterations were used up (SCH-07)',
     ['nothing', {}],
   ])('that is %s is no answer: the run fails and names its limit, and no call is on record', (_, given) => {
     expect(forced(given)).toMatchObject([
-      { type: 'assistant_message_added', data: { tool_calls: [], finish_reason: 'max_tool_iterations_finalized' } },
+      {
+        type: 'assistant_message_added',
+        data: { tool_calls: [], finish_reason: 'max_tool_iterations_finalized' },
+      },
       {
         type: 'run_failed',
         data: {
-          failure: { class: 'iterations_exhausted', message: expect.stringContaining('all of its 20') as string },
+          failure: {
+            class: 'iterations_exhausted',
+            message: expect.stringContaining('all of its 20') as string,
+          },
           usage: { calls: 1 },
           tool_iterations: 20,
         },

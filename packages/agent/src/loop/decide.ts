@@ -2,9 +2,11 @@
 // D1. The first answer of a routed root run is classified once (D-03), whichever provider gave it.
 // D2. In team mode, only the first workflow call of a mixed first answer is kept (D-04).
 // D3. After `single`, a workflow call is refused, recorded and never executed (D-05).
-// D4. An answer that was refused has no calls that may run. If an answer was cut, the model is told once that none of its calls was made.
-// D5. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused. A call that
-// must wait for other calls of the answer starts when its turn comes (D-66), because nobody could tell later whether it had begun.
+// D4. An answer that was refused has no calls that may run. If an answer was cut, the model is told once that
+// none of its calls was made.
+// D5. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an
+// approval, or is refused. A call that must wait for other calls of the answer starts when its turn comes
+// (D-66), because nobody could tell later whether it had begun.
 import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
@@ -68,35 +70,51 @@ export function afterAnswer(run: RunState, given: ChatAnswer, call: AnswerOf): D
   }
   events.push(answerEvent(run, { ...answer, toolCalls }, call))
   const cut = finishMeaning(answer.finishReason) === 'cut'
-  const refusals = kept.map((each) => (cut ? callOfCutAnswer(each) : refusal(run, each, { mixed, firstWorkflowCall })))
+  const refusals = kept.map((each) =>
+    cut ? callOfCutAnswer(each) : refusal(run, each, { mixed, firstWorkflowCall }),
+  )
   const authorised = toolCalls.map((each, i): Authorisation => {
     const refused = refusals[i] ?? null
     return refused === null ? call.authorise(each) : { kind: 'refuse', result: refused }
   })
-  const phases = callPhases(toolCalls.map((each, i) => (authorised[i]?.kind === 'refuse' ? 'computes' : call.kindOf(each.name))))
+  const phases = callPhases(
+    toolCalls.map((each, i) => (authorised[i]?.kind === 'refuse' ? 'computes' : call.kindOf(each.name))),
+  )
   for (const [i, each] of toolCalls.entries()) {
     const authorisation = authorised[i] as Authorisation
     const held = (phases[i] ?? 0) > 0
-    if (!held || authorisation.kind !== 'start') events.push(...authorisationEvents(runId, each, authorisation))
+    if (!held || authorisation.kind !== 'start')
+      events.push(...authorisationEvents(runId, each, authorisation))
   }
   if (kept.length > 0) return events
   const final = finalEvents(run, answer, call.isTool)
-  return call.completesLater && final.every((each) => each.type === 'run_completed') ? events : [...events, ...final]
+  return call.completesLater && final.every((each) => each.type === 'run_completed')
+    ? events
+    : [...events, ...final]
 }
 
 /**
- * Returns the events of the answer that was requested without tools after the iterations were used up. Its text is kept, and the run fails
- * (SCH-07). A call in it is neither made nor recorded, because it could never have a result.
+ * Returns the events of the answer that was requested without tools after the iterations were used up. Its
+ * text is kept, and the run fails (SCH-07). A call in it is neither made nor recorded, because it could never
+ * have a result.
  */
-export function afterForcedAnswer(run: RunState, answer: ChatAnswer, call: Pick<AnswerOf, 'provider' | 'durationMs' | 'isTool'>): DomainEvent[] {
+export function afterForcedAnswer(
+  run: RunState,
+  answer: ChatAnswer,
+  call: Pick<AnswerOf, 'provider' | 'durationMs' | 'isTool'>,
+): DomainEvent[] {
   const forced = { ...answer, toolCalls: [], finishReason: forcedFinish }
   const content = answer.content ?? ''
-  const isAnswer = answer.toolCalls.length === 0 && content.trim() !== '' && rawToolCall(content, call.isTool) === null
+  const isAnswer =
+    answer.toolCalls.length === 0 && content.trim() !== '' && rawToolCall(content, call.isTool) === null
   const end = isAnswer ? finalEvents(run, forced, call.isTool) : iterationsExhausted(run, answer.usage)
   return [answerEvent(run, forced, call), ...end]
 }
 
-/** Returns the events of an answer that was asked for again, without tools, because the one before it did not fit the JSON Schema of the run. */
+/**
+ * Returns the events of an answer that was asked for again, without tools, because the one before it did not
+ * fit the JSON Schema of the run.
+ */
 export function afterRepairedAnswer(
   run: RunState,
   given: ChatAnswer,
@@ -108,7 +126,11 @@ export function afterRepairedAnswer(
   return [answerEvent(run, answer, call), ...(later ? [] : final)]
 }
 
-function answerEvent(run: RunState, answer: ChatAnswer, { provider, durationMs }: Pick<AnswerOf, 'provider' | 'durationMs'>): DomainEvent {
+function answerEvent(
+  run: RunState,
+  answer: ChatAnswer,
+  { provider, durationMs }: Pick<AnswerOf, 'provider' | 'durationMs'>,
+): DomainEvent {
   return event(
     'assistant_message_added',
     {
@@ -120,13 +142,18 @@ function answerEvent(run: RunState, answer: ChatAnswer, { provider, durationMs }
       model: answer.model,
       response_id: answer.responseId,
       duration_ms: durationMs,
-      ...(answer.state === undefined || answer.toolCalls.length === 0 ? {} : { provider_state: { provider, fields: answer.state } }),
+      ...(answer.state === undefined || answer.toolCalls.length === 0
+        ? {}
+        : { provider_state: { provider, fields: answer.state } }),
     },
     run.start.run_id,
   )
 }
 
-/** The calls of an answer that was refused do not count. Those of an answer that was cut do, unless the one before it was cut too. */
+/**
+ * The calls of an answer that was refused do not count. Those of an answer that was cut do, unless the one
+ * before it was cut too.
+ */
 function callsMayRun(run: RunState, { finishReason }: ChatAnswer): boolean {
   const meaning = finishMeaning(finishReason)
   return meaning !== 'refused' && !(meaning === 'cut' && finishMeaning(run.finishReason ?? '') === 'cut')
@@ -139,9 +166,18 @@ const callOfCutAnswer = ({ name }: ToolCall): ToolResult =>
     'Your answer reached the limit of its length before it was complete, so none of its calls was made. Say it in smaller steps: fewer calls at once, and shorter arguments.',
   )
 
-function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firstWorkflowCall: ToolCall | undefined }): ToolResult | null {
+function refusal(
+  run: RunState,
+  toolCall: ToolCall,
+  turn: { mixed: boolean; firstWorkflowCall: ToolCall | undefined },
+): ToolResult | null {
   if (!isWorkflowTool(toolCall.name)) return null
-  if (run.start.team_run_id !== null) return failedResult(toolCall.name, 'tool_not_available', `The tool ${toolCall.name} is not available to a worker.`)
+  if (run.start.team_run_id !== null)
+    return failedResult(
+      toolCall.name,
+      'tool_not_available',
+      `The tool ${toolCall.name} is not available to a worker.`,
+    )
   if (turn.mixed && toolCall !== turn.firstWorkflowCall) {
     return failedResult(
       toolCall.name,
@@ -158,7 +194,10 @@ function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firs
   }
 }
 
-/** Two calls with one id in a run could not be told apart, nor could their results and teams. A repeated id gets a suffix. */
+/**
+ * Two calls with one id in a run could not be told apart, nor could their results and teams. A repeated id
+ * gets a suffix.
+ */
 function uniqueIds(run: RunState, calls: readonly ToolCall[]): ToolCall[] {
   if (calls.length === 0) return []
   const taken = new Set(run.callsOfAnswers.flat())

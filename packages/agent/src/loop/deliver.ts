@@ -1,6 +1,9 @@
-// Delivers a team's text to the user: it becomes the answer of the task, word for word, without another call of a model (D-61). Pure.
-// V1. The result of the call, the answer and the end of the run are recorded together. No crash comes between them.
-// V2. Only a complete team with a text is delivered, and only if its call is the only one of its answer. In all other cases the root goes on
+// Delivers a team's text to the user: it becomes the answer of the task, word for word, without another call
+// of a model (D-61). Pure.
+// V1. The result of the call, the answer and the end of the run are recorded together. No crash comes between
+// them.
+// V2. Only a complete team with a text is delivered, and only if its call is the only one of its answer. In
+// all other cases the root goes on
 //     with the result, which says why.
 import { type DomainEvent, event, faultsText, noUsage, type RunState, teamRunId } from '@beaver/core'
 import type { TeamResult } from './loop-spec.ts'
@@ -10,8 +13,13 @@ import { finalEvents } from './run-ends.ts'
 const deliveredFinish = 'delivered'
 
 /** Why the text is not delivered. `null` if it can be. */
-export function deliveryFault(run: RunState, team: TeamResult, isTool: (name: string) => boolean): string | null {
-  if (team.outcome !== 'complete') return `The team is not complete (${team.outcome}), so you go on with its result.`
+export function deliveryFault(
+  run: RunState,
+  team: TeamResult,
+  isTool: (name: string) => boolean,
+): string | null {
+  if (team.outcome !== 'complete')
+    return `The team is not complete (${team.outcome}), so you go on with its result.`
   if (run.calls.length !== 1) return 'The answer had other calls, so you go on with all results.'
   const [end] = finalEvents(run, answerOf(team), isTool)
   if (end?.type === 'output_rejected')
@@ -19,8 +27,16 @@ export function deliveryFault(run: RunState, team: TeamResult, isTool: (name: st
   return end?.type === 'run_failed' ? `The text cannot be an answer: ${end.data.failure.message}` : null
 }
 
-/** The answer and the end of the run, which follow the result of the call. @param found the facts that come before the end */
-export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: string) => boolean, found: readonly DomainEvent[] = []): DomainEvent[] {
+/**
+ * The answer and the end of the run, which follow the result of the call. @param found the facts that come
+ * before the end
+ */
+export function deliveryEvents(
+  run: RunState,
+  team: TeamResult,
+  isTool: (name: string) => boolean,
+  found: readonly DomainEvent[] = [],
+): DomainEvent[] {
   const answer = event(
     'assistant_message_added',
     {
@@ -39,4 +55,8 @@ export function deliveryEvents(run: RunState, team: TeamResult, isTool: (name: s
   return [answer, ...found, ...finalEvents(run, answerOf(team), isTool)]
 }
 
-const answerOf = ({ final_output }: TeamResult) => ({ content: final_output, finishReason: deliveredFinish, usage: noUsage })
+const answerOf = ({ final_output }: TeamResult) => ({
+  content: final_output,
+  finishReason: deliveredFinish,
+  usage: noUsage,
+})

@@ -1,8 +1,11 @@
-// Asks the process that has a tool what a call of it would act on, so that rules and people see the same of every tool, wherever it comes from.
-// W1. Nobody is asked if the answer cannot matter: without a rule, a permission or a label, a call is allowed.
-// W2. A process that cannot describe the call leaves its subject unknown, and the call is denied (permission.ts, P2).
-// W3. A call is described when it is judged, each time anew: what it acts on may have changed while it waited. Nobody waits for a description
-// when the run is cancelled.
+// Asks the process that has a tool what a call of it would act on, so that rules and people see the same of
+// every tool, wherever it comes from.
+// W1. Nobody is asked if the answer cannot matter: without a rule, a permission or a label, a call is
+// allowed.
+// W2. A process that cannot describe the call leaves its subject unknown, and the call is denied
+// (permission.ts, P2).
+// W3. A call is described when it is judged, each time anew: what it acts on may have changed while it
+// waited. Nobody waits for a description when the run is cancelled.
 import { isUnlabelled, type JsonObject, messageOf, type ToolCall } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { type CallDescription, describedTool } from '../tools/external-tools.ts'
@@ -11,9 +14,15 @@ import type { LoopWork } from './loop-work.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
 /** `callHash`: what a person was shown, if somebody was asked. */
-type Asked = Pick<ToolCall, 'name' | 'arguments'> & { readonly id?: string; readonly callHash?: string | null }
+type Asked = Pick<ToolCall, 'name' | 'arguments'> & {
+  readonly id?: string
+  readonly callHash?: string | null
+}
 
-/** The work, in which the tool of the call is described. It is the same object if nothing has to be asked, and `null` if the run was cancelled. */
+/**
+ * The work, in which the tool of the call is described. It is the same object if nothing has to be asked, and
+ * `null` if the run was cancelled.
+ */
 export async function describedWork(work: LoopWork, call: Asked): Promise<LoopWork | null> {
   const { assembly, signal } = work
   const tool = assembly.tools.get(call.name)
@@ -28,14 +37,37 @@ export async function describedWork(work: LoopWork, call: Asked): Promise<LoopWo
 
 /** An approved call is compared with what was shown, whatever the rules are now. */
 function matters({ services, run }: LoopWork, tool: Tool, { callHash = null }: Asked): boolean {
-  return callHash !== null || services.permissions.length > 0 || (tool.permission ?? 'allow') !== 'allow' || !isUnlabelled(run().taint)
+  return (
+    callHash !== null ||
+    services.permissions.length > 0 ||
+    (tool.permission ?? 'allow') !== 'allow' ||
+    !isUnlabelled(run().taint)
+  )
 }
 
-async function description({ host, spec, start }: LoopWork, { name, id = '' }: Asked, args: JsonObject): Promise<CallDescription> {
-  const run = { workspace: spec.workspace, taskId: spec.taskId, sessionId: spec.sessionId, runId: start.run_id }
-  const unknown = (unreadable: string): CallDescription => ({ subject: null, unreadable, inputFault: null, preview: null, refused: null })
+async function description(
+  { host, spec, start }: LoopWork,
+  { name, id = '' }: Asked,
+  args: JsonObject,
+): Promise<CallDescription> {
+  const run = {
+    workspace: spec.workspace,
+    taskId: spec.taskId,
+    sessionId: spec.sessionId,
+    runId: start.run_id,
+  }
+  const unknown = (unreadable: string): CallDescription => ({
+    subject: null,
+    unreadable,
+    inputFault: null,
+    preview: null,
+    refused: null,
+  })
   try {
-    return (await host.describeExternal?.({ name, callId: id, arguments: args, run })) ?? unknown('its process does not describe it')
+    return (
+      (await host.describeExternal?.({ name, callId: id, arguments: args, run })) ??
+      unknown('its process does not describe it')
+    )
   } catch (error) {
     return unknown(messageOf(error))
   }

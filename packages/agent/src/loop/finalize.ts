@@ -13,6 +13,12 @@ export async function finalize(work: LoopWork, run: RunState): Promise<void> {
 }
 
 /** The facts about files that the result of the run is checked against. */
-export async function filesFound({ files, spec, start }: Pick<LoopWork, 'files' | 'spec' | 'start'>): Promise<DomainEvent[]> {
-  return files.length === 0 ? [] : [event('workspace_files_checked', { files: await findFiles(spec.workspace, files) }, start.run_id)]
+export async function filesFound({
+  files,
+  spec,
+  start,
+}: Pick<LoopWork, 'files' | 'spec' | 'start'>): Promise<DomainEvent[]> {
+  return files.length === 0
+    ? []
+    : [event('workspace_files_checked', { files: await findFiles(spec.workspace, files) }, start.run_id)]
 }

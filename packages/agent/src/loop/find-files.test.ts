@@ -31,9 +31,17 @@ it('says what stands at each path, in the order of the paths', async () => {
 
 it('looks at nothing outside of the workspace, and does not tell whether something is there', async () => {
   const paths = ['../secret', '../gone', 'out', join(home, 'secret'), 'data/../../secret']
-  expect((await findFiles(workspace, paths)).map((file) => file.found)).toEqual(['refused', 'refused', 'refused', 'refused', 'refused'])
+  expect((await findFiles(workspace, paths)).map((file) => file.found)).toEqual([
+    'refused',
+    'refused',
+    'refused',
+    'refused',
+    'refused',
+  ])
 })
 
 it('a workspace that is gone is no reason to throw', async () => {
-  expect(await findFiles(join(home, 'gone'), ['a'])).toEqual([{ path: 'a', found: 'unreadable', bytes: null }])
+  expect(await findFiles(join(home, 'gone'), ['a'])).toEqual([
+    { path: 'a', found: 'unreadable', bytes: null },
+  ])
 })

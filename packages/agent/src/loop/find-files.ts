@@ -1,4 +1,5 @@
-// Reports what exists at paths of the workspace. These facts are for the gate, which itself does not read the disk.
+// Reports what exists at paths of the workspace. These facts are for the gate, which itself does not read the
+// disk.
 // F1. Nothing outside the workspace is looked at (open-inside.ts).
 // F2. It never throws: a path that cannot be read is `unreadable`.
 import { lstat } from 'node:fs/promises'
@@ -22,8 +23,16 @@ async function findFile(workspace: string, path: string): Promise<FoundFile> {
     if (stats.isFile()) return { path, found: 'file', bytes: stats.size }
     return { path, found: stats.isDirectory() ? 'folder' : 'other', bytes: null }
   } catch (error) {
-    return { path, found: error instanceof ToolFailure ? (refusals[error.code] ?? 'unreadable') : 'unreadable', bytes: null }
+    return {
+      path,
+      found: error instanceof ToolFailure ? (refusals[error.code] ?? 'unreadable') : 'unreadable',
+      bytes: null,
+    }
   }
 }
 
-const refusals: Readonly<Record<string, FoundFile['found']>> = { not_found: 'missing', not_a_folder: 'missing', outside_workspace: 'refused' }
+const refusals: Readonly<Record<string, FoundFile['found']>> = {
+  not_found: 'missing',
+  not_a_folder: 'missing',
+  outside_workspace: 'refused',
+}

@@ -1,6 +1,9 @@
-// Tools that a run asks a provider without, because the provider refuses their schemas. Otherwise one such schema would fail every run.
-// L1. That a tool is left out is durable before the request without it, so a run that is resumed sends the same request.
-// L2. What one run learned holds for the later runs of its thread, for as long as the thread has the same tools.
+// Tools that a run asks a provider without, because the provider refuses their schemas. Otherwise one such
+// schema would fail every run.
+// L1. That a tool is left out is durable before the request without it, so a run that is resumed sends the
+// same request.
+// L2. What one run learned holds for the later runs of its thread, for as long as the thread has the same
+// tools.
 import { type DataOf, event } from '@beaver/core'
 import type { ChatProvider, ToolSchema } from '../provider/chat-provider.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -14,18 +17,32 @@ const rememberedMax = 1_000
 const remembered = new WeakMap<object, Map<string, string>>()
 
 /** The tools for a request to the provider. */
-export async function toolsFor(work: LoopWork, provider: ChatProvider, tools: readonly ToolSchema[]): Promise<readonly ToolSchema[]> {
+export async function toolsFor(
+  work: LoopWork,
+  provider: ChatProvider,
+  tools: readonly ToolSchema[],
+): Promise<readonly ToolSchema[]> {
   const known = memoryOf(work)
   const left = tools.flatMap((tool): LeftOutTool[] => {
     const reason = known.get(keyOf(provider, tool.name))
     return reason === undefined || isLeftOut(work, provider, tool.name) ? [] : [{ name: tool.name, reason }]
   })
   if (left.length > 0) await record(work, provider, left)
-  return tools.some(({ name }) => isLeftOut(work, provider, name)) ? tools.filter(({ name }) => !isLeftOut(work, provider, name)) : tools
+  return tools.some(({ name }) => isLeftOut(work, provider, name))
+    ? tools.filter(({ name }) => !isLeftOut(work, provider, name))
+    : tools
 }
 
-/** Leaves the tools out of all later requests to the provider. Returns `false` if that would not change the request. */
-export async function leaveOut(work: LoopWork, provider: ChatProvider, sent: readonly ToolSchema[], refused: readonly LeftOutTool[]): Promise<boolean> {
+/**
+ * Leaves the tools out of all later requests to the provider. Returns `false` if that would not change the
+ * request.
+ */
+export async function leaveOut(
+  work: LoopWork,
+  provider: ChatProvider,
+  sent: readonly ToolSchema[],
+  refused: readonly LeftOutTool[],
+): Promise<boolean> {
   const left = refused.filter(({ name }) => sent.some((tool) => tool.name === name))
   if (left.length === 0 || namesOf(work, provider).length + left.length > leftOutMax) return false
   const known = memoryOf(work)
@@ -47,7 +64,8 @@ function namesOf(work: LoopWork, { name }: ChatProvider): readonly string[] {
   return Object.hasOwn(toolsLeftOut, name) ? (toolsLeftOut[name] ?? []) : []
 }
 
-const isLeftOut = (work: LoopWork, provider: ChatProvider, tool: string): boolean => namesOf(work, provider).includes(tool)
+const isLeftOut = (work: LoopWork, provider: ChatProvider, tool: string): boolean =>
+  namesOf(work, provider).includes(tool)
 const keyOf = ({ name, model }: ChatProvider, tool: string): string => JSON.stringify([name, model, tool])
 
 function memoryOf({ services }: LoopWork) {

@@ -1,4 +1,5 @@
-// Given a call that tells how far it is, when it does so too often, too much or too late, then what people hear of it is little and harmless.
+// Given a call that tells how far it is, when it does so too often, too much or too late, then what people
+// hear of it is little and harmless.
 import { type LiveProgress, protectSecrets } from '@beaver/core'
 import { calls, memoryHost, rootSpec, says, virtualClock } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -10,9 +11,19 @@ import { callProgress } from './live-progress.ts'
 const watched = () => {
   const clock = virtualClock(0)
   const sent: unknown[] = []
-  return { clock, sent, call: callProgress(clock, (update) => void sent.push({ at: clock.now(), ...update })) }
+  return {
+    clock,
+    sent,
+    call: callProgress(clock, (update) => void sent.push({ at: clock.now(), ...update })),
+  }
 }
-const update = (at: number, progress: number, more: Partial<LiveProgress> = {}) => ({ at, progress, total: null, message: null, ...more })
+const update = (at: number, progress: number, more: Partial<LiveProgress> = {}) => ({
+  at,
+  progress,
+  total: null,
+  message: null,
+  ...more,
+})
 
 describe('the progress of a call', () => {
   it('is passed on at once, then at most every 250 ms, and always the newest', () => {
@@ -56,7 +67,14 @@ describe('the progress of a call', () => {
     expect(sent).toEqual([update(0, 1, { message: `${'x'.repeat(195)}[secr` })])
   })
 
-  it.each<unknown>([undefined, null, {}, { progress: 'half' }, { progress: Number.NaN }, { progress: Infinity }])('is nothing if it is %j', (given) => {
+  it.each<unknown>([
+    undefined,
+    null,
+    {},
+    { progress: 'half' },
+    { progress: Number.NaN },
+    { progress: Infinity },
+  ])('is nothing if it is %j', (given) => {
     const { sent, call } = watched()
     call.tell(given as ToolProgress)
     expect(sent).toEqual([])
@@ -83,12 +101,21 @@ describe('a tool that tells its progress', () => {
     })
 
   it.each([
-    ['is heard, with its call', false, [{ call_id: 'c1', tool_name: 'counter', progress: 1, total: 2, message: 'Half.' }]],
+    [
+      'is heard, with its call',
+      false,
+      [{ call_id: 'c1', tool_name: 'counter', progress: 1, total: 2, message: 'Half.' }],
+    ],
     ['is not heard if it is pure', true, []],
   ])('%s', async (_, pure, expected) => {
     const heard: unknown[] = []
     const host = memoryHost({ services: { progress: (each) => void heard.push(each) } })
-    const loop = begin({ replies: [calls(['counter', {}, 'c1']), says('done')], tools: [counter(pure)], spec: rootSpec(), host })
+    const loop = begin({
+      replies: [calls(['counter', {}, 'c1']), says('done')],
+      tools: [counter(pure)],
+      spec: rootSpec(),
+      host,
+    })
     expect((await loop.end).status).toBe('completed')
     expect(heard).toEqual(expected)
     expect(JSON.stringify(host.events)).not.toContain('Half.')

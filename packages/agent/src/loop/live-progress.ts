@@ -1,10 +1,14 @@
-// Passes on how far a call is while its tool runs, to the people who follow the task. newest-progress.ts decides how often.
+// Passes on how far a call is while its tool runs, to the people who follow the task. newest-progress.ts
+// decides how often.
 // P1. An update is bounded and contains no secret.
 import { type Clock, type LiveProgress, maskSecrets } from '@beaver/core'
 import { type CallProgress, newestProgress } from '../tools/newest-progress.ts'
 
 const messageCharsMax = 200
-/** More of a message is not looked at. It is so much more than is shown that no secret is cut in what is shown. */
+/**
+ * More of a message is not looked at. It is so much more than is shown that no secret is cut in what is
+ * shown.
+ */
 const readCharsMax = 20_000
 
 /**
@@ -20,9 +24,19 @@ const readCharsMax = 20_000
  * call.end()
  * sent // => ['1 of 4']
  */
-export function callProgress(clock: Clock, send: (update: Pick<LiveProgress, 'progress' | 'total' | 'message'>) => void): CallProgress {
+export function callProgress(
+  clock: Clock,
+  send: (update: Pick<LiveProgress, 'progress' | 'total' | 'message'>) => void,
+): CallProgress {
   return newestProgress(clock, ({ progress, total, message }) => {
-    const text = typeof message === 'string' ? maskSecrets(message.slice(0, readCharsMax)).trim().slice(0, messageCharsMax).toWellFormed() : ''
-    send({ progress, total: Number.isFinite(total) ? (total as number) : null, message: text === '' ? null : text })
+    const text =
+      typeof message === 'string'
+        ? maskSecrets(message.slice(0, readCharsMax)).trim().slice(0, messageCharsMax).toWellFormed()
+        : ''
+    send({
+      progress,
+      total: Number.isFinite(total) ? (total as number) : null,
+      message: text === '' ? null : text,
+    })
   })
 }

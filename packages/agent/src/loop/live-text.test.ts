@@ -74,7 +74,8 @@ describe('pieces of an answer', () => {
           expect(each.offset).toBe(offset)
           offset += each.text.length
         }
-        for (const [i, each] of sent.slice(1, before).entries()) expect(each.at - (sent[i]?.at ?? 0)).toBeGreaterThanOrEqual(50)
+        for (const [i, each] of sent.slice(1, before).entries())
+          expect(each.at - (sent[i]?.at ?? 0)).toBeGreaterThanOrEqual(50)
       }),
     )
   })
@@ -83,15 +84,21 @@ describe('pieces of an answer', () => {
 describe('a run that somebody follows', () => {
   const replies = [{ ...calls(['add', { a: 1, b: 1 }]), content: 'I add.' }, says('It is two.')]
   const spoken = [
-    ({ onText }: { onText?: (text: string) => void }) => (onText?.('I '), onText?.('add.'), { ...calls(['add', { a: 1, b: 1 }]), content: 'I add.' }),
+    ({ onText }: { onText?: (text: string) => void }) => (
+      onText?.('I '),
+      onText?.('add.'),
+      { ...calls(['add', { a: 1, b: 1 }]), content: 'I add.' }
+    ),
     streams(['It ', 'is ', 'two.']),
   ]
-  const journal = (host: ReturnType<typeof memoryHost>) => host.events.map(({ type, data }) => ({ type, data }))
+  const journal = (host: ReturnType<typeof memoryHost>) =>
+    host.events.map(({ type, data }) => ({ type, data }))
 
   it('passes on what is said, call by call, and its journal is the same as without', async () => {
     const loop = begin({ replies: spoken, spec: rootSpec({ stream: true }) })
     await loop.end
-    const said = (call: number): string => loop.host.deltas.flatMap((delta) => (delta.call === call ? [delta.text] : [])).join('')
+    const said = (call: number): string =>
+      loop.host.deltas.flatMap((delta) => (delta.call === call ? [delta.text] : [])).join('')
     expect([said(1), said(2)]).toEqual(['I add.', 'It is two.'])
     const quiet = begin({ replies, spec: rootSpec() })
     await quiet.end
@@ -102,7 +109,10 @@ describe('a run that somebody follows', () => {
 
   it('begins again at 0 when the stream broke, under the same number', async () => {
     const loop = begin({
-      replies: [streams(['It ', 'is'], new ProviderError('provider_timeout', 'broke')), streams(['It is two.'])],
+      replies: [
+        streams(['It ', 'is'], new ProviderError('provider_timeout', 'broke')),
+        streams(['It is two.']),
+      ],
       spec: rootSpec({ stream: true }),
     })
     await advanceUntilSettled(loop)

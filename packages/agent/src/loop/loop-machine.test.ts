@@ -1,11 +1,25 @@
-import { type DomainEvent, type EventType, evolveRun, eventData, type RunState, type RunStatus, startRun } from '@beaver/core'
+import {
+  type DomainEvent,
+  type EventType,
+  evolveRun,
+  eventData,
+  type RunState,
+  type RunStatus,
+  startRun,
+} from '@beaver/core'
 import { rootSpec } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { createActor, transition } from 'xstate'
 import { type LoopContext, type LoopEffects, type LoopEvent, loopMachine, stepsOf } from './loop-machine.ts'
 
-const states = ['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'] as const satisfies readonly RunStatus[]
+const states = [
+  'assembling',
+  'thinking',
+  'acting',
+  'waiting_for_approval',
+  'finalizing',
+] as const satisfies readonly RunStatus[]
 const start = { ...rootSpec().start, tools: [] }
 const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 
@@ -28,23 +42,60 @@ const result = (call_id: string): DomainEvent => ({
   runId: 'run1',
   data: { call_id, tool_name: 'echo', success: true, content: 'ok', error: null, duration_ms: 1 },
 })
-const began = (call_id: string): DomainEvent => ({ type: 'tool_call_started', runId: 'run1', data: { call_id, tool_name: 'echo', idempotent: true } })
-const asked = (call_id: string): DomainEvent => ({ type: 'approval_requested', runId: 'run1', data: { call_id, tool_name: 'echo', subject: '{}', rule: null } })
-const granted = (call_id: string): DomainEvent => ({ type: 'approval_granted', runId: 'run1', data: { call_id, by: 'ann' } })
-const denied = (call_id: string): DomainEvent => ({ type: 'approval_denied', runId: 'run1', data: { call_id, by: 'ann', reason: 'no' } })
-const compacted: DomainEvent = { type: 'context_compacted', runId: 'run1', data: { results: [{ call_id: 'c0', tool_name: 'echo', chars: 2 }] } }
+const began = (call_id: string): DomainEvent => ({
+  type: 'tool_call_started',
+  runId: 'run1',
+  data: { call_id, tool_name: 'echo', idempotent: true },
+})
+const asked = (call_id: string): DomainEvent => ({
+  type: 'approval_requested',
+  runId: 'run1',
+  data: { call_id, tool_name: 'echo', subject: '{}', rule: null },
+})
+const granted = (call_id: string): DomainEvent => ({
+  type: 'approval_granted',
+  runId: 'run1',
+  data: { call_id, by: 'ann' },
+})
+const denied = (call_id: string): DomainEvent => ({
+  type: 'approval_denied',
+  runId: 'run1',
+  data: { call_id, by: 'ann', reason: 'no' },
+})
+const compacted: DomainEvent = {
+  type: 'context_compacted',
+  runId: 'run1',
+  data: { results: [{ call_id: 'c0', tool_name: 'echo', chars: 2 }] },
+}
 const message: DomainEvent = { type: 'user_message_added', runId: 'run1', data: { content: 'do it' } }
-const completed: DomainEvent = { type: 'run_completed', runId: 'run1', data: { finish_reason: 'stop', tool_iterations: 0, usage } }
-const failed: DomainEvent = { type: 'run_failed', runId: 'run1', data: { failure: { class: 'internal', message: 'x' }, tool_iterations: 0, usage } }
-const cancelled: DomainEvent = { type: 'run_cancelled', runId: 'run1', data: { reason: 'x', tool_iterations: 0, usage } }
+const completed: DomainEvent = {
+  type: 'run_completed',
+  runId: 'run1',
+  data: { finish_reason: 'stop', tool_iterations: 0, usage },
+}
+const failed: DomainEvent = {
+  type: 'run_failed',
+  runId: 'run1',
+  data: { failure: { class: 'internal', message: 'x' }, tool_iterations: 0, usage },
+}
+const cancelled: DomainEvent = {
+  type: 'run_cancelled',
+  runId: 'run1',
+  data: { reason: 'x', tool_iterations: 0, usage },
+}
 const tried: DomainEvent = {
   type: 'provider_call_failed',
   runId: 'run1',
   data: { failure: { class: 'rate_limited', message: 'x' }, tries: 1, retry_in_ms: 1, status: 429 },
 }
-const restarted: DomainEvent = { type: 'run_restarted', runId: 'run1', data: { failure: { class: 'worker_lost', message: 'x' }, restarts: 1 } }
+const restarted: DomainEvent = {
+  type: 'run_restarted',
+  runId: 'run1',
+  data: { failure: { class: 'worker_lost', message: 'x' }, restarts: 1 },
+}
 
-const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent => ({ type: recorded.type, recorded, taskseq }) as LoopEvent
+const sent = (recorded: DomainEvent, taskseq = 1): LoopEvent =>
+  ({ type: recorded.type, recorded, taskseq }) as LoopEvent
 
 /** A live loop: the machine with effects that only note that they began. */
 function live(context?: { run: RunState; value: RunStatus }) {
@@ -58,11 +109,18 @@ function live(context?: { run: RunState; value: RunStatus }) {
   const input: LoopContext = { run: context?.run ?? startRun(start), lastResult: null, effects }
   const actor = createActor(
     loopMachine,
-    context === undefined ? { input } : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) },
+    context === undefined
+      ? { input }
+      : { input, snapshot: loopMachine.resolveState({ value: context.value, context: input }) },
   )
   actor.subscribe({ error: () => {} })
   actor.start()
-  return { actor, begun, value: () => actor.getSnapshot().value as RunStatus, run: () => actor.getSnapshot().context.run }
+  return {
+    actor,
+    begun,
+    value: () => actor.getSnapshot().value as RunStatus,
+    run: () => actor.getSnapshot().context.run,
+  }
 }
 
 /** The run that stands in a state, as its journal would have it. */
@@ -73,10 +131,14 @@ const journals: Record<(typeof states)[number], DomainEvent[]> = {
   waiting_for_approval: [message, answer('a', 'b'), asked('a'), asked('b')],
   finalizing: [message, answer()],
 }
-const folded = (events: readonly DomainEvent[]): RunState => events.reduce((run, event, i) => evolveRun(run, event, { taskseq: i + 1 }), startRun(start))
+const folded = (events: readonly DomainEvent[]): RunState =>
+  events.reduce((run, event, i) => evolveRun(run, event, { taskseq: i + 1 }), startRun(start))
 
 /** What a state waits for, and where it leads. Everything else leaves every state where it is. */
-const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>> = {
+const leads: Record<
+  (typeof states)[number],
+  Partial<Record<EventType | 'loop.resumed', { to: RunStatus; begins: string | null }>>
+> = {
   assembling: {
     user_message_added: { to: 'thinking', begins: 'think' },
     tool_call_requested: { to: 'acting', begins: 'act' },
@@ -91,7 +153,11 @@ const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.re
     run_cancelled: { to: 'cancelled', begins: null },
     'loop.resumed': { to: 'thinking', begins: 'think' },
   },
-  acting: { run_failed: { to: 'failed', begins: null }, run_cancelled: { to: 'cancelled', begins: null }, 'loop.resumed': { to: 'acting', begins: 'act' } },
+  acting: {
+    run_failed: { to: 'failed', begins: null },
+    run_cancelled: { to: 'cancelled', begins: null },
+    'loop.resumed': { to: 'acting', begins: 'act' },
+  },
   waiting_for_approval: {
     approval_granted: { to: 'acting', begins: 'act' },
     approval_denied: { to: 'acting', begins: 'act' },
@@ -122,14 +188,31 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
     runId: 'run1',
     data: { content: 's', messages_dropped: 1, usage, provider_name: 'p', model: 'm' },
   },
-  summary_refused: { type: 'summary_refused', runId: 'run1', data: { reason: 'no', usage, provider_name: 'p', model: 'm' } },
+  summary_refused: {
+    type: 'summary_refused',
+    runId: 'run1',
+    data: { reason: 'no', usage, provider_name: 'p', model: 'm' },
+  },
   skill_selection_recorded: {
     type: 'skill_selection_recorded',
     runId: 'run1',
-    data: { query: 'q', recall: 'lexical', candidates: [], chosen: [], usage, provider_name: null, model: null, failure: null },
+    data: {
+      query: 'q',
+      recall: 'lexical',
+      candidates: [],
+      chosen: [],
+      usage,
+      provider_name: null,
+      model: null,
+      failure: null,
+    },
   },
   tool_result_recorded: result('a'),
-  tools_left_out: { type: 'tools_left_out', runId: 'run1', data: { provider_name: 'p', tools: [{ name: 'x', reason: 'no' }] } },
+  tools_left_out: {
+    type: 'tools_left_out',
+    runId: 'run1',
+    data: { provider_name: 'p', tools: [{ name: 'x', reason: 'no' }] },
+  },
   output_rejected: { type: 'output_rejected', runId: 'run1', data: { faults: [{ path: '', message: 'm' }] } },
   run_completed: completed,
   run_failed: failed,
@@ -156,16 +239,28 @@ describe('states × events', () => {
   const types = [...(Object.keys(eventData) as EventType[]), 'loop.resumed' as const]
 
   test.each(states)('%s waits for what the table says, and for nothing else', (state) => {
-    const context: LoopContext = { run: folded(journals[state]), lastResult: null, effects: { assemble() {}, think() {}, act() {}, finalize() {} } }
+    const context: LoopContext = {
+      run: folded(journals[state]),
+      lastResult: null,
+      effects: { assemble() {}, think() {}, act() {}, finalize() {} },
+    }
     const snapshot = loopMachine.resolveState({ value: state, context })
     const got = types.map((type) => {
-      const [next, actions] = transition(loopMachine, snapshot, type === 'loop.resumed' ? { type } : sent(foreign(type)))
+      const [next, actions] = transition(
+        loopMachine,
+        snapshot,
+        type === 'loop.resumed' ? { type } : sent(foreign(type)),
+      )
       return [type, next.value, actions.map((action) => action.type)]
     })
     expect(got).toEqual(
       types.map((type) => {
         const expected = leads[state][type]
-        return [type, expected?.to ?? state, expected?.begins === undefined || expected.begins === null ? [] : [expected.begins]]
+        return [
+          type,
+          expected?.to ?? state,
+          expected?.begins === undefined || expected.begins === null ? [] : [expected.begins],
+        ]
       }),
     )
   })
@@ -198,11 +293,17 @@ describe('the guards', () => {
       const loop = live({ run: folded(journals.acting), value: 'acting' })
       return events.map((event) => (loop.actor.send(sent(event)), loop.value()))
     }
-    expect(path(asked('a'), asked('b'), granted('b'), began('b'), result('b'), denied('a'), result('a'))).toEqual([
+    expect(
+      path(asked('a'), asked('b'), granted('b'), began('b'), result('b'), denied('a'), result('a')),
+    ).toEqual([
       ...['acting', 'waiting_for_approval', 'acting', 'acting', 'waiting_for_approval', 'acting', 'thinking'],
     ])
     expect(path(asked('a'), result('b'), result('a'))).toEqual(['acting', 'waiting_for_approval', 'thinking'])
-    expect(path(asked('nobody called'), asked('a'), granted('nobody called'))).toEqual(['acting', 'acting', 'acting'])
+    expect(path(asked('nobody called'), asked('a'), granted('nobody called'))).toEqual([
+      'acting',
+      'acting',
+      'acting',
+    ])
   })
 
   test.each<[RunStatus, DomainEvent]>([
@@ -220,8 +321,12 @@ const settle = (count: number, order: readonly number[], approvals: ReadonlySet<
   const ids = Array.from({ length: count }, (_, i) => `c${i}`)
   return [
     ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [asked(id)] : [began(id)])),
-    ...ids.flatMap((id) => (approvals.has(Number(id.slice(1))) ? [Number(id.slice(1)) % 2 === 0 ? denied(id) : granted(id)] : [])),
-    ...ids.toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0)).map(result),
+    ...ids.flatMap((id) =>
+      approvals.has(Number(id.slice(1))) ? [Number(id.slice(1)) % 2 === 0 ? denied(id) : granted(id)] : [],
+    ),
+    ...ids
+      .toSorted((a, b) => (order[Number(a.slice(1))] ?? 0) - (order[Number(b.slice(1))] ?? 0))
+      .map(result),
   ]
 }
 const turn = fc.record({
@@ -231,7 +336,13 @@ const turn = fc.record({
   after: fc.subarray([restarted]),
   approvals: fc.subarray([0, 1, 2, 3]),
 })
-const ending = fc.constantFrom<DomainEvent[]>([answer(), completed], [answer(), failed], [failed], [cancelled], [])
+const ending = fc.constantFrom<DomainEvent[]>(
+  [answer(), completed],
+  [answer(), failed],
+  [failed],
+  [cancelled],
+  [],
+)
 /** Of any run. */
 const anyJournal = fc
   .tuple(fc.array(turn, { maxLength: 5 }), ending)
@@ -272,24 +383,39 @@ describe('a journal', () => {
 
   it('of entries: the steps of each lead where its events lead one by one, and begin the same', () => {
     fc.assert(
-      fc.property(anyJournal, fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 60, maxLength: 60 }), (journal, sizes) => {
-        const [byStep, byEvent] = [live(), live()]
-        for (let from = 0, entry = 0; from < journal.length; from += sizes[entry++] as number) {
-          const events = journal.slice(from, from + (sizes[entry] as number))
-          for (const step of stepsOf(events, from + 1)) byStep.actor.send(step)
-          for (const [i, event] of events.entries()) byEvent.actor.send(sent(event, from + 1 + i))
-          expect([byStep.run(), byStep.value(), byStep.begun]).toEqual([byEvent.run(), byEvent.value(), byEvent.begun])
-        }
-      }),
+      fc.property(
+        anyJournal,
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 60, maxLength: 60 }),
+        (journal, sizes) => {
+          const [byStep, byEvent] = [live(), live()]
+          for (let from = 0, entry = 0; from < journal.length; from += sizes[entry++] as number) {
+            const events = journal.slice(from, from + (sizes[entry] as number))
+            for (const step of stepsOf(events, from + 1)) byStep.actor.send(step)
+            for (const [i, event] of events.entries()) byEvent.actor.send(sent(event, from + 1 + i))
+            expect([byStep.run(), byStep.value(), byStep.begun]).toEqual([
+              byEvent.run(),
+              byEvent.value(),
+              byEvent.begun,
+            ])
+          }
+        },
+      ),
       { numRuns: 100 },
     )
   })
 
   it('takes one step for each event that a state waits for, and for the last', () => {
     const types = (events: readonly DomainEvent[]): string[] => stepsOf(events, 7).map((step) => step.type)
-    expect(types([foreign('run_started'), foreign('system_prompt_snapshotted'), message])).toEqual(['user_message_added'])
-    expect(types([answer('a'), began('a'), result('a')])).toEqual(['assistant_message_added', 'tool_result_recorded'])
+    expect(types([foreign('run_started'), foreign('system_prompt_snapshotted'), message])).toEqual([
+      'user_message_added',
+    ])
+    expect(types([answer('a'), began('a'), result('a')])).toEqual([
+      'assistant_message_added',
+      'tool_result_recorded',
+    ])
     expect(types([answer('a'), began('a')])).toEqual(['assistant_message_added', 'tool_call_started'])
-    expect(stepsOf([began('a'), result('a')], 7)).toMatchObject([{ taskseq: 8, before: [{ taskseq: 7, recorded: began('a') }] }])
+    expect(stepsOf([began('a'), result('a')], 7)).toMatchObject([
+      { taskseq: 8, before: [{ taskseq: 7, recorded: began('a') }] },
+    ])
   })
 })

@@ -10,15 +10,17 @@
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
 //   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begins again
 //
-// An answer without calls is recorded in one entry with how the run ends. The run completes, or it fails because the answer is empty, cut
-// off, refused, or forced when the iterations were used up (`max_tool_iterations_finalized`).
+// An answer without calls is recorded in one entry with how the run ends. The run completes, or it fails
+// because the answer is empty, cut off, refused, or forced when the iterations were used up
+// (`max_tool_iterations_finalized`).
 //
-// M1. The entry action of a state is its effect. Effects come with the input, so the machine is made once and its actors are cheap
-// (`provide` would build the whole machine again for every loop).
-// M2. Core's `evolveRun` folds every event, and the next state is the status that the fold gives the run. The machine adds only which
-// events a state waits for. An event that no state waits for may come with the next one, in `before`, because a step of the machine
-// costs more than a fold.
-// M3. `acting`, `waiting_for_approval` and `waiting_for_answer` have one effect: it does what is due for each call. A call under way is not begun again.
+// M1. The entry action of a state is its effect. Effects come with the input, so the machine is made once and
+// its actors are cheap (`provide` would build the whole machine again for every loop).
+// M2. Core's `evolveRun` folds every event, and the next state is the status that the fold gives the run. The
+// machine adds only which events a state waits for. An event that no state waits for may come with the next
+// one, in `before`, because a step of the machine costs more than a fold.
+// M3. `acting`, `waiting_for_approval` and `waiting_for_answer` have one effect: it does what is due for each
+// call. A call under way is not begun again.
 import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
@@ -27,9 +29,17 @@ interface Placed<Event extends DomainEvent = DomainEvent> {
   readonly recorded: Event
   readonly taskseq: number
 }
-type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & { readonly type: T; readonly before?: readonly Placed[] }
-/** An event of the loop machine: a recorded event with its place in the log, or `loop.resumed`, which begins the effect again. */
-export type LoopEvent = { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']] | { readonly type: 'loop.resumed' }
+type Recorded<T extends DomainEvent['type']> = Placed<Extract<DomainEvent, { type: T }>> & {
+  readonly type: T
+  readonly before?: readonly Placed[]
+}
+/**
+ * An event of the loop machine: a recorded event with its place in the log, or `loop.resumed`, which begins
+ * the effect again.
+ */
+export type LoopEvent =
+  | { [T in DomainEvent['type']]: Recorded<T> }[DomainEvent['type']]
+  | { readonly type: 'loop.resumed' }
 
 /** The effects that begin when a state is entered. */
 export type LoopEffects = Readonly<Record<'assemble' | 'think' | 'act' | 'finalize', () => void>>
@@ -44,7 +54,8 @@ export interface LoopContext {
 const folded = (run: RunState, { recorded, ...at }: Placed): RunState => evolveRun(run, recorded, at)
 
 /** The run after a step of the machine. */
-const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>): RunState => [...(step.before ?? []), step].reduce(folded, run)
+const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>): RunState =>
+  [...(step.before ?? []), step].reduce(folded, run)
 
 type Waiting = 'waiting_for_approval' | 'waiting_for_answer'
 
@@ -56,7 +67,8 @@ const becomes = <Target extends Waiting | 'thinking' | 'acting'>(target: Target)
 const waitsFor = (...states: readonly Waiting[]) => [...states.map(becomes), { actions: 'fold' }] as const
 
 /** The steps of an event after which a run that waits may act again, or wait for something else. */
-const goesOn = (...states: readonly Waiting[]) => [becomes('acting'), ...states.map(becomes), { actions: 'fold' }] as const
+const goesOn = (...states: readonly Waiting[]) =>
+  [becomes('acting'), ...states.map(becomes), { actions: 'fold' }] as const
 
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
@@ -73,7 +85,8 @@ export const loopMachine = setup({
   },
   guards: {
     /** The fold says where the run goes. */
-    becomes: ({ context, event }, status: RunStatus) => 'recorded' in event && after(context.run, event).status === status,
+    becomes: ({ context, event }, status: RunStatus) =>
+      'recorded' in event && after(context.run, event).status === status,
   },
 }).createMachine({
   id: 'AgentLoop',
@@ -109,7 +122,10 @@ export const loopMachine = setup({
       on: {
         approval_requested: waitsFor('waiting_for_approval', 'waiting_for_answer'),
         question_asked: waitsFor('waiting_for_approval', 'waiting_for_answer'),
-        tool_result_recorded: [becomes('thinking'), ...waitsFor('waiting_for_approval', 'waiting_for_answer')],
+        tool_result_recorded: [
+          becomes('thinking'),
+          ...waitsFor('waiting_for_approval', 'waiting_for_answer'),
+        ],
         'loop.resumed': { target: 'acting', reenter: true },
       },
     },

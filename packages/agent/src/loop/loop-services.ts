@@ -29,18 +29,30 @@ export interface LoopServices {
   readonly permissions: readonly PermissionRule[]
   /** What may leave a run that has read a stranger's text or a secret. Default: `defaultEgressRules`. */
   readonly egress?: EgressRules
-  /** How a skill is found for a run that names none: by recall and one model call (`model`), or not at all (`off`). */
+  /**
+   * How a skill is found for a run that names none: by recall and one model call (`model`), or not at all
+   * (`off`).
+   */
   readonly skillSelection: 'model' | 'off'
-  /** Tools that cost this daemon several threads: calls of those that come from a module run in a process of their own. Default: none. */
+  /**
+   * Tools that cost this daemon several threads: calls of those that come from a module run in a process of
+   * their own. Default: none.
+   */
   readonly suspectTools?: ReadonlySet<string>
   /** Limits of the graph that a workflow call asks for. Default: `defaultWorkflowLimits`. */
   readonly workflowLimits?: Partial<WorkflowLimits>
-  /** How many characters of other nodes' outputs a message may have; longer ones are cut. Default: `outputsCharsMaxDefault`. */
+  /**
+   * How many characters of other nodes' outputs a message may have; longer ones are cut. Default:
+   * `outputsCharsMaxDefault`.
+   */
   readonly outputsCharsMax?: number
   /** The longest time for which a question waits, in milliseconds. Default: as long as it says. */
   readonly answerWaitMsMax?: number
   /** Receives what tools print in cells or throw too late. Default: nobody does. */
   readonly logger?: Logger
-  /** Loops whose services name the same object here have the same tools, definitions and profiles. Default: the services themselves. */
+  /**
+   * Loops whose services name the same object here have the same tools, definitions and profiles. Default:
+   * the services themselves.
+   */
   readonly toolboxesOf?: LoopServices
 }

@@ -1,4 +1,5 @@
-// Defines what an AgentLoop is started with, what it asks of its host, and what it ends with. Specs and results cross threads as plain data.
+// Defines what an AgentLoop is started with, what it asks of its host, and what it ends with. Specs and
+// results cross threads as plain data.
 import {
   type ChatMessage,
   type DataOf,
@@ -32,9 +33,15 @@ import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
 import type { AskPerson, CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
-/** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
+/**
+ * `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09).
+ * `tool`: a tool node.
+ */
 export type LoopPart =
-  /** `profile`: `null` for the default profile. `instructions`: what the client asks beside the task, `images`: what it shows. Absent: nothing. */
+  /**
+   * `profile`: `null` for the default profile. `instructions`: what the client asks beside the task,
+   * `images`: what it shows. Absent: nothing.
+   */
   | {
       readonly kind: 'root'
       readonly text: string
@@ -53,15 +60,24 @@ export type LoopPart =
       readonly evidenceContract?: string | null
       readonly skill: string | null
       readonly allowedToolNames: readonly string[] | null
-      /** The profile of the task's root, whose inventory is a ceiling (D-65). `null`: the default profile. Absent: the task has no root. */
+      /**
+       * The profile of the task's root, whose inventory is a ceiling (D-65). `null`: the default profile.
+       * Absent: the task has no root.
+       */
       readonly profile?: string | null
       /** The kind of skill that the worker needs if none is named (D-40). */
       readonly skillQuery: string | null
       /** What the graph adds to the agent's system prompt. Empty: nothing. */
       readonly systemPrompt: string
-      /** Whether the team has a shared state. If it has one, the worker gets the tool `team_shared_state` (D-51). */
+      /**
+       * Whether the team has a shared state. If it has one, the worker gets the tool `team_shared_state`
+       * (D-51).
+       */
       readonly sharedState: boolean
-      /** What was written for the worker by people, or by an agent that had read nothing but their words. Default: nothing was. */
+      /**
+       * What was written for the worker by people, or by an agent that had read nothing but their words.
+       * Default: nothing was.
+       */
       readonly trustedText?: string
     }
   | { readonly kind: 'tool'; readonly tool: string; readonly arguments: JsonObject }
@@ -79,7 +95,9 @@ export interface LoopSpec {
   readonly history: readonly ChatMessage[]
   /** The memory as it was when the run began. `unreadable`: why it cannot be used. */
   readonly memory: MemorySnapshot | { readonly unreadable: string }
-  /** What the final text of the task must rest on: the facts of each run are kept for it. Default: nothing. */
+  /**
+   * What the final text of the task must rest on: the facts of each run are kept for it. Default: nothing.
+   */
   readonly taskEvidence?: readonly EvidenceRequirement[]
   /** The skills of the workspace of the task, which nobody configured. Default: there are none. */
   readonly workspaceSkills?: readonly Skill[]
@@ -94,13 +112,17 @@ export interface LoopSpec {
   /** The run's earlier events if it is resumed. `null` for a new run. */
   readonly resume: readonly RecordedEvent[] | null
   /**
-   * Whether the next provider call of the run has its turn under this daemon's limits already: the last pause had `admitted`, and this daemon
-   * dropped the run in it. `false` in all other cases, also if another daemon dropped the run.
+   * Whether the next provider call of the run has its turn under this daemon's limits already: the last pause
+   * had `admitted`, and this daemon dropped the run in it. `false` in all other cases, also if another daemon
+   * dropped the run.
    */
   readonly admitted: boolean
   /** The texts with which the task was steered so far, also those that the run was given. Default: none. */
   readonly steers?: readonly Steer[]
-  /** Tools that may have killed an owner of the task: calls of those that come from a module run in a process of their own. Default: none. */
+  /**
+   * Tools that may have killed an owner of the task: calls of those that come from a module run in a process
+   * of their own. Default: none.
+   */
   readonly suspectTools?: SuspectTools
 }
 
@@ -150,11 +172,17 @@ export interface LoopEnd {
   readonly usage: Usage
   readonly provider: string | null
   readonly model: string | null
-  /** Whether the output had to fit a JSON Schema and does, so that its text is JSON. Absent: any text was an answer. */
+  /**
+   * Whether the output had to fit a JSON Schema and does, so that its text is JSON. Absent: any text was an
+   * answer.
+   */
   readonly structured?: true
   /** The labels of what the run has read. Absent: no text of the run is used. */
   readonly taint?: Taint
-  /** Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60). Absent: there are none. */
+  /**
+   * Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60).
+   * Absent: there are none.
+   */
   readonly callsOfAnswers?: readonly (readonly string[])[]
   /** The ids of the requests to steer whose texts the run was given. Absent: there are none. */
   readonly steersGiven?: readonly string[]
@@ -177,7 +205,10 @@ export interface PauseRequest {
   readonly ms: number
   readonly waitsFor: 'provider' | 'limit'
   readonly reason: string
-  /** Whether a turn is reserved for the end of the pause. If so, `LoopSpec.admitted` is set when the run is resumed. Default: no turn is reserved. */
+  /**
+   * Whether a turn is reserved for the end of the pause. If so, `LoopSpec.admitted` is set when the run is
+   * resumed. Default: no turn is reserved.
+   */
   readonly admitted?: boolean
 }
 
@@ -192,53 +223,80 @@ export interface AskedOfPerson {
 /** The daemon's side of a loop. Its calls are narrow and typed, and nothing is shared. */
 export interface LoopHost {
   /**
-   * Resolves when the events are durable, with the `taskseq` of the first. Rejects if the task no longer belongs to this daemon.
-   * `end` is how the run ends with these events, or `null` if it continues. Resolves with `null`, and writes nothing, if the run would complete
-   * although the task was steered meanwhile: `steers` then has a text that the run was not given.
+   * Resolves when the events are durable, with the `taskseq` of the first. Rejects if the task no longer
+   * belongs to this daemon. `end` is how the run ends with these events, or `null` if it continues. Resolves
+   * with `null`, and writes nothing, if the run would complete although the task was steered meanwhile:
+   * `steers` then has a text that the run was not given.
    */
   append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number | null>
-  /** The texts with which the task was steered, in order, also those that the run was given. Absent: nobody steers this run. */
+  /**
+   * The texts with which the task was steered, in order, also those that the run was given. Absent: nobody
+   * steers this run.
+   */
   readonly steers?: () => readonly Steer[]
   /**
-   * Called before a model or a tool is asked, because a process that was stopped may have lost the task meanwhile. Resolves if the task still
-   * belongs to this daemon, and rejects if not. `null`: it belonged to this daemon a moment ago. Absent: no other daemon can own the task.
+   * Called before a model or a tool is asked, because a process that was stopped may have lost the task
+   * meanwhile. Resolves if the task still belongs to this daemon, and rejects if not. `null`: it belonged to
+   * this daemon a moment ago. Absent: no other daemon can own the task.
    */
   readonly stillOurs?: () => Promise<unknown> | null
   /**
-   * Runs a team for a workflow call. The same call again gives the same team. `graph`: `null` if the call cannot be planned (any more); then only a
-   * team that it has started goes on. `taint`: the labels of the run that calls.
+   * Runs a team for a workflow call. The same call again gives the same team. `graph`: `null` if the call
+   * cannot be planned (any more); then only a team that it has started goes on. `taint`: the labels of the
+   * run that calls.
    */
   runTeam(callId: string, graph: ExecutionGraph | null, taint: Taint): Promise<TeamResult | TeamRefusal>
-  /** The result of the team that a call of this run started. `null` if there is none, or if it has not ended. */
+  /**
+   * The result of the team that a call of this run started. `null` if there is none, or if it has not ended.
+   */
   teamOf(callId: string): Promise<TeamResult | null>
-  /** Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the labels of this run, and of the state. */
-  sharedState(access: SharedStateAccess, taint: Taint): Promise<SharedStateResult & { readonly taint?: Taint }>
+  /**
+   * Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the
+   * labels of this run, and of the state.
+   */
+  sharedState(
+    access: SharedStateAccess,
+    taint: Taint,
+  ): Promise<SharedStateResult & { readonly taint?: Taint }>
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
   approval(callId: string): Promise<ApprovalDecision>
-  /** Waits for the answer to a question of a call. Its `question_asked` must be durable. Aborting `signal` ends the wait, which then never resolves. */
+  /**
+   * Waits for the answer to a question of a call. Its `question_asked` must be durable. Aborting `signal`
+   * ends the wait, which then never resolves.
+   */
   answer(question: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled>
   /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
-  /** Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no tool can be described. */
+  /**
+   * Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no
+   * tool can be described.
+   */
   readonly describeExternal?: (call: ExternalCall) => Promise<CallDescription | null>
-  /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. `ask` asks a person for the tool. */
+  /**
+   * Calls a tool of the daemon's process. Aborting `signal` ends the call there. `ask` asks a person for the
+   * tool.
+   */
   callExternal(call: ExternalCall, signal: AbortSignal, ask: AskPerson): Promise<ExternalResult>
   /** Makes a payload durable under its SHA-256. Absent: no image can be shown. */
   readonly storeBlob?: (sha256: string, bytes: Uint8Array) => Promise<void>
   /** The payload under a SHA-256; `null` if it was removed. Absent: none is there. */
   readonly loadBlob?: (sha256: string) => Promise<Uint8Array | null>
   /**
-   * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never rejects. The host may drop the loop
-   * meanwhile without an event, and start it again later from the journal. In this case `signal` aborts with a `LoopDropped`.
+   * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never
+   * rejects. The host may drop the loop meanwhile without an event, and start it again later from the
+   * journal. In this case `signal` aborts with a `LoopDropped`.
    */
   pause(request: PauseRequest, signal: AbortSignal): Promise<void>
   /** Publishes a piece of text live. The loop does not wait for it. */
   delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
   /** Publishes how far a call is. The loop does not wait for it. Absent: nobody hears it. */
   readonly progress?: (update: Omit<LiveProgress, 'run_id' | 'agent_name' | 'node_id'>) => void
-  /** Reports that such work begins in this thread. The returned function reports its end. Absent: nobody watches the thread. */
+  /**
+   * Reports that such work begins in this thread. The returned function reports its end. Absent: nobody
+   * watches the thread.
+   */
   readonly works?: (work: ThreadWork) => () => void
 }
 
@@ -252,7 +310,9 @@ export function requirementsOfRun({ part, taskEvidence = [] }: Demands): readonl
 
 /** The requirements for which the facts of a run are kept: its own, and those of the task. */
 export function factsWanted(spec: Demands): readonly EvidenceRequirement[] {
-  return spec.part.kind === 'root' ? requirementsOfRun(spec) : [...requirementsOfRun(spec), ...(spec.taskEvidence ?? [])]
+  return spec.part.kind === 'root'
+    ? requirementsOfRun(spec)
+    : [...requirementsOfRun(spec), ...(spec.taskEvidence ?? [])]
 }
 
 /**
@@ -276,6 +336,8 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     taint: run.taint,
     ...(run.status === 'completed' && run.start.output_schema !== undefined ? { structured: true } : {}),
     ...(run.steersGiven.length > 0 ? { steersGiven: run.steersGiven } : {}),
-    ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0 ? { callsOfAnswers: run.callsOfAnswers } : {}),
+    ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0
+      ? { callsOfAnswers: run.callsOfAnswers }
+      : {}),
   }
 }

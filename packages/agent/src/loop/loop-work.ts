@@ -36,7 +36,9 @@ export interface LoopWork {
 
 /** The providers of a run: of its model, or the main ones. `null`: this process does not have the model. */
 export function providersOf({ services: { providers }, start }: LoopWork): AskedProviders | null {
-  return start.model === undefined || start.model === 'main' ? providers : (providers.models?.get(start.model) ?? null)
+  return start.model === undefined || start.model === 'main'
+    ? providers
+    : (providers.models?.get(start.model) ?? null)
 }
 
 /**

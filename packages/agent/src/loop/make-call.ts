@@ -32,16 +32,33 @@ import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { deliveredResult, workflowResult } from './workflow-result.ts'
 
-/** Returns the event of the call's result, and what follows from it if a team's text was delivered to the user. */
+/**
+ * Returns the event of the call's result, and what follows from it if a team's text was delivered to the
+ * user.
+ */
 export async function makeCall(work: LoopWork, call: ToolCall): Promise<DomainEvent[]> {
   const { clock } = work.services
   if (work.assembly.tools.get(call.name)?.pure !== true) await untilOurs(work)
   const begun = clock.now()
   const heard: Taint[] = []
   const { delivery = [], ...result } = await resultOf(work, call, heard)
-  const own = taintOfResult(work.assembly.tools.get(call.name), call, result, work.services.egress ?? defaultEgressRules)
+  const own = taintOfResult(
+    work.assembly.tools.get(call.name),
+    call,
+    result,
+    work.services.egress ?? defaultEgressRules,
+  )
   const all = own === null ? heard : [...heard, own]
-  return [resultEvent(work.start.run_id, call.id, result, Math.round(clock.now() - begun), all.length === 0 ? null : joinTaints(all)), ...delivery]
+  return [
+    resultEvent(
+      work.start.run_id,
+      call.id,
+      result,
+      Math.round(clock.now() - begun),
+      all.length === 0 ? null : joinTaints(all),
+    ),
+    ...delivery,
+  ]
 }
 
 /** `delivery`: the events that deliver a team's text and end the run. */
@@ -57,14 +74,32 @@ async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise
   const own = assembly.tools.get(call.name)
   const tool = own?.name === teamOutputTool ? teamReader(work, heard) : own
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
-  const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
+  const limits = {
+    timeoutMs,
+    signal,
+    clock,
+    logger,
+    suspicions: suspicionsOf(work, tool),
+    works: work.host.works,
+  }
   const over = new AbortController()
   const ask = asksOf(work, call, over.signal)
-  const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
+  const permission: ToolContext['permission'] = (subject) =>
+    permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
   const images = callImages(work.host)
-  const progress = callProgress(clock, (update) => work.host.progress?.({ call_id: call.id, tool_name: call.name, ...update }))
-  const ofTool = tool?.pure === true ? nothingOfHost(tool) : { ...ofHost(work, call, { heard, ask }), showImage: images.show, progress: progress.tell }
-  const result = await executeTool(tool, call, { ...placeOf(work, call), permission, ...ofTool }, limits).finally(() => {
+  const progress = callProgress(clock, (update) =>
+    work.host.progress?.({ call_id: call.id, tool_name: call.name, ...update }),
+  )
+  const ofTool =
+    tool?.pure === true
+      ? nothingOfHost(tool)
+      : { ...ofHost(work, call, { heard, ask }), showImage: images.show, progress: progress.tell }
+  const result = await executeTool(
+    tool,
+    call,
+    { ...placeOf(work, call), permission, ...ofTool },
+    limits,
+  ).finally(() => {
     over.abort()
     progress.end()
   })
@@ -89,11 +124,18 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
   return (run().suspectTools[tool.name] ?? 0) + ofTask + ofDaemon
 }
 
-const mayNotAsk: AskPerson = () => Promise.reject(new ToolFailure('cannot_ask', 'This call cannot ask a person.'))
+const mayNotAsk: AskPerson = () =>
+  Promise.reject(new ToolFailure('cannot_ask', 'This call cannot ask a person.'))
 
-type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage' | 'progress'>
+type OfHost = Pick<
+  ToolContext,
+  'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage' | 'progress'
+>
 
-function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
+function placeOf(
+  { spec, start }: LoopWork,
+  call: ToolCall,
+): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
   return {
     workspace: spec.workspace,
     taskId: spec.taskId,
@@ -107,7 +149,12 @@ function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, '
 
 function nothingOfHost({ name }: Tool): OfHost {
   const refuse = (what: string) => (): Promise<never> =>
-    Promise.reject(new ToolFailure('not_pure', `${name} says that it is pure, but it asked for ${what}. Its author must leave out "pure".`))
+    Promise.reject(
+      new ToolFailure(
+        'not_pure',
+        `${name} says that it is pure, but it asked for ${what}. Its author must leave out "pure".`,
+      ),
+    )
   return {
     sharedState: null,
     skills: [],
@@ -119,7 +166,11 @@ function nothingOfHost({ name }: Tool): OfHost {
   }
 }
 
-function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard, ask }: { heard: Taint[]; ask: AskPerson }): Omit<OfHost, 'progress'> {
+function ofHost(
+  { spec, services, host, run }: LoopWork,
+  call: ToolCall,
+  { heard, ask }: { heard: Taint[]; ask: AskPerson },
+): Omit<OfHost, 'progress'> {
   return {
     sharedState:
       spec.part.kind === 'worker' && spec.part.sharedState
@@ -134,42 +185,68 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard
     async searchSessions(request: Omit<SessionSearchRequest, 'session'>) {
       const hits = await host.searchSessions({ ...request, session: spec.sessionId })
       // What agents and tools said may have come from strangers.
-      if (hits.some(({ role }) => role !== 'user')) heard.push({ untrusted: ['earlier sessions'], secret: [], public: false })
+      if (hits.some(({ role }) => role !== 'user'))
+        heard.push({ untrusted: ['earlier sessions'], secret: [], public: false })
       return hits
     },
-    callExternal: (external, until, asking = mayNotAsk) => host.callExternal({ ...external, callId: call.id }, until, asking),
+    callExternal: (external, until, asking = mayNotAsk) =>
+      host.callExternal({ ...external, callId: call.id }, until, asking),
     ask,
   }
 }
 
 /**
- * The graph of the call, or why there is none. A call that began before a crash may have a team although it cannot be planned any more: a tool or
- * a skill is gone, for example. That team is not forsaken.
+ * The graph of the call, or why there is none. A call that began before a crash may have a team although it
+ * cannot be planned any more: a tool or a skill is gone, for example. That team is not forsaken.
  */
-function plannedGraph({ assembly, services }: LoopWork, workflow: Workflow, call: ToolCall): { graph: ExecutionGraph } | { refused: ToolResult } {
+function plannedGraph(
+  { assembly, services }: LoopWork,
+  workflow: Workflow,
+  call: ToolCall,
+): { graph: ExecutionGraph } | { refused: ToolResult } {
   const args = readArgumentsText(call.arguments)
   const limits = { ...services.workflowLimits, modelChoice: assembly.profile?.modelChoice ?? false }
   const plan = args.ok ? workflow.plan(args.value, { limits, tools: knownTools(assembly.workerTools) }) : args
   if (!plan.ok) {
     const { code, message, path } = plan.error
-    return { refused: { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) } }
+    return {
+      refused: {
+        success: false,
+        tool_name: call.name,
+        error: code,
+        content: JSON.stringify({ error: code, message, path }),
+      },
+    }
   }
-  const missing = skillsOf(plan.graph).find(({ skill }) => !services.skills.some((each) => each.name === skill))
+  const missing = skillsOf(plan.graph).find(
+    ({ skill }) => !services.skills.some((each) => each.name === skill),
+  )
   if (missing === undefined) return { graph: plan.graph }
   const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use.`
   return { refused: failedResult(call.name, 'unknown_skill', message) }
 }
 
-async function runWorkflow(work: LoopWork, workflow: Workflow, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
+async function runWorkflow(
+  work: LoopWork,
+  workflow: Workflow,
+  call: ToolCall,
+  heard: Taint[],
+): Promise<MadeResult> {
   const { host, run, isTool } = work
   const planned = plannedGraph(work, workflow, call)
   const graph = 'refused' in planned ? null : planned.graph
   const team = await host.runTeam(call.id, graph, run().taint)
-  if ('refused' in team) return 'refused' in planned ? planned.refused : failedResult(call.name, team.refused.code, team.refused.message)
+  if ('refused' in team)
+    return 'refused' in planned
+      ? planned.refused
+      : failedResult(call.name, team.refused.code, team.refused.message)
   const { taint, ...result } = team
   if (taint !== undefined) heard.push(taint)
   if (graph?.deliver === undefined) return workflowResult(workflow, call, result)
   const fault = deliveryFault(run(), result, isTool)
   if (fault !== null) return workflowResult(workflow, call, result, fault)
-  return { ...deliveredResult(call, result), delivery: deliveryEvents(run(), result, isTool, await filesFound(work)) }
+  return {
+    ...deliveredResult(call, result),
+    delivery: deliveryEvents(run(), result, isTool, await filesFound(work)),
+  }
 }

@@ -1,16 +1,26 @@
-// Makes calls of pure tools as soon as the model asks for them. Nobody can tell whether such a tool ran, so nothing has to be durable first.
-// F1. Only a call that may begin at once is made early. A call that needs a person's decision or is refused takes the ordinary path.
-// F2. A result that exists before the present callback ends is recorded in one entry with the call, which saves a write. The loop does not
-// wait for a later result: it records the start of the call, and the result when it comes.
+// Makes calls of pure tools as soon as the model asks for them. Nobody can tell whether such a tool ran, so
+// nothing has to be durable first.
+// F1. Only a call that may begin at once is made early. A call that needs a person's decision or is refused
+// takes the ordinary path.
+// F2. A result that exists before the present callback ends is recorded in one entry with the call, which
+// saves a write. The loop does not wait for a later result: it records the start of the call, and the result
+// when it comes.
 import { type DomainEvent, isOn } from '@beaver/core'
 import type { LoopWork } from './loop-work.ts'
 import type { Tool } from '../tools/tool.ts'
 import { makeCall, suspicionsOf } from './make-call.ts'
 
 /** Returns the events, followed by the results of their pure calls. */
-export async function withPureResults(work: LoopWork, events: readonly DomainEvent[]): Promise<readonly DomainEvent[]> {
-  const started = new Set(events.flatMap((each) => (each.type === 'tool_call_started' ? [each.data.call_id] : [])))
-  const calls = events.flatMap(callsOf).filter((call) => started.has(call.id) && mayRunAhead(work, work.assembly.tools.get(call.name)))
+export async function withPureResults(
+  work: LoopWork,
+  events: readonly DomainEvent[],
+): Promise<readonly DomainEvent[]> {
+  const started = new Set(
+    events.flatMap((each) => (each.type === 'tool_call_started' ? [each.data.call_id] : [])),
+  )
+  const calls = events
+    .flatMap(callsOf)
+    .filter((call) => started.has(call.id) && mayRunAhead(work, work.assembly.tools.get(call.name)))
   if (calls.length === 0 || work.signal.aborted) return events
   const results = new Map<string, readonly DomainEvent[]>()
   for (const call of calls) {
@@ -23,8 +33,12 @@ export async function withPureResults(work: LoopWork, events: readonly DomainEve
   return [...events, ...calls.flatMap(({ id }) => results.get(id) ?? [])]
 }
 
-/** A suspect tool is recorded first, so that the journal names it if it kills its process. Every tool is if the switch `pure_tools_ahead` is off. */
-const mayRunAhead = (work: LoopWork, tool: Tool | undefined): boolean => isOn('pure_tools_ahead') && tool?.pure === true && suspicionsOf(work, tool) === 0
+/**
+ * A suspect tool is recorded first, so that the journal names it if it kills its process. Every tool is if
+ * the switch `pure_tools_ahead` is off.
+ */
+const mayRunAhead = (work: LoopWork, tool: Tool | undefined): boolean =>
+  isOn('pure_tools_ahead') && tool?.pure === true && suspicionsOf(work, tool) === 0
 
 function callsOf(each: DomainEvent) {
   if (each.type === 'assistant_message_added') return each.data.tool_calls

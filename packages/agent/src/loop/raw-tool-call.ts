@@ -1,5 +1,7 @@
-// Decides whether a final text is a tool call that the provider did not read as one. Nothing ran, so such a text is no result (D-42).
-// R1. What counts is what the text is, not what it is about: a call in a fenced block of a longer answer is an example.
+// Decides whether a final text is a tool call that the provider did not read as one. Nothing ran, so such a
+// text is no result (D-42).
+// R1. What counts is what the text is, not what it is about: a call in a fenced block of a longer answer is
+// an example.
 // R2. If a text is one fenced block and nothing else, the content of the block is judged.
 // R3. Pure. The length of the text bounds the time.
 import { withoutFence } from '@beaver/core'
@@ -42,16 +44,26 @@ function openedCall(text: string, known: (name: string) => boolean): string | nu
       }),
     )
     .toSorted((a, b) => a.at - b.at)
-  const first = openings.find(({ protocol, name }) => protocol.knownOnly !== true || (name !== undefined && known(name)))
-  if (first !== undefined && bare.slice(0, first.at).trim() === '' && holdsCall(first, bare, known)) return shown(first)
+  const first = openings.find(
+    ({ protocol, name }) => protocol.knownOnly !== true || (name !== undefined && known(name)),
+  )
+  if (first !== undefined && bare.slice(0, first.at).trim() === '' && holdsCall(first, bare, known))
+    return shown(first)
   const last = openings.slice(-openingsMax).findLast((opening) => holdsCall(opening, bare, known))
   return last !== undefined && endsText(last, bare) ? shown(last) : null
 }
 
 const shown = ({ protocol, mark }: Opening): string => protocol.shown.replace('$&', () => mark.trim())
 
-/** Whether the text after the mark continues as a call, and the mark does not stand within a sentence that is about it. */
-function holdsCall({ protocol, mark, name, at }: Opening, text: string, known: (name: string) => boolean): boolean {
+/**
+ * Whether the text after the mark continues as a call, and the mark does not stand within a sentence that is
+ * about it.
+ */
+function holdsCall(
+  { protocol, mark, name, at }: Opening,
+  text: string,
+  known: (name: string) => boolean,
+): boolean {
   const rest = text.slice(at + mark.length)
   const found = protocol.continues.exec(rest)
   if (found === null) return false
@@ -65,18 +77,25 @@ function holdsCall({ protocol, mark, name, at }: Opening, text: string, known: (
 const beforeChars = 200
 
 /** The name in the first lines of the JSON of a call. */
-const namedInJson = (rest: string): string | undefined => /"(?:name|tool|tool_name)"\s*:\s*"([^"\n]{1,200})"/.exec(rest.slice(0, 500))?.[1]
+const namedInJson = (rest: string): string | undefined =>
+  /"(?:name|tool|tool_name)"\s*:\s*"([^"\n]{1,200})"/.exec(rest.slice(0, 500))?.[1]
 
 function endsText({ protocol, mark, at, name }: Opening, text: string): boolean {
   const rest = text.slice(at + mark.length)
   const last = [...rest.matchAll(closingMark)].at(-1)
   const ownEnd = `</${name}>`
-  const end = Math.max(last === undefined ? 0 : last.index + last[0].length, protocol.closed ? rest.lastIndexOf(ownEnd) + ownEnd.length : 0)
+  const end = Math.max(
+    last === undefined ? 0 : last.index + last[0].length,
+    protocol.closed ? rest.lastIndexOf(ownEnd) + ownEnd.length : 0,
+  )
   if (last !== undefined || rest.includes(ownEnd)) return rest.slice(end).trim() === ''
   return protocol.closed || afterArguments(rest).trim() === ''
 }
 
-/** The text after the arguments with which it begins: everything up to the bracket that closes the first one. Empty if none closes it. */
+/**
+ * The text after the arguments with which it begins: everything up to the bracket that closes the first one.
+ * Empty if none closes it.
+ */
 function afterArguments(text: string): string {
   let depth = 0
   let quote = ''
@@ -87,12 +106,20 @@ function afterArguments(text: string): string {
       else if (character === quote) quote = ''
     } else if (depth > 0 && (character === '"' || character === "'")) quote = character
     else if ('{[('.includes(character)) depth++
-    else if ('}])'.includes(character) && --depth <= 0 && !/^\s*[;,]?\s*(?:[\w.-]+\s*)?[{[(]/.test(text.slice(at + 1, at + 300))) return text.slice(at + 1)
+    else if (
+      '}])'.includes(character) &&
+      --depth <= 0 &&
+      !/^\s*[;,]?\s*(?:[\w.-]+\s*)?[{[(]/.test(text.slice(at + 1, at + 300))
+    )
+      return text.slice(at + 1)
   }
   return ''
 }
 
-/** Accepts `[read_file(path="x"), list_files()]` and `read_file(path="x")`, if the tools are known and there is nothing else. */
+/**
+ * Accepts `[read_file(path="x"), list_files()]` and `read_file(path="x")`, if the tools are known and there
+ * is nothing else.
+ */
 function isProgramCall(text: string, known: (name: string) => boolean): boolean {
   const said = text.trim()
   const list = said.startsWith('[') && said.endsWith(')]')
@@ -131,7 +158,9 @@ function holdsCalls(value: unknown): boolean {
   return Array.isArray(calls) && calls.length > 0 && calls.every((call) => callParts(call) !== null)
 }
 
-/** Accepts a known tool's name and arguments, without any field that would make it a record about something. */
+/**
+ * Accepts a known tool's name and arguments, without any field that would make it a record about something.
+ */
 function isCall(value: unknown, isTool: (name: string) => boolean): boolean {
   const parts = callParts(value)
   return parts !== null && parts.hasArguments && parts.bare && isTool(parts.name)
@@ -144,7 +173,11 @@ function callParts(value: unknown): { name: string; hasArguments: boolean; bare:
   const name = nameFields.map((field) => value[field]).find((each) => typeof each === 'string')
   if (name === undefined) return null
   const given = argumentFields.map((field) => value[field]).find((each) => each !== undefined)
-  return { name, hasArguments: isRecord(given) || typeof given === 'string', bare: Object.keys(value).every((field) => besideFields.has(field)) }
+  return {
+    name,
+    hasArguments: isRecord(given) || typeof given === 'string',
+    bare: Object.keys(value).every((field) => besideFields.has(field)),
+  }
 }
 
 /** Blanks fenced blocks and inline code, because their content is shown, not done. */
@@ -168,4 +201,5 @@ function withoutCode(text: string): string {
   return lines.join('\n')
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

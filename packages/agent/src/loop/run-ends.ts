@@ -1,8 +1,20 @@
 // Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. Pure.
 // N1. An answer that is empty, cut off, refused or forced is no success (D-35, SCH-07).
-// N3. An answer that does not fit the JSON Schema of its run is asked for again once. The run fails if the second one does not fit either.
+// N3. An answer that does not fit the JSON Schema of its run is asked for again once. The run fails if the
+// second one does not fit either.
 // N2. An end counts the usage of the answer that it comes with.
-import { addUsage, type DataOf, type DomainEvent, event, type Failure, faultsText, judgeOutput, noUsage, type RunState, type Usage } from '@beaver/core'
+import {
+  addUsage,
+  type DataOf,
+  type DomainEvent,
+  event,
+  type Failure,
+  faultsText,
+  judgeOutput,
+  noUsage,
+  type RunState,
+  type Usage,
+} from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { failedData, type GivenUp } from './ask-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
@@ -13,28 +25,54 @@ export const forcedFinish = 'max_tool_iterations_finalized'
 
 /** How an answer failed that ended with this reason, or `null` if it did not. */
 function failedFinish(reason: string): Failure | null {
-  if (reason === forcedFinish) return { class: 'iterations_exhausted', message: 'The answer was forced when the tool iterations were used up' }
+  if (reason === forcedFinish)
+    return {
+      class: 'iterations_exhausted',
+      message: 'The answer was forced when the tool iterations were used up',
+    }
   const meaning = finishMeaning(reason)
   if (meaning === 'refused') return { class: 'refusal', message: 'The model refused to answer' }
-  return meaning === 'cut' ? { class: 'output_truncated', message: 'The answer was cut off at the token limit' } : null
+  return meaning === 'cut'
+    ? { class: 'output_truncated', message: 'The answer was cut off at the token limit' }
+    : null
 }
 
 /**
- * Returns how a run ends with an answer without tool calls. The answer is no success if it was refused, cut off or forced, if it is empty (D-35),
- * if it is a tool call written as text (D-42), or if it does not fit the JSON Schema of the run. In the last case the run may go on with
- * `output_rejected`.
+ * Returns how a run ends with an answer without tool calls. The answer is no success if it was refused, cut
+ * off or forced, if it is empty (D-35), if it is a tool call written as text (D-42), or if it does not fit
+ * the JSON Schema of the run. In the last case the run may go on with `output_rejected`.
  */
-export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
+export function finalEvents(
+  run: RunState,
+  answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>,
+  isTool: (name: string) => boolean,
+): DomainEvent[] {
   const { usage } = answer
   const content = answer.content ?? ''
   const failed = failedFinish(answer.finishReason)
-  if (failed !== null) return failWith(run, { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` }, usage)
+  if (failed !== null)
+    return failWith(
+      run,
+      { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` },
+      usage,
+    )
   if (content.trim() === '')
-    return failWith(run, { class: 'empty_output', message: `The model gave an empty answer (finish_reason ${answer.finishReason}).` }, usage)
+    return failWith(
+      run,
+      {
+        class: 'empty_output',
+        message: `The model gave an empty answer (finish_reason ${answer.finishReason}).`,
+      },
+      usage,
+    )
   const judged = run.start.output_schema === undefined ? null : judgeOutput(run.start.output_schema, content)
   const completed = event(
     'run_completed',
-    { finish_reason: answer.finishReason, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) },
+    {
+      finish_reason: answer.finishReason,
+      tool_iterations: run.toolIterations,
+      usage: addUsage(run.usage, usage),
+    },
     run.start.run_id,
   )
   // JSON of the schema may look like a call.
@@ -43,26 +81,49 @@ export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 
   if (call !== null)
     return failWith(
       run,
-      { class: 'malformed_output', message: `The final answer is ${call}, written as text: no tool was called and there is no result.` },
+      {
+        class: 'malformed_output',
+        message: `The final answer is ${call}, written as text: no tool was called and there is no result.`,
+      },
       usage,
     )
   if (judged === null) return [completed]
-  if (run.outputsRejected === 0) return [event('output_rejected', { faults: [...judged.faults] }, run.start.run_id)]
+  if (run.outputsRejected === 0)
+    return [event('output_rejected', { faults: [...judged.faults] }, run.start.run_id)]
   return failWith(
     run,
-    { class: 'output_invalid', message: `The answer does not fit its JSON Schema, also after it was asked for again: ${faultsText(judged.faults)}.` },
+    {
+      class: 'output_invalid',
+      message: `The answer does not fit its JSON Schema, also after it was asked for again: ${faultsText(judged.faults)}.`,
+    },
     usage,
   )
 }
 
 /** Returns how the run of a tool node ends after its one call has this result. */
-export function afterToolNode(run: RunState, { success, tool_name, content, error }: DataOf<'tool_result_recorded'>): DomainEvent[] {
-  if (success) return [event('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: run.usage }, run.start.run_id)]
+export function afterToolNode(
+  run: RunState,
+  { success, tool_name, content, error }: DataOf<'tool_result_recorded'>,
+): DomainEvent[] {
+  if (success)
+    return [
+      event(
+        'run_completed',
+        { finish_reason: 'stop', tool_iterations: 0, usage: run.usage },
+        run.start.run_id,
+      ),
+    ]
   const message = content.length > 1000 ? `${content.slice(0, 1000)}…` : content
-  return failWith(run, { class: error === 'tool_timeout' ? 'tool_timeout' : 'tool_crash', message: `The tool ${tool_name} failed: ${message}` })
+  return failWith(run, {
+    class: error === 'tool_timeout' ? 'tool_timeout' : 'tool_crash',
+    message: `The tool ${tool_name} failed: ${message}`,
+  })
 }
 
-/** Ends a run whose provider call failed for good. `last` is the try that is not recorded yet, `error` is what the run fails with. */
+/**
+ * Ends a run whose provider call failed for good. `last` is the try that is not recorded yet, `error` is what
+ * the run fails with.
+ */
 export function providerFailed(run: RunState, { error, tries, waitedMs, last }: GivenUp): DomainEvent[] {
   const waited = tries > 1 ? ` (tried ${tries} times${waitedFor(waitedMs)})` : ''
   return [
@@ -96,9 +157,19 @@ export function iterationsExhausted(run: RunState, usage: Usage): DomainEvent[] 
 }
 
 export function runCancelled(run: RunState, reason: string): DomainEvent {
-  return event('run_cancelled', { reason, tool_iterations: run.toolIterations, usage: run.usage }, run.start.run_id)
+  return event(
+    'run_cancelled',
+    { reason, tool_iterations: run.toolIterations, usage: run.usage },
+    run.start.run_id,
+  )
 }
 
 function failWith(run: RunState, failure: Failure, usage = noUsage): DomainEvent[] {
-  return [event('run_failed', { failure, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) }, run.start.run_id)]
+  return [
+    event(
+      'run_failed',
+      { failure, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) },
+      run.start.run_id,
+    ),
+  ]
 }

@@ -1,13 +1,21 @@
-// Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled in parallel, as far as their effects
-// allow (call-order.ts).
-// C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
-// tool exists before that (pure-calls.ts).
-// C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a recorded decision is obeyed.
-// C3. A call that had begun before a crash is executed again only if it is idempotent, by its record and by its tool. Otherwise its outcome is in
-// doubt. A call that waits for others has not begun. The rules of permissions are judged again, because the record says what was allowed then.
+// Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled
+// in parallel, as far as their effects allow (call-order.ts).
+// C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it
+// needs one. The result of a pure tool exists before that (pure-calls.ts).
+// C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a
+// recorded decision is obeyed.
+// C3. A call that had begun before a crash is executed again only if it is idempotent, by its record and by
+// its tool. Otherwise its outcome is in doubt. A call that waits for others has not begun. The rules of
+// permissions are judged again, because the record says what was allowed then.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { approvalDenied, type Authorisation, authorisationEvents, authorise, authorityOf } from './authorise.ts'
+import {
+  approvalDenied,
+  type Authorisation,
+  authorisationEvents,
+  authorise,
+  authorityOf,
+} from './authorise.ts'
 import { callKind, callPhases } from './call-order.ts'
 import { describedWork } from './described-work.ts'
 import type { LoopWork } from './loop-work.ts'
@@ -16,8 +24,14 @@ import { resultEvent } from './result-event.ts'
 import { changedSinceShown, showCall } from './show-call.ts'
 import { unlessAborted } from './unless-aborted.ts'
 
-/** The effect of `acting` and `waiting_for_approval`: it takes every call to its result. A call under way is left alone. */
-export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (run: RunState) => Promise<void> {
+/**
+ * The effect of `acting` and `waiting_for_approval`: it takes every call to its result. A call under way is
+ * left alone.
+ */
+export function callSettler(
+  work: LoopWork,
+  begunBefore: ReadonlySet<string>,
+): (run: RunState) => Promise<void> {
   const underWay = new Set<string>()
 
   return async (run) => {
@@ -39,7 +53,10 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
   /** @param turn resolves when the call may begin */
   async function settle(call: OpenCall, turn: Promise<unknown>): Promise<void> {
     const refused = await beginOrRefuse(work, call, { begunBefore: begunBefore.has(call.id), turn })
-    const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, asItIs(work, call))) : [resultEvent(work.start.run_id, call.id, refused, 0)]
+    const made =
+      refused === null
+        ? (work.madeAhead.get(call.id) ?? makeCall(work, asItIs(work, call)))
+        : [resultEvent(work.start.run_id, call.id, refused, 0)]
     await work.record(await made)
   }
 }
@@ -51,7 +68,11 @@ interface Begin {
 }
 
 /** Returns `null` if the call may be executed, otherwise the result that it has instead. */
-async function beginOrRefuse(work: LoopWork, call: OpenCall, { begunBefore, turn }: Begin): Promise<ToolResult | null> {
+async function beginOrRefuse(
+  work: LoopWork,
+  call: OpenCall,
+  { begunBefore, turn }: Begin,
+): Promise<ToolResult | null> {
   if (work.signal.aborted) return cancelled(call)
   if (call.started) return begunBefore ? beginAgain(work, call, turn) : null
   switch (call.approval) {
@@ -70,7 +91,11 @@ async function beginOrRefuse(work: LoopWork, call: OpenCall, { begunBefore, turn
 }
 
 /** A call that had begun in another process. */
-async function beginAgain(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
+async function beginAgain(
+  work: LoopWork,
+  call: OpenCall,
+  turn: Promise<unknown>,
+): Promise<ToolResult | null> {
   if (call.approval === 'denied') return approvalDenied(call)
   await turn
   const judged = await judge(work, call)
@@ -81,7 +106,10 @@ async function beginAgain(work: LoopWork, call: OpenCall, turn: Promise<unknown>
   return call.approval === 'requested' ? approvedOrRefused(work, call, turn) : askFirst(work, call, judged)
 }
 
-/** No tool had this name when the model called it, or the call waited for others. There may be a tool now, and its rules may be others. */
+/**
+ * No tool had this name when the model called it, or the call waited for others. There may be a tool now, and
+ * its rules may be others.
+ */
 async function judgeAgain(work: LoopWork, call: OpenCall): Promise<ToolResult | null> {
   const judged = work.signal.aborted ? null : await judge(work, call)
   if (judged === null) return cancelled(call)
@@ -111,7 +139,10 @@ async function judge(work: LoopWork, call: OpenCall): Promise<JudgedCall | null>
   const described = await describedWork(work, call)
   if (described === null) return null
   const run = work.run()
-  return { work: described, given: authorise(call, authorityOf({ ...run, taint: run.askedTaint }, described)) }
+  return {
+    work: described,
+    given: authorise(call, authorityOf({ ...run, taint: run.askedTaint }, described)),
+  }
 }
 
 async function askFirst(work: LoopWork, call: OpenCall, judged: JudgedCall): Promise<ToolResult | null> {
@@ -121,16 +152,23 @@ async function askFirst(work: LoopWork, call: OpenCall, judged: JudgedCall): Pro
   return approvedOrRefused(work, call, Promise.resolve())
 }
 
-async function approvedOrRefused(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
+async function approvedOrRefused(
+  work: LoopWork,
+  call: OpenCall,
+  turn: Promise<unknown>,
+): Promise<ToolResult | null> {
   const decision = await unlessAborted(work.host.approval(call.id), work.signal)
   if (decision === null) return cancelled(call)
   work.receive(decision.event, decision.taskseq)
   const asked = work.run().calls.find((each) => each.id === call.id) ?? call
-  if (decision.event.type === 'approval_denied') return approvalDenied({ ...call, denial: decision.event.data })
+  if (decision.event.type === 'approval_denied')
+    return approvalDenied({ ...call, denial: decision.event.data })
   return begin(work, asked, turn)
 }
 
-/** Begins a call that a person approved. The rules may forbid it by now, and what it acts on may have changed. */
+/**
+ * Begins a call that a person approved. The rules may forbid it by now, and what it acts on may have changed.
+ */
 async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Promise<ToolResult | null> {
   await turn
   const judged = work.signal.aborted ? null : await judge(work, call)
@@ -140,14 +178,24 @@ async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Pr
   if (tool === undefined) return null
   const changed = await changedSince(work, judged, call)
   if (changed !== null) return changed
-  await work.record([event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent }, work.start.run_id)])
+  await work.record([
+    event(
+      'tool_call_started',
+      { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent },
+      work.start.run_id,
+    ),
+  ])
   return work.signal.aborted ? cancelled(call) : null
 }
 
 /** The call as the run has it now: a person may have changed its arguments. */
-const asItIs = (work: LoopWork, call: OpenCall): OpenCall => work.run().calls.find(({ id }) => id === call.id) ?? call
+const asItIs = (work: LoopWork, call: OpenCall): OpenCall =>
+  work.run().calls.find(({ id }) => id === call.id) ?? call
 
-/** A person who changed the arguments was shown the call of the model, so this one is compared with what was shown. */
+/**
+ * A person who changed the arguments was shown the call of the model, so this one is compared with what was
+ * shown.
+ */
 async function changedSince(work: LoopWork, judged: JudgedCall, call: OpenCall): Promise<ToolResult | null> {
   if (call.edited === null) return changedSinceShown(judged.work, call)
   const shown = { ...call, arguments: call.edited.asked }
@@ -155,7 +203,12 @@ async function changedSince(work: LoopWork, judged: JudgedCall, call: OpenCall):
   return described === null ? cancelled(call) : changedSinceShown(described, shown)
 }
 
-const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cancelled', 'The run was cancelled.')
+const cancelled = (call: OpenCall): ToolResult =>
+  failedResult(call.name, 'cancelled', 'The run was cancelled.')
 
 const inDoubt = (call: OpenCall): ToolResult =>
-  failedResult(call.name, 'in_doubt', `${call.name} had begun when its process died. Nobody knows whether it took effect. Check before you call it again.`)
+  failedResult(
+    call.name,
+    'in_doubt',
+    `${call.name} had begun when its process died. Nobody knows whether it took effect. Check before you call it again.`,
+  )

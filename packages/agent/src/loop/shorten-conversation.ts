@@ -1,9 +1,11 @@
-// Shortens the conversation when the model says that it is too long. First references replace old results, then a summary replaces old
-// exchanges, and last the outputs of other nodes or the newest results are cut, whichever are longer. What was left out is recorded, and a run that is resumed continues without it.
-// An image costs more than most texts, so the last ones go before a text is cut.
+// Shortens the conversation when the model says that it is too long. First references replace old results,
+// then a summary replaces old exchanges, and last the outputs of other nodes or the newest results are cut,
+// whichever are longer. What was left out is recorded, and a run that is resumed continues without it. An
+// image costs more than most texts, so the last ones go before a text is cut.
 // O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
 // O2. Every measure makes the conversation shorter, or it is not taken.
-// O3. Every answer that was asked for as a summary is journaled and paid. After `summariesRefusedMax` that are none, or if no model answers, the older
+// O3. Every answer that was asked for as a summary is journaled and paid. After `summariesRefusedMax` that
+// are none, or if no model answers, the older
 //     exchanges are left out with a note in their place. So they are if another summary would hardly save anything.
 import { type DataOf, event, type RunState } from '@beaver/core'
 import { compaction, newestCut, newestParts } from '../context/compaction.ts'
@@ -51,15 +53,25 @@ export async function shortenConversation(work: LoopWork, tokensTooMany: number 
   const { usage, model } = answer
   const fault = summaryFault(answer, request, work.isTool)
   if (fault !== null) {
-    await work.record([event('summary_refused', { reason: `The answer ${fault}`, usage, provider_name, model }, runId)])
+    await work.record([
+      event('summary_refused', { reason: `The answer ${fault}`, usage, provider_name, model }, runId),
+    ])
     return shortenConversation(work, tokensTooMany)
   }
   const content = boundedSummary(answer.content ?? '')
-  await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name, model }, runId)])
+  await work.record([
+    event(
+      'context_summarized',
+      { content, messages_dropped: request.dropped, usage, provider_name, model },
+      runId,
+    ),
+  ])
   return true
 }
 
-/** What is cut last: the longest of what the newest exchange and the message with which the run began have. */
+/**
+ * What is cut last: the longest of what the newest exchange and the message with which the run began have.
+ */
 function lastCut(run: RunState, tokensTooMany: number | null): DataOf<'context_compacted'> | null {
   const images = allImages(run)
   if (images.length > 0) return { results: [], images }
@@ -73,4 +85,5 @@ function lastCut(run: RunState, tokensTooMany: number | null): DataOf<'context_c
   return args === 0 ? null : { results: [], arguments: newest.arguments }
 }
 
-const charsOf = (parts: readonly { readonly chars: number }[]): number => parts.reduce((sum, { chars }) => sum + chars, 0)
+const charsOf = (parts: readonly { readonly chars: number }[]): number =>
+  parts.reduce((sum, { chars }) => sum + chars, 0)

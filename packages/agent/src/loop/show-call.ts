@@ -1,6 +1,8 @@
 // Says what a person is shown about a call that asks, and binds the decision to it.
-// S1. The hash is over the tool, the arguments, what the call acts on and what it would change. A decision about another call has another hash.
-// S2. Before an approved call begins, it is shown again. If the hash is another one, the call does not run: what it acts on changed.
+// S1. The hash is over the tool, the arguments, what the call acts on and what it would change. A decision
+// about another call has another hash.
+// S2. Before an approved call begins, it is shown again. If the hash is another one, the call does not run:
+// what it acts on changed.
 // S3. A call that its tool refuses already when it is shown fails at once, and nobody is asked.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonValue, type OpenCall, type ToolCall } from '@beaver/core'
@@ -34,7 +36,9 @@ export async function changedSinceShown(work: LoopWork, call: OpenCall): Promise
   )
 }
 
-type Shown = { readonly callHash: string; readonly preview: CallPreview | null } | { readonly refused: ToolResult }
+type Shown =
+  | { readonly callHash: string; readonly preview: CallPreview | null }
+  | { readonly refused: ToolResult }
 
 async function lookAt({ assembly, services, spec, signal }: LoopWork, call: Asked): Promise<Shown> {
   const tool = assembly.tools.get(call.name)
@@ -52,7 +56,13 @@ async function lookAt({ assembly, services, spec, signal }: LoopWork, call: Aske
       if (error instanceof ToolFailure) return { refused: failedResult(call.name, error.code, error.message) }
     }
   }
-  return { callHash: hashOf({ tool: call.name, arguments: value as JsonValue, subject: ownSubject(tool, value) }, preview), preview }
+  return {
+    callHash: hashOf(
+      { tool: call.name, arguments: value as JsonValue, subject: ownSubject(tool, value) },
+      preview,
+    ),
+    preview,
+  }
 }
 
 /** `null`: the call acts on its arguments, or nobody can say on what. */
@@ -66,8 +76,14 @@ function ownSubject(tool: Tool | undefined, args: unknown): string | null {
 }
 
 /** The diff is left out: it follows from the rest, and how it is cut is a matter of taste. */
-function hashOf(call: { readonly tool: string; readonly arguments: JsonValue; readonly subject: string | null }, preview: CallPreview | null): string {
-  const state = preview === null ? null : { effect: preview.effect, path: preview.path, sha256: preview.sha256, before: preview.before }
+function hashOf(
+  call: { readonly tool: string; readonly arguments: JsonValue; readonly subject: string | null },
+  preview: CallPreview | null,
+): string {
+  const state =
+    preview === null
+      ? null
+      : { effect: preview.effect, path: preview.path, sha256: preview.sha256, before: preview.before }
   return createHash('sha256')
     .update(canonicalJson({ ...call, state } as JsonValue))
     .digest('hex')

@@ -1,5 +1,7 @@
-// The marks with which models write a tool call into their text, as their chat templates and the parsers of servers define them (read 2026-11).
-// P1. An opening mark alone is not a call: the text after it must continue as that protocol does. Prose about a mark does not.
+// The marks with which models write a tool call into their text, as their chat templates and the parsers of
+// servers define them (read 2026-11).
+// P1. An opening mark alone is not a call: the text after it must continue as that protocol does. Prose about
+// a mark does not.
 // P2. Each pattern is linear in the text.
 // P3. Each opening mark contains `<`, `[` or `:`, or stands before one of them.
 
@@ -28,22 +30,34 @@ export const protocols: readonly Protocol[] = [
   // Hermes, Qwen, GLM, Granite, MiniMax, Seed, LongCat, Nemotron, Anthropic's older models, DeepSeek 3.2.
   {
     shown: 'a $& element',
-    opening: new RegExp(String.raw`<(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?(?:tool_calls?|function_calls?|longcat_tool_call|toolcall)>`, 'giu'),
+    opening: new RegExp(
+      String.raw`<(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?(?:tool_calls?|function_calls?|longcat_tool_call|toolcall)>`,
+      'giu',
+    ),
     continues: anyCall,
     closed: true,
   },
   // Qwen Coder and Seed: <function=name>. Llama 3.1: the same with JSON. MiniCPM: <function name="name">.
   {
     shown: 'a <function> element',
-    opening: new RegExp(String.raw`<function(?:=["']?${name}["']?|[ \t]+name=["'](?<attribute>[^"'>\n]{1,200})["'])[ \t]*>`, 'gu'),
+    opening: new RegExp(
+      String.raw`<function(?:=["']?${name}["']?|[ \t]+name=["'](?<attribute>[^"'>\n]{1,200})["'])[ \t]*>`,
+      'gu',
+    ),
     continues: /^\s*(?:<\/?(?:parameter|param|function)\b|[{[]|$)/u,
     closed: true,
   },
   // Claude and MiniMax M2: <invoke name="name">. DeepSeek 3.2: the same with its own mark.
   {
     shown: 'an <invoke> element',
-    opening: new RegExp(String.raw`<(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?invoke[ \t]+name=["'](?<attribute>[^"'>\n]{1,200})["'][ \t]*>`, 'giu'),
-    continues: new RegExp(String.raw`^\s*(?:</?(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?(?:parameter|invoke)\b|[{[]|$)`, 'iu'),
+    opening: new RegExp(
+      String.raw`<(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?invoke[ \t]+name=["'](?<attribute>[^"'>\n]{1,200})["'][ \t]*>`,
+      'giu',
+    ),
+    continues: new RegExp(
+      String.raw`^\s*(?:</?(?:${pipe}DSML${pipe}|[a-z]{1,20}:)?(?:parameter|invoke)\b|[{[]|$)`,
+      'iu',
+    ),
     closed: true,
   },
   // Mistral: a list, name{…}, name[ARGS]{…}, name[CALL_ID]id[ARGS]{…}.
@@ -55,7 +69,10 @@ export const protocols: readonly Protocol[] = [
   },
   {
     shown: 'the [ARGS] protocol',
-    opening: new RegExp(String.raw`(?<![\p{L}\p{N}_.:/-])${name}(?:\[CALL_ID\][\p{L}\p{N}_-]{1,40})?\[ARGS\]`, 'gu'),
+    opening: new RegExp(
+      String.raw`(?<![\p{L}\p{N}_.:/-])${name}(?:\[CALL_ID\][\p{L}\p{N}_-]{1,40})?\[ARGS\]`,
+      'gu',
+    ),
     continues: /^\s*(?:\{|$)/u,
     knownOnly: true,
     closed: false,
@@ -64,18 +81,32 @@ export const protocols: readonly Protocol[] = [
   {
     shown: 'the $& protocol',
     opening: /<\|python_tag\|>/gu,
-    continues: new RegExp(String.raw`^\s*(?:[{[]|$|(?:import|from|def|print)\b|${name}[ \t]*(?:\(|=[^=]))`, 'u'),
+    continues: new RegExp(
+      String.raw`^\s*(?:[{[]|$|(?:import|from|def|print)\b|${name}[ \t]*(?:\(|=[^=]))`,
+      'u',
+    ),
     closed: false,
   },
   // DeepSeek, Kimi, Step, LFM, Granite, Phi, Gemma, Apertus: marks whose name begins with "tool".
   {
     shown: 'the $& protocol',
-    opening: new RegExp(String.raw`<${pipe}(?:tool${gap}calls?(?:${gap}(?:section${gap})?(?:begin|start))?|tools_prefix)${pipe}?>`, 'gu'),
-    continues: new RegExp(String.raw`^\s*(?:<${pipe}?(?:tool|steptml:)|[{[]|$|call[ \t]*:|${name}\s*(?:<${pipe}|[({\n]))`, 'u'),
+    opening: new RegExp(
+      String.raw`<${pipe}(?:tool${gap}calls?(?:${gap}(?:section${gap})?(?:begin|start))?|tools_prefix)${pipe}?>`,
+      'gu',
+    ),
+    continues: new RegExp(
+      String.raw`^\s*(?:<${pipe}?(?:tool|steptml:)|[{[]|$|call[ \t]*:|${name}\s*(?:<${pipe}|[({\n]))`,
+      'u',
+    ),
     closed: false,
   },
   // Kimi K3.
-  { shown: 'the <|open|> protocol', opening: /<\|open\|>(?:tools)?(?:<\|sep\|>)?(?:<\|open\|>)?call[ \t]+tool=/gu, continues: /^["']/u, closed: true },
+  {
+    shown: 'the <|open|> protocol',
+    opening: /<\|open\|>(?:tools)?(?:<\|sep\|>)?(?:<\|open\|>)?call[ \t]+tool=/gu,
+    continues: /^["']/u,
+    closed: true,
+  },
   // gpt-oss (Harmony).
   {
     shown: 'a call in a <|channel|>',
@@ -88,9 +119,24 @@ export const protocols: readonly Protocol[] = [
   },
   // Command, InternLM, FunctionGemma, Phi.
   { shown: 'the $& protocol', opening: /<\|START_ACTION\|>/gu, continues: /^\s*(?:[{[]|$)/u, closed: true },
-  { shown: 'the $& protocol', opening: /<\|action_start\|>\s*<\|(?:plugin|interpreter)\|>/gu, continues: /^\s*[^\s.,;:]/u, closed: true },
-  { shown: 'the $& protocol', opening: /<start_function_call>/gu, continues: /^\s*call[ \t]*:/u, closed: true },
-  { shown: 'the functools protocol', opening: /^[ \t]*functools(?=\s*\[)/gmu, continues: /^\s*\[\s*\{/u, closed: false },
+  {
+    shown: 'the $& protocol',
+    opening: /<\|action_start\|>\s*<\|(?:plugin|interpreter)\|>/gu,
+    continues: /^\s*[^\s.,;:]/u,
+    closed: true,
+  },
+  {
+    shown: 'the $& protocol',
+    opening: /<start_function_call>/gu,
+    continues: /^\s*call[ \t]*:/u,
+    closed: true,
+  },
+  {
+    shown: 'the functools protocol',
+    opening: /^[ \t]*functools(?=\s*\[)/gmu,
+    continues: /^\s*\[\s*\{/u,
+    closed: false,
+  },
   // The protocol of the first system that Beaver follows: lines, JSON, or fields on one line.
   {
     shown: 'the $& protocol',
@@ -101,7 +147,8 @@ export const protocols: readonly Protocol[] = [
     ),
     closed: true,
   },
-  // Prompts that teach a model to call tools by text: ReAct, an element with the tool's name, Gemma's call:name{…}.
+  // Prompts that teach a model to call tools by text: ReAct, an element with the tool's name, Gemma's
+  // call:name{…}.
   {
     shown: 'an Action with an Action Input',
     opening: new RegExp(String.raw`^[ \t]*Action:[ \t]*${name}[ \t]*\n+[ \t]*Action Input:`, 'gmu'),
@@ -109,7 +156,13 @@ export const protocols: readonly Protocol[] = [
     knownOnly: true,
     closed: false,
   },
-  { shown: 'a $& element', opening: new RegExp(String.raw`<${name}>`, 'gu'), continues: /^\s*<\/?[a-z_]/iu, knownOnly: true, closed: true },
+  {
+    shown: 'a $& element',
+    opening: new RegExp(String.raw`<${name}>`, 'gu'),
+    continues: /^\s*<\/?[a-z_]/iu,
+    knownOnly: true,
+    closed: true,
+  },
   {
     shown: 'a call:name{…}',
     opening: new RegExp(String.raw`(?<![\p{L}\p{N}_])call[ \t]*:[ \t]*${name}(?=\{)`, 'gu'),

@@ -4,7 +4,10 @@
  * @example
  * await unlessAborted(Promise.resolve('done'), AbortSignal.abort()) // => null
  */
-export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
+export async function unlessAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value | null> {
   if (signal.aborted) return null
   const { promise: aborted, resolve } = Promise.withResolvers<null>()
   const onAbort = (): void => resolve(null)

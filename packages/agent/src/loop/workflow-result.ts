@@ -1,5 +1,7 @@
-// What a loop reads of the team that it called: the result of a team workflow, but only the output of a `workflow:` tool (CT-15).
-// W1. A text of the team reaches the loop once. An output that the final output contains is named and not repeated (D-61).
+// What a loop reads of the team that it called: the result of a team workflow, but only the output of a
+// `workflow:` tool (CT-15).
+// W1. A text of the team reaches the loop once. An output that the final output contains is named and not
+// repeated (D-61).
 // W2. The result is bounded. A text that is cut says how to read the rest without running the team again.
 import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
@@ -22,8 +24,16 @@ export interface WorkflowCall {
 /** The labels of a result are recorded with the call, and no model reads them. */
 type UnlabelledResult = Omit<TeamResult, 'taint'>
 
-/** @param undelivered why the text was not delivered to the user, although the call asked for it; `null` if it did not ask */
-export function workflowResult(workflow: Workflow, call: WorkflowCall, team: UnlabelledResult, undelivered: string | null = null): ToolResult {
+/**
+ * @param undelivered why the text was not delivered to the user, although the call asked for it; `null` if it
+ * did not ask
+ */
+export function workflowResult(
+  workflow: Workflow,
+  call: WorkflowCall,
+  team: UnlabelledResult,
+  undelivered: string | null = null,
+): ToolResult {
   const complete = team.outcome === 'complete'
   if (!workflow.name.startsWith(definitionPrefix)) {
     const note = undelivered === null ? {} : { not_delivered: undelivered }
@@ -35,17 +45,27 @@ export function workflowResult(workflow: Workflow, call: WorkflowCall, team: Unl
     }
   }
   if (complete) {
-    const content = cut(team.final_output, textsCharsMax, (offset) => teamOutputReference(call.id, { offset }))
+    const content = cut(team.final_output, textsCharsMax, (offset) =>
+      teamOutputReference(call.id, { offset }),
+    )
     return { success: true, tool_name: call.name, error: null, content }
   }
   const message = team.message ?? `The workflow did not complete (${team.outcome}).`
   const failures = boundedFailures(team).map(({ node_id, failure }) => ({ node_id, ...failure }))
   const content = { error: `workflow_${team.outcome}`, message, team_run_id: team.team_run_id, failures }
-  return { success: false, tool_name: call.name, error: `workflow_${team.outcome}`, content: boundedText(JSON.stringify(content)) }
+  return {
+    success: false,
+    tool_name: call.name,
+    error: `workflow_${team.outcome}`,
+    content: boundedText(JSON.stringify(content)),
+  }
 }
 
 /** The result of a call whose text went to the user: what is recorded, but not the text again. */
-export function deliveredResult(call: WorkflowCall, { team_run_id, outcome, final_output }: UnlabelledResult): ToolResult {
+export function deliveredResult(
+  call: WorkflowCall,
+  { team_run_id, outcome, final_output }: UnlabelledResult,
+): ToolResult {
   const content = JSON.stringify({ team_run_id, outcome, delivered: 'user', chars: final_output.length })
   return { success: true, tool_name: call.name, error: null, content }
 }
@@ -59,17 +79,29 @@ function readableResult({ diagnostics, ...team }: UnlabelledResult, callId: stri
     ...team,
     final_output: final,
     outputs: team.outputs.map(({ node_id, output }) =>
-      repeats(node_id) ? { node_id } : { node_id, output: cut(output, each, (offset) => teamOutputReference(callId, { node_id, offset })) },
+      repeats(node_id)
+        ? { node_id }
+        : {
+            node_id,
+            output: cut(output, each, (offset) => teamOutputReference(callId, { node_id, offset })),
+          },
     ),
     failures: boundedFailures(team),
     ...(diagnostics === undefined
       ? {}
-      : { diagnostics: diagnostics.slice(0, remarksMax).map((each) => ({ ...each, message: cut(each.message, remarkCharsMax, null) })) }),
+      : {
+          diagnostics: diagnostics
+            .slice(0, remarksMax)
+            .map((each) => ({ ...each, message: cut(each.message, remarkCharsMax, null) })),
+        }),
   }
 }
 
 /** Whether the final output contains the output of a node: as the only text, or as one of its sections. */
-function repeatedIn({ final_output, outputs }: Pick<TeamResult, 'final_output' | 'outputs'>): (nodeId: string) => boolean {
+function repeatedIn({
+  final_output,
+  outputs,
+}: Pick<TeamResult, 'final_output' | 'outputs'>): (nodeId: string) => boolean {
   if (final_output !== '' && joinedOutputs([...outputs]) === final_output) return () => true
   const same = new Set(outputs.flatMap(({ node_id, output }) => (output === final_output ? [node_id] : [])))
   return (nodeId) => same.has(nodeId)

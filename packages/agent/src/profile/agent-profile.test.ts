@@ -26,7 +26,13 @@ describe('a profile', () => {
   })
 
   it('needs no more than a name; an empty inventory is not the same as none', () => {
-    expect(readProfile({ name: ' a ' }).profile).toEqual({ name: 'a', description: null, systemPrompt: null, maxToolIterations: null, toolIds: null })
+    expect(readProfile({ name: ' a ' }).profile).toEqual({
+      name: 'a',
+      description: null,
+      systemPrompt: null,
+      maxToolIterations: null,
+      toolIds: null,
+    })
     expect(readProfile({ name: 'a', tool_ids_inventory: [] }).profile?.toolIds).toEqual([])
     expect(readProfile({ name: 'a', system_prompt: ' \n' }).profile?.systemPrompt).toBeNull()
   })
@@ -44,10 +50,18 @@ describe('a profile', () => {
   test.each<[string, unknown, string[]]>([
     ['no name', { tool_ids_inventory: [] }, ['name']],
     ['an empty name', { ...whole, name: '  ' }, ['name']],
-    ['an inventory that is a text', { ...whole, tool_ids_inventory: 'system:read_file' }, ['tool_ids_inventory']],
+    [
+      'an inventory that is a text',
+      { ...whole, tool_ids_inventory: 'system:read_file' },
+      ['tool_ids_inventory'],
+    ],
     ['an id that is no text', { ...whole, tool_ids_inventory: ['system:a', 5] }, ['tool_ids_inventory.1']],
     ['no iterations at all', { ...whole, max_tool_iterations: 0 }, ['max_tool_iterations']],
-    ['a setting that no model has', { ...whole, model_settings: { temperature: 9 } }, ['model_settings.temperature']],
+    [
+      'a setting that no model has',
+      { ...whole, model_settings: { temperature: 9 } },
+      ['model_settings.temperature'],
+    ],
     ['half an iteration', { ...whole, max_tool_iterations: 1.5 }, ['max_tool_iterations']],
     ['several faults', { name: 1, system_prompt: 2 }, ['name', 'system_prompt']],
     ['null', null, ['']],
@@ -56,7 +70,9 @@ describe('a profile', () => {
   ])('with %s is not used, and says where', (_, json, paths) => {
     const { profile, diagnostics } = readProfile(json)
     expect(profile).toBeNull()
-    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual(paths.map((path) => ['invalid_profile', path]))
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual(
+      paths.map((path) => ['invalid_profile', path]),
+    )
     for (const { message, path } of diagnostics) expect(message).toContain(path)
   })
 })

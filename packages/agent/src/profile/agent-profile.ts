@@ -16,7 +16,10 @@ export interface AgentProfile {
   readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
   readonly modelSettings?: ModelSettings
-  /** Whether the root's workflow calls may name `model` and `model_settings` for an agent. Absent: they may not. */
+  /**
+   * Whether the root's workflow calls may name `model` and `model_settings` for an agent. Absent: they may
+   * not.
+   */
   readonly modelChoice?: boolean
   /** The JSON Schema of the root's final answer, if the task has none of its own. Absent: any text. */
   readonly outputSchema?: JsonObject
@@ -35,7 +38,11 @@ const fields = {
   name: z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters'),
   description: z.string().optional(),
   system_prompt: z.string().max(100_000, 'must have at most 100000 characters').optional(),
-  max_tool_iterations: z.int('must be a whole number').min(1, 'must be at least 1').max(10_000, 'must be at most 10000').optional(),
+  max_tool_iterations: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(10_000, 'must be at most 10000')
+    .optional(),
   model: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters').optional(),
   model_settings: modelSettings.optional(),
   model_choice: z.boolean('must be true or false').optional(),
@@ -56,16 +63,33 @@ export type AgentProfileInput = Readonly<z.input<typeof agentProfile>>
  * profile // => null
  * diagnostics.map(({ code, path }) => [code, path]) // => [['invalid_profile', 'name']]
  */
-export function readProfile(json: unknown): { readonly profile: AgentProfile | null; readonly diagnostics: readonly ProfileDiagnostic[] } {
+export function readProfile(json: unknown): {
+  readonly profile: AgentProfile | null
+  readonly diagnostics: readonly ProfileDiagnostic[]
+} {
   const parsed = agentProfile.safeParse(json)
   if (!parsed.success) {
     const diagnostics = parsed.error.issues.map((issue): ProfileDiagnostic => {
       const path = issue.path.join('.')
-      return { code: 'invalid_profile', path, message: `${path === '' ? 'The profile' : `"${path}"`}: ${issue.message}.` }
+      return {
+        code: 'invalid_profile',
+        path,
+        message: `${path === '' ? 'The profile' : `"${path}"`}: ${issue.message}.`,
+      }
     })
     return { profile: null, diagnostics }
   }
-  const { name, description, system_prompt, max_tool_iterations, model, model_settings, model_choice, output_schema, tool_ids_inventory } = parsed.data
+  const {
+    name,
+    description,
+    system_prompt,
+    max_tool_iterations,
+    model,
+    model_settings,
+    model_choice,
+    output_schema,
+    tool_ids_inventory,
+  } = parsed.data
   const unknown = Object.keys(json as object).filter((key) => !Object.hasOwn(fields, key))
   return {
     profile: {

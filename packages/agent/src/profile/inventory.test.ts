@@ -4,15 +4,27 @@ import { definition } from '../../test/definition.ts'
 import { sampleTools } from '../../test/sample-tools.ts'
 import { catalogEntries, defaultInventory, resolveInventory, type ToolCatalog } from './inventory.ts'
 
-const catalog: ToolCatalog = { tools: sampleTools, definitions: [definition('summarize_text'), definition('摘要')] }
+const catalog: ToolCatalog = {
+  tools: sampleTools,
+  definitions: [definition('summarize_text'), definition('摘要')],
+}
 const names = (tools: readonly { readonly name: string }[]): string[] => tools.map(({ name }) => name)
-const told = (ids: readonly string[], of = catalog) => resolveInventory(ids, of).diagnostics.map(({ code, index }) => [code, index])
-const sentence = (id: string, of = catalog): string => resolveInventory([id], of).diagnostics[0]?.message ?? ''
+const told = (ids: readonly string[], of = catalog) =>
+  resolveInventory(ids, of).diagnostics.map(({ code, index }) => [code, index])
+const sentence = (id: string, of = catalog): string =>
+  resolveInventory([id], of).diagnostics[0]?.message ?? ''
 
 describe('an inventory', () => {
   it('brings the tools its ids name, each in its kind and in the order of the ids', () => {
     const { tools, teamWorkflows, definitions, diagnostics } = resolveInventory(
-      ['workflow:摘要', 'system:recount_files', 'system:GraphWorkflow', 'system:read_file', 'workflow:summarize_text', 'system:SequentialWorkflow'],
+      [
+        'workflow:摘要',
+        'system:recount_files',
+        'system:GraphWorkflow',
+        'system:read_file',
+        'workflow:summarize_text',
+        'system:SequentialWorkflow',
+      ],
       catalog,
     )
     expect(names(tools)).toEqual(['recount_files', 'read_file'])
@@ -22,7 +34,12 @@ describe('an inventory', () => {
   })
 
   it('that is empty brings nothing', () => {
-    expect(resolveInventory([], catalog)).toEqual({ tools: [], teamWorkflows: [], definitions: [], diagnostics: [] })
+    expect(resolveInventory([], catalog)).toEqual({
+      tools: [],
+      teamWorkflows: [],
+      definitions: [],
+      diagnostics: [],
+    })
   })
 
   test.each<[string, string, string]>([
@@ -50,9 +67,15 @@ describe('an inventory', () => {
   })
 
   it('lists a knowledge base by its id, and by no other', () => {
-    const bases = ['kb:handbook', 'kb:contracts'].map((name) => ({ ...(sampleTools[0] as (typeof sampleTools)[0]), name }))
+    const bases = ['kb:handbook', 'kb:contracts'].map((name) => ({
+      ...(sampleTools[0] as (typeof sampleTools)[0]),
+      name,
+    }))
     const withBases = { ...catalog, tools: [...catalog.tools, ...bases] }
-    expect(names(resolveInventory(['kb:contracts', 'system:echo'], withBases).tools)).toEqual(['kb:contracts', 'echo'])
+    expect(names(resolveInventory(['kb:contracts', 'system:echo'], withBases).tools)).toEqual([
+      'kb:contracts',
+      'echo',
+    ])
     expect(sentence('kb:Handbook', withBases)).toContain('Did you mean "kb:handbook"?')
     expect(sentence('kb:laws', withBases)).toContain('There are kb:handbook, kb:contracts.')
     expect(sentence('handbook', withBases)).toContain('Did you mean "kb:handbook"?')
@@ -60,11 +83,18 @@ describe('an inventory', () => {
       ['unknown_tool', 0],
       ['unknown_tool', 1],
     ])
-    expect(catalogEntries(withBases).map(({ id }) => id)).toEqual(expect.arrayContaining(['kb:handbook', 'kb:contracts']))
+    expect(catalogEntries(withBases).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['kb:handbook', 'kb:contracts']),
+    )
   })
 
   it('that lists a tool twice, under whatever name, brings it once', () => {
-    const ids = ['system:GraphWorkflow', 'system:echo', 'system:mcp_local_team_workflow_mcp_GraphWorkflow', 'system:echo']
+    const ids = [
+      'system:GraphWorkflow',
+      'system:echo',
+      'system:mcp_local_team_workflow_mcp_GraphWorkflow',
+      'system:echo',
+    ]
     expect(names(resolveInventory(ids, catalog).teamWorkflows)).toEqual(['GraphWorkflow'])
     expect(told(ids)).toEqual([
       ['listed_twice', 2],
@@ -73,7 +103,9 @@ describe('an inventory', () => {
   })
 
   it('without definition files says where they come from', () => {
-    expect(sentence('workflow:x', { ...catalog, definitions: [] })).toContain('"workflows" of the configuration')
+    expect(sentence('workflow:x', { ...catalog, definitions: [] })).toContain(
+      '"workflows" of the configuration',
+    )
   })
 })
 
@@ -84,13 +116,18 @@ describe('what there is', () => {
     for (const { id, kind, schema } of entries) {
       const { tools, teamWorkflows, definitions, diagnostics } = resolveInventory([id], catalog)
       expect(diagnostics).toEqual([])
-      expect(names({ tool: tools, team_workflow: teamWorkflows, workflow: definitions }[kind])).toEqual([schema.name])
+      expect(names({ tool: tools, team_workflow: teamWorkflows, workflow: definitions }[kind])).toEqual([
+        schema.name,
+      ])
     }
   })
 
   it('has the name of a workflow as its id, and of a built-in tool without the prefix', () => {
     const nameOf = new Map(catalogEntries(catalog).map(({ id, schema }) => [id, schema.name]))
-    expect([nameOf.get('workflow:summarize_text'), nameOf.get('system:read_file')]).toEqual(['workflow:summarize_text', 'read_file'])
+    expect([nameOf.get('workflow:summarize_text'), nameOf.get('system:read_file')]).toEqual([
+      'workflow:summarize_text',
+      'read_file',
+    ])
   })
 
   it('without a profile is every built-in tool and the five workflow tools, and no definition', () => {

@@ -1,8 +1,16 @@
-// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files (`workflow:`), knowledge bases (`kb:`).
-// V1. An id without a prefix, with an unknown prefix, or without a target is a diagnostic. The other ids are used.
+// Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files
+// (`workflow:`), knowledge bases (`kb:`).
+// V1. An id without a prefix, with an unknown prefix, or without a target is a diagnostic. The other ids are
+// used.
 // V2. Tools have the order of the inventory, and each occurs once.
 // V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
-import { agentTeam, createTeamWorkflowTools, findWorkflow, moreWorkflowTools, type Workflow } from '@beaver/workflows'
+import {
+  agentTeam,
+  createTeamWorkflowTools,
+  findWorkflow,
+  moreWorkflowTools,
+  type Workflow,
+} from '@beaver/workflows'
 import { brokenFile, type LoadDiagnostic } from '../load-diagnostic.ts'
 import type { ToolSchema } from '../provider/chat-provider.ts'
 import { type ToolKind, toolKindOf } from '../taint/tool-kind.ts'
@@ -13,7 +21,9 @@ export interface ToolCatalog {
   readonly tools: readonly Tool[]
   /** The workflows of the loaded definition files. */
   readonly definitions: readonly Workflow[]
-  /** What was wrong with the files of definitions, so that a broken one is named as broken. Default: nothing. */
+  /**
+   * What was wrong with the files of definitions, so that a broken one is named as broken. Default: nothing.
+   */
   readonly diagnostics?: readonly LoadDiagnostic[]
 }
 
@@ -29,7 +39,12 @@ export interface Inventory {
 
 /** What is wrong with one id of an inventory. */
 export interface InventoryDiagnostic {
-  readonly code: 'prefix_missing' | 'unknown_prefix' | 'unknown_tool' | 'knowledge_base_missing' | 'listed_twice'
+  readonly code:
+    | 'prefix_missing'
+    | 'unknown_prefix'
+    | 'unknown_tool'
+    | 'knowledge_base_missing'
+    | 'listed_twice'
   readonly message: string
   /** The index in the inventory. */
   readonly index: number
@@ -60,9 +75,9 @@ export function defaultInventory({ tools }: ToolCatalog): Inventory {
  * Resolves the ids of an inventory against the catalog. It never throws.
  *
  * @example
- * const { teamWorkflows, diagnostics } = resolveInventory(['system:GraphWorkflow', 'system:fly'], { tools: [], definitions: [] })
- * teamWorkflows.map(({ name }) => name) // => ['GraphWorkflow']
- * diagnostics.map(({ index, code }) => [index, code]) // => [[1, 'unknown_tool']]
+ * const { teamWorkflows, diagnostics } = resolveInventory(['system:GraphWorkflow', 'system:fly'], { tools:
+ * [], definitions: [] }) teamWorkflows.map(({ name }) => name) // => ['GraphWorkflow'] diagnostics.map(({
+ * index, code }) => [index, code]) // => [[1, 'unknown_tool']]
  */
 export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
   const tools = new Map<string, Tool>()
@@ -73,13 +88,22 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
     const told = place(id)
     if (told !== null) diagnostics.push({ ...told, index })
   }
-  return { tools: [...tools.values()], teamWorkflows: [...teamWorkflows.values()], definitions: [...definitions.values()], diagnostics }
+  return {
+    tools: [...tools.values()],
+    teamWorkflows: [...teamWorkflows.values()],
+    definitions: [...definitions.values()],
+    diagnostics,
+  }
 
   function place(id: string): Omit<InventoryDiagnostic, 'index'> | null {
     const at = id.indexOf(':')
     const prefix = id.slice(0, Math.max(0, at))
     const name = id.slice(at + 1)
-    if (at < 0) return { code: 'prefix_missing', message: `The tool id ${JSON.stringify(id)} has no prefix. ${meant(id, catalog) ?? prefixes}` }
+    if (at < 0)
+      return {
+        code: 'prefix_missing',
+        message: `The tool id ${JSON.stringify(id)} has no prefix. ${meant(id, catalog) ?? prefixes}`,
+      }
     switch (prefix) {
       case 'system': {
         const tool = catalog.tools.find((each) => idOf(each) === id)
@@ -94,7 +118,10 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
       case 'kb':
         return putKnowledgeBase(id)
       default:
-        return { code: 'unknown_prefix', message: `The tool id ${JSON.stringify(id)} has the unknown prefix ${JSON.stringify(`${prefix}:`)}. ${prefixes}` }
+        return {
+          code: 'unknown_prefix',
+          message: `The tool id ${JSON.stringify(id)} has the unknown prefix ${JSON.stringify(`${prefix}:`)}. ${prefixes}`,
+        }
     }
   }
 
@@ -102,20 +129,43 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
     const tool = catalog.tools.find(({ name }) => name === id)
     if (tool !== undefined) return put(tools, tool, id)
     const ids = catalog.tools.flatMap(({ name }) => (name.startsWith('kb:') ? [name] : []))
-    const why = ids.length === 0 ? 'There is none. Name its folder in "knowledge_bases" of the configuration.' : (meant(id, catalog) ?? known(id, catalog))
-    return { code: 'knowledge_base_missing', message: `The tool id ${JSON.stringify(id)} does not name a knowledge base. ${why}` }
+    const why =
+      ids.length === 0
+        ? 'There is none. Name its folder in "knowledge_bases" of the configuration.'
+        : (meant(id, catalog) ?? known(id, catalog))
+    return {
+      code: 'knowledge_base_missing',
+      message: `The tool id ${JSON.stringify(id)} does not name a knowledge base. ${why}`,
+    }
   }
 
-  function put<Kind extends { readonly name: string }>(into: Map<string, Kind>, tool: Kind, id: string): Omit<InventoryDiagnostic, 'index'> | null {
-    if (into.has(tool.name)) return { code: 'listed_twice', message: `The tool id ${JSON.stringify(id)} names ${tool.name}, which is listed before it.` }
+  function put<Kind extends { readonly name: string }>(
+    into: Map<string, Kind>,
+    tool: Kind,
+    id: string,
+  ): Omit<InventoryDiagnostic, 'index'> | null {
+    if (into.has(tool.name))
+      return {
+        code: 'listed_twice',
+        message: `The tool id ${JSON.stringify(id)} names ${tool.name}, which is listed before it.`,
+      }
     into.set(tool.name, tool)
     return null
   }
 
   function missing(id: string): Omit<InventoryDiagnostic, 'index'> {
-    const broken = id.startsWith('workflow:') ? brokenFile(id.slice('workflow:'.length), catalog.diagnostics ?? []) : null
-    if (broken !== null) return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} names a workflow whose file is broken. ${broken}` }
-    const why = id === `system:${agentTeam.name}` ? 'A model cannot call AgentTeam. Submit it as a task.' : (meant(id, catalog) ?? known(id, catalog))
+    const broken = id.startsWith('workflow:')
+      ? brokenFile(id.slice('workflow:'.length), catalog.diagnostics ?? [])
+      : null
+    if (broken !== null)
+      return {
+        code: 'unknown_tool',
+        message: `The tool id ${JSON.stringify(id)} names a workflow whose file is broken. ${broken}`,
+      }
+    const why =
+      id === `system:${agentTeam.name}`
+        ? 'A model cannot call AgentTeam. Submit it as a task.'
+        : (meant(id, catalog) ?? known(id, catalog))
     return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} does not name a tool. ${why}` }
   }
 }
@@ -124,23 +174,38 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
  * Every tool that an inventory may list, in a fixed order.
  *
  * @example
- * const echo = defineTool({ name: 'echo', description: 'Repeats a text.', input: z.strictObject({ text: z.string() }), run: ({ text }) => text })
- * catalogEntries({ tools: [echo], definitions: [] })[0]?.id // => 'system:echo'
+ * const echo = defineTool({ name: 'echo', description: 'Repeats a text.', input: z.strictObject({ text:
+ * z.string() }), run: ({ text }) => text }) catalogEntries({ tools: [echo], definitions: [] })[0]?.id // =>
+ * 'system:echo'
  */
 export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
-  const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({ name, description, parameters })
+  const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({
+    name,
+    description,
+    parameters,
+  })
   return [
-    ...tools.map((tool): CatalogEntry => ({ id: idOf(tool), kind: 'tool', schema: schemaOf(tool), does: toolKindOf(tool) })),
+    ...tools.map((tool): CatalogEntry => ({
+      id: idOf(tool),
+      kind: 'tool',
+      schema: schemaOf(tool),
+      does: toolKindOf(tool),
+    })),
     ...[...createTeamWorkflowTools(), ...moreWorkflowTools].map((workflow): CatalogEntry => ({
       id: `system:${workflow.name}`,
       kind: 'team_workflow',
       schema: schemaOf(workflow),
     })),
-    ...definitions.map((workflow): CatalogEntry => ({ id: workflow.name, kind: 'workflow', schema: schemaOf(workflow) })),
+    ...definitions.map((workflow): CatalogEntry => ({
+      id: workflow.name,
+      kind: 'workflow',
+      schema: schemaOf(workflow),
+    })),
   ]
 }
 
-const prefixes = 'The prefixes are "system:" for built-in tools and team workflows, "workflow:" for definition files and "kb:" for knowledge bases.'
+const prefixes =
+  'The prefixes are "system:" for built-in tools and team workflows, "workflow:" for definition files and "kb:" for knowledge bases.'
 
 /** The name of a knowledge base is its id. */
 const idOf = ({ name }: Pick<Tool, 'name'>): string => (name.startsWith('kb:') ? name : `system:${name}`)
@@ -156,6 +221,7 @@ function known(id: string, catalog: ToolCatalog): string {
   const prefix = id.slice(0, id.indexOf(':') + 1)
   const ids = catalogEntries(catalog).flatMap((entry) => (entry.id.startsWith(prefix) ? [entry.id] : []))
   const shown = ids.slice(0, 20).join(', ')
-  if (ids.length === 0) return 'No definition file is loaded. Name their folders in "workflows" of the configuration.'
+  if (ids.length === 0)
+    return 'No definition file is loaded. Name their folders in "workflows" of the configuration.'
   return `There are ${shown}${ids.length > 20 ? ` and ${ids.length - 20} more` : ''}.`
 }

@@ -18,12 +18,20 @@ async function load(files: Readonly<Record<string, string | null>>) {
     }),
   )
   const { profiles, diagnostics } = await loadProfiles(paths, { tools: sampleTools, definitions: [] })
-  return { profiles, told: diagnostics.map(({ file, severity, message }) => [file.slice(folder.length + 1), severity, message] as const) }
+  return {
+    profiles,
+    told: diagnostics.map(
+      ({ file, severity, message }) => [file.slice(folder.length + 1), severity, message] as const,
+    ),
+  }
 }
 const profile = (name: string, more: object = {}): string => JSON.stringify({ name, ...more })
 
 it('loads the profiles of the files in their order, also with a byte order mark', async () => {
-  const { profiles, told } = await load({ 'b.json': profile('b'), 'a.json': `\uFEFF${profile('a', { max_tool_iterations: 3 })}` })
+  const { profiles, told } = await load({
+    'b.json': profile('b'),
+    'a.json': `\uFEFF${profile('a', { max_tool_iterations: 3 })}`,
+  })
   expect([...profiles.keys()]).toEqual(['b', 'a'])
   expect(profiles.get('a')?.maxToolIterations).toBe(3)
   expect(told).toEqual([])
@@ -53,13 +61,18 @@ it('keeps what is right beside what is broken, and says what is wrong with each'
 })
 
 it('lets the first file of a name win, and names both', async () => {
-  const { profiles, told } = await load({ 'first.json': profile('same', { description: 'one' }), 'second.json': profile('same', { description: 'two' }) })
+  const { profiles, told } = await load({
+    'first.json': profile('same', { description: 'one' }),
+    'second.json': profile('same', { description: 'two' }),
+  })
   expect(profiles.get('same')?.description).toBe('one')
   expect(told).toEqual([['second.json', 'warning', expect.stringContaining(join(folder, 'first.json'))]])
 })
 
 it('warns of ids that bring no tool, with their place, and loads the profile', async () => {
-  const { profiles, told } = await load({ 'p.json': profile('p', { tool_ids_inventory: ['system:read_file', 'read_file', 'kb:Query'] }) })
+  const { profiles, told } = await load({
+    'p.json': profile('p', { tool_ids_inventory: ['system:read_file', 'read_file', 'kb:Query'] }),
+  })
   expect(profiles.has('p')).toBe(true)
   expect(told).toEqual([
     ['p.json', 'warning', expect.stringMatching(/^tool_ids_inventory\.1: .*no prefix/)],

@@ -12,19 +12,20 @@ export interface LoadedProfiles {
 }
 
 /**
- * Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile and add no tool.
+ * Loads profiles and checks their inventories against the catalog. Ids that name nothing stay in the profile
+ * and add no tool.
  *
  * @example
- * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions: [] })
- * profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.'
- * diagnostics // => []
+ * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions:
+ * [] }) profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.' diagnostics // => []
  */
 export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
   const profiles = new Map<string, AgentProfile>()
   const fileOf = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
   for (const file of files) {
-    const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+    const tell = (severity: LoadDiagnostic['severity'], message: string): void =>
+      void diagnostics.push({ file, severity, message })
     const json = await readJsonFile(file, diagnostics)
     if (json === undefined) continue
     const { profile, diagnostics: told } = readProfile(json)
@@ -32,10 +33,14 @@ export async function loadProfiles(files: readonly string[], catalog: ToolCatalo
     if (profile === null) continue
     const other = fileOf.get(profile.name)
     if (other !== undefined) {
-      tell('warning', `The profile ${JSON.stringify(profile.name)} is already loaded from ${other}. This one is left out.`)
+      tell(
+        'warning',
+        `The profile ${JSON.stringify(profile.name)} is already loaded from ${other}. This one is left out.`,
+      )
       continue
     }
-    for (const { index, message } of resolveInventory(profile.toolIds ?? [], catalog).diagnostics) tell('warning', `tool_ids_inventory.${index}: ${message}`)
+    for (const { index, message } of resolveInventory(profile.toolIds ?? [], catalog).diagnostics)
+      tell('warning', `tool_ids_inventory.${index}: ${message}`)
     profiles.set(profile.name, profile)
     fileOf.set(profile.name, file)
   }

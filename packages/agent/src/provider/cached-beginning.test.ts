@@ -5,15 +5,28 @@ import { beginningOf } from './cached-beginning.ts'
 
 const prompt = (sessionId: string, own = 'You write.'): string =>
   systemPrompt({
-    ...{ mark: `m${sessionId}`, agentName: 'root', sessionId, taskId: `task-of-${sessionId}`, workspace: '/w', at: { ms: 0, timeZone: null } },
+    ...{
+      mark: `m${sessionId}`,
+      agentName: 'root',
+      sessionId,
+      taskId: `task-of-${sessionId}`,
+      workspace: '/w',
+      at: { ms: 0, timeZone: null },
+    },
     ...{ worker: false, teams: true, offers: () => true, own, memory: { memory: [], user: [] }, routing: [] },
   })
 const of = (sessionId: string, node_id: string | null = null, content = prompt(sessionId)) =>
-  beginningOf(sessionId, { node_id }, [{ role: 'system', content } satisfies ChatMessage, { role: 'user', content: 'x' }])
+  beginningOf(sessionId, { node_id }, [
+    { role: 'system', content } satisfies ChatMessage,
+    { role: 'user', content: 'x' },
+  ])
 
 it('the key is the same for an agent of a session, and no id can be read in it', () => {
   expect(of('a')).toEqual(of('a'))
-  expect(new Set([of('a'), of('b'), of('a', 'writer'), of('a', 'null'), of('writer', 'a')].map(({ key }) => key)).size).toBe(5)
+  expect(
+    new Set([of('a'), of('b'), of('a', 'writer'), of('a', 'null'), of('writer', 'a')].map(({ key }) => key))
+      .size,
+  ).toBe(5)
   expect(of('49-170-1234567').key).toMatch(/^[0-9a-f]{32}$/)
 })
 

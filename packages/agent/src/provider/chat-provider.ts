@@ -1,4 +1,5 @@
-// The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the provider does not.
+// The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the
+// provider does not.
 // P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
 // P2. No error contains a secret.
 import type { ChatMessage, FailureClass, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
@@ -24,29 +25,41 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
   /**
-   * The content of the images that messages have, by SHA-256. An image without content was removed: a text says so in its place. Absent: no message has
-   * an image.
+   * The content of the images that messages have, by SHA-256. An image without content was removed: a text
+   * says so in its place. Absent: no message has an image.
    */
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined
   /** How the model is asked, beyond what the provider itself sets. Absent: as the provider sets. */
   readonly settings?: ModelSettings | undefined
   /**
-   * The form that the text of the answer must have. The messages say it too, and the AgentLoop checks the text, so a provider asks its endpoint for
-   * the form if the endpoint can, and does nothing otherwise. Absent: any text.
+   * The form that the text of the answer must have. The messages say it too, and the AgentLoop checks the
+   * text, so a provider asks its endpoint for the form if the endpoint can, and does nothing otherwise.
+   * Absent: any text.
    */
   readonly output?: OutputForm | undefined
-  /** What this request shares with later ones, so that the endpoint's cache finds it. Absent: nobody asks again with the same beginning. */
+  /**
+   * What this request shares with later ones, so that the endpoint's cache finds it. Absent: nobody asks
+   * again with the same beginning.
+   */
   readonly cache?: CachedBeginning | undefined
   readonly signal: AbortSignal
-  /** Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as without it. */
+  /**
+   * Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as
+   * without it.
+   */
   readonly onText?: (text: string) => void
-  /** Called before an answer that has come is read at once. The returned function is called after the reading. */
+  /**
+   * Called before an answer that has come is read at once. The returned function is called after the reading.
+   */
   readonly onRead?: () => () => void
-  /** Whether the call has its turn under the endpoint's limits already, so that it is not counted again. Default: false. */
+  /**
+   * Whether the call has its turn under the endpoint's limits already, so that it is not counted again.
+   * Default: false.
+   */
   readonly admitted?: boolean
   /**
-   * Waits for the call's turn, which is reserved at this call: the next request after the wait sets `admitted`.
-   * Absent: the provider waits by itself.
+   * Waits for the call's turn, which is reserved at this call: the next request after the wait sets
+   * `admitted`. Absent: the provider waits by itself.
    */
   readonly waitTurn?: (wait: TurnWait) => Promise<void>
 }
@@ -69,8 +82,8 @@ export interface ChatAnswer {
   readonly model: string
   readonly responseId: string | null
   /**
-   * Fields of an answer with tool calls that the provider wants to have back with it in the next request, unchanged, such as the thoughts of the
-   * model. Absent: none.
+   * Fields of an answer with tool calls that the provider wants to have back with it in the next request,
+   * unchanged, such as the thoughts of the model. Absent: none.
    */
   readonly state?: JsonObject
 }
@@ -80,7 +93,10 @@ export interface ChatProvider {
   /** `openai`, `simulated`, … */
   readonly name: string
   readonly model: string
-  /** The context window of the model. A conversation is shortened before it is longer. Absent: it is not known, and the server says when it is too long. */
+  /**
+   * The context window of the model. A conversation is shortened before it is longer. Absent: it is not
+   * known, and the server says when it is too long.
+   */
   readonly contextTokens?: number
   /** @throws {ProviderError} */
   chat(request: ChatRequest): Promise<ChatAnswer>
@@ -110,9 +126,8 @@ interface ProviderErrorOptions {
  * Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core.
  *
  * @example
- * const error = new ProviderError('rate_limited', 'The provider is busy.', { status: 429, retryAfterMs: 2_000 })
- * error.class // => 'rate_limited'
- * error.retryAfterMs // => 2_000
+ * const error = new ProviderError('rate_limited', 'The provider is busy.', { status: 429, retryAfterMs: 2_000
+ * }) error.class // => 'rate_limited' error.retryAfterMs // => 2_000
  */
 export class ProviderError extends Error {
   readonly class: FailureClass
@@ -122,7 +137,10 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | null
   /** The tools of the request whose schemas the server refuses. The caller may ask again without them. */
   readonly refusedTools: readonly RefusedTool[]
-  /** What is paid although the call has no answer. `null`: the server answered nothing that costs. The reader of the answer adds it. */
+  /**
+   * What is paid although the call has no answer. `null`: the server answered nothing that costs. The reader
+   * of the answer adds it.
+   */
   paid: PaidAnswer | null
 
   constructor(failureClass: FailureClass, message: string, options: ProviderErrorOptions = {}) {

@@ -1,4 +1,5 @@
-// The EmbeddingProvider port: it turns texts into vectors to find similar ones. It has the same failure classes as chat.
+// The EmbeddingProvider port: it turns texts into vectors to find similar ones. It has the same failure
+// classes as chat.
 
 /** An embedding back end. */
 export interface EmbeddingProvider {

@@ -44,16 +44,21 @@ describe('an answer', () => {
   ])('that ends with %j is %s', (reason, expected) => expect(endOf(answer(reason))).toBe(expected))
 
   it('that calls tools may end as a call or as the end of a turn', () =>
-    expect(['tool_calls', 'function_call', 'tool_use', 'stop', 'length'].map((reason) => endOf(answer(reason, 1)))).toEqual(Array(5).fill('answer')))
+    expect(
+      ['tool_calls', 'function_call', 'tool_use', 'stop', 'length'].map((reason) => endOf(answer(reason, 1))),
+    ).toEqual(Array(5).fill('answer')))
 
   it.each([
     ['a text', 'So it is.', 'answer'],
     ['nothing', null, 'malformed_output'],
     ['spaces', '\n ', 'malformed_output'],
     ['the text of a call', '{"name": "echo", "arguments": {}}', 'malformed_output'],
-  ])('that should call tools and has %s instead', (_, content, expected) => expect(endOf(answer('tool_calls', 0, content))).toBe(expected))
+  ])('that should call tools and has %s instead', (_, content, expected) =>
+    expect(endOf(answer('tool_calls', 0, content))).toBe(expected),
+  )
 
-  it('that broke off with calls in it is none', () => expect(endOf(answer('error', 1))).toBe('provider_unavailable'))
+  it('that broke off with calls in it is none', () =>
+    expect(endOf(answer('error', 1))).toBe('provider_unavailable'))
 })
 
 test('docs/reference/failures.md has the same words', () => {

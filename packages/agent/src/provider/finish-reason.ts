@@ -1,5 +1,7 @@
-// What a finish reason says about an answer. Servers have many words, and no word is taken for success that is not known to mean it.
-// F1. Only the words of `complete` and `calls` mean an answer that may be used. The lists are those of the providers' documentation.
+// What a finish reason says about an answer. Servers have many words, and no word is taken for success that
+// is not known to mean it.
+// F1. Only the words of `complete` and `calls` mean an answer that may be used. The lists are those of the
+// providers' documentation.
 // F2. The journal keeps the server's own word, so this table is read again when a run is resumed.
 import type { FailureClass } from '@beaver/core'
 import { rawToolCall } from '../loop/raw-tool-call.ts'
@@ -12,10 +14,19 @@ import { type ChatAnswer, ProviderError } from './chat-provider.ts'
  * - `failed`: the server broke off. `malformed`: the model wrote what its server could not read.
  * - `unknown`: nobody knows.
  */
-export type FinishMeaning = 'complete' | 'calls' | 'cut' | 'window' | 'refused' | 'failed' | 'malformed' | 'unknown'
+export type FinishMeaning =
+  | 'complete'
+  | 'calls'
+  | 'cut'
+  | 'window'
+  | 'refused'
+  | 'failed'
+  | 'malformed'
+  | 'unknown'
 
 const words: Readonly<Record<Exclude<FinishMeaning, 'unknown'>, string>> = {
-  complete: 'stop stop_sequence stop_token end end_turn eos eos_token endoftext complete completed done finished',
+  complete:
+    'stop stop_sequence stop_token end end_turn eos eos_token endoftext complete completed done finished',
   calls: 'tool_calls tool_call tool_use function_call',
   cut: 'length max_tokens max_output_tokens max_length model_length token_limit',
   window: 'model_context_window_exceeded context_window_exceeded context_length_exceeded',
@@ -23,11 +34,14 @@ const words: Readonly<Record<Exclude<FinishMeaning, 'unknown'>, string>> = {
     'content_filter content_filtered refusal safety sensitive recitation blocklist prohibited_content spii image_safety language guardrail_intervened error_toxic',
   failed:
     'error network_error insufficient_system_resource abort aborted cancelled canceled user_cancel error_limit timeout time_limit not_finished server_error overloaded incomplete failed in_progress queued',
-  malformed: 'malformed_function_call unexpected_tool_call malformed_tool_use malformed_model_output missing_thought_signature too_many_tool_calls repetition',
+  malformed:
+    'malformed_function_call unexpected_tool_call malformed_tool_use malformed_model_output missing_thought_signature too_many_tool_calls repetition',
 }
 
 const meanings: ReadonlyMap<string, FinishMeaning> = new Map(
-  Object.entries(words).flatMap(([meaning, list]) => list.split(' ').map((word) => [word, meaning as FinishMeaning] as const)),
+  Object.entries(words).flatMap(([meaning, list]) =>
+    list.split(' ').map((word) => [word, meaning as FinishMeaning] as const),
+  ),
 )
 
 /**
@@ -37,15 +51,17 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map(
  * finishMeaning('MAX_TOKENS') // => 'cut'
  * finishMeaning('cosmic_ray') // => 'unknown'
  */
-export const finishMeaning = (reason: string): FinishMeaning => meanings.get(reason.toLowerCase()) ?? 'unknown'
+export const finishMeaning = (reason: string): FinishMeaning =>
+  meanings.get(reason.toLowerCase()) ?? 'unknown'
 
 /**
- * Returns the answer if the model ended it. An answer that was cut or refused is returned too: it is what the model has to say, and the run
- * decides. Some servers say that the model calls tools although it only says something: a text is an answer, unless the text is a call that the server
- * did not read as one.
+ * Returns the answer if the model ended it. An answer that was cut or refused is returned too: it is what the
+ * model has to say, and the run decides. Some servers say that the model calls tools although it only says
+ * something: a text is an answer, unless the text is a call that the server did not read as one.
  *
  * @param isTool whether a tool of this name is known
- * @throws {ProviderError} `provider_unavailable`, `context_overflow` or `malformed_output` if the answer ended in another way
+ * @throws {ProviderError} `provider_unavailable`, `context_overflow` or `malformed_output` if the answer
+ * ended in another way
  */
 export function endedAnswer(answer: ChatAnswer, isTool: (name: string) => boolean): ChatAnswer {
   const { content, finishReason, toolCalls, model, usage } = answer
@@ -65,7 +81,11 @@ export function endedAnswer(answer: ChatAnswer, isTool: (name: string) => boolea
     case 'unknown':
       throw broken('malformed_output', 'Beaver does not know whether such an answer is complete.')
     case 'calls':
-      if (toolCalls.length > 0 || (content !== null && content.trim() !== '' && rawToolCall(content, isTool) === null)) return answer
+      if (
+        toolCalls.length > 0 ||
+        (content !== null && content.trim() !== '' && rawToolCall(content, isTool) === null)
+      )
+        return answer
       throw broken('malformed_output', 'but the answer has no tool call.')
     default:
       return answer

@@ -7,7 +7,10 @@ import type { EmbeddingProvider } from './embedding-provider.ts'
 /** The providers of a run. */
 export interface ProviderBundle {
   readonly main: ChatProvider
-  /** The providers that are asked after main, in this order. Their names differ from each other and from main's. */
+  /**
+   * The providers that are asked after main, in this order. Their names differ from each other and from
+   * main's.
+   */
   readonly fallbacks: readonly ChatProvider[]
   /** Chooses skills and summarises. `null`: the main provider does this. */
   readonly auxiliary: ChatProvider | null

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { toolNameAtProvider, toolNameCollision, toolNameFromProvider, toolNamesFromProvider } from './tool-name.ts'
+import {
+  toolNameAtProvider,
+  toolNameCollision,
+  toolNameFromProvider,
+  toolNamesFromProvider,
+} from './tool-name.ts'
 
 const accepted = /^[a-zA-Z0-9_-]{1,64}$/
 /** Names as they are, as they may become, and anything at all. */
@@ -10,7 +15,8 @@ const anyName = fc.oneof(
   fc.string({ maxLength: 30 }).map((id) => `workflow:${id}`),
 )
 const isFine = (name: string): boolean => accepted.test(name)
-const isHashed = (name: string): boolean => !isFine(name) && toolNameFromProvider(toolNameAtProvider(name)) !== name
+const isHashed = (name: string): boolean =>
+  !isFine(name) && toolNameFromProvider(toolNameAtProvider(name)) !== name
 
 describe('a tool name at a provider (D-13)', () => {
   test.each([
@@ -40,7 +46,9 @@ describe('a tool name at a provider (D-13)', () => {
   })
 
   it('leads back to the tool by its spelling alone, unless it had to be cut', () => {
-    const short = anyName.filter((name) => !isFine(name) && name !== '' && name.replace(/[^a-zA-Z0-9_]/g, '-uFFFF').length <= 64)
+    const short = anyName.filter(
+      (name) => !isFine(name) && name !== '' && name.replace(/[^a-zA-Z0-9_]/g, '-uFFFF').length <= 64,
+    )
     fc.assert(
       fc.property(short, (name) => toolNameFromProvider(toolNameAtProvider(name)) === name),
       { numRuns: 5_000 },
@@ -55,7 +63,13 @@ describe('a tool name at a provider (D-13)', () => {
       }),
       { numRuns: 5_000 },
     )
-    expect(['list-files', 'a--b', 'x-', '-', 'a-_'].map(toolNameFromProvider)).toEqual(['list-files', 'a--b', 'x-', '-', 'a:'])
+    expect(['list-files', 'a--b', 'x-', '-', 'a-_'].map(toolNameFromProvider)).toEqual([
+      'list-files',
+      'a--b',
+      'x-',
+      '-',
+      'a:',
+    ])
   })
 
   it('differs for different tools of which neither is fine as it is', () => {
@@ -98,11 +112,16 @@ describe('the names of a request', () => {
 
 describe('a collision', () => {
   it('is found between a name and the encoding of another, and names both', () => {
-    expect(toolNameCollision(['read_file', 'workflow:x', 'workflow-_x'])).toEqual(['workflow:x', 'workflow-_x'])
+    expect(toolNameCollision(['read_file', 'workflow:x', 'workflow-_x'])).toEqual([
+      'workflow:x',
+      'workflow-_x',
+    ])
   })
 
   it('is not the same tool twice, nor names that only look alike', () => {
-    expect(toolNameCollision(['workflow:x', 'workflow:x', 'workflow:X', 'workflow:x ', 'x', 'workflow--x'])).toBeNull()
+    expect(
+      toolNameCollision(['workflow:x', 'workflow:x', 'workflow:X', 'workflow:x ', 'x', 'workflow--x']),
+    ).toBeNull()
   })
 
   it('is found exactly when two tools would have one name', () => {
@@ -117,7 +136,12 @@ describe('a collision', () => {
   })
 
   // https://github.com/ollama/ollama/issues/12132
-  it.each(['functions.read_file', 'read_file<|channel|>commentary', ' read_file ', 'functions.read_file<|channel|>analysis'])('%j means the tool', (name) => {
+  it.each([
+    'functions.read_file',
+    'read_file<|channel|>commentary',
+    ' read_file ',
+    'functions.read_file<|channel|>analysis',
+  ])('%j means the tool', (name) => {
     expect(toolNamesFromProvider([{ name: 'read_file' }])(name)).toBe('read_file')
   })
 

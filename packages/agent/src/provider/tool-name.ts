@@ -1,9 +1,12 @@
-// Tool names at a provider: ids outside `^[a-zA-Z0-9_-]{1,64}$` are encoded into this form, and decoded when a call comes (D-13).
+// Tool names at a provider: ids outside `^[a-zA-Z0-9_-]{1,64}$` are encoded into this form, and decoded when
+// a call comes (D-13).
 // N1. A name that fits is sent unchanged.
-// N2. Two names that do not fit never have the same encoding. Long names are told apart by 132 bits of their hash.
-// N3. An encoding may be another tool's own name. `toolNameCollision` finds this when tools are loaded, before any is offered.
-// The encoding keeps letters, digits and `_`; it writes `-` as `--`, `:` as `-_`, and any other UTF-16 unit as `-HH` or `-uHHHH`.
-// An encoding longer than 64 is cut and ends in `-h` and its hash. Only a table of the existing names leads back from it.
+// N2. Two names that do not fit never have the same encoding. Long names are told apart by 132 bits of their
+// hash.
+// N3. An encoding may be another tool's own name. `toolNameCollision` finds this when tools are loaded,
+// before any is offered. The encoding keeps letters, digits and `_`; it writes `-` as `--`, `:` as `-_`, and
+// any other UTF-16 unit as `-HH` or `-uHHHH`. An encoding longer than 64 is cut and ends in `-h` and its
+// hash. Only a table of the existing names leads back from it.
 import { createHash } from 'node:crypto'
 
 const fits = /^[a-zA-Z0-9_-]{1,64}$/
@@ -26,7 +29,10 @@ export function toolNameAtProvider(name: string): string {
   return `${escaped.slice(0, charsMax - hashChars - 2)}-h${hash}`
 }
 
-/** The tool that a provider's name means, by its spelling alone. It is the name itself if that is no encoding, or one with a hash. */
+/**
+ * The tool that a provider's name means, by its spelling alone. It is the name itself if that is no encoding,
+ * or one with a hash.
+ */
 export function toolNameFromProvider(name: string): string {
   const decoded = name.replace(escapes, unescape)
   return decoded !== name && toolNameAtProvider(decoded) === name ? decoded : name
@@ -39,12 +45,17 @@ export function toolNameFromProvider(name: string): string {
  * const nameOf = toolNamesFromProvider([{ name: 'workflow:summarize_text' }])
  * nameOf('workflow-_summarize_text') // => 'workflow:summarize_text'
  */
-export function toolNamesFromProvider(offered: readonly { readonly name: string }[]): (name: string) => string {
+export function toolNamesFromProvider(
+  offered: readonly { readonly name: string }[],
+): (name: string) => string {
   const byEncoding = new Map(offered.map(({ name }) => [toolNameAtProvider(name), name]))
   return (name) => byEncoding.get(name) ?? byEncoding.get(withoutFormat(name)) ?? toolNameFromProvider(name)
 }
 
-/** Parts of a model's own format, which servers leave in a name: `functions.read_file` and `read_file<|channel|>commentary`. */
+/**
+ * Parts of a model's own format, which servers leave in a name: `functions.read_file` and
+ * `read_file<|channel|>commentary`.
+ */
 const withoutFormat = (name: string): string =>
   name
     .replace(/<\|.*$/s, '')

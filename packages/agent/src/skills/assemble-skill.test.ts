@@ -21,9 +21,13 @@ describe('the skill for a query', () => {
     ['WEB RESEARCH', 'web-research'],
   ])('%s is %s', (query, name) => expect(assembleSkill(query, skills)?.name).toBe(name))
 
-  it.each(['', 'the of and', 'write a poem about the sea', 'currencies of the Middle Ages in France', '足球比赛'])('%j has none', (query) =>
-    expect(assembleSkill(query, skills)).toBeNull(),
-  )
+  it.each([
+    '',
+    'the of and',
+    'write a poem about the sea',
+    'currencies of the Middle Ages in France',
+    '足球比赛',
+  ])('%j has none', (query) => expect(assembleSkill(query, skills)).toBeNull())
 
   it('is the first of equals, and never one that guides a team or that models may not invoke', () => {
     expect(assembleSkill('web', [skill('a', 'web'), skill('b', 'web')])?.name).toBe('a')
@@ -34,14 +38,20 @@ describe('the skill for a query', () => {
 
 describe('a worker (D-40)', () => {
   it.each([
-    ['the named skill wins over the query', { skill: 'table-layout', skillQuery: 'official web filings' }, ['table-layout']],
+    [
+      'the named skill wins over the query',
+      { skill: 'table-layout', skillQuery: 'official web filings' },
+      ['table-layout'],
+    ],
     ['the query finds one', { skillQuery: 'official web filings' }, ['web-research']],
     ['a query that fits nothing brings none', { skillQuery: 'poems' }, []],
     ['without either it has none', {}, []],
   ])('%s', async (_, part, names) => {
     const loop = begin({ replies: [says('done')], skills, spec: workerSpec({ part }) })
     await loop.end
-    const activated = loop.host.events.flatMap((event) => (event.type === 'skill_activation_snapshotted' ? event.data.skills.map(({ name }) => name) : []))
+    const activated = loop.host.events.flatMap((event) =>
+      event.type === 'skill_activation_snapshotted' ? event.data.skills.map(({ name }) => name) : [],
+    )
     expect(activated).toEqual(names)
   })
 })

@@ -1,4 +1,5 @@
-// Plans the guidance of a skill as a root agent would call it, so that its author learns of a fault before a task does.
+// Plans the guidance of a skill as a root agent would call it, so that its author learns of a fault before a
+// task does.
 // P1. A fault in what the guidance says is a problem. A field that the guidance leaves to the model is none.
 // P2. What depends on the configuration of a system is advice: another system may have the tool.
 import { evidenceFault, findTaskWorkflow, type KnownTools } from '@beaver/workflows'
@@ -15,26 +16,49 @@ export interface SkillSurroundings {
   readonly profile: string | null
 }
 
-export function guidanceFaults(guidance: WorkflowGuidance, around?: SkillSurroundings): { problems: SkillProblem[]; advice: SkillProblem[] } {
+export function guidanceFaults(
+  guidance: WorkflowGuidance,
+  around?: SkillSurroundings,
+): { problems: SkillProblem[]; advice: SkillProblem[] } {
   const workflow = findTaskWorkflow(guidance.preferred_tool)
   if (workflow === null) return { problems: [], advice: [] }
   const slots = Object.keys((workflow.parameters['properties'] ?? {}) as object)
   const given = Object.fromEntries(Object.entries(guidance).filter(([field]) => slots.includes(field)))
   // First, because a plan ends at its first fault, which may be a field that the model adds.
   const impossible = evidenceFault(given, around?.tools)
-  const planned = impossible ?? workflow.plan({ task: 'The task of a person.', ...given }, around === undefined ? {} : { tools: around.tools })
-  const told = planned.ok ? [] : [{ rule: 'guidance', message: `No call of ${workflow.name} with its guidance can be planned. ${planned.error.message}` }]
+  const planned =
+    impossible ??
+    workflow.plan(
+      { task: 'The task of a person.', ...given },
+      around === undefined ? {} : { tools: around.tools },
+    )
+  const told = planned.ok
+    ? []
+    : [
+        {
+          rule: 'guidance',
+          message: `No call of ${workflow.name} with its guidance can be planned. ${planned.error.message}`,
+        },
+      ]
   const saidThere = !planned.ok && Object.hasOwn(given, planned.error.path.split('.')[0] ?? '')
   return {
     problems: saidThere ? told : [],
-    advice: [...(saidThere ? [] : told), ...(around === undefined ? [] : adviceFor(guidance, workflow.name, around))],
+    advice: [
+      ...(saidThere ? [] : told),
+      ...(around === undefined ? [] : adviceFor(guidance, workflow.name, around)),
+    ],
   }
 }
 
-function adviceFor({ agents }: WorkflowGuidance, preferred: string, { tools, teamWorkflows, profile }: SkillSurroundings): SkillProblem[] {
+function adviceFor(
+  { agents }: WorkflowGuidance,
+  preferred: string,
+  { tools, teamWorkflows, profile }: SkillSurroundings,
+): SkillProblem[] {
   const advice: SkillProblem[] = []
   if (!teamWorkflows.includes(preferred)) {
-    const who = profile === null ? 'Root agents here' : `Root agents of the profile ${JSON.stringify(profile)}`
+    const who =
+      profile === null ? 'Root agents here' : `Root agents of the profile ${JSON.stringify(profile)}`
     const message = `${who} do not have the workflow tool ${preferred} that its guidance prefers. List it in tool_ids_inventory of a profile, or prefer one of ${teamWorkflows.join(', ') || 'none'}.`
     advice.push({ rule: 'guidance', message })
   }

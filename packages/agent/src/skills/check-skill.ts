@@ -1,8 +1,10 @@
-// Checks one skill folder strictly against the Agent Skills standard (https://agentskills.io/specification, read 2026-11), and reports what
-// Beaver's loader does with it. The loader is lenient (D-43): it loads much that the standard forbids.
+// Checks one skill folder strictly against the Agent Skills standard (https://agentskills.io/specification,
+// read 2026-11), and reports what Beaver's loader does with it. The loader is lenient (D-43): it loads much
+// that the standard forbids.
 // X1. Each problem names the rule that is broken.
 // X2. Advice breaks no rule: a skill with advice only is valid.
-// X3. Guidance that no root agent could use is a problem of the rule `guidance`, although the standard says nothing about it.
+// X3. Guidance that no root agent could use is a problem of the rule `guidance`, although the standard says
+// nothing about it.
 import { basename, resolve } from 'node:path'
 import { guidanceFaults, type SkillSurroundings } from './check-guidance.ts'
 import { findGuidance } from './find-guidance.ts'
@@ -69,13 +71,28 @@ export async function checkSkill(folder: string, around?: SkillSurroundings): Pr
       told: [{ severity: 'error', message: reason }],
     }
   }
-  const skill = parseSkill({ bytes: read.bytes, folder, folderName }, (severity, message) => void told.push({ severity, message }))
+  const skill = parseSkill(
+    { bytes: read.bytes, folder, folderName },
+    (severity, message) => void told.push({ severity, message }),
+  )
   const { problems, advice } = verdictOn(read.bytes, folderName, around)
-  return { folder, valid: problems.length === 0, problems, advice, loads: skill !== null, name: skill?.name ?? null, told }
+  return {
+    folder,
+    valid: problems.length === 0,
+    problems,
+    advice,
+    loads: skill !== null,
+    name: skill?.name ?? null,
+    told,
+  }
 }
 
 /** The verdict on the text of a SKILL.md. */
-export function verdictOn(bytes: Uint8Array, folderName: string, around?: SkillSurroundings): { problems: SkillProblem[]; advice: SkillProblem[] } {
+export function verdictOn(
+  bytes: Uint8Array,
+  folderName: string,
+  around?: SkillSurroundings,
+): { problems: SkillProblem[]; advice: SkillProblem[] } {
   const read = readFrontMatter(bytes)
   if (!read.ok) return { problems: [{ rule: 'front-matter', message: read.reason }], advice: [] }
   const { fields, body } = read
@@ -87,7 +104,10 @@ export function verdictOn(bytes: Uint8Array, folderName: string, around?: SkillS
     ...problemsOfMore(fields),
   ]
   const ofGuidance = problemsOfGuidance(body, around)
-  return { problems: [...problems, ...ofGuidance.problems], advice: [...adviceOn(fields, body), ...ofGuidance.advice] }
+  return {
+    problems: [...problems, ...ofGuidance.problems],
+    advice: [...adviceOn(fields, body), ...ofGuidance.advice],
+  }
 }
 
 function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
@@ -97,7 +117,11 @@ function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
   if (name.trim() === '') return [problem('It is empty.')]
   const problems = skillNameFaults(name).map(problem)
   if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
-    problems.push(problem(`It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`))
+    problems.push(
+      problem(
+        `It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`,
+      ),
+    )
   return problems
 }
 
@@ -107,7 +131,9 @@ function problemsOfDescription(description: unknown): SkillProblem[] {
   if (typeof description !== 'string') return problem(`It must be a text, not ${kindOf(description)}.`)
   if (description.trim() === '') return problem('It is empty.')
   const characters = [...description].length
-  return characters > descriptionCharsMax ? problem(`It has ${characters} characters; at most ${descriptionCharsMax} are allowed.`) : []
+  return characters > descriptionCharsMax
+    ? problem(`It has ${characters} characters; at most ${descriptionCharsMax} are allowed.`)
+    : []
 }
 
 function problemsOfCompatibility(compatibility: unknown): SkillProblem[] {
@@ -116,41 +142,78 @@ function problemsOfCompatibility(compatibility: unknown): SkillProblem[] {
   if (typeof compatibility !== 'string') return problem(`It must be a text, not ${kindOf(compatibility)}.`)
   const characters = [...compatibility].length
   if (characters === 0) return problem('It is empty. Leave it out.')
-  return characters > compatibilityCharsMax ? problem(`It has ${characters} characters; at most ${compatibilityCharsMax} are allowed.`) : []
+  return characters > compatibilityCharsMax
+    ? problem(`It has ${characters} characters; at most ${compatibilityCharsMax} are allowed.`)
+    : []
 }
 
 function problemsOfMore(fields: Readonly<Record<string, unknown>>): SkillProblem[] {
   const problems: SkillProblem[] = []
   const { license, metadata, 'allowed-tools': tools } = fields
-  if (license !== undefined && typeof license !== 'string') problems.push({ rule: 'license', message: `It must be a text, not ${kindOf(license)}.` })
+  if (license !== undefined && typeof license !== 'string')
+    problems.push({ rule: 'license', message: `It must be a text, not ${kindOf(license)}.` })
   if (tools !== undefined && typeof tools !== 'string')
-    problems.push({ rule: 'allowed-tools', message: `It must be one text with spaces between the tools, not ${kindOf(tools)}.` })
+    problems.push({
+      rule: 'allowed-tools',
+      message: `It must be one text with spaces between the tools, not ${kindOf(tools)}.`,
+    })
   else if (typeof tools === 'string' && /,(?![^(]*\))/.test(tools))
     problems.push({ rule: 'allowed-tools', message: 'Tools are separated by spaces, not by commas.' })
-  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)))
-    problems.push({ rule: 'metadata', message: `It must be a map from texts to texts, not ${kindOf(metadata)}.` })
+  if (
+    metadata !== undefined &&
+    (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+  )
+    problems.push({
+      rule: 'metadata',
+      message: `It must be a map from texts to texts, not ${kindOf(metadata)}.`,
+    })
   else if (metadata !== undefined) {
     const nested = Object.entries(metadata as object).filter(([, value]) => typeof value === 'object')
-    if (nested.length > 0) problems.push({ rule: 'metadata', message: `The value of ${listed(nested.map(([key]) => key))} must be a text.` })
+    if (nested.length > 0)
+      problems.push({
+        rule: 'metadata',
+        message: `The value of ${listed(nested.map(([key]) => key))} must be a text.`,
+      })
   }
   const unknown = Object.keys(fields).filter((field) => !known.includes(field))
-  if (unknown.length > 0) problems.push({ rule: 'fields', message: `The standard does not have ${listed(unknown)}. Put fields of your own below "metadata".` })
+  if (unknown.length > 0)
+    problems.push({
+      rule: 'fields',
+      message: `The standard does not have ${listed(unknown)}. Put fields of your own below "metadata".`,
+    })
   return problems
 }
 
 function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): SkillProblem[] {
   const advice: SkillProblem[] = []
   const { description, metadata } = fields
-  if (typeof description === 'string' && description.trim() !== '' && description.trim().length < descriptionCharsAdvised)
-    advice.push({ rule: 'description', message: 'It is short. Say what the skill does and when to use it, with the words of a user.' })
+  if (
+    typeof description === 'string' &&
+    description.trim() !== '' &&
+    description.trim().length < descriptionCharsAdvised
+  )
+    advice.push({
+      rule: 'description',
+      message: 'It is short. Say what the skill does and when to use it, with the words of a user.',
+    })
   if (typeof metadata === 'object' && metadata !== null) {
-    const bare = Object.entries(metadata).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean')
-    if (bare.length > 0) advice.push({ rule: 'metadata', message: `Put the value of ${listed(bare.map(([key]) => key))} in quotes: values are texts.` })
+    const bare = Object.entries(metadata).filter(
+      ([, value]) => typeof value === 'number' || typeof value === 'boolean',
+    )
+    if (bare.length > 0)
+      advice.push({
+        rule: 'metadata',
+        message: `Put the value of ${listed(bare.map(([key]) => key))} in quotes: values are texts.`,
+      })
   }
   const lines = body.split('\n').length
-  if (body.trim() === '') advice.push({ rule: 'body', message: 'There are no instructions below the front matter.' })
+  if (body.trim() === '')
+    advice.push({ rule: 'body', message: 'There are no instructions below the front matter.' })
   if (lines > bodyLinesAdvised)
-    advice.push({ rule: 'body', message: `It has ${lines} lines; keep it below ${bodyLinesAdvised} and move details to files beside it.` })
+    advice.push({
+      rule: 'body',
+      message: `It has ${lines} lines; keep it below ${bodyLinesAdvised} and move details to files beside it.`,
+    })
   else if (body.length > bodyCharsAdvised)
     advice.push({
       rule: 'body',
@@ -160,7 +223,10 @@ function adviceOn(fields: Readonly<Record<string, unknown>>, body: string): Skil
 }
 
 /** The guidance block belongs to Beaver; the standard does not know it. */
-function problemsOfGuidance(body: string, around: SkillSurroundings | undefined): { problems: SkillProblem[]; advice: SkillProblem[] } {
+function problemsOfGuidance(
+  body: string,
+  around: SkillSurroundings | undefined,
+): { problems: SkillProblem[]; advice: SkillProblem[] } {
   const broken: SkillProblem[] = []
   const guidance = findGuidance(body, (_, message) => void broken.push({ rule: 'guidance', message }))
   const found = guidance === null ? { problems: [], advice: [] } : guidanceFaults(guidance, around)

@@ -33,34 +33,66 @@ describe('what an answer chooses', () => {
   ])('%s', (_, answer, chosen) => expect(parseChoice(answer, offered)).toEqual(chosen))
 
   it('is among what was offered, at most three, each once, whatever the answer', () => {
-    const part = fc.constantFrom('{', '}', '"', 'skills', ':', '[', ']', 'a', 'b', 'x', ',', '\\', ' ', '{"skills":["a"]}')
+    const part = fc.constantFrom(
+      '{',
+      '}',
+      '"',
+      'skills',
+      ':',
+      '[',
+      ']',
+      'a',
+      'b',
+      'x',
+      ',',
+      '\\',
+      ' ',
+      '{"skills":["a"]}',
+    )
     fc.assert(
       fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
         const chosen = parseChoice(parts.join(''), offered)
         if (chosen === null) return true
-        return chosen.every((name) => offered.includes(name)) && new Set(chosen).size === chosen.length && chosen.length <= chosenMax
+        return (
+          chosen.every((name) => offered.includes(name)) &&
+          new Set(chosen).size === chosen.length &&
+          chosen.length <= chosenMax
+        )
       }),
       { numRuns: 5_000 },
     )
   })
 
   it('of a megabyte of braces is found to be nothing in little time', async () => {
-    expect(await ownMs(() => expect(parseChoice('{'.repeat(1_000_000), offered)).toBeNull())).toBeLessThan(500)
+    expect(await ownMs(() => expect(parseChoice('{'.repeat(1_000_000), offered)).toBeNull())).toBeLessThan(
+      500,
+    )
   })
 })
 
 describe('the question', () => {
   it('begins with "Choose the skills", lists each candidate in one line and holds the task', () => {
-    const [system, user] = choiceMessages('Make a table', [skill('a', 'First.\nAnd more.'), skill('b', 'Second.')], mark)
-    expect(system).toMatchObject({ role: 'system', content: expect.stringMatching(/^Choose the skills[\s\S]*\{"skills": \["name"\]\}/) as string })
+    const [system, user] = choiceMessages(
+      'Make a table',
+      [skill('a', 'First.\nAnd more.'), skill('b', 'Second.')],
+      mark,
+    )
+    expect(system).toMatchObject({
+      role: 'system',
+      content: expect.stringMatching(/^Choose the skills[\s\S]*\{"skills": \["name"\]\}/) as string,
+    })
     expect(user).toEqual({
       role: 'user',
-      content: framed('- a: First. And more.\n- b: Second.', { name: 'skills', mark }) + '\n\n' + framed('Make a table', { name: 'task', mark }),
+      content:
+        framed('- a: First. And more.\n- b: Second.', { name: 'skills', mark }) +
+        '\n\n' +
+        framed('Make a table', { name: 'task', mark }),
     })
   })
 
   it('cuts a long task, never within a character', () => {
-    const content = choiceMessages(`${'x'.repeat(3_999)}😀${'y'.repeat(9_000)}`, [skill('a', 'd')], mark)[1]?.content ?? ''
+    const content =
+      choiceMessages(`${'x'.repeat(3_999)}😀${'y'.repeat(9_000)}`, [skill('a', 'd')], mark)[1]?.content ?? ''
     expect(content.length).toBeLessThan(4_200)
     expect(content.isWellFormed()).toBe(true)
     expect(content).toContain('…\n</task ')

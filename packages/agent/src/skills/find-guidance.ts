@@ -27,11 +27,16 @@ const guidance = z.looseObject({
     )
     .min(1),
   deliver: z.enum(['root', 'user']).optional(),
-  output_boundary: z.object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) }).optional(),
+  output_boundary: z
+    .object({ allow: z.array(z.string()).default([]), deny: z.array(z.string()).default([]) })
+    .optional(),
 })
 
 /** Finds the first valid `beaver-team-workflow` block that no longer fence encloses (D-44). */
-export function findGuidance(body: string, tell: (severity: 'warning', message: string) => void): WorkflowGuidance | null {
+export function findGuidance(
+  body: string,
+  tell: (severity: 'warning', message: string) => void,
+): WorkflowGuidance | null {
   for (const { info, content, closed } of fencedBlocks(body)) {
     if (info !== 'beaver-team-workflow') continue
     if (!closed) {
@@ -60,7 +65,12 @@ function* fencedBlocks(text: string): Generator<{ info: string; content: string;
       fence = mark[1] ?? ''
       info = mark[2] ?? ''
       lines = []
-    } else if (mark !== null && mark[2] === '' && mark[1]?.[0] === fence[0] && (mark[1]?.length ?? 0) >= fence.length) {
+    } else if (
+      mark !== null &&
+      mark[2] === '' &&
+      mark[1]?.[0] === fence[0] &&
+      (mark[1]?.length ?? 0) >= fence.length
+    ) {
       yield { info, content: lines.join('\n'), closed: true }
       fence = ''
     } else lines.push(line)

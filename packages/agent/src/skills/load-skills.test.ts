@@ -12,9 +12,14 @@ import type { Skill } from './skill.ts'
 const temporary = temporaryFolders()
 /** A folder of skills: the text of each SKILL.md under the folder's name. */
 const folderOf = (skills: Record<string, string | Uint8Array>): Promise<string> =>
-  temporary(Object.fromEntries(Object.entries(skills).map(([name, content]) => [`${name}/SKILL.md`, content])))
+  temporary(
+    Object.fromEntries(Object.entries(skills).map(([name, content]) => [`${name}/SKILL.md`, content])),
+  )
 
-function parse(content: string | Uint8Array, folderName = 'my-skill'): { skill: Skill | null; told: Pick<LoadDiagnostic, 'severity' | 'message'>[] } {
+function parse(
+  content: string | Uint8Array,
+  folderName = 'my-skill',
+): { skill: Skill | null; told: Pick<LoadDiagnostic, 'severity' | 'message'>[] } {
   const told: Pick<LoadDiagnostic, 'severity' | 'message'>[] = []
   const skill = parseSkill(
     { bytes: Buffer.from(content), folder: `/skills/${folderName}`, folderName },
@@ -29,7 +34,13 @@ describe('a SKILL.md (D-43)', () => {
   it('that is in order loads without a word', () => {
     const { skill, told } = parse(good)
     expect(told).toEqual([])
-    expect(skill).toMatchObject({ name: 'my-skill', description: 'Does it.', body: '# Body\n', folder: '/skills/my-skill', guidance: null })
+    expect(skill).toMatchObject({
+      name: 'my-skill',
+      description: 'Does it.',
+      body: '# Body\n',
+      folder: '/skills/my-skill',
+      guidance: null,
+    })
   })
 
   it('is known by the SHA-256 of its bytes', () => {
@@ -41,15 +52,39 @@ describe('a SKILL.md (D-43)', () => {
     ['CRLF', '---\r\nname: my-skill\r\ndescription: Does it.\r\n---\r\n# Body\r\n', { body: '# Body\n' }],
     ['a BOM', `\uFEFF${good}`, { name: 'my-skill', body: '# Body\n' }],
     ['spaces after the marks', '---  \nname: my-skill\ndescription: Does it.\n---\t\nbody', { body: 'body' }],
-    ['"---" inside a value', '---\nname: my-skill\ndescription: a --- b\n---\nbody', { description: 'a --- b', body: 'body' }],
+    [
+      '"---" inside a value',
+      '---\nname: my-skill\ndescription: a --- b\n---\nbody',
+      { description: 'a --- b', body: 'body' },
+    ],
     ['a rule in the body', '---\nname: my-skill\ndescription: d\n---\na\n---\nb', { body: 'a\n---\nb' }],
     ['no body', '---\nname: my-skill\ndescription: d\n---', { body: '' }],
     ['no name', '---\ndescription: d\n---\nbody', { name: 'my-skill' }],
-    ['unknown fields', '---\nname: my-skill\ndescription: d\nversion: 3\nx: {y: [1]}\n---\n', { name: 'my-skill' }],
-    ['a folded description', '---\nname: my-skill\ndescription: >\n  one\n  two\n---\n', { description: 'one two' }],
-    ['allowed-tools as a text', '---\nname: my-skill\ndescription: d\nallowed-tools: read_file list_files\n---\n', { name: 'my-skill' }],
-    ['allowed-tools as a list', '---\nname: my-skill\ndescription: d\nallowed-tools: [read_file]\n---\n', { name: 'my-skill' }],
-    ['another script', '---\nname: my-skill\ndescription: 生成报告\n---\n正文', { description: '生成报告', body: '正文' }],
+    [
+      'unknown fields',
+      '---\nname: my-skill\ndescription: d\nversion: 3\nx: {y: [1]}\n---\n',
+      { name: 'my-skill' },
+    ],
+    [
+      'a folded description',
+      '---\nname: my-skill\ndescription: >\n  one\n  two\n---\n',
+      { description: 'one two' },
+    ],
+    [
+      'allowed-tools as a text',
+      '---\nname: my-skill\ndescription: d\nallowed-tools: read_file list_files\n---\n',
+      { name: 'my-skill' },
+    ],
+    [
+      'allowed-tools as a list',
+      '---\nname: my-skill\ndescription: d\nallowed-tools: [read_file]\n---\n',
+      { name: 'my-skill' },
+    ],
+    [
+      'another script',
+      '---\nname: my-skill\ndescription: 生成报告\n---\n正文',
+      { description: '生成报告', body: '正文' },
+    ],
   ])('with %s loads without a word', (_, content, expected) => {
     const { skill, told } = parse(content)
     expect(told).toEqual([])
@@ -83,7 +118,10 @@ describe('a SKILL.md (D-43)', () => {
   it('whose name is of another script, as its folder, loads without a warning', () => {
     const told: string[] = []
     const bytes = Buffer.from('---\nname: 报告\ndescription: d\n---\n')
-    expect(parseSkill({ bytes, folder: '/s/报告', folderName: '报告' }, (_, message) => void told.push(message))?.name).toBe('报告')
+    expect(
+      parseSkill({ bytes, folder: '/s/报告', folderName: '报告' }, (_, message) => void told.push(message))
+        ?.name,
+    ).toBe('报告')
     expect(told).toEqual([])
   })
 
@@ -109,7 +147,10 @@ describe('its fields', () => {
     ['allowed-tools: Read Write', { allowedTools: ['Read', 'Write'] }],
     ['allowed-tools: Read, Write,List', { allowedTools: ['Read', 'Write', 'List'] }],
     ['allowed-tools: [Read, " Write "]', { allowedTools: ['Read', 'Write'] }],
-    ['allowed-tools: Bash(git add:*) Bash(jq, yq) Read', { allowedTools: ['Bash(git add:*)', 'Bash(jq, yq)', 'Read'] }],
+    [
+      'allowed-tools: Bash(git add:*) Bash(jq, yq) Read',
+      { allowedTools: ['Bash(git add:*)', 'Bash(jq, yq)', 'Read'] },
+    ],
     ['allowed-tools: ""', { allowedTools: [] }],
     ['allowed-tools:', { allowedTools: null }],
     ['disable-model-invocation: true', { modelInvocable: false }],
@@ -123,7 +164,11 @@ describe('its fields', () => {
   })
 
   test.each<[string, Partial<Skill>, string]>([
-    ['allowed-tools: {a: 1}', { allowedTools: null }, 'allowed-tools is left out: it must be a text or a list of texts, not a group of fields'],
+    [
+      'allowed-tools: {a: 1}',
+      { allowedTools: null },
+      'allowed-tools is left out: it must be a text or a list of texts, not a group of fields',
+    ],
     ['allowed-tools: [1]', { allowedTools: null }, 'allowed-tools is left out'],
     ['license: [MIT]', { license: null }, 'license is left out: it must be a text, not a list'],
     ['compatibility: 2', { compatibility: null }, 'not a number (put it in quotes)'],
@@ -158,7 +203,10 @@ describe('the guidance block (D-44)', () => {
     `\`\`\`beaver-team-workflow\n${JSON.stringify({ version: 1, preferred_tool: 'SequentialWorkflow', agents, ...more })}\n\`\`\``
   function find(body: string): { tool: string | null; warnings: string[] } {
     const warnings: string[] = []
-    return { tool: findGuidance(body, (_, message) => void warnings.push(message))?.preferred_tool ?? null, warnings }
+    return {
+      tool: findGuidance(body, (_, message) => void warnings.push(message))?.preferred_tool ?? null,
+      warnings,
+    }
   }
 
   test.each<[string, string]>([
@@ -175,13 +223,18 @@ describe('the guidance block (D-44)', () => {
     ],
     ['behind another block', `\`\`\`json\n{"x": 1}\n\`\`\`\n${block()}`],
     ['behind a broken one', `\`\`\`beaver-team-workflow\n{oops\n\`\`\`\n${block()}`],
-    ['behind one for a tool that is not there', `${block(undefined, { preferred_tool: 'NoSuch' })}\n${block()}`],
+    [
+      'behind one for a tool that is not there',
+      `${block(undefined, { preferred_tool: 'NoSuch' })}\n${block()}`,
+    ],
     ['with fields nobody knows', block(undefined, { x: 1 })],
   ])('%s is found', (_, body) => expect(find(body).tool).toBe('SequentialWorkflow'))
 
   test('keeps what else the preferred tool takes', () => {
     const edges = [['a', 'b']]
-    expect(findGuidance(block(undefined, { preferred_tool: 'GraphWorkflow', edges, output_agent: 'b' }), () => {})).toMatchObject({ edges, output_agent: 'b' })
+    expect(
+      findGuidance(block(undefined, { preferred_tool: 'GraphWorkflow', edges, output_agent: 'b' }), () => {}),
+    ).toMatchObject({ edges, output_agent: 'b' })
   })
 
   test.each<[string, string]>([
@@ -197,7 +250,9 @@ describe('the guidance block (D-44)', () => {
         .map((line) => `    ${line}`)
         .join('\n'),
     ],
-  ])('%s is not found, and nothing is said', (_, body) => expect(find(body)).toEqual({ tool: null, warnings: [] }))
+  ])('%s is not found, and nothing is said', (_, body) =>
+    expect(find(body)).toEqual({ tool: null, warnings: [] }),
+  )
 
   test.each<[string, string, string]>([
     ['no JSON', '```beaver-team-workflow\n{oops\n```', 'not JSON'],
@@ -206,13 +261,27 @@ describe('the guidance block (D-44)', () => {
     ['an agent without a name', block([{ instruction: 'i' }]), 'name'],
     [
       'evidence that cannot be checked',
-      block([{ name: 'a', instruction: 'i', validation_rules: [{ kind: 'output_matches', pattern: '(?=a)' }] }]),
+      block([
+        { name: 'a', instruction: 'i', validation_rules: [{ kind: 'output_matches', pattern: '(?=a)' }] },
+      ]),
       'no lookaround',
     ],
-    ['evidence of an unknown kind', block([{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'magic' }] }]), 'required_evidence'],
-    ['a tool that is no workflow tool', block(undefined, { preferred_tool: 'read_file' }), 'no workflow tool "read_file"'],
+    [
+      'evidence of an unknown kind',
+      block([{ name: 'a', instruction: 'i', required_evidence: [{ kind: 'magic' }] }]),
+      'required_evidence',
+    ],
+    [
+      'a tool that is no workflow tool',
+      block(undefined, { preferred_tool: 'read_file' }),
+      'no workflow tool "read_file"',
+    ],
     ['no end', block().slice(0, -4), 'never closed'],
-    ['no preferred tool', '```beaver-team-workflow\n{"version":1,"agents":[{"name":"a","instruction":"i"}]}\n```', 'preferred_tool'],
+    [
+      'no preferred tool',
+      '```beaver-team-workflow\n{"version":1,"agents":[{"name":"a","instruction":"i"}]}\n```',
+      'preferred_tool',
+    ],
   ])('with %s is left out with a warning; the skill still loads', (_, body, words) => {
     const { skill, told } = parse(`---\nname: my-skill\ndescription: d\n---\n${body}`)
     expect(skill).toMatchObject({ guidance: null, body })
@@ -220,7 +289,10 @@ describe('the guidance block (D-44)', () => {
   })
 
   it('of two valid ones the first is taken', () => {
-    expect(find(`${block().replace('SequentialWorkflow', 'GraphWorkflow')}\n${block()}`)).toEqual({ tool: 'GraphWorkflow', warnings: [] })
+    expect(find(`${block().replace('SequentialWorkflow', 'GraphWorkflow')}\n${block()}`)).toEqual({
+      tool: 'GraphWorkflow',
+      warnings: [],
+    })
   })
 
   it('stays part of the body', () => {
@@ -230,7 +302,11 @@ describe('the guidance block (D-44)', () => {
 
 describe('folders', () => {
   it('are scanned one level, in the order of names, and a folder that is not there holds none', async () => {
-    const folder = await folderOf({ 'b-skill': good.replace('my-skill', 'b-skill'), 'a-skill': good.replace('my-skill', 'a-skill'), 'deep/er': good })
+    const folder = await folderOf({
+      'b-skill': good.replace('my-skill', 'b-skill'),
+      'a-skill': good.replace('my-skill', 'a-skill'),
+      'deep/er': good,
+    })
     await writeFile(join(folder, 'SKILL.md'), good)
     await mkdir(join(folder, 'empty'))
     const { skills, diagnostics } = await loadSkills([folder, join(folder, 'nowhere')])
@@ -239,14 +315,27 @@ describe('folders', () => {
   })
 
   it('the first one wins a collision, with a diagnostic that names the winner', async () => {
-    const [own, builtin] = [await folderOf({ 'my-skill': good.replace('Does it.', 'mine') }), await folderOf({ 'my-skill': good })]
+    const [own, builtin] = [
+      await folderOf({ 'my-skill': good.replace('Does it.', 'mine') }),
+      await folderOf({ 'my-skill': good }),
+    ]
     const { skills, diagnostics } = await loadSkills([own, builtin])
     expect(skills.map((skill) => skill.description)).toEqual(['mine'])
-    expect(diagnostics).toMatchObject([{ file: join(builtin, 'my-skill/SKILL.md'), severity: 'warning', message: expect.stringContaining(own) as string }])
+    expect(diagnostics).toMatchObject([
+      {
+        file: join(builtin, 'my-skill/SKILL.md'),
+        severity: 'warning',
+        message: expect.stringContaining(own) as string,
+      },
+    ])
   })
 
   it('one broken skill keeps no other from loading', async () => {
-    const folder = await folderOf({ broken: 'no front matter', 'my-skill': good, binary: Uint8Array.from([0xff, 0xfe, 0x00]) })
+    const folder = await folderOf({
+      broken: 'no front matter',
+      'my-skill': good,
+      binary: Uint8Array.from([0xff, 0xfe, 0x00]),
+    })
     const { skills, diagnostics } = await loadSkills([folder])
     expect(skills.map((skill) => skill.name)).toEqual(['my-skill'])
     expect(diagnostics.map((each) => [each.severity, each.file])).toEqual([
@@ -271,21 +360,46 @@ describe('folders', () => {
   })
 
   test.each<[string, (file: string) => Promise<void> | void, string]>([
-    ['a link out of its folder', (file) => symlink('../other/SKILL.md', file), 'a link that leads out of the skill folder'],
-    ['an absolute link out of its folder', (file) => symlink('/etc/passwd', file), 'a link that leads out of the skill folder'],
+    [
+      'a link out of its folder',
+      (file) => symlink('../other/SKILL.md', file),
+      'a link that leads out of the skill folder',
+    ],
+    [
+      'an absolute link out of its folder',
+      (file) => symlink('/etc/passwd', file),
+      'a link that leads out of the skill folder',
+    ],
     ['a link to a device', (file) => symlink('/dev/zero', file), 'a link that leads out of the skill folder'],
     ['a link that leads nowhere', (file) => symlink('absent.md', file), 'a link that leads nowhere'],
-    ['written in other letters', (file) => writeFile(file.replace('SKILL.md', 'skill.md'), good), 'The file has the name "skill.md". Name it SKILL.md.'],
+    [
+      'written in other letters',
+      (file) => writeFile(file.replace('SKILL.md', 'skill.md'), good),
+      'The file has the name "skill.md". Name it SKILL.md.',
+    ],
     ['a link to itself', (file) => symlink('SKILL.md', file), 'a link that leads nowhere'],
     ['a folder', (file) => mkdir(file).then(() => {}), 'not a regular file'],
     ['a named pipe', (file) => void execFileSync('mkfifo', [file]), 'not a regular file'],
-    ['five gigabytes', (file) => writeFile(file, good).then(() => truncate(file, 5 * 1024 ** 3)), '5368709120 bytes. Beaver reads at most 1048576'],
+    [
+      'five gigabytes',
+      (file) => writeFile(file, good).then(() => truncate(file, 5 * 1024 ** 3)),
+      '5368709120 bytes. Beaver reads at most 1048576',
+    ],
   ])('a SKILL.md that is %s is left out at once, with one reason', async (_, make, words) => {
-    const folder = await temporary({ 'my-skill/other.md': good, 'other/SKILL.md': good.replace('my-skill', 'other') })
+    const folder = await temporary({
+      'my-skill/other.md': good,
+      'other/SKILL.md': good.replace('my-skill', 'other'),
+    })
     await make(join(folder, 'my-skill/SKILL.md'))
     const { skills, diagnostics } = await loadSkills([folder])
     expect(skills.map((skill) => skill.name)).toEqual(['other'])
-    expect(diagnostics).toEqual([{ file: join(folder, 'my-skill/SKILL.md'), severity: 'error', message: expect.stringContaining(words) as string }])
+    expect(diagnostics).toEqual([
+      {
+        file: join(folder, 'my-skill/SKILL.md'),
+        severity: 'error',
+        message: expect.stringContaining(words) as string,
+      },
+    ])
   })
 
   it('that is no folder is told', async () => {
@@ -293,7 +407,13 @@ describe('folders', () => {
     const { skills, diagnostics } = await loadSkills([join(folder, 'skills')])
     expect([skills, diagnostics]).toEqual([
       [],
-      [{ file: join(folder, 'skills'), severity: 'error', message: 'The folder of skills cannot be read (ENOTDIR).' }],
+      [
+        {
+          file: join(folder, 'skills'),
+          severity: 'error',
+          message: 'The folder of skills cannot be read (ENOTDIR).',
+        },
+      ],
     ])
   })
 })
@@ -309,6 +429,8 @@ describe('the places', () => {
     ])
     const builtin = places[3]?.folder as string
     expect((await loadSkills([builtin])).skills.map((skill) => skill.name)).toContain('folder-report')
-    expect(skillPlaces({ configured: [], workspace: join(builtin, '..') })).toEqual([{ source: 'built-in', folder: builtin }])
+    expect(skillPlaces({ configured: [], workspace: join(builtin, '..') })).toEqual([
+      { source: 'built-in', folder: builtin },
+    ])
   })
 })

@@ -1,6 +1,8 @@
-// Loads skills from disk: `<folder>/*/SKILL.md`, one level, as a lenient host of the Agent Skills standard (D-43).
+// Loads skills from disk: `<folder>/*/SKILL.md`, one level, as a lenient host of the Agent Skills standard
+// (D-43).
 // K1. A broken skill does not keep another from loading. What is wrong with it is a diagnostic.
-// K2. If two folders have a skill of the same name, the folder that is given first wins, and a diagnostic says so.
+// K2. If two folders have a skill of the same name, the folder that is given first wins, and a diagnostic
+// says so.
 // K3. Loading a skill executes nothing in it.
 // K4. At most `skillsMax` skills are loaded.
 import { createHash } from 'node:crypto'
@@ -45,7 +47,11 @@ export async function loadSkills(folders: readonly string[]): Promise<LoadedSkil
       const skill = read.kind === 'read' ? parseSkill({ bytes: read.bytes, folder, folderName }, tell) : null
       if (skill === null) continue
       const winner = skills.get(skill.name)
-      if (winner !== undefined) tell('warning', `The skill ${skill.name} is already loaded from ${winner.folder}. This one is left out.`)
+      if (winner !== undefined)
+        tell(
+          'warning',
+          `The skill ${skill.name} is already loaded from ${winner.folder}. This one is left out.`,
+        )
       else if (skills.size >= skillsMax) tell('error', `More than ${skillsMax} skills. This one is left out.`)
       else skills.set(skill.name, skill)
     }
@@ -63,7 +69,12 @@ async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise
       .toSorted()
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'EUNKNOWN'
-    if (code !== 'ENOENT') diagnostics.push({ file: parent, severity: 'error', message: `The folder of skills cannot be read (${code}).` })
+    if (code !== 'ENOENT')
+      diagnostics.push({
+        file: parent,
+        severity: 'error',
+        message: `The folder of skills cannot be read (${code}).`,
+      })
     return []
   }
 }
@@ -72,13 +83,14 @@ async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise
  * Reads one SKILL.md. Returns `null` if it cannot be used, and reports the reason.
  *
  * @example
- * const bytes = new TextEncoder().encode('---\nname: tides\ndescription: Describes tides.\n---\nName the harbour.')
- * const told: string[] = []
- * const skill = parseSkill({ bytes, folder: '/skills/tides', folderName: 'tides' }, (_, message) => told.push(message))
- * skill?.name // => 'tides'
- * told // => []
+ * const bytes = new TextEncoder().encode('---\nname: tides\ndescription: Describes tides.\n---\nName the
+ * harbour.') const told: string[] = [] const skill = parseSkill({ bytes, folder: '/skills/tides', folderName:
+ * 'tides' }, (_, message) => told.push(message)) skill?.name // => 'tides' told // => []
  */
-export function parseSkill(source: { bytes: Uint8Array; folder: string; folderName: string }, tell: Tell): Skill | null {
+export function parseSkill(
+  source: { bytes: Uint8Array; folder: string; folderName: string },
+  tell: Tell,
+): Skill | null {
   const read = readFrontMatter(source.bytes)
   if (!read.ok) return reject(read.reason)
   for (const warning of read.warnings) tell('warning', warning)
@@ -87,7 +99,8 @@ export function parseSkill(source: { bytes: Uint8Array; folder: string; folderNa
   if (given !== undefined && given !== null && typeof given !== 'string')
     return reject(`Its front matter cannot be read: description must be a text, not ${kindOf(given)}.`)
   const description = given?.trim() ?? ''
-  if (description === '') return reject('Its front matter has no description, so nobody knows when to use the skill.')
+  if (description === '')
+    return reject('Its front matter has no description, so nobody knows when to use the skill.')
   return {
     name: nameOf(fields, source.folderName, tell),
     description,
@@ -110,29 +123,43 @@ export function parseSkill(source: { bytes: Uint8Array; folder: string; folderNa
 function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, tell: Tell): string {
   const given = textOf(fields, 'name', tell)?.trim() ?? ''
   const tooLong = given.length > nameCharsMax || /\p{Cc}/u.test(given)
-  if (tooLong) tell('warning', `Its name is not a line of at most ${nameCharsMax} characters. The skill has the name of its folder.`)
+  if (tooLong)
+    tell(
+      'warning',
+      `Its name is not a line of at most ${nameCharsMax} characters. The skill has the name of its folder.`,
+    )
   const name = tooLong || given === '' ? folderName : given
   if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
     tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(folderName)}.`)
   const faults = skillNameFaults(name)
-  if (faults.length > 0) tell('warning', `Its name ${JSON.stringify(name)} does not follow the standard. ${faults.join(' ')}`)
+  if (faults.length > 0)
+    tell('warning', `Its name ${JSON.stringify(name)} does not follow the standard. ${faults.join(' ')}`)
   return name
 }
 
 /** An author who writes the field wants to hide the skill, in any spelling. Only a plain no shows it. */
 function isHidden(value: unknown, tell: Tell): boolean {
   if (value === undefined || value === null || typeof value === 'boolean') return value === true
-  const hidden = !/^(?:false|no|off|0|)$/i.test(typeof value === 'string' || typeof value === 'number' ? String(value).trim() : 'true')
+  const hidden = !/^(?:false|no|off|0|)$/i.test(
+    typeof value === 'string' || typeof value === 'number' ? String(value).trim() : 'true',
+  )
   tell('warning', `Its disable-model-invocation should be true or false. Beaver reads it as ${hidden}.`)
   return hidden
 }
 
-/** Tools as a text with spaces, a text with commas, or a list. Text in brackets is not split: `Bash(git add:*) Read`. */
+/**
+ * Tools as a text with spaces, a text with commas, or a list. Text in brackets is not split: `Bash(git add:*)
+ * Read`.
+ */
 function toolsOf(value: unknown, tell: Tell): readonly string[] | null {
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value.match(/(?:[^\s,(]|\([^)]*\)?)+/g) ?? []
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.map((each) => each.trim()).filter((each) => each !== '')
-  tell('warning', `Its allowed-tools is left out: it must be a text or a list of texts, not ${kindOf(value)}.`)
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    return value.map((each) => each.trim()).filter((each) => each !== '')
+  tell(
+    'warning',
+    `Its allowed-tools is left out: it must be a text or a list of texts, not ${kindOf(value)}.`,
+  )
   return null
 }
 
@@ -140,11 +167,15 @@ function textOf(fields: Readonly<Record<string, unknown>>, field: string, tell: 
   const value = own(fields, field)
   if (value === undefined || value === null) return null
   if (typeof value === 'string') return value
-  tell('warning', `Its ${field} is left out: it must be a text, not ${kindOf(value)}${typeof value === 'object' ? '' : ' (put it in quotes)'}.`)
+  tell(
+    'warning',
+    `Its ${field} is left out: it must be a text, not ${kindOf(value)}${typeof value === 'object' ? '' : ' (put it in quotes)'}.`,
+  )
   return null
 }
 
-const own = (fields: Readonly<Record<string, unknown>>, field: string): unknown => (Object.hasOwn(fields, field) ? fields[field] : undefined)
+const own = (fields: Readonly<Record<string, unknown>>, field: string): unknown =>
+  Object.hasOwn(fields, field) ? fields[field] : undefined
 
 /** The kind of a YAML value, in words. */
 export function kindOf(value: unknown): string {

@@ -5,7 +5,8 @@ import { type FrontMatterRead, readFrontMatter } from './read-front-matter.ts'
 
 const read = (text: string): FrontMatterRead => readFrontMatter(Buffer.from(text))
 const between = (yaml: string): FrontMatterRead => read(`---\n${yaml}\n---\nbody`)
-const reasonOf = (found: FrontMatterRead): string => (found.ok ? `read: ${JSON.stringify(found.fields)}` : found.reason)
+const reasonOf = (found: FrontMatterRead): string =>
+  found.ok ? `read: ${JSON.stringify(found.fields)}` : found.reason
 const ran = globalThis as { ran?: boolean }
 
 describe('front matter', () => {
@@ -22,13 +23,19 @@ describe('front matter', () => {
   })
 
   test('with tags of JavaScript holds their text, and nothing is executed', () => {
-    const found = between("a: !!js/function 'function(){ globalThis.ran = true }'\nb: !!python/object:os.system x")
+    const found = between(
+      "a: !!js/function 'function(){ globalThis.ran = true }'\nb: !!python/object:os.system x",
+    )
     expect(found).toMatchObject({ ok: true, fields: { a: 'function(){ globalThis.ran = true }', b: 'x' } })
     expect(ran.ran).toBeUndefined()
   })
 
   test.each([
-    ['an alias bomb', 'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]', 'it uses aliases more than'],
+    [
+      'an alias bomb',
+      'a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]',
+      'it uses aliases more than',
+    ],
     ['an alias of nothing', 'a: *b', 'Unresolved alias'],
     ['lists in lists without end', `a: ${'['.repeat(8_000)}${']'.repeat(8_000)}`, 'nested too deeply'],
     ['a field twice', 'name: a\nname: b', 'it has a field twice (line 3)'],
@@ -66,13 +73,41 @@ describe('front matter', () => {
   })
 
   test('of bytes that are not UTF-8 is read with a warning', () => {
-    const found = readFrontMatter(Buffer.concat([Buffer.from('---\ndescription: caf'), Buffer.from([0xe9]), Buffer.from('\n---\n')]))
-    expect(found).toMatchObject({ ok: true, fields: { description: 'caf\uFFFD' }, warnings: [expect.stringContaining('not UTF-8')] })
+    const found = readFrontMatter(
+      Buffer.concat([Buffer.from('---\ndescription: caf'), Buffer.from([0xe9]), Buffer.from('\n---\n')]),
+    )
+    expect(found).toMatchObject({
+      ok: true,
+      fields: { description: 'caf\uFFFD' },
+      warnings: [expect.stringContaining('not UTF-8')],
+    })
   })
 
   it('is read or refused, whatever the bytes: nothing is thrown', () => {
     const yamlish = fc.string({
-      unit: fc.constantFrom('a', ':', ' ', '\n', '-', '[', ']', '{', '}', '&', '*', '!', '|', '>', '"', "'", '#', '%', '?', ',', '\t'),
+      unit: fc.constantFrom(
+        'a',
+        ':',
+        ' ',
+        '\n',
+        '-',
+        '[',
+        ']',
+        '{',
+        '}',
+        '&',
+        '*',
+        '!',
+        '|',
+        '>',
+        '"',
+        "'",
+        '#',
+        '%',
+        '?',
+        ',',
+        '\t',
+      ),
       maxLength: 60,
     })
     const bytes = fc.oneof(
@@ -82,7 +117,9 @@ describe('front matter', () => {
     fc.assert(
       fc.property(bytes, (given) => {
         const found = readFrontMatter(given)
-        return found.ok ? typeof found.fields === 'object' && typeof found.body === 'string' : found.reason.length > 10 && !found.reason.includes('\n')
+        return found.ok
+          ? typeof found.fields === 'object' && typeof found.body === 'string'
+          : found.reason.length > 10 && !found.reason.includes('\n')
       }),
       { numRuns: 3_000 },
     )

@@ -11,7 +11,10 @@ export const skillBytesMax = 1024 * 1024
 const frontMatterCharsMax = 16 * 1024
 const aliasesMax = 20
 
-/** It has 72 modules. It is loaded with the first front matter, because worker threads read none (docs/decisions/0029). */
+/**
+ * It has 72 modules. It is loaded with the first front matter, because worker threads read none
+ * (docs/decisions/0029).
+ */
 const yamlLibrary = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml
 
 export interface SkillText {
@@ -21,16 +24,22 @@ export interface SkillText {
   readonly warnings: readonly string[]
 }
 
-export type FrontMatterRead = ({ readonly ok: true } & SkillText) | { readonly ok: false; readonly reason: string }
+export type FrontMatterRead =
+  | ({ readonly ok: true } & SkillText)
+  | { readonly ok: false; readonly reason: string }
 
 export function readFrontMatter(bytes: Uint8Array): FrontMatterRead {
-  if (bytes.length > skillBytesMax) return refused(`It has ${bytes.length} bytes. Beaver reads at most ${skillBytesMax}.`)
+  if (bytes.length > skillBytesMax)
+    return refused(`It has ${bytes.length} bytes. Beaver reads at most ${skillBytesMax}.`)
   const warnings: string[] = []
   const text = textOf(bytes, warnings)
   const split = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(text)
   if (split === null) return refused(whyNone(text))
   const yaml = split[1] ?? ''
-  if (yaml.length > frontMatterCharsMax) return refused(`Its front matter has ${yaml.length} characters. Beaver reads at most ${frontMatterCharsMax}.`)
+  if (yaml.length > frontMatterCharsMax)
+    return refused(
+      `Its front matter has ${yaml.length} characters. Beaver reads at most ${frontMatterCharsMax}.`,
+    )
   const read = readYaml(yaml, warnings)
   return read.ok ? { ok: true, fields: read.fields, body: text.slice(split[0].length), warnings } : read
 }
@@ -58,7 +67,9 @@ function whyNone(text: string): string {
 function readYaml(
   yaml: string,
   warnings: string[],
-): { readonly ok: true; readonly fields: Record<string, unknown> } | { readonly ok: false; readonly reason: string } {
+):
+  | { readonly ok: true; readonly fields: Record<string, unknown> }
+  | { readonly ok: false; readonly reason: string } {
   let value: unknown
   try {
     value = parse(yaml)
@@ -67,20 +78,27 @@ function readYaml(
     try {
       if (quoted === yaml) throw error
       value = parse(quoted)
-      warnings.push(`Its front matter is not valid YAML: ${whatOf(error)}. Beaver read it as if the value were in quotes.`)
+      warnings.push(
+        `Its front matter is not valid YAML: ${whatOf(error)}. Beaver read it as if the value were in quotes.`,
+      )
     } catch {
       return refused(`Its front matter cannot be read: ${whatOf(error)}.`)
     }
   }
   if (value === null || value === undefined) return { ok: true, fields: {} }
-  if (typeof value !== 'object' || Array.isArray(value)) return refused('Its front matter cannot be read: it must contain fields, such as "description: …".')
+  if (typeof value !== 'object' || Array.isArray(value))
+    return refused('Its front matter cannot be read: it must contain fields, such as "description: …".')
   return { ok: true, fields: value as Record<string, unknown> }
 }
 
 /** An empty text is no document. Unknown tags are texts. */
-const parse = (yaml: string): unknown => (yaml.trim() === '' ? null : yamlLibrary().parse(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' }))
+const parse = (yaml: string): unknown =>
+  yaml.trim() === '' ? null : yamlLibrary().parse(yaml, { maxAliasCount: aliasesMax, logLevel: 'error' })
 
-/** Adds quotes around the values of top-level lines that contain ": ". Skills written for other hosts often lack these quotes. */
+/**
+ * Adds quotes around the values of top-level lines that contain ": ". Skills written for other hosts often
+ * lack these quotes.
+ */
 function withQuotes(yaml: string): string {
   return yaml.replaceAll(
     /^([\w-]+):[ \t]+([^\n"'|>[{&*!#][^\n]*:(?:[ \t][^\n]*)?)$/gm,
@@ -89,8 +107,8 @@ function withQuotes(yaml: string): string {
 }
 
 /**
- * What is wrong, for a person. The parser has a code for most faults. It has none for too many aliases, and one code for two kinds of misplaced
- * blocks. Only these are told apart by the parser's words.
+ * What is wrong, for a person. The parser has a code for most faults. It has none for too many aliases, and
+ * one code for two kinds of misplaced blocks. Only these are told apart by the parser's words.
  */
 function whatOf(error: unknown): string {
   if (!(error instanceof yamlLibrary().YAMLParseError)) {
@@ -101,7 +119,8 @@ function whatOf(error: unknown): string {
   const line = error.linePos?.[0].line
   // The mark is the first line of the file, so it is added to the count.
   const where = line === undefined ? '' : ` (line ${line + 1})`
-  if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings')) return `a value that contains ": " must be in quotes${where}`
+  if (error.code === 'BLOCK_AS_IMPLICIT_KEY' && error.message.startsWith('Nested mappings'))
+    return `a value that contains ": " must be in quotes${where}`
   if (error.code === 'DUPLICATE_KEY') return `it has a field twice${where}`
   return `${plain(error.message)}${where}`
 }

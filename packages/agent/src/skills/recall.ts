@@ -1,8 +1,10 @@
-// Recall: finds the skills that a text may be about, before a model is asked. Words are compared here; vectors are given. Pure.
+// Recall: finds the skills that a text may be about, before a model is asked. Words are compared here;
+// vectors are given. Pure.
 // R1. A text that matches no skill has no candidate and costs no model call.
-// R2. Whether a skill is a candidate depends only on the text and on that skill. The rarity of a word among all skills only orders the
-// candidates.
-// R3. Words are compared whole, without a final "s". Chinese, Japanese and Korean are compared by pairs of characters.
+// R2. Whether a skill is a candidate depends only on the text and on that skill. The rarity of a word among
+// all skills only orders the candidates.
+// R3. Words are compared whole, without a final "s". Chinese, Japanese and Korean are compared by pairs of
+// characters.
 import { comparedWords } from '@beaver/core'
 import type { Skill } from './skill.ts'
 
@@ -11,7 +13,10 @@ export const candidatesMax = 8
 
 /** The share of the compared words that must be found. */
 const shareMin = 1 / 3
-/** A single word counts only if it is in the skill's name: many descriptions contain words such as "second" or "count". */
+/**
+ * A single word counts only if it is in the skill's name: many descriptions contain words such as "second" or
+ * "count".
+ */
 const nameShareMin = 1 / 2
 /** A skill with fewer words than this is too short for a share of its own words. */
 const skillWordsMin = 8
@@ -31,13 +36,18 @@ export interface Recalled {
 /**
  * The skills that share words with a text, best first, at most `candidatesMax`.
  *
- * The compared words are the text's, or the skill's if it has fewer. A skill is a candidate in three cases: the text has two of its words and a
- * third of the compared words; or the one word found is in the skill's name and makes up half of the text; or the text has all words of a name
- * of several words.
+ * The compared words are the text's, or the skill's if it has fewer. A skill is a candidate in three cases:
+ * the text has two of its words and a third of the compared words; or the one word found is in the skill's
+ * name and makes up half of the text; or the text has all words of a name of several words.
  *
- * @param options `oneWord`: whether a text of one word, such as a query, matches a skill only by its name. Default: `of_name`.
+ * @param options `oneWord`: whether a text of one word, such as a query, matches a skill only by its name.
+ * Default: `of_name`.
  */
-export function recallByWords(text: string, skills: readonly Skill[], options: { readonly oneWord: 'of_name' | 'any' } = { oneWord: 'of_name' }): Recalled[] {
+export function recallByWords(
+  text: string,
+  skills: readonly Skill[],
+  options: { readonly oneWord: 'of_name' | 'any' } = { oneWord: 'of_name' },
+): Recalled[] {
   const wanted = wordsOf(text)
   if (wanted.size === 0) return []
   const known = skills.map((skill) => ({ skill, ...wordsOfSkill(skill) }))
@@ -45,13 +55,21 @@ export function recallByWords(text: string, skills: readonly Skill[], options: {
     const found = [...wanted].filter((word) => all.has(word))
     const share = found.length / wanted.size
     const whole = options.oneWord === 'any' && share === 1
-    return found.length > 0 && (whole || isAbout(wanted, { found, name, all, share })) ? [{ skill, found, share }] : []
+    return found.length > 0 && (whole || isAbout(wanted, { found, name, all, share }))
+      ? [{ skill, found, share }]
+      : []
   })
   if (about.length === 0) return []
-  const weights = new Map([...wanted].map((word) => [word, weightOf(known.filter(({ all }) => all.has(word)).length)]))
+  const weights = new Map(
+    [...wanted].map((word) => [word, weightOf(known.filter(({ all }) => all.has(word)).length)]),
+  )
   const weight = sum(wanted, weights)
   return about
-    .map(({ skill, found, share }): Recalled => ({ skill, score: rounded(sum(found, weights) / weight), share }))
+    .map(({ skill, found, share }): Recalled => ({
+      skill,
+      score: rounded(sum(found, weights) / weight),
+      share,
+    }))
     .toSorted((a, b) => b.score - a.score)
     .slice(0, candidatesMax)
 
@@ -62,15 +80,25 @@ export function recallByWords(text: string, skills: readonly Skill[], options: {
 
 function isAbout(
   wanted: ReadonlySet<string>,
-  { found, name, all, share }: { found: readonly string[]; name: ReadonlySet<string>; all: ReadonlySet<string>; share: number },
+  {
+    found,
+    name,
+    all,
+    share,
+  }: { found: readonly string[]; name: ReadonlySet<string>; all: ReadonlySet<string>; share: number },
 ): boolean {
   if (found.length === 1) return share >= nameShareMin && name.has(found[0] as string)
   if (name.size > 1 && [...name].every((word) => wanted.has(word))) return true
-  return found.length > 1 && found.length / Math.min(wanted.size, Math.max(all.size, skillWordsMin)) >= shareMin
+  return (
+    found.length > 1 && found.length / Math.min(wanted.size, Math.max(all.size, skillWordsMin)) >= shareMin
+  )
 }
 
 /** The skills whose vectors are nearest to the text's, best first, at most `candidatesMax`. */
-export function recallByVectors(text: readonly number[], skills: readonly { readonly skill: Skill; readonly vector: readonly number[] }[]): Recalled[] {
+export function recallByVectors(
+  text: readonly number[],
+  skills: readonly { readonly skill: Skill; readonly vector: readonly number[] }[],
+): Recalled[] {
   return skills
     .map(({ skill, vector }) => ({ skill, score: rounded(cosine(text, vector)), share: 0 }))
     .filter(({ score }) => score >= similarityMin)
@@ -118,7 +146,10 @@ function sum(words: Iterable<string>, weights: ReadonlyMap<string, number>): num
   return total
 }
 
-/** Common words of the language, and words that are in every description ("Use it when the user asks …"), in the form in which they are compared. */
+/**
+ * Common words of the language, and words that are in every description ("Use it when the user asks …"), in
+ * the form in which they are compared.
+ */
 const filler = new Set(
   comparedWords(
     'a about all also am an and any are as ask at be been but by can could did do does each for from get had has have help how i if in into is it its just like ' +

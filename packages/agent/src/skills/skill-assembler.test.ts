@@ -34,10 +34,21 @@ function ask(
   const fallback = given.fallback === undefined ? null : scriptedProvider(given.fallback, 'fallback')
   const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
   const stop = new AbortController()
-  const providers = { main, fallbacks: fallback === null ? [] : [fallback], auxiliary, embeddings: given.embeddings ?? null }
+  const providers = {
+    main,
+    fallbacks: fallback === null ? [] : [fallback],
+    auxiliary,
+    embeddings: given.embeddings ?? null,
+  }
   const reasons: string[] = []
   const told = { onEmbeddingsFailed: (reason: string) => void reasons.push(reason) }
-  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal, mark: 'bcdfghjk', ...told })
+  const selection = assembleSkills(query, {
+    skills: given.skills ?? all,
+    providers,
+    signal: stop.signal,
+    mark: 'bcdfghjk',
+    ...told,
+  })
   selection.catch(() => {})
   return { selection, main, auxiliary, stop, reasons }
 }
@@ -51,11 +62,17 @@ function wordCounts(words: readonly string[]): EmbeddingProvider & { readonly as
     asked,
     embed(texts) {
       asked.push(texts)
-      return Promise.resolve(texts.map((text) => words.map((word) => text.toLowerCase().split(word).length - 1)))
+      return Promise.resolve(
+        texts.map((text) => words.map((word) => text.toLowerCase().split(word).length - 1)),
+      )
     },
   }
 }
-const embeddingsThat = (embed: EmbeddingProvider['embed']): EmbeddingProvider => ({ name: 'embeddings', model: 'm', embed })
+const embeddingsThat = (embed: EmbeddingProvider['embed']): EmbeddingProvider => ({
+  name: 'embeddings',
+  model: 'm',
+  embed,
+})
 const chose = (...names: string[]): ScriptedReply => says(JSON.stringify({ skills: names }))
 
 describe('the skills of a task', () => {
@@ -93,13 +110,20 @@ describe('the skills of a task', () => {
   })
 
   it('may be none', async () => {
-    expect(await ask('Make Markdown tables', { main: [chose()] }).selection).toMatchObject({ chosen: [], failure: null, provider: 'main' })
+    expect(await ask('Make Markdown tables', { main: [chose()] }).selection).toMatchObject({
+      chosen: [],
+      failure: null,
+      provider: 'main',
+    })
   })
 
   it('are none of those that models may not invoke', async () => {
     const hidden = { ...tables, modelInvocable: false }
     expect(await ask('Make Markdown tables', { skills: [hidden] }).selection).toBeNull()
-    const { selection } = ask('Make Markdown tables', { skills: [hidden, checks], main: [chose('table-layout')] })
+    const { selection } = ask('Make Markdown tables', {
+      skills: [hidden, checks],
+      main: [chose('table-layout')],
+    })
     expect(await selection).toMatchObject({ candidates: [{ name: 'table-tests' }], chosen: [] })
   })
 
@@ -109,34 +133,68 @@ describe('the skills of a task', () => {
       new ProviderError('provider_unavailable', 'It is down.'),
       { failure: { class: 'provider_unavailable', message: 'It is down.' }, provider: null },
     ],
-    ['a provider that breaks', new TypeError('oops'), { failure: { class: 'internal', message: 'oops' }, provider: null }],
-    ['an answer that cannot be read', says('I would take the first.'), { failure: { class: 'malformed_output' }, provider: 'main', usage: { calls: 1 } }],
-    ['an answer without text', { content: null }, { failure: { class: 'malformed_output' }, provider: 'main' }],
+    [
+      'a provider that breaks',
+      new TypeError('oops'),
+      { failure: { class: 'internal', message: 'oops' }, provider: null },
+    ],
+    [
+      'an answer that cannot be read',
+      says('I would take the first.'),
+      { failure: { class: 'malformed_output' }, provider: 'main', usage: { calls: 1 } },
+    ],
+    [
+      'an answer without text',
+      { content: null },
+      { failure: { class: 'malformed_output' }, provider: 'main' },
+    ],
   ])('are none after %s, which is told: the run goes on', async (_, reply, told) => {
-    expect(await ask('Make Markdown tables', { main: [reply, reply] }).selection).toMatchObject({ chosen: [], ...told })
+    expect(await ask('Make Markdown tables', { main: [reply, reply] }).selection).toMatchObject({
+      chosen: [],
+      ...told,
+    })
   })
 
   const down = new ProviderError('provider_unavailable', 'It is down.')
 
   it.each([
-    ['the main provider, after the auxiliary one', { auxiliary: [down], main: [chose('table-layout')] }, 'main'],
-    ['the fallback, after both', { auxiliary: [down], main: [down], fallback: [chose('table-layout')] }, 'fallback'],
+    [
+      'the main provider, after the auxiliary one',
+      { auxiliary: [down], main: [chose('table-layout')] },
+      'main',
+    ],
+    [
+      'the fallback, after both',
+      { auxiliary: [down], main: [down], fallback: [chose('table-layout')] },
+      'fallback',
+    ],
     ['the only provider, at the second try', { main: [down, chose('table-layout')] }, 'main'],
   ])('are chosen by %s, when there is no answer before', async (_, given, provider) => {
-    expect(await ask('Make Markdown tables', given).selection).toMatchObject({ chosen: [tables], provider, failure: null, usage: { calls: 1 } })
+    expect(await ask('Make Markdown tables', given).selection).toMatchObject({
+      chosen: [tables],
+      provider,
+      failure: null,
+      usage: { calls: 1 },
+    })
   })
 
   it('count what was paid for a call that gave no answer, with the model that was paid', async () => {
     const used = { input_tokens: 90, output_tokens: 7, calls: 1, reasoning_tokens: 3 }
-    const broken = new ProviderError('provider_unavailable', 'It broke off.', { paid: { usage: used, model: 'broken-model' } })
+    const broken = new ProviderError('provider_unavailable', 'It broke off.', {
+      paid: { usage: used, model: 'broken-model' },
+    })
     const unfinished: ScriptedReply = { content: '{"skills":', finishReason: 'error', usage: used }
     const paid = { usage: used, model: 'broken-model', provider: 'auxiliary' }
-    expect(await ask('Make Markdown tables', { auxiliary: [broken], main: [chose('table-layout')] }).selection).toMatchObject({
+    expect(
+      await ask('Make Markdown tables', { auxiliary: [broken], main: [chose('table-layout')] }).selection,
+    ).toMatchObject({
       chosen: [tables],
       usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
       failedCalls: [paid],
     })
-    expect(await ask('Make Markdown tables', { auxiliary: [broken], main: [unfinished] }).selection).toMatchObject({
+    expect(
+      await ask('Make Markdown tables', { auxiliary: [broken], main: [unfinished] }).selection,
+    ).toMatchObject({
       chosen: [],
       usage: { calls: 0 },
       failedCalls: [paid, { usage: used, model: 'scripted-model', provider: 'main' }],
@@ -147,7 +205,14 @@ describe('the skills of a task', () => {
     const before = new AbortController()
     before.abort(new Error('enough'))
     const providers = { main: scriptedProvider([]), fallbacks: [], auxiliary: null, embeddings: null }
-    await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal, mark: 'bcdfghjk' })).rejects.toThrow('enough')
+    await expect(
+      assembleSkills('Make Markdown tables', {
+        skills: all,
+        providers,
+        signal: before.signal,
+        mark: 'bcdfghjk',
+      }),
+    ).rejects.toThrow('enough')
     const { selection, stop } = ask('Make Markdown tables', { main: [new Promise(() => {})] })
     stop.abort(new Error('enough'))
     await expect(selection).rejects.toThrow('enough')
@@ -157,9 +222,18 @@ describe('the skills of a task', () => {
 describe('recall by embeddings', () => {
   it('finds what words do not, and asks once for what each skill is', async () => {
     const embeddings = wordCounts(['table', 'rain', 'umbrella'])
-    const providers = { main: scriptedProvider([chose('weather'), chose()]), fallbacks: [], auxiliary: null, embeddings }
+    const providers = {
+      main: scriptedProvider([chose('weather'), chose()]),
+      fallbacks: [],
+      auxiliary: null,
+      embeddings,
+    }
     const options = { skills: all, providers, signal: new AbortController().signal, mark: 'bcdfghjk' }
-    expect(await assembleSkills('Rain?', options)).toMatchObject({ recall: 'embedding', candidates: [{ name: 'weather', score: 1 }], chosen: [weather] })
+    expect(await assembleSkills('Rain?', options)).toMatchObject({
+      recall: 'embedding',
+      candidates: [{ name: 'weather', score: 1 }],
+      chosen: [weather],
+    })
     await assembleSkills('A table', { ...options, skills: [...all, skill('umbrella', 'Sells one.')] })
     expect(embeddings.asked).toEqual([
       ['Rain?', ...all.map(({ name, description }) => `${name}: ${description}`)],
@@ -175,19 +249,28 @@ describe('recall by embeddings', () => {
     ['fail', () => Promise.reject(new ProviderError('provider_timeout', 'slow'))],
     ['are too few', () => Promise.resolve([[1]])],
     ['are too many', (texts) => Promise.resolve([...texts, ''].map(() => [1]))],
-    ['differ in length', (texts) => Promise.resolve(texts.map((_, i) => Array.from({ length: 1 + i }, () => 1)))],
+    [
+      'differ in length',
+      (texts) => Promise.resolve(texts.map((_, i) => Array.from({ length: 1 + i }, () => 1))),
+    ],
     ['hold what is no number', (texts) => Promise.resolve(texts.map(() => [Number.NaN]))],
     ['are empty', (texts) => Promise.resolve(texts.map(() => []))],
   ])('that %s gives way to recall by words, and the reason is told', async (_, embed) => {
-    const { selection, reasons } = ask('Make Markdown tables', { embeddings: embeddingsThat(embed), main: [chose('table-layout')] })
+    const { selection, reasons } = ask('Make Markdown tables', {
+      embeddings: embeddingsThat(embed),
+      main: [chose('table-layout')],
+    })
     expect(await selection).toMatchObject({ recall: 'lexical', chosen: [tables], failure: null })
     expect(reasons).toEqual([expect.stringMatching(/slow|cannot be compared/)])
   })
 
   it('asks again for everything when the model behind the name changed', async () => {
     let length = 1
-    const embeddings = embeddingsThat((texts) => Promise.resolve(texts.map(() => Array.from({ length }, () => 1))))
-    const recall = async (): Promise<string | undefined> => (await ask('Make Markdown tables', { embeddings, main: [chose()] }).selection)?.recall
+    const embeddings = embeddingsThat((texts) =>
+      Promise.resolve(texts.map(() => Array.from({ length }, () => 1))),
+    )
+    const recall = async (): Promise<string | undefined> =>
+      (await ask('Make Markdown tables', { embeddings, main: [chose()] }).selection)?.recall
     expect(await recall()).toBe('embedding')
     length = 2
     expect([await recall(), await recall()]).toEqual(['lexical', 'embedding'])

@@ -1,12 +1,20 @@
-// The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills and then one model call.
+// The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills
+// and then one model call.
 // A1. No model is asked if recall finds nothing.
-// A2. There is one answer. If an endpoint fails in a way that another may not, the next is asked; a single one
+// A2. There is one answer. If an endpoint fails in a way that another may not, the next is asked; a single
+// one
 //     is asked once more.
-// A3. If no endpoint answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The run continues without a
-// skill. Only an abort throws, and what `beforeAsking` throws.
+// A3. If no endpoint answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The
+// run continues without a skill. Only an abort throws, and what `beforeAsking` throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, type PaidAnswer, ProviderError } from '../provider/chat-provider.ts'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  type PaidAnswer,
+  ProviderError,
+} from '../provider/chat-provider.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { choiceMessages, parseChoice } from './choose-skills.ts'
@@ -50,7 +58,10 @@ export interface AssembleOptions {
  *
  * @throws the abort of `signal`, and what `beforeAsking` throws
  */
-export async function assembleSkills(query: string, options: AssembleOptions): Promise<SkillSelection | null> {
+export async function assembleSkills(
+  query: string,
+  options: AssembleOptions,
+): Promise<SkillSelection | null> {
   const { skills, providers, signal, beforeAsking } = options
   signal.throwIfAborted()
   const invocable = skills.filter((skill) => skill.modelInvocable)
@@ -70,25 +81,47 @@ async function recallSkills(
   { providers: { embeddings }, signal, onEmbeddingsFailed }: AssembleOptions,
 ): Promise<{ recall: SkillSelection['recall']; recalled: Recalled[] }> {
   if (embeddings !== null) {
-    const vectors = await embedSkills(query, skills, embeddings, signal).catch((error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null))
+    const vectors = await embedSkills(query, skills, embeddings, signal).catch(
+      (error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null),
+    )
     signal.throwIfAborted()
-    if (vectors !== null) return { recall: 'embedding', recalled: recallByVectors(vectors.query, vectors.skills) }
+    if (vectors !== null)
+      return { recall: 'embedding', recalled: recallByVectors(vectors.query, vectors.skills) }
   }
   return { recall: 'lexical', recalled: recallByWords(query, skills) }
 }
 
 type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure' | 'failedCalls'>
 
-/** The providers in the order in which they are asked: auxiliary, main, fallbacks. A single one is asked twice. */
+/**
+ * The providers in the order in which they are asked: auxiliary, main, fallbacks. A single one is asked
+ * twice.
+ */
 function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']): readonly ChatProvider[] {
   const others = [auxiliary, main, ...fallbacks].filter((each) => each !== null)
   return others.length === 1 ? [main, main] : others
 }
 
-async function choose(query: string, recalled: readonly Recalled[], { providers, signal, mark }: AssembleOptions): Promise<Choice> {
+async function choose(
+  query: string,
+  recalled: readonly Recalled[],
+  { providers, signal, mark }: AssembleOptions,
+): Promise<Choice> {
   const offered = recalled.map(({ skill }) => skill)
-  const asked = await askFirst(choosers(providers), { messages: choiceMessages(query, offered, mark), tools: [], signal })
-  if ('failure' in asked) return { chosen: [], usage: noUsage, provider: null, model: null, failure: asked.failure, failedCalls: asked.failedCalls }
+  const asked = await askFirst(choosers(providers), {
+    messages: choiceMessages(query, offered, mark),
+    tools: [],
+    signal,
+  })
+  if ('failure' in asked)
+    return {
+      chosen: [],
+      usage: noUsage,
+      provider: null,
+      model: null,
+      failure: asked.failure,
+      failedCalls: asked.failedCalls,
+    }
   const { answer, provider, failedCalls } = asked
   const told = { failedCalls, usage: answer.usage, provider: provider.name, model: answer.model }
   const names = parseChoice(
@@ -99,16 +132,26 @@ async function choose(query: string, recalled: readonly Recalled[], { providers,
     return {
       ...told,
       chosen: [],
-      failure: { class: 'malformed_output', message: 'The model that was to choose skills did not answer with {"skills": [...]}.' },
+      failure: {
+        class: 'malformed_output',
+        message: 'The model that was to choose skills did not answer with {"skills": [...]}.',
+      },
     }
-  return { ...told, chosen: names.flatMap((name) => offered.find((skill) => skill.name === name) ?? []), failure: null }
+  return {
+    ...told,
+    chosen: names.flatMap((name) => offered.find((skill) => skill.name === name) ?? []),
+    failure: null,
+  }
 }
 
 /** The first answer of one of them. An error that another endpoint could not help ends the search. */
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,
-): Promise<({ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }) & Pick<Choice, 'failedCalls'>> {
+): Promise<
+  ({ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }) &
+    Pick<Choice, 'failedCalls'>
+> {
   const failedCalls: Choice['failedCalls'][number][] = []
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
@@ -117,11 +160,15 @@ async function askFirst(
     } catch (error) {
       request.signal.throwIfAborted()
       failure = failureOf(error)
-      if (error instanceof ProviderError && error.paid !== null) failedCalls.push({ ...error.paid, provider: provider.name })
+      if (error instanceof ProviderError && error.paid !== null)
+        failedCalls.push({ ...error.paid, provider: provider.name })
       if (!fallbackClasses.has(failure.class)) break
     }
   }
   return { failure, failedCalls }
 }
 
-const failureOf = (error: unknown): Failure => ({ class: error instanceof ProviderError ? error.class : 'internal', message: messageOf(error) })
+const failureOf = (error: unknown): Failure => ({
+  class: error instanceof ProviderError ? error.class : 'internal',
+  message: messageOf(error),
+})

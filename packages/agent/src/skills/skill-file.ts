@@ -1,5 +1,6 @@
 // Reads the SKILL.md of a folder from disk.
-// D1. The file is in the skill's real folder: the folder itself may be a link, but its SKILL.md may not lead out of it.
+// D1. The file is in the skill's real folder: the folder itself may be a link, but its SKILL.md may not lead
+// out of it.
 // D2. Reading never waits: a named pipe, a folder or a device of that name is refused.
 // D3. The size is checked before a byte is read.
 import { lstat, readdir } from 'node:fs/promises'
@@ -25,17 +26,30 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
     const code = codeOf(error)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') return refused(`It cannot be read (${code}).`)
     const misnamed = await misnamedIn(folder)
-    return misnamed === undefined ? { kind: 'none' } : refused(`The file has the name ${JSON.stringify(misnamed)}. Name it ${skillFileName}.`)
+    return misnamed === undefined
+      ? { kind: 'none' }
+      : refused(`The file has the name ${JSON.stringify(misnamed)}. Name it ${skillFileName}.`)
   }
   try {
-    const root = { folder, outside: 'outside_skill', called: 'the skill folder', example: skillFileName, look: '' } as const
+    const root = {
+      folder,
+      outside: 'outside_skill',
+      called: 'the skill folder',
+      example: skillFileName,
+      look: '',
+    } as const
     await using file = await openFileInside(root, skillFileName)
     const found = await file.handle.stat()
-    if (found.size > skillBytesMax) return refused(`It has ${found.size} bytes. Beaver reads at most ${skillBytesMax}.`)
+    if (found.size > skillBytesMax)
+      return refused(`It has ${found.size} bytes. Beaver reads at most ${skillBytesMax}.`)
     // One byte more than the size, so that the caller notices a file that grows meanwhile.
     return { kind: 'read', bytes: await readPart(file.handle, 0, found.size + 1) }
   } catch (error) {
-    return refused(error instanceof ToolFailure ? (reasons[error.code] ?? error.message) : `It cannot be read (${codeOf(error)}).`)
+    return refused(
+      error instanceof ToolFailure
+        ? (reasons[error.code] ?? error.message)
+        : `It cannot be read (${codeOf(error)}).`,
+    )
   }
 }
 

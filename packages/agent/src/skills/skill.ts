@@ -1,5 +1,5 @@
-// A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how to fill it.
-// Guidance is never an execution graph (S0 §7).
+// A loaded skill: a SKILL.md folder. Its guidance advises the root agent which workflow tool to call and how
+// to fill it. Guidance is never an execution graph (S0 §7).
 import type { EvidenceRequirement } from '@beaver/core'
 
 /** An agent that a skill's guidance proposes. */
@@ -19,7 +19,9 @@ export interface WorkflowGuidance {
   readonly version: 1
   readonly preferred_tool: string
   readonly agents: readonly GuidanceAgent[]
-  readonly output_boundary?: { readonly allow: readonly string[]; readonly deny: readonly string[] } | undefined
+  readonly output_boundary?:
+    | { readonly allow: readonly string[]; readonly deny: readonly string[] }
+    | undefined
   /** Further arguments of the preferred tool: `edges`, `output_agent`, `flow`, `aggregator`. */
   readonly [argument: string]: unknown
 }
@@ -36,9 +38,15 @@ export interface Skill {
   /** Whether it was found in a workspace and nobody configured it. Default: no. */
   readonly fromWorkspace?: boolean
   readonly guidance: WorkflowGuidance | null
-  /** Whether models may find and choose the skill. `false`: only a person or another skill names it (`disable-model-invocation`). */
+  /**
+   * Whether models may find and choose the skill. `false`: only a person or another skill names it
+   * (`disable-model-invocation`).
+   */
   readonly modelInvocable: boolean
-  /** The tools that the skill says it needs. `null`: it names none. The field neither adds nor removes a tool (TA-01). */
+  /**
+   * The tools that the skill says it needs. `null`: it names none. The field neither adds nor removes a tool
+   * (TA-01).
+   */
   readonly allowedTools: readonly string[] | null
   readonly license: string | null
   readonly compatibility: string | null

@@ -28,11 +28,13 @@ export interface SupportFiles {
  *
  * @throws the abort of `signal`
  * @example
- * const { files, more } = await listSupportFiles({ name: 'tides', folder: './skills/tides' }, AbortSignal.timeout(5_000))
- * files // => ['reference/harbours.md']
- * more // => false
+ * const { files, more } = await listSupportFiles({ name: 'tides', folder: './skills/tides' },
+ * AbortSignal.timeout(5_000)) files // => ['reference/harbours.md'] more // => false
  */
-export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, signal: AbortSignal): Promise<SupportFiles> {
+export async function listSupportFiles(
+  skill: Pick<Skill, 'name' | 'folder'>,
+  signal: AbortSignal,
+): Promise<SupportFiles> {
   const files: string[] = []
   let lookedAt = 0
   try {
@@ -55,7 +57,8 @@ export async function listSupportFiles(skill: Pick<Skill, 'name' | 'folder'>, si
  * Reads a part of one file.
  *
  * @param path relative to the skill's folder
- * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `hard_link`, `secret_file`, `binary_file`, `unreadable`
+ * @throws {ToolFailure} `outside_skill`, `not_found`, `not_a_file`, `hard_link`, `secret_file`,
+ * `binary_file`, `unreadable`
  * @example
  * const skill = { name: 'tides', folder: './skills/tides' }
  * const { text } = await readSupportFile(skill, 'reference/harbours.md', { offset: 0, bytesMax: 10 })
@@ -69,12 +72,18 @@ export async function readSupportFile(
 ): Promise<FilePart & { readonly text: string }> {
   await using file = await openFileInside(rootOf(skill), path).catch((error: unknown) => {
     if (error instanceof ToolFailure) throw error
-    throw new ToolFailure('unreadable', `The folder of the skill ${skill.name} cannot be read any more. Continue without ${quoted(path)}.`)
+    throw new ToolFailure(
+      'unreadable',
+      `The folder of the skill ${skill.name} cannot be read any more. Continue without ${quoted(path)}.`,
+    )
   })
   if (isSecretPath(file.shown) || isSecretPath(file.real)) throw secretFile(path)
   const read = await readFilePart(file, part)
   if (read.text !== null) return { ...read, text: read.text }
-  throw new ToolFailure('binary_file', `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes). Only text can be viewed.`)
+  throw new ToolFailure(
+    'binary_file',
+    `${quoted(path)} of the skill ${skill.name} is a binary file (${read.bytes} bytes). Only text can be viewed.`,
+  )
 }
 
 const rootOf = ({ name, folder }: Pick<Skill, 'name' | 'folder'>): PathRoot => ({

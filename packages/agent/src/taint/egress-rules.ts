@@ -1,5 +1,7 @@
-// The operator's rules about what may leave a run, with their defaults. Plain data: they are sent to every worker thread.
-// R1. A path is compared as the least strict file system compares it (folded-text.ts). A pattern without "/" is compared with the last part of the path.
+// The operator's rules about what may leave a run, with their defaults. Plain data: they are sent to every
+// worker thread.
+// R1. A path is compared as the least strict file system compares it (folded-text.ts). A pattern without "/"
+// is compared with the last part of the path.
 import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core'
 import { foldedText } from '../files/folded-text.ts'
 import { matches } from '../tools/matches.ts'
@@ -16,15 +18,53 @@ export interface EgressRules {
 }
 
 /** The rules of an empty configuration. */
-export const defaultEgressRules: EgressRules = { policy: defaultEgressPolicy, hostsAllowed: [], secretPaths: [], untrustedPaths: [] }
+export const defaultEgressRules: EgressRules = {
+  policy: defaultEgressPolicy,
+  hostsAllowed: [],
+  secretPaths: [],
+  untrustedPaths: [],
+}
 
 const secretPathsDefault = [
-  ...['.env', '.env.*', '*.env', '*.pem', '*.key', '*.p12', '*.pfx', '*.kdbx', '*.keystore', '*.nk', '*.creds', 'id_rsa*', 'id_ed25519*', 'id_ecdsa*'],
-  ...['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.htpasswd', 'credentials', 'credentials.*', 'secrets.*', 'service-account*.json'],
+  ...[
+    '.env',
+    '.env.*',
+    '*.env',
+    '*.pem',
+    '*.key',
+    '*.p12',
+    '*.pfx',
+    '*.kdbx',
+    '*.keystore',
+    '*.nk',
+    '*.creds',
+    'id_rsa*',
+    'id_ed25519*',
+    'id_ecdsa*',
+  ],
+  ...[
+    '.netrc',
+    '.npmrc',
+    '.pypirc',
+    '.git-credentials',
+    '.htpasswd',
+    'credentials',
+    'credentials.*',
+    'secrets.*',
+    'service-account*.json',
+  ],
 ]
 /** These are made to be shared. */
 const notSecret = ['.env.example', '.env.sample', '.env.template']
-const untrustedPathsDefault = ['node_modules/*', '*/node_modules/*', 'downloads/*', '*/downloads/*', '*.eml', '*.mbox', '*.msg']
+const untrustedPathsDefault = [
+  'node_modules/*',
+  '*/node_modules/*',
+  'downloads/*',
+  '*/downloads/*',
+  '*.eml',
+  '*.mbox',
+  '*.msg',
+]
 
 /** Text that is a key, whichever file or tool it comes from. */
 const secretText =
@@ -43,7 +83,8 @@ export function isSecretPath(path: string, { secretPaths }: EgressRules): boolea
   return oneOf(path, secretPathsDefault) && !oneOf(path, notSecret)
 }
 
-export const isUntrustedPath = (path: string, { untrustedPaths }: EgressRules): boolean => oneOf(path, untrustedPaths) || oneOf(path, untrustedPathsDefault)
+export const isUntrustedPath = (path: string, { untrustedPaths }: EgressRules): boolean =>
+  oneOf(path, untrustedPaths) || oneOf(path, untrustedPathsDefault)
 
 function oneOf(path: string, patterns: readonly string[]): boolean {
   const whole = foldedText(path)

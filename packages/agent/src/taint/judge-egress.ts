@@ -1,6 +1,9 @@
-// Judges a call by what its run has read: whether the call may begin by itself, asks a person, or is refused. Pure.
-// J1. The same journal and the same configuration give the same judgement, so a resumed run is judged like the first one.
-// J2. The judgement never widens what a rule or the tool itself forbids. It only asks for more (permission.ts decides first).
+// Judges a call by what its run has read: whether the call may begin by itself, asks a person, or is refused.
+// Pure.
+// J1. The same journal and the same configuration give the same judgement, so a resumed run is judged like
+// the first one.
+// J2. The judgement never widens what a rule or the tool itself forbids. It only asks for more (permission.ts
+// decides first).
 // J3. Calls of one answer are judged by what the run had read when the model gave the answer.
 import { egressGuard, type Guard, isUnlabelled, type RunState, type Sink } from '@beaver/core'
 import { isHostOf } from '../hosts/host-pattern.ts'
@@ -48,7 +51,12 @@ function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Read
   const trustedText = trustedTextOf(spec)
   const told = { run, tools, trustedText }
   if (isKnownAddress(url, told)) return true
-  return run.taint.public && run.taint.secret.length === 0 && trustedText.length <= typedCharsMax && isChosenHost(url, told)
+  return (
+    run.taint.public &&
+    run.taint.secret.length === 0 &&
+    trustedText.length <= typedCharsMax &&
+    isChosenHost(url, told)
+  )
 }
 
 function addressOf(tool: Tool, args: unknown): URL | null {
@@ -62,7 +70,9 @@ function addressOf(tool: Tool, args: unknown): URL | null {
 function trustedTextOf({ part, history }: Reader['spec']): string {
   switch (part.kind) {
     case 'root':
-      return [...history.flatMap(({ role, content }) => (role === 'user' ? [content] : [])), part.text].join('\n')
+      return [...history.flatMap(({ role, content }) => (role === 'user' ? [content] : [])), part.text].join(
+        '\n',
+      )
     case 'worker':
       return part.trustedText ?? ''
     case 'tool':
@@ -84,7 +94,9 @@ const doing: Readonly<Record<Sink, string>> = {
 function reasonOf(tool: string, sink: Sink, { taint }: RunState): string {
   const read = (['untrusted', 'secret'] as const).flatMap((label) => {
     const [first, ...more] = taint[label]
-    return first === undefined ? [] : [`${first}${more.length === 0 ? '' : ` and ${more.length} more`} (${label})`]
+    return first === undefined
+      ? []
+      : [`${first}${more.length === 0 ? '' : ` and ${more.length} more`} (${label})`]
   })
   return `this run has read ${read.join(' and ')}, and ${tool} ${doing[sink]}`
 }

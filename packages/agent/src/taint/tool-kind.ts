@@ -1,19 +1,22 @@
 // What a tool says about the text that it reads and about what it does with its arguments.
-// K1. A tool that says nothing reads the user's own data and acts on the outside: its calls run freely until the run has read a stranger's
-// text or a secret.
+// K1. A tool that says nothing reads the user's own data and acts on the outside: its calls run freely until
+// the run has read a stranger's text or a secret.
 // K2. The annotations of an MCP server decide nothing here. The operator's configuration does.
 import type { Sink } from '@beaver/core'
 import type { Tool } from '../tools/tool.ts'
 
 /**
- * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text of strangers among the user's own
- * data, such as mail. `secret`: what nobody else may learn.
+ * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text
+ * of strangers among the user's own data, such as mail. `secret`: what nobody else may learn.
  */
 export const readKinds = ['own', 'web', 'untrusted', 'secret'] as const
 /** Whose text the results of a tool are. */
 export type Reads = (typeof readKinds)[number]
 
-/** What a call does. `none`: it computes. `reads`: it changes nothing. `writes`: it changes something, or nobody knows. */
+/**
+ * What a call does. `none`: it computes. `reads`: it changes nothing. `writes`: it changes something, or
+ * nobody knows.
+ */
 export const effectKinds = ['none', 'reads', 'writes'] as const
 /** What a call does. */
 export type Effects = (typeof effectKinds)[number]
@@ -46,8 +49,9 @@ export interface ToolKind {
  * What a tool declares, as `beaver tools` shows it.
  *
  * @example
- * const note = defineTool({ name: 'note', description: 'Keeps a note.', input: z.strictObject({ text: z.string() }), run: () => 'kept' })
- * toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send' }
+ * const note = defineTool({ name: 'note', description: 'Keeps a note.', input: z.strictObject({ text:
+ * z.string() }), run: () => 'kept' }) toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send'
+ * }
  */
 export function toolKindOf(tool: Declared): ToolKind {
   const { reads = 'own', effects = tool.pure === true ? 'none' : 'writes' } = tool

@@ -1,4 +1,5 @@
-// Stamps of files: a text that changes when one of the files changes, is added or is removed. Nothing of the files is read or held.
+// Stamps of files: a text that changes when one of the files changes, is added or is removed. Nothing of the
+// files is read or held.
 // F1. A link counts as what it leads to.
 // F2. A file that cannot be looked at has a stamp of its own, so that it is noticed when it comes back.
 import { createHash } from 'node:crypto'
@@ -15,7 +16,8 @@ const atOnceMax = 64
  * @example
  * (await stampOfSkills(['./skills'])) === (await stampOfSkills(['./skills'])) // => true
  */
-export const stampOfSkills = (folders: readonly string[]): Promise<string> => stampOf(folders, (folder, name) => join(folder, name, skillFileName))
+export const stampOfSkills = (folders: readonly string[]): Promise<string> =>
+  stampOf(folders, (folder, name) => join(folder, name, skillFileName))
 
 /**
  * The stamp of the JSON files in these folders, and of single files.
@@ -26,14 +28,19 @@ export const stampOfSkills = (folders: readonly string[]): Promise<string> => st
 export const stampOfJson = (folders: readonly string[], files: readonly string[]): Promise<string> =>
   stampOf(folders, (folder, name) => (name.endsWith('.json') ? join(folder, name) : null), files)
 
-async function stampOf(folders: readonly string[], fileOf: (folder: string, name: string) => string | null, files: readonly string[] = []): Promise<string> {
+async function stampOf(
+  folders: readonly string[],
+  fileOf: (folder: string, name: string) => string | null,
+  files: readonly string[] = [],
+): Promise<string> {
   const hash = createHash('sha256')
   for (const folder of folders) {
     const names = await readdir(folder).catch((error: unknown) => codeOf(error))
     hash.update(`${folder}\n${typeof names === 'string' ? names : ''}\n`)
     if (typeof names === 'string') continue
     const found = names.toSorted().flatMap((name) => fileOf(folder, name) ?? [])
-    for (let i = 0; i < found.length; i += atOnceMax) for (const line of await Promise.all(found.slice(i, i + atOnceMax).map(lineOf))) hash.update(line)
+    for (let i = 0; i < found.length; i += atOnceMax)
+      for (const line of await Promise.all(found.slice(i, i + atOnceMax).map(lineOf))) hash.update(line)
   }
   for (const file of files) hash.update(await lineOf(file))
   return hash.digest('hex')

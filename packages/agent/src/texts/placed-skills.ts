@@ -7,7 +7,8 @@ import { builtinSkills, type SkillPlace } from '../skills/skill-places.ts'
 import type { Skill } from '../skills/skill.ts'
 
 /**
- * Loads the skills of these places, and marks those of a workspace. A configured folder that is not there is a fault: its disk may be away.
+ * Loads the skills of these places, and marks those of a workspace. A configured folder that is not there is
+ * a fault: its disk may be away.
  *
  * @example
  * const { skills } = await loadPlacedSkills([{ source: 'configured', folder: './skills' }])
@@ -18,7 +19,9 @@ import type { Skill } from '../skills/skill.ts'
 export async function loadPlacedSkills(places: readonly SkillPlace[]): Promise<LoadedSkills> {
   const { skills, diagnostics } = await loadSkills(places.map(({ folder }) => folder))
   const workspace = places.find(({ source }) => source === 'workspace')?.folder
-  const marked = skills.map((skill) => (dirname(skill.folder) === workspace ? { ...skill, fromWorkspace: true } : skill))
+  const marked = skills.map((skill) =>
+    dirname(skill.folder) === workspace ? { ...skill, fromWorkspace: true } : skill,
+  )
   const configured = places.flatMap(({ source, folder }) => (source === 'configured' ? [folder] : []))
   return { skills: marked, diagnostics: [...diagnostics, ...(await missing(configured))] }
 }
@@ -34,7 +37,11 @@ export const isBuiltin = ({ folder }: Skill): boolean => dirname(folder) === bui
 
 async function missing(folders: readonly string[]): Promise<LoadDiagnostic[]> {
   const there = await Promise.all(folders.map(exists))
-  return folders.flatMap((file, i) => (there[i] === true ? [] : [{ file, severity: 'error' as const, message: 'This folder of skills does not exist.' }]))
+  return folders.flatMap((file, i) =>
+    there[i] === true
+      ? []
+      : [{ file, severity: 'error' as const, message: 'This folder of skills does not exist.' }],
+  )
 }
 
 async function exists(path: string): Promise<boolean> {

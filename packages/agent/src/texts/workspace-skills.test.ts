@@ -12,14 +12,25 @@ function workspace(): string {
   return folder
 }
 
-function write(folder: string, name: string, text = `---\nname: ${name}\ndescription: Describes ${name}.\n---\nDo it.`): void {
+function write(
+  folder: string,
+  name: string,
+  text = `---\nname: ${name}\ndescription: Describes ${name}.\n---\nDo it.`,
+): void {
   mkdirSync(join(folder, 'skills', name), { recursive: true })
   writeFileSync(join(folder, 'skills', name, 'SKILL.md'), text)
 }
 
 function begin(clock = virtualClock()) {
   const told: LoadDiagnostic[] = []
-  return { told, skillsIn: workspaceSkills({ clock, reserved: () => false, tell: (diagnostic) => void told.push(diagnostic) }) }
+  return {
+    told,
+    skillsIn: workspaceSkills({
+      clock,
+      reserved: () => false,
+      tell: (diagnostic) => void told.push(diagnostic),
+    }),
+  }
 }
 
 it('tells once what is broken, however many runs of a team begin at the same moment', async () => {
@@ -67,7 +78,8 @@ it('gives those who ask for now what was there when they asked, also while an ea
 
 it('gives at most two million characters of skills, because they travel with each run, and says what it leaves out', async () => {
   const folder = workspace()
-  for (const name of ['a', 'b', 'c', 'd']) write(folder, name, `---\nname: ${name}\ndescription: Describes ${name}.\n---\n${'x'.repeat(800_000)}`)
+  for (const name of ['a', 'b', 'c', 'd'])
+    write(folder, name, `---\nname: ${name}\ndescription: Describes ${name}.\n---\n${'x'.repeat(800_000)}`)
   const { told, skillsIn } = begin()
   expect((await skillsIn(folder)).map(({ name }) => name)).toEqual(['a', 'b'])
   expect(told.map(({ message }) => message)).toEqual([

@@ -1,9 +1,10 @@
 // The skills in the workspaces of tasks, beside those that the daemon has for all tasks (D-69).
 // P1. A skill of a workspace never replaces one that the daemon has, except for a built-in one (D-43).
 // P2. A broken skill of a workspace is left out, and the log says so once.
-// P3. At most `workspacesMax` workspaces are kept. Their files are looked at when a task or a run asks for them.
-// P4. Those who ask at the same time share one look, and a look counts for `freshMs`: the runs of a team begin together. Who asks for `now` gets
-// what a look finds that begins after that.
+// P3. At most `workspacesMax` workspaces are kept. Their files are looked at when a task or a run asks for
+// them.
+// P4. Those who ask at the same time share one look, and a look counts for `freshMs`: the runs of a team
+// begin together. Who asks for `now` gets what a look finds that begins after that.
 import { join } from 'node:path'
 import { type Clock, steadyClock } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
@@ -30,7 +31,8 @@ interface Found {
 type SkillsOfWorkspaces = (workspace: string, how?: { readonly now?: boolean }) => Promise<readonly Skill[]>
 
 /**
- * Returns a function that gives the skills of a workspace. It reads them again only if their files have changed.
+ * Returns a function that gives the skills of a workspace. It reads them again only if their files have
+ * changed.
  *
  * @param of.reserved whether there is a skill of this name that may not be replaced
  * @param of.tell gets what is wrong with files
@@ -63,15 +65,24 @@ export function workspaceSkills(of: {
     const { skills, diagnostics } = await loadSkills([folder])
     const used = withinBounds(skills)
     const message = `Its skills are too many or too long. Beaver uses ${used.length} of ${skills.length}: the first ones, at most ${skillsMax} with ${charsMax} characters in all.`
-    const faults = used.length < skills.length ? [...diagnostics, { file: folder, severity: 'error' as const, message }] : diagnostics
+    const faults =
+      used.length < skills.length
+        ? [...diagnostics, { file: folder, severity: 'error' as const, message }]
+        : diagnostics
     for (const fault of faults) if (before?.told.has(lineOf(fault)) !== true) of.tell(fault)
-    return { stamp, skills: used.map((skill) => ({ ...skill, fromWorkspace: true })), told: new Set(faults.map(lineOf)) }
+    return {
+      stamp,
+      skills: used.map((skill) => ({ ...skill, fromWorkspace: true })),
+      told: new Set(faults.map(lineOf)),
+    }
   }
 }
 
 function withinBounds(skills: readonly Skill[]): readonly Skill[] {
   let chars = 0
-  const over = skills.findIndex(({ description, body }, i) => i >= skillsMax || (chars += description.length + body.length) > charsMax)
+  const over = skills.findIndex(
+    ({ description, body }, i) => i >= skillsMax || (chars += description.length + body.length) > charsMax,
+  )
   return over === -1 ? skills : skills.slice(0, over)
 }
 
@@ -79,7 +90,10 @@ const lineOf = ({ file, message }: LoadDiagnostic): string => `${file}: ${messag
 
 type Look<Result> = (now: boolean) => Promise<Result>
 
-/** Looks one at a time. A look that is under way does not count for those who ask for `now`: they share the next one. */
+/**
+ * Looks one at a time. A look that is under way does not count for those who ask for `now`: they share the
+ * next one.
+ */
 function sharedLook<Result>(look: (before: Result | null) => Promise<Result>, clock: Clock): Look<Result> {
   let before: Result | null = null
   let newest: { readonly looked: Promise<Result>; readonly atMs: number } | null = null

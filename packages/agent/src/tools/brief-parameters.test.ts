@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { briefTool } from './brief-parameters.ts'
 import { defineTool } from './tool.ts'
 
-const brief = (parameters: Record<string, unknown>): Record<string, unknown> => briefTool({ name: 't', description: 'd', parameters }).parameters
+const brief = (parameters: Record<string, unknown>): Record<string, unknown> =>
+  briefTool({ name: 't', description: 'd', parameters }).parameters
 
 test('a model is told names, types, meanings, choices and needs, and no bounds, titles or defaults', () => {
   const { parameters } = defineTool({
@@ -30,7 +31,11 @@ test('a model is told names, types, meanings, choices and needs, and no bounds, 
 })
 
 test('a field may have the name of a keyword', () => {
-  const properties = { title: { type: 'string' }, default: { type: 'string', default: 'x' }, minimum: { type: 'number', minimum: 1 } }
+  const properties = {
+    title: { type: 'string' },
+    default: { type: 'string', default: 'x' },
+    minimum: { type: 'number', minimum: 1 },
+  }
   expect(brief({ type: 'object', properties, required: ['title', 'default'] })).toEqual({
     type: 'object',
     properties: { title: { type: 'string' }, default: { type: 'string' }, minimum: { type: 'number' } },
@@ -43,13 +48,21 @@ test('what an MCP server wrote stays, however it is nested', () => {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
     $defs: { point: { title: 'Point', type: 'array', items: { type: 'number', maximum: 1 }, minItems: 2 } },
-    properties: { at: { $ref: '#/$defs/point' }, id: { oneOf: [{ type: 'string', pattern: '^a', maxLength: 3 }, { const: 1 }] }, any: true },
+    properties: {
+      at: { $ref: '#/$defs/point' },
+      id: { oneOf: [{ type: 'string', pattern: '^a', maxLength: 3 }, { const: 1 }] },
+      any: true,
+    },
     additionalProperties: { type: 'string', minLength: 1 },
   }
   expect(brief(given)).toEqual({
     type: 'object',
     $defs: { point: { type: 'array', items: { type: 'number' }, minItems: 2 } },
-    properties: { at: { $ref: '#/$defs/point' }, id: { oneOf: [{ type: 'string', pattern: '^a' }, { const: 1 }] }, any: true },
+    properties: {
+      at: { $ref: '#/$defs/point' },
+      id: { oneOf: [{ type: 'string', pattern: '^a' }, { const: 1 }] },
+      any: true,
+    },
     additionalProperties: { type: 'string' },
   })
 })

@@ -20,9 +20,14 @@ const argumentsDepthMax = 100
  * readCallArguments('echo', '{"text":"a"}') // => { ok: true, value: { text: 'a' } }
  */
 export function readCallArguments(tool: string, text: string): CallArguments {
-  const refused = (what: string): CallArguments => ({ ok: false, message: `The arguments of ${tool} ${what}` })
+  const refused = (what: string): CallArguments => ({
+    ok: false,
+    message: `The arguments of ${tool} ${what}`,
+  })
   if (text.length > argumentsCharsMax)
-    return refused(`are ${text.length} characters long. The limit is ${argumentsCharsMax}. Send less in each of several calls.`)
+    return refused(
+      `are ${text.length} characters long. The limit is ${argumentsCharsMax}. Send less in each of several calls.`,
+    )
   let value: unknown
   try {
     value = text.trim() === '' ? {} : JSON.parse(text)
@@ -30,7 +35,9 @@ export function readCallArguments(tool: string, text: string): CallArguments {
     return refused(`are not JSON (${thrownText(error)}). Send one JSON object.`)
   }
   if (!isObject(value) || Array.isArray(value))
-    return refused(`are ${Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, 100)}. Send one JSON object.`)
+    return refused(
+      `are ${Array.isArray(value) ? 'an array' : JSON.stringify(value).slice(0, 100)}. Send one JSON object.`,
+    )
   const fault = faultIn(value)
   return fault === null ? { ok: true, value } : refused(fault)
 }
@@ -39,10 +46,13 @@ export function readCallArguments(tool: string, text: string): CallArguments {
 function faultIn(value: object): string | null {
   let level: object[] = [value]
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > argumentsDepthMax) return `are nested deeper than ${argumentsDepthMax} levels. Send flatter ones.`
-    if (level.some((each) => Object.hasOwn(each, '__proto__'))) return 'have a field "__proto__", which is not allowed. Leave it out.'
+    if (depth > argumentsDepthMax)
+      return `are nested deeper than ${argumentsDepthMax} levels. Send flatter ones.`
+    if (level.some((each) => Object.hasOwn(each, '__proto__')))
+      return 'have a field "__proto__", which is not allowed. Leave it out.'
     const next: object[] = []
-    for (const each of level) for (const inner of Object.values(each) as unknown[]) if (isObject(inner)) next.push(inner)
+    for (const each of level)
+      for (const inner of Object.values(each) as unknown[]) if (isObject(inner)) next.push(inner)
     level = next
   }
   return null

@@ -6,15 +6,34 @@ import { executeTool, type ToolResult } from './execute-tool.ts'
 import { defineTool, type Tool, ToolFailure, ToolInputError } from './tool.ts'
 
 const context = toolContext({ workspace: '/w', taskId: 't', sessionId: 's', runId: 'r', callId: 'c' })
-const tool = (invoke: Tool['invoke']): Tool => ({ name: 'probe', description: '', parameters: {}, idempotent: false, invoke })
+const tool = (invoke: Tool['invoke']): Tool => ({
+  name: 'probe',
+  description: '',
+  parameters: {},
+  idempotent: false,
+  invoke,
+})
 
-function execute(of: Tool | undefined, args = '{}', { timeoutMs = 1_000, clock = virtualClock(), cancel = new AbortController() } = {}): Promise<ToolResult> {
-  return executeTool(of, { name: 'probe', arguments: args }, context, { timeoutMs, clock, signal: cancel.signal })
+function execute(
+  of: Tool | undefined,
+  args = '{}',
+  { timeoutMs = 1_000, clock = virtualClock(), cancel = new AbortController() } = {},
+): Promise<ToolResult> {
+  return executeTool(of, { name: 'probe', arguments: args }, context, {
+    timeoutMs,
+    clock,
+    signal: cancel.signal,
+  })
 }
 
 describe('a call that succeeds', () => {
   it('has the tool, no error, and what the tool gave', async () => {
-    expect(await execute(tool(async () => 'text'))).toEqual({ success: true, tool_name: 'probe', error: null, content: 'text' })
+    expect(await execute(tool(async () => 'text'))).toEqual({
+      success: true,
+      tool_name: 'probe',
+      error: null,
+      content: 'text',
+    })
   })
 
   it('hands the tool its parsed arguments and where it runs', async () => {
@@ -55,7 +74,10 @@ describe('a call that succeeds', () => {
 
   it('has the time the tool says, rather than the configured', async () => {
     const clock = virtualClock()
-    const running = execute({ ...tool(() => new Promise(() => {})), timeoutMs: 5_000 }, '{}', { clock, timeoutMs: 1_000 })
+    const running = execute({ ...tool(() => new Promise(() => {})), timeoutMs: 5_000 }, '{}', {
+      clock,
+      timeoutMs: 1_000,
+    })
     const ended: string[] = []
     void running.then(({ error }) => ended.push(error ?? ''))
     clock.advance(4_999)
@@ -82,31 +104,83 @@ describe('a call that succeeds', () => {
 
 describe('a call that fails has a result, and never throws', () => {
   const failing = (thrown: unknown): Tool => tool(() => Promise.reject(thrown as Error))
-  const returning = (result: unknown): Tool => defineTool({ name: 'probe', description: 'A probe.', input: z.strictObject({}), run: () => result })
+  const returning = (result: unknown): Tool =>
+    defineTool({ name: 'probe', description: 'A probe.', input: z.strictObject({}), run: () => result })
   const failNow = (): never => {
     throw new Error('no!')
   }
-  const refusing: object = new Proxy({}, { get: failNow, getPrototypeOf: failNow, ownKeys: failNow, has: failNow })
+  const refusing: object = new Proxy(
+    {},
+    { get: failNow, getPrototypeOf: failNow, ownKeys: failNow, has: failNow },
+  )
   const circular: { self?: object } = {}
   circular.self = circular
 
   test.each<[string, Tool | undefined, string, string, string]>([
     ['no tool', undefined, '{}', 'tool_not_available', 'probe'],
     ['arguments that are not JSON', tool(async () => ''), '{"a":', 'invalid_arguments', 'not JSON'],
-    ['an input error', failing(new ToolInputError('a must be a number')), '{}', 'invalid_arguments', 'a must be a number'],
-    ['a failure with its own code', failing(new ToolFailure('not_found', 'no such file')), '{}', 'not_found', 'no such file'],
+    [
+      'an input error',
+      failing(new ToolInputError('a must be a number')),
+      '{}',
+      'invalid_arguments',
+      'a must be a number',
+    ],
+    [
+      'a failure with its own code',
+      failing(new ToolFailure('not_found', 'no such file')),
+      '{}',
+      'not_found',
+      'no such file',
+    ],
     ['an error', failing(new Error('boom')), '{}', 'tool_crash', 'probe failed: boom'],
-    ['an error of the system', failing(Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })), '{}', 'tool_crash', 'EACCES'],
+    [
+      'an error of the system',
+      failing(Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' })),
+      '{}',
+      'tool_crash',
+      'EACCES',
+    ],
     ['a text thrown', failing('boom'), '{}', 'tool_crash', 'boom'],
     ['nothing thrown', failing(undefined), '{}', 'tool_crash', 'undefined'],
     ['null thrown', failing(null), '{}', 'tool_crash', 'null'],
-    ['an object thrown that cannot be shown', failing({ toString: () => failNow() }), '{}', 'tool_crash', 'cannot be shown'],
+    [
+      'an object thrown that cannot be shown',
+      failing({ toString: () => failNow() }),
+      '{}',
+      'tool_crash',
+      'cannot be shown',
+    ],
     ['a proxy thrown that refuses everything', failing(refusing), '{}', 'tool_crash', 'cannot be shown'],
-    ['an error whose message is a number', failing(Object.assign(new Error(), { message: 7 })), '{}', 'tool_crash', 'cannot be shown'],
-    ['an error whose message throws', failing(Object.defineProperty(new Error(), 'message', { get: failNow })), '{}', 'tool_crash', 'cannot be shown'],
+    [
+      'an error whose message is a number',
+      failing(Object.assign(new Error(), { message: 7 })),
+      '{}',
+      'tool_crash',
+      'cannot be shown',
+    ],
+    [
+      'an error whose message throws',
+      failing(Object.defineProperty(new Error(), 'message', { get: failNow })),
+      '{}',
+      'tool_crash',
+      'cannot be shown',
+    ],
     ['an error of 50 MB', failing(new Error('x'.repeat(50_000_000))), '{}', 'tool_crash', '[cut]'],
-    ['a failure of another copy of the class', failing(Object.assign(new Error('no'), { name: 'ToolFailure', code: 'own' })), '{}', 'own', 'no'],
-    ['a failure whose code is no text', failing(Object.assign(new Error('no'), { name: 'ToolFailure', code: 7 })), '{}', 'tool_crash', 'no'],
+    [
+      'a failure of another copy of the class',
+      failing(Object.assign(new Error('no'), { name: 'ToolFailure', code: 'own' })),
+      '{}',
+      'own',
+      'no',
+    ],
+    [
+      'a failure whose code is no text',
+      failing(Object.assign(new Error('no'), { name: 'ToolFailure', code: 7 })),
+      '{}',
+      'tool_crash',
+      'no',
+    ],
     ['a proxy returned that refuses everything', returning(refusing), '{}', 'tool_crash', 'no!'],
     ['a function', returning(() => 1), '{}', 'invalid_result', 'a function'],
     ['a promise of a function', returning(Promise.resolve(() => 1)), '{}', 'invalid_result', 'a function'],
@@ -115,8 +189,20 @@ describe('a call that fails has a result, and never throws', () => {
     ['an object with a BigInt', returning({ a: 1n }), '{}', 'invalid_result', 'no JSON'],
     ['a circular object', returning(circular), '{}', 'invalid_result', 'circular'],
     ['a proxy that refuses everything', returning({ a: refusing }), '{}', 'invalid_result', 'no JSON'],
-    ['an object whose toJSON gives a function', returning({ toJSON: () => failNow }), '{}', 'invalid_result', 'no JSON'],
-    ['a tool for a cell that no module is known of', { ...tool(async () => ''), isolation: 'thread' }, '{}', 'tool_crash', 'was not run'],
+    [
+      'an object whose toJSON gives a function',
+      returning({ toJSON: () => failNow }),
+      '{}',
+      'invalid_result',
+      'no JSON',
+    ],
+    [
+      'a tool for a cell that no module is known of',
+      { ...tool(async () => ''), isolation: 'thread' },
+      '{}',
+      'tool_crash',
+      'was not run',
+    ],
     [
       'a synchronous throw',
       tool(() => {
@@ -132,22 +218,47 @@ describe('a call that fails has a result, and never throws', () => {
     expect(JSON.parse(result.content)).toEqual({ error, message: expect.stringContaining(words) as string })
   })
 
-  test.each(['1', '"text"', 'null', '[]', 'true'])('arguments %s reach a tool of defineTool as a fault of shape', async (args) => {
-    const strict = defineTool({ name: 'probe', description: 'A probe.', input: z.strictObject({}), run: () => 'ran' })
-    expect(await execute(strict, args)).toMatchObject({ success: false, error: 'invalid_arguments' })
-  })
+  test.each(['1', '"text"', 'null', '[]', 'true'])(
+    'arguments %s reach a tool of defineTool as a fault of shape',
+    async (args) => {
+      const strict = defineTool({
+        name: 'probe',
+        description: 'A probe.',
+        input: z.strictObject({}),
+        run: () => 'ran',
+      })
+      expect(await execute(strict, args)).toMatchObject({ success: false, error: 'invalid_arguments' })
+    },
+  )
 
   it('extra fields are refused by name', async () => {
-    const strict = defineTool({ name: 'probe', description: 'A probe.', input: z.strictObject({ a: z.number() }), run: () => 'ran' })
+    const strict = defineTool({
+      name: 'probe',
+      description: 'A probe.',
+      input: z.strictObject({ a: z.number() }),
+      run: () => 'ran',
+    })
     expect((await execute(strict, '{"a":1,"b":2}')).content).toContain('b')
   })
 
-  const open = defineTool({ name: 'probe', description: 'A probe.', input: z.looseObject({}), run: (input) => input })
-
-  test.each(['{"__proto__":{"polluted":true}}', '{"a":[{"b":{"\\u005f_proto__":1}}]}'])('a prototype in the arguments is refused: %s', async (args) => {
-    expect(await execute(open, args)).toMatchObject({ success: false, error: 'invalid_arguments', content: expect.stringContaining('__proto__') as string })
-    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  const open = defineTool({
+    name: 'probe',
+    description: 'A probe.',
+    input: z.looseObject({}),
+    run: (input) => input,
   })
+
+  test.each(['{"__proto__":{"polluted":true}}', '{"a":[{"b":{"\\u005f_proto__":1}}]}'])(
+    'a prototype in the arguments is refused: %s',
+    async (args) => {
+      expect(await execute(open, args)).toMatchObject({
+        success: false,
+        error: 'invalid_arguments',
+        content: expect.stringContaining('__proto__') as string,
+      })
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    },
+  )
 
   it('fields that objects have by nature reach the tool as its own data', async () => {
     const args = '{"constructor":{"prototype":{"polluted":true}},"toString":1,"hasOwnProperty":"x"}'
@@ -170,7 +281,11 @@ describe('a call that fails has a result, and never throws', () => {
       tool(async () => ((ran = true), '')),
       args,
     )
-    expect(result).toMatchObject({ success: false, error: 'invalid_arguments', content: expect.stringContaining(words) as string })
+    expect(result).toMatchObject({
+      success: false,
+      error: 'invalid_arguments',
+      content: expect.stringContaining(words) as string,
+    })
     expect([ran, result.content.length < 1_000]).toEqual([false, true])
   })
 
@@ -195,7 +310,8 @@ describe('a call that fails has a result, and never throws', () => {
 })
 
 describe('time', () => {
-  const hanging = (seen: { signal?: AbortSignal }): Tool => tool((_, { signal }) => ((seen.signal = signal), new Promise(() => {})))
+  const hanging = (seen: { signal?: AbortSignal }): Tool =>
+    tool((_, { signal }) => ((seen.signal = signal), new Promise(() => {})))
 
   it('a tool that ignores its signal is stopped at the deadline, not before', async () => {
     const clock = virtualClock()
@@ -204,18 +320,28 @@ describe('time', () => {
     clock.advance(1_999)
     expect(seen.signal?.aborted).toBe(false)
     clock.advance(1)
-    expect(await running).toMatchObject({ success: false, error: 'tool_timeout', content: expect.stringContaining('within 2 s') as string })
+    expect(await running).toMatchObject({
+      success: false,
+      error: 'tool_timeout',
+      content: expect.stringContaining('within 2 s') as string,
+    })
     expect(seen.signal?.aborted).toBe(true)
   })
 
   it('at the deadline it is the deadline that is told, also when the tool has its own words for it', async () => {
     const clock = virtualClock()
     const sulking = tool(
-      (_, { signal }) => new Promise((__, reject) => signal.addEventListener('abort', () => reject(new Error('AbortError')), { once: true })),
+      (_, { signal }) =>
+        new Promise((__, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('AbortError')), { once: true }),
+        ),
     )
     const running = execute(sulking, '{}', { clock })
     clock.advance(1_000)
-    expect(await running).toMatchObject({ error: 'tool_timeout', content: expect.stringContaining('within 1 s') as string })
+    expect(await running).toMatchObject({
+      error: 'tool_timeout',
+      content: expect.stringContaining('within 1 s') as string,
+    })
   })
 
   it('a cancel stops it at once', async () => {

@@ -1,10 +1,12 @@
-// Executes one tool call: it parses the arguments, sets a deadline, and turns every failure into a result that the model can read.
+// Executes one tool call: it parses the arguments, sets a deadline, and turns every failure into a result
+// that the model can read.
 // X1. It never throws: a call always has a result, whatever the tool throws or returns.
 // X2. A result is bounded, well-formed text. A text that is too long is cut and says so.
 // X3. A call that has a result has ended for the loop. What its tool does later is ignored.
-// X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher of the thread knows what may
-// block it.
-// X5. A call of a suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect too often, its calls are refused.
+// X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher
+// of the thread knows what may block it.
+// X5. A call of a suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect
+// too often, its calls are refused.
 import { type Clock, type ImagePart, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
@@ -35,16 +37,25 @@ export interface CallLimits {
   readonly clock: Clock
   /** How often the tool cost this run or task a thread or an owner. Default: never. */
   readonly suspicions?: number
-  /** Called when the call begins to run in this thread. The returned function is called when nothing of the call runs any more. */
+  /**
+   * Called when the call begins to run in this thread. The returned function is called when nothing of the
+   * call runs any more.
+   */
   readonly works?: LoopHost['works']
   /** Receives what the tool prints in a cell and what it throws too late. Default: nobody does. */
   readonly logger?: Logger | undefined
 }
 
-/** A built-in tool is refused after its thread was lost this often while it ran. A user's tool runs in a cell after the first time. */
+/**
+ * A built-in tool is refused after its thread was lost this often while it ran. A user's tool runs in a cell
+ * after the first time.
+ */
 const builtinSuspicionsMax = 2
 
-/** A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has started. */
+/**
+ * A tool that did not ask for a cell has its whole time there: the clock does not count until the cell has
+ * started.
+ */
 const cellStartMsMax = 5_000
 
 /**
@@ -54,13 +65,12 @@ const cellStartMsMax = 5_000
  * import { systemClock } from '@beaver/core'
  * import { toolContext } from '@beaver/testing'
  *
- * const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b: z.number() }), run: ({ a, b }) => a + b })
- * const limits = { timeoutMs: 60_000, signal: AbortSignal.timeout(60_000), clock: systemClock }
- * const { content } = await executeTool(add, { name: 'add', arguments: '{"a": 1, "b": 2}' }, toolContext(), limits)
- * content // => '3'
- * const { success, error } = await executeTool(add, { name: 'add', arguments: '{"a": 1}' }, toolContext(), limits)
- * success // => false
- * error // => 'invalid_arguments'
+ * const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b:
+ * z.number() }), run: ({ a, b }) => a + b }) const limits = { timeoutMs: 60_000, signal:
+ * AbortSignal.timeout(60_000), clock: systemClock } const { content } = await executeTool(add, { name: 'add',
+ * arguments: '{"a": 1, "b": 2}' }, toolContext(), limits) content // => '3' const { success, error } = await
+ * executeTool(add, { name: 'add', arguments: '{"a": 1}' }, toolContext(), limits) success // => false error
+ * // => 'invalid_arguments'
  */
 export async function executeTool(
   tool: Tool | undefined,
@@ -69,13 +79,21 @@ export async function executeTool(
   limits: CallLimits,
 ): Promise<ToolResult> {
   if (tool === undefined)
-    return failedResult(call.name, 'tool_not_available', `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools that you have.`)
+    return failedResult(
+      call.name,
+      'tool_not_available',
+      `There is no tool ${JSON.stringify(call.name)} here. Use one of the tools that you have.`,
+    )
   const args = readCallArguments(tool.name, call.arguments)
   if (!args.ok) return failedResult(tool.name, 'invalid_arguments', args.message)
   const misplaced = misplacement(tool, limits.suspicions ?? 0)
   if (misplaced !== null) return failedResult(tool.name, 'tool_crash', misplaced)
   const timeoutMs = tool.timeoutMs ?? limits.timeoutMs
-  const late = (): ToolFailure => new ToolFailure('tool_timeout', `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`)
+  const late = (): ToolFailure =>
+    new ToolFailure(
+      'tool_timeout',
+      `${tool.name} did not finish within ${timeoutMs / 1000} s and was stopped.`,
+    )
   const stop = new AbortController()
   const { promise: ended, reject: end } = Promise.withResolvers<never>()
   let open = true
@@ -84,7 +102,12 @@ export async function executeTool(
     end(error as Error)
     return open
   }
-  const logger = (limits.logger ?? silentLogger).with({ task_id: taskId, run_id: runId, call_id: callId, tool: tool.name })
+  const logger = (limits.logger ?? silentLogger).with({
+    task_id: taskId,
+    run_id: runId,
+    call_id: callId,
+    tool: tool.name,
+  })
   const scope: CallScope = { tool: tool.name, taskId, runId, callId, logger, fail }
   // What the tool does when its signal aborts belongs to the call.
   const abort = (reason: unknown): void => {
@@ -110,13 +133,23 @@ export async function executeTool(
   }
   try {
     if (limits.signal.aborted) onAbort()
-    const work = callScope.run(scope, async () => place(tool, { ...limits, timeoutMs, onStart })(args.value, { ...context, ask, signal: stop.signal }))
+    const work = callScope.run(scope, async () =>
+      place(tool, { ...limits, timeoutMs, onStart })(args.value, { ...context, ask, signal: stop.signal }),
+    )
     const result = await Promise.race([work, ended])
-    return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
+    return {
+      success: true,
+      tool_name: tool.name,
+      error: null,
+      content: boundedText(resultText(tool.name, result)),
+    }
   } catch (error) {
     // A tool may answer the abort with an error of its own, and may do so first.
-    if (limits.signal.aborted) return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
-    const failure = failureOf(stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error)
+    if (limits.signal.aborted)
+      return failedResult(tool.name, 'cancelled', `${tool.name} was stopped because the run was cancelled.`)
+    const failure = failureOf(
+      stop.signal.aborted && failureOf(error)?.code !== 'tool_timeout' ? late() : error,
+    )
     if (failure !== null) return failedResult(tool.name, failure.code, failure.message)
     return failedResult(tool.name, 'tool_crash', `${tool.name} failed: ${thrownText(error)}`)
   } finally {
@@ -129,7 +162,8 @@ export async function executeTool(
 /** Why the call cannot be made anywhere. `null` if it can. */
 function misplacement(tool: Tool, suspicions: number): string | null {
   if (tool.module !== undefined || tool.inHost === true) return null
-  if ((tool.isolation ?? 'inline') !== 'inline') return `${tool.name} needs a ${tool.isolation} of its own, but was not loaded from a module. It was not run.`
+  if ((tool.isolation ?? 'inline') !== 'inline')
+    return `${tool.name} needs a ${tool.isolation} of its own, but was not loaded from a module. It was not run.`
   if (suspicions < builtinSuspicionsMax) return null
   return `${tool.name} was not run: ${suspicions} times the thread of this run died while the tool was at work. Do the work without it, or ask it for less.`
 }
@@ -142,11 +176,14 @@ const goesToCell = ({ module, isolation = 'inline' }: Tool, { suspicions = 0 }: 
 function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }): Tool['invoke'] {
   const { module, name } = tool
   const { works, timeoutMs, onStart } = limits
-  if ((tool.isolation ?? 'inline') !== 'inline' || tool.inHost === true) return (args, context) => tool.invoke(args, context)
+  if ((tool.isolation ?? 'inline') !== 'inline' || tool.inHost === true)
+    return (args, context) => tool.invoke(args, context)
   if (module !== undefined && goesToCell(tool, limits))
-    return (args, context) => invokeInCell({ tool: name, module, accepted: tool.accepted, onStart }, args, context)
+    return (args, context) =>
+      invokeInCell({ tool: name, module, accepted: tool.accepted, onStart }, args, context)
   return async (args, context) => {
-    const begin = (): (() => void) | undefined => works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
+    const begin = (): (() => void) | undefined =>
+      works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
     let over = begin()
     let isOver = false
     /** A call that waits for a person cannot block the thread. */

@@ -20,5 +20,11 @@ export async function exportedTools(url: string): Promise<readonly Tool[]> {
 
 function isTool(value: unknown): value is Tool {
   const tool = value as Partial<Tool> | null
-  return typeof tool === 'object' && tool !== null && typeof tool.name === 'string' && typeof tool.description === 'string' && typeof tool.invoke === 'function'
+  return (
+    typeof tool === 'object' &&
+    tool !== null &&
+    typeof tool.name === 'string' &&
+    typeof tool.description === 'string' &&
+    typeof tool.invoke === 'function'
+  )
 }

@@ -1,5 +1,5 @@
-// Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
-// call them through their host.
+// Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are
+// connected once per process, and the loops call them through their host.
 import {
   imageLimits,
   type JsonObject,
@@ -41,7 +41,9 @@ export interface ExternalTool {
 export interface CallDescription {
   /** What the call acts on. `null`: its arguments as JSON. */
   readonly subject: string | null
-  /** Why `subject` is not known, so that no rule can be evaluated and the call is denied. `null`: it is known. */
+  /**
+   * Why `subject` is not known, so that no rule can be evaluated and the call is denied. `null`: it is known.
+   */
   readonly unreadable: string | null
   /** Why the tool would refuse the arguments. `null`: it would not. */
   readonly inputFault: string | null
@@ -78,10 +80,12 @@ export interface ExternalImage {
 }
 
 /**
- * Asks the person for a running call. Resolves with the answer, also if that is to decline; `cancel` if nobody can answer or nobody did in time.
- * The question and the answer are events of the task. If the call is made again after a crash, recorded answers are given again, in order.
+ * Asks the person for a running call. Resolves with the answer, also if that is to decline; `cancel` if
+ * nobody can answer or nobody did in time. The question and the answer are events of the task. If the call is
+ * made again after a crash, recorded answers are given again, in order.
  *
- * @throws {ToolFailure} `invalid_question`, `too_many_questions`; `question_changed` if the call asks something else than before the crash; `cancelled`
+ * @throws {ToolFailure} `invalid_question`, `too_many_questions`; `question_changed` if the call asks
+ * something else than before the crash; `cancelled`
  */
 export type AskPerson = (question: Question) => Promise<QuestionAnswer & { readonly reason?: string }>
 
@@ -91,17 +95,27 @@ export interface ExternalTools {
   readonly tools: readonly ExternalTool[]
   /** Calls `listener` when `tools` has changed. The returned function ends this. */
   onChange(listener: () => void): () => void
-  /** Resolves when the tools of these names have come, as far as they come soon: a run that is resumed began with them. Absent: all are there at once. */
+  /**
+   * Resolves when the tools of these names have come, as far as they come soon: a run that is resumed began
+   * with them. Absent: all are there at once.
+   */
   arrival?(names: readonly string[]): Promise<void>
-  /** A model provider refuses the schema of a tool, so runs leave it out there. Absent: nobody needs to know. */
+  /**
+   * A model provider refuses the schema of a tool, so runs leave it out there. Absent: nobody needs to know.
+   */
   refused?(tool: string, refusal: { readonly provider: string; readonly says: string }): void
   /** Describes a call of a tool that has `describes`. Never rejects. Absent: no tool has it. */
   describe?(call: ExternalCall): Promise<CallDescription>
   /**
-   * Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. `ask` asks the person; absent: the call may not ask.
-   * `progress` tells how far the call is; absent: nobody hears it.
+   * Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. `ask` asks
+   * the person; absent: the call may not ask. `progress` tells how far the call is; absent: nobody hears it.
    */
-  call(call: ExternalCall, signal: AbortSignal, ask?: AskPerson, progress?: ToolContext['progress']): Promise<ExternalResult>
+  call(
+    call: ExternalCall,
+    signal: AbortSignal,
+    ask?: AskPerson,
+    progress?: ToolContext['progress'],
+  ): Promise<ExternalResult>
 }
 
 /**
@@ -124,8 +138,17 @@ export function externalTool(external: ExternalTool): Tool {
     inputFault: (args) => argumentsMismatch(external, args),
     async invoke(args, context) {
       const { workspace, taskId, sessionId, runId } = context
-      const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }
-      const { success, content, error, images = [] } = await context.callExternal(call, context.signal, context.ask)
+      const call = {
+        name: external.name,
+        arguments: args as JsonObject,
+        run: { workspace, taskId, sessionId, runId },
+      }
+      const {
+        success,
+        content,
+        error,
+        images = [],
+      } = await context.callExternal(call, context.signal, context.ask)
       if (success) return [content, ...(await withImages(images, context))].join('\n')
       const unseen = images.length === 0 ? '' : '\n[Beaver: the images of a call that failed are not shown]'
       throw new ToolFailure(error ?? 'tool_crash', content + unseen)
@@ -134,7 +157,10 @@ export function externalTool(external: ExternalTool): Tool {
 }
 
 /** @returns why an image is not shown, for each that is not; of those that are too many, once */
-async function withImages(images: readonly ExternalImage[], { showImage }: Pick<ToolContext, 'showImage'>): Promise<string[]> {
+async function withImages(
+  images: readonly ExternalImage[],
+  { showImage }: Pick<ToolContext, 'showImage'>,
+): Promise<string[]> {
   const faults: string[] = []
   const surplus = images.length - imageLimits.perTaskMax
   for (const { content, name } of images.slice(0, imageLimits.perTaskMax)) {
@@ -146,18 +172,27 @@ async function withImages(images: readonly ExternalImage[], { showImage }: Pick<
       faults.push(`[Beaver: an image is not shown: ${error.message}]`)
     }
   }
-  return surplus <= 0 ? faults : [...faults, `[Beaver: the last ${surplus} images are not shown: a call shows at most ${imageLimits.perTaskMax}]`]
+  return surplus <= 0
+    ? faults
+    : [
+        ...faults,
+        `[Beaver: the last ${surplus} images are not shown: a call shows at most ${imageLimits.perTaskMax}]`,
+      ]
 }
 
 /**
- * The tool as it is for one call: with the subject, the fault and the preview that its process told. From here on it is like any other tool.
+ * The tool as it is for one call: with the subject, the fault and the preview that its process told. From
+ * here on it is like any other tool.
  *
  * @example
- * const deploy = externalTool({ name: 'deploy', description: 'Deploys.', parameters: { type: 'object' }, idempotent: false, permission: 'ask' })
- * const told = { subject: 'prod', unreadable: null, inputFault: null, preview: null, refused: null }
- * describedTool(deploy, told).subject?.({}) // => 'prod'
+ * const deploy = externalTool({ name: 'deploy', description: 'Deploys.', parameters: { type: 'object' },
+ * idempotent: false, permission: 'ask' }) const told = { subject: 'prod', unreadable: null, inputFault: null,
+ * preview: null, refused: null } describedTool(deploy, told).subject?.({}) // => 'prod'
  */
-export function describedTool(tool: Tool, { subject, unreadable, inputFault, preview, refused }: CallDescription): Tool {
+export function describedTool(
+  tool: Tool,
+  { subject, unreadable, inputFault, preview, refused }: CallDescription,
+): Tool {
   return {
     ...tool,
     subject() {

@@ -1,8 +1,11 @@
-// Further tools: those of a large set that are not sent with each request. The model finds them by words with `find_tools` and calls them through
-// `use_tool`.
-// F1. Up to `offeredMax` tools are all sent. Of more, the external ones become further tools first, then the last ones.
-// F2. The tools of a request are the same in every turn, whatever was found, so that a provider can keep the beginning of a request in its cache.
-// F3. Only the provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool itself.
+// Further tools: those of a large set that are not sent with each request. The model finds them by words with
+// `find_tools` and calls them through `use_tool`.
+// F1. Up to `offeredMax` tools are all sent. Of more, the external ones become further tools first, then the
+// last ones.
+// F2. The tools of a request are the same in every turn, whatever was found, so that a provider can keep the
+// beginning of a request in its cache.
+// F3. Only the provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool
+// itself.
 import { type ChatMessage, type JsonValue, teamOutputTool, type ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import type { ToolSchema } from '../provider/chat-provider.ts'
@@ -10,7 +13,10 @@ import { briefTool } from './brief-parameters.ts'
 import { teamSharedState } from './team-shared-state.ts'
 import { defineTool, type Tool, ToolFailure } from './tool.ts'
 
-/** How many tools are sent with each request. With the two tools of this file and the workflows, no request has 128, which some endpoints refuse. */
+/**
+ * How many tools are sent with each request. With the two tools of this file and the workflows, no request
+ * has 128, which some endpoints refuse.
+ */
 export const offeredMax = 40
 const foundMax = 8
 const namedMax = 5
@@ -25,13 +31,19 @@ export interface FurtherTools {
   readonly helpers: readonly Tool[]
 }
 
-/** @param isExternal whether the tool of this name lives in the daemon's process, as those of MCP servers do */
+/**
+ * @param isExternal whether the tool of this name lives in the daemon's process, as those of MCP servers do
+ */
 export function offer(schemas: readonly ToolSchema[], isExternal: (name: string) => boolean): FurtherTools {
   if (schemas.length <= offeredMax) return { offered: schemas, further: new Set(), helpers: [] }
   const offered = schemas.filter(({ name }) => !isExternal(name)).slice(0, offeredMax)
   const left = schemas.filter((schema) => !offered.includes(schema))
   const helpers = [findTools(left), useTool]
-  return { offered: [...offered, ...helpers.map(briefTool)], further: new Set(left.map(({ name }) => name)), helpers }
+  return {
+    offered: [...offered, ...helpers.map(briefTool)],
+    further: new Set(left.map(({ name }) => name)),
+    helpers,
+  }
 }
 
 function findTools(further: readonly ToolSchema[]): Tool {
@@ -43,7 +55,9 @@ function findTools(further: readonly ToolSchema[]): Tool {
     pure: true,
     run: ({ query }) => {
       const found = bestFor(query, further)
-      return found.length > 0 ? { tools: found } : { tools: [], names: further.slice(0, 100).map(({ name }) => name) }
+      return found.length > 0
+        ? { tools: found }
+        : { tools: [], names: further.slice(0, 100).map(({ name }) => name) }
     },
   })
 }
@@ -55,19 +69,37 @@ const useTool = defineTool({
   input: z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.json()) }),
   pure: true,
   run({ name }) {
-    throw new ToolFailure('unknown_tool', `There is no further tool ${JSON.stringify(name)}. Find one with find_tools, or call a tool of yours directly.`)
+    throw new ToolFailure(
+      'unknown_tool',
+      `There is no further tool ${JSON.stringify(name)}. Find one with find_tools, or call a tool of yours directly.`,
+    )
   },
 })
 
-/** The names that no other tool may have, because Beaver adds tools with these names where they are needed. */
-export const addedToolNames: ReadonlySet<string> = new Set(['find_tools', useTool.name, teamOutputTool, teamSharedState.name])
+/**
+ * The names that no other tool may have, because Beaver adds tools with these names where they are needed.
+ */
+export const addedToolNames: ReadonlySet<string> = new Set([
+  'find_tools',
+  useTool.name,
+  teamOutputTool,
+  teamSharedState.name,
+])
 
 /** The tools that have the most of the words, in the name or in the description, best first. */
 function bestFor(query: string, tools: readonly ToolSchema[]): ToolSchema[] {
-  const words = [...new Set(query.toLowerCase().split(/[^\p{L}\p{N}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
+  const words = [...new Set(query.toLowerCase().split(/[^\p{L}\p{N}]+/u))]
+    .filter((word) => word !== '')
+    .slice(0, wordsMax)
   const scored = tools.map((tool) => {
     const [name, description] = [tool.name.toLowerCase(), tool.description.toLowerCase()]
-    return { tool, score: words.reduce((sum, word) => sum + (name.includes(word) ? 3 : description.includes(word) ? 1 : 0), 0) }
+    return {
+      tool,
+      score: words.reduce(
+        (sum, word) => sum + (name.includes(word) ? 3 : description.includes(word) ? 1 : 0),
+        0,
+      ),
+    }
   })
   return scored
     .filter(({ score }) => score > 0)
@@ -77,16 +109,30 @@ function bestFor(query: string, tools: readonly ToolSchema[]): ToolSchema[] {
 }
 
 /** The messages as the provider sees them: a call of a further tool is a call of `use_tool`. */
-export function throughUseTool(messages: readonly ChatMessage[], further: ReadonlySet<string>): readonly ChatMessage[] {
+export function throughUseTool(
+  messages: readonly ChatMessage[],
+  further: ReadonlySet<string>,
+): readonly ChatMessage[] {
   if (further.size === 0) return messages
   const through = (call: ToolCall): ToolCall =>
-    further.has(call.name) ? { ...call, name: useTool.name, arguments: JSON.stringify({ name: call.name, arguments: parsed(call.arguments) }) } : call
+    further.has(call.name)
+      ? {
+          ...call,
+          name: useTool.name,
+          arguments: JSON.stringify({ name: call.name, arguments: parsed(call.arguments) }),
+        }
+      : call
   return messages.map((message) =>
-    message.role === 'assistant' && message.tool_calls !== undefined ? { ...message, tool_calls: message.tool_calls.map(through) } : message,
+    message.role === 'assistant' && message.tool_calls !== undefined
+      ? { ...message, tool_calls: message.tool_calls.map(through) }
+      : message,
   )
 }
 
-/** The call as it is meant: of the further tool that it names. A call that names none stays, and is refused when it runs. */
+/**
+ * The call as it is meant: of the further tool that it names. A call that names none stays, and is refused
+ * when it runs.
+ */
 export function meantCall(call: ToolCall, further: ReadonlySet<string>): ToolCall {
   if (call.name !== useTool.name || further.size === 0) return call
   const meant = parsed(call.arguments)

@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { judgedSubject, type SubjectKind } from './judge-subject.ts'
 
-const holds = (kind: SubjectKind, pattern: string, subject: string): readonly [restricts: boolean, allows: boolean] => {
+const holds = (
+  kind: SubjectKind,
+  pattern: string,
+  subject: string,
+): readonly [restricts: boolean, allows: boolean] => {
   const judged = judgedSubject(kind, subject)
   return [judged.restricts(pattern) !== null, judged.allows(pattern)]
 }
@@ -22,7 +26,9 @@ describe('a path', () => {
     ['with a dot at the end', '*.env', '.env.'],
     ['with a stream', '*.env', '.env::$DATA'],
     ['with spaces at the end of a folder', 'secret/*', 'secret  /a'],
-  ])('%s is held back, and not allowed', (_, pattern, subject) => expect(holds('path', pattern, subject)).toEqual([true, false]))
+  ])('%s is held back, and not allowed', (_, pattern, subject) =>
+    expect(holds('path', pattern, subject)).toEqual([true, false]),
+  )
 
   test.each([
     ['*.env', 'env', false],
@@ -31,7 +37,9 @@ describe('a path', () => {
     ['*.', 'a.b', false],
     ['*', 'a', true],
     ['a', 'a', true],
-  ])('%s holds for %s: %s', (pattern, subject, fits) => expect(holds('path', pattern, subject)).toEqual([fits, fits]))
+  ])('%s holds for %s: %s', (pattern, subject, fits) =>
+    expect(holds('path', pattern, subject)).toEqual([fits, fits]),
+  )
 
   it('in any spelling of its letters is held back', () => {
     const letter = fc.constantFrom('a', 'K', 'é', 'ß', 'Σ', 'ǆ', 'ﬁ', 'İ', 'ộ', '.', ' x')
@@ -42,11 +50,15 @@ describe('a path', () => {
       (text: string) => text.normalize('NFC'),
     )
     fc.assert(
-      fc.property(fc.array(letter, { minLength: 1, maxLength: 6 }), fc.array(spelling, { maxLength: 4 }), (letters, spellings) => {
-        const name = letters.join('')
-        const other = spellings.reduce((text, spell) => spell(text), name)
-        expect(holds('path', `dir/${name}`, `dir/${other}`)[0]).toBe(true)
-      }),
+      fc.property(
+        fc.array(letter, { minLength: 1, maxLength: 6 }),
+        fc.array(spelling, { maxLength: 4 }),
+        (letters, spellings) => {
+          const name = letters.join('')
+          const other = spellings.reduce((text, spell) => spell(text), name)
+          expect(holds('path', `dir/${name}`, `dir/${other}`)[0]).toBe(true)
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -58,7 +70,9 @@ describe('an address', () => {
     ['a password', 'https://internal.example/*', 'https://ann:b@internal.example/a'],
     ['an escaped letter', 'https://internal.example/admin*', 'https://internal.example/%61dmin'],
     ['a dot at the end of the host', 'https://internal.example/*', 'https://internal.example./a'],
-  ])('with %s is held back, and not allowed', (_, pattern, subject) => expect(holds('url', pattern, subject)).toEqual([true, false]))
+  ])('with %s is held back, and not allowed', (_, pattern, subject) =>
+    expect(holds('url', pattern, subject)).toEqual([true, false]),
+  )
 
   test.each([
     ['https://Internal.Example/*', 'https://internal.example/a'],
@@ -80,7 +94,9 @@ describe('an address', () => {
     ['https://internal.example/*', 'https://internal.example:8443/a'],
     ['https://internal.example:8443/*', 'https://internal.example/a'],
     ['https://a.example/*', 'https://a.example.evil.example/'],
-  ])('%s does not hold for %s', (pattern, subject) => expect(holds('url', pattern, subject)).toEqual([false, false]))
+  ])('%s does not hold for %s', (pattern, subject) =>
+    expect(holds('url', pattern, subject)).toEqual([false, false]),
+  )
 
   it('whose user name looks like an allowed host is not allowed', () => {
     expect(holds('url', 'https://a.example*', 'https://a.example@evil.example/')[1]).toBe(false)

@@ -1,8 +1,10 @@
 // Compares the pattern of a rule with what a call acts on.
-// J1. A rule that asks or denies holds for every spelling of the same thing: a path in the eyes of the least strict file system, an address
+// J1. A rule that asks or denies holds for every spelling of the same thing: a path in the eyes of the least
+// strict file system, an address
 //     with a user name or an escaped letter, a command in a wrapper.
 // J2. A rule that allows holds for the subject as it is written.
-// J3. The host of a pattern for addresses is brought into the spelling of subjects first: lower case, ASCII, no dot at its end, no usual port.
+// J3. The host of a pattern for addresses is brought into the spelling of subjects first: lower case, ASCII,
+// no dot at its end, no usual port.
 import { foldedText } from '../files/folded-text.ts'
 import { patternOfAddress } from '../hosts/host-pattern.ts'
 import { matches } from './matches.ts'
@@ -24,7 +26,10 @@ export interface JudgedSubject {
 export function judgedSubject(kind: SubjectKind, subject: string): JudgedSubject {
   switch (kind) {
     case 'text':
-      return { restricts: (pattern) => (matches(pattern, subject) ? { as: null } : null), allows: (pattern) => matches(pattern, subject) }
+      return {
+        restricts: (pattern) => (matches(pattern, subject) ? { as: null } : null),
+        allows: (pattern) => matches(pattern, subject),
+      }
     case 'path':
       return judgedPath(subject)
     case 'url':
@@ -65,11 +70,15 @@ function judgedAddress(address: string): JudgedSubject {
     restricts(pattern) {
       if (matches(pattern, address)) return { as: null }
       const own = patternOfAddress(pattern)
-      const spelled = addressSpellings(address, url).find((each) => matches(own, each) || matches(pattern, each))
+      const spelled = addressSpellings(address, url).find(
+        (each) => matches(own, each) || matches(pattern, each),
+      )
       return spelled === undefined ? null : { as: spelled === address ? null : spelled }
     },
     // Before the "@" stands no host, although it looks like one.
-    allows: (pattern) => (!named || pattern.includes('@') || /^\**$/.test(pattern)) && matches(patternOfAddress(pattern), address),
+    allows: (pattern) =>
+      (!named || pattern.includes('@') || /^\**$/.test(pattern)) &&
+      matches(patternOfAddress(pattern), address),
   }
 }
 

@@ -18,14 +18,20 @@ afterAll(() => rm(folder, { recursive: true }))
 /** A module whose `exports` is its source; `tool(name)` makes one. */
 async function module(name: string, source: string): Promise<string> {
   const file = join(folder, `${name}.mjs`)
-  await writeFile(file, `const tool = (name) => ({ name, description: name, parameters: {}, idempotent: false, invoke: async () => '${name}' })\n${source}`)
+  await writeFile(
+    file,
+    `const tool = (name) => ({ name, description: name, parameters: {}, idempotent: false, invoke: async () => '${name}' })\n${source}`,
+  )
   return file
 }
 const names = (tools: readonly { name: string }[]): string[] => tools.map(({ name }) => name)
 const builtin = sampleTools
 
 it('adds what modules export, one by one and in lists, after the built-in ones', async () => {
-  const file = await module('good', "export const one = tool('one')\nexport default [tool('two'), one]\nexport const helper = 3")
+  const file = await module(
+    'good',
+    "export const one = tool('one')\nexport default [tool('two'), one]\nexport const helper = 3",
+  )
   const { tools, diagnostics } = await loadTools(builtin, [file])
   expect(names(tools)).toEqual([...names(builtin), 'two', 'one'])
   expect(diagnostics).toEqual([])
@@ -60,13 +66,19 @@ it('takes the place of a built-in tool, with a warning, but never of another one
 })
 
 it('loads a module only while it, and what it imports, have the content that was accepted; a cell asks again at each call', async () => {
-  const file = await module('accepted', "export const far = { ...tool('far'), isolation: 'process' }\nexport const near = tool('near')")
+  const file = await module(
+    'accepted',
+    "export const far = { ...tool('far'), isolation: 'process' }\nexport const near = tool('near')",
+  )
   const accepted = { [file]: createHash('sha256').update(readFileSync(file)).digest('hex') }
   const { tools } = await loadTools([], [file], { accepted })
   expect(names(tools)).toEqual(['far', 'near'])
   await writeFile(file, 'evil()')
   const again = await loadTools([], [file], { accepted })
-  expect([again.tools, again.diagnostics[0]?.message]).toEqual([[], expect.stringContaining(`${file} has changed since its folder was trusted`)])
+  expect([again.tools, again.diagnostics[0]?.message]).toEqual([
+    [],
+    expect.stringContaining(`${file} has changed since its folder was trusted`),
+  ])
   const far = tools.find(({ name }) => name === 'far')
   expect(() => far?.invoke({}, {} as never)).toThrow(expect.objectContaining({ code: 'tool_changed' }))
 })
@@ -86,5 +98,8 @@ export const elsewhere = defineTool({ name: 'elsewhere', description: 'Elsewhere
 const { tools, diagnostics } = await loadTools([], ${JSON.stringify([file, stranger])})
 console.log(JSON.stringify([tools.map(({ name }) => name), diagnostics.map(({ message }) => message)]))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
-  expect(JSON.parse(stdout)).toEqual([['elsewhere'], [expect.stringContaining("It cannot be loaded: Cannot find package 'yaml'")]])
+  expect(JSON.parse(stdout)).toEqual([
+    ['elsewhere'],
+    [expect.stringContaining("It cannot be loaded: Cannot find package 'yaml'")],
+  ])
 })

@@ -1,4 +1,5 @@
-// Loads a user's own tools: TypeScript or JavaScript modules named in the configuration. Each exports what `defineTool` made.
+// Loads a user's own tools: TypeScript or JavaScript modules named in the configuration. Each exports what
+// `defineTool` made.
 // U1. A broken module does not keep another from loading. What is wrong with it is a diagnostic.
 // U2. A user's tool replaces a built-in one of the same name, and a diagnostic says so.
 // U3. Loading a module runs it, so only files that the operator named are loaded.
@@ -26,22 +27,29 @@ export interface LoadedTools {
 }
 
 /**
- * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name, including lists of tools.
+ * Returns `builtin` and then the tools of the modules. The tools of a module are its exports by name,
+ * including lists of tools.
  *
- * @param options the sandbox of tools that ask for a process, the content of the modules and of their files that was accepted, and the names that are
+ * @param options the sandbox of tools that ask for a process, the content of the modules and of their files
+ * that was accepted, and the names that are
  *   reserved. Default: no sandbox, any content, and no names
  * @example
  * const { tools, diagnostics } = await loadTools([], ['./tools.ts'])
  * tools.map(({ name }) => name) // => ['days_between']
  * diagnostics // => []
  */
-export async function loadTools(builtin: readonly Tool[], files: readonly string[], options: LoadToolsOptions = {}): Promise<LoadedTools> {
+export async function loadTools(
+  builtin: readonly Tool[],
+  files: readonly string[],
+  options: LoadToolsOptions = {},
+): Promise<LoadedTools> {
   const { accepted = {}, reserved = () => null } = options
   const tools = new Map(builtin.map((tool) => [tool.name, tool]))
   const own = new Map<string, string>()
   const diagnostics: LoadDiagnostic[] = []
   for (const file of files) {
-    const tell = (severity: LoadDiagnostic['severity'], message: string): void => void diagnostics.push({ file, severity, message })
+    const tell = (severity: LoadDiagnostic['severity'], message: string): void =>
+      void diagnostics.push({ file, severity, message })
     const changed = changedFile(accepted)
     if (changed !== null) {
       tell('error', changed)
@@ -54,11 +62,18 @@ export async function loadTools(builtin: readonly Tool[], files: readonly string
       tell('error', `It cannot be loaded: ${messageOf(error)}`)
       continue
     }
-    if (found.length === 0) tell('error', 'It does not export a tool. Export what defineTool({ name, description, input, run }) returns.')
+    if (found.length === 0)
+      tell(
+        'error',
+        'It does not export a tool. Export what defineTool({ name, description, input, run }) returns.',
+      )
     for (const tool of found) {
       const before = own.get(tool.name)
       if (!toolNamePattern.test(tool.name)) {
-        tell('error', `The tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`)
+        tell(
+          'error',
+          `The tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 of a-z A-Z 0-9 _ -.`,
+        )
         continue
       }
       const why = reserved(tool.name)

@@ -1,6 +1,9 @@
 // The patterns of rules: `*` matches any characters, and every other character matches itself.
 
-/** Whether a pattern with `*` covers the text. Finds the parts between the `*` in their order, each at its first place, so that there is no backtracking. */
+/**
+ * Whether a pattern with `*` covers the text. Finds the parts between the `*` in their order, each at its
+ * first place, so that there is no backtracking.
+ */
 export function matches(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()

@@ -1,4 +1,5 @@
-// Passes on what a call tells of its progress, and not too often. It imports nothing that a cell would have to load.
+// Passes on what a call tells of its progress, and not too often. It imports nothing that a cell would have
+// to load.
 // N1. At most one update is passed on every `pauseMs`: the newest. Those between are dropped.
 // N2. The newest is passed on again every `againMs` while the call runs, for people who come later.
 // N3. What is no progress is dropped, and so is everything after the end of the call.

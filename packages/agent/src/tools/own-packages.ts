@@ -1,4 +1,5 @@
-// Lets a user's tool module import `@beaver/agent` and `zod` without installing them. It gets the packages that Beaver itself has.
+// Lets a user's tool module import `@beaver/agent` and `zod` without installing them. It gets the packages
+// that Beaver itself has.
 // O1. A package that is installed for the module is used instead.
 // O2. Only these two names are resolved here; all others are left to Node.js.
 // O3. This happens once per thread. Cells are threads and processes of their own.

@@ -1,8 +1,10 @@
 // Decides the permission of a tool call: allow, ask or deny (decisions.md D-19). Pure.
 // P1. The first rule that matches decides. Without one, the tool's own permission decides.
 // P2. A rule that cannot be evaluated denies.
-// P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it is cut.
-// P4. A rule that asks or denies holds for every spelling of what it names; a rule that allows holds for one spelling (judge-subject.ts).
+// P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it
+// is cut.
+// P4. A rule that asks or denies holds for every spelling of what it names; a rule that allows holds for one
+// spelling (judge-subject.ts).
 import { visible } from '@beaver/core'
 import { judgedSubject } from './judge-subject.ts'
 import { matches } from './matches.ts'
@@ -17,8 +19,8 @@ export interface PermissionRule {
   /** The name of a tool. `*` matches any characters. */
   readonly tool: string
   /**
-   * Matches what the call would act on (`Tool.subject`). `*` matches any characters. If the rule asks or denies, it also holds for every other
-   * spelling of the same path, address or command. Default: every call.
+   * Matches what the call would act on (`Tool.subject`). `*` matches any characters. If the rule asks or
+   * denies, it also holds for every other spelling of the same path, address or command. Default: every call.
    */
   readonly pattern?: string | undefined
   readonly decision: Permission
@@ -36,7 +38,10 @@ export interface PermissionDecision {
 /** What the rules say about a subject of a tool, while a call of it runs. */
 export interface SubjectPermission {
   readonly decision: Permission
-  /** Whether a rule with a pattern decided that is about more than everything. Such a rule allows what is protected by its name. */
+  /**
+   * Whether a rule with a pattern decided that is about more than everything. Such a rule allows what is
+   * protected by its name.
+   */
   readonly explicit: boolean
 }
 
@@ -51,28 +56,42 @@ const asCharsMax = 200
  * const echo = { name: 'echo', description: '', parameters: {}, idempotent: true, invoke: async () => '' }
  * permissionOf(echo, { text: 'a' }, [{ tool: 'echo', decision: 'deny' }]).decision // => 'deny'
  */
-export function permissionOf(tool: Tool, args: unknown, rules: readonly PermissionRule[]): PermissionDecision {
+export function permissionOf(
+  tool: Tool,
+  args: unknown,
+  rules: readonly PermissionRule[],
+): PermissionDecision {
   let subject: string
   try {
     subject = subjectOf(tool, args)
   } catch (error) {
-    return { decision: 'deny', subject: '', rule: `It is not known what ${tool.name} would act on (${thrownText(error)}), so no rule can decide.` }
+    return {
+      decision: 'deny',
+      subject: '',
+      rule: `It is not known what ${tool.name} would act on (${thrownText(error)}), so no rule can decide.`,
+    }
   }
   const found = ruleFor(tool, subject, rules)
   if (found === null) return { decision: tool.permission ?? 'allow', subject: shown(subject), rule: null }
   const { rule, as } = found
-  return { decision: rule.decision, subject: shown(subject), rule: `${ruleText(rule)}${as === null ? '' : ` (this could be: ${shown(as, asCharsMax)})`}` }
+  return {
+    decision: rule.decision,
+    subject: shown(subject),
+    rule: `${ruleText(rule)}${as === null ? '' : ` (this could be: ${shown(as, asCharsMax)})`}`,
+  }
 }
 
 /** A rule in one line, for people. */
-export const ruleText = ({ decision, tool, pattern }: PermissionRule): string => `${decision} ${tool}${pattern === undefined ? '' : ` ${pattern}`}`
+export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
+  `${decision} ${tool}${pattern === undefined ? '' : ` ${pattern}`}`
 
 /**
  * Judges a subject that is known only while the call runs: where a link leads, for example.
  *
  * @param subject in the form of `tool.subject`
  * @example
- * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision // => 'deny'
+ * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision
+ * // => 'deny'
  */
 export function permissionOnSubject(
   tool: Pick<Tool, 'name' | 'permission' | 'subjectKind' | 'ruledAs'>,
@@ -80,10 +99,15 @@ export function permissionOnSubject(
   rules: readonly PermissionRule[],
 ): SubjectPermission {
   const rule = ruleFor(tool, subject, rules)?.rule
-  return { decision: rule?.decision ?? tool.permission ?? 'allow', explicit: /[^*]/.test(rule?.pattern ?? '') }
+  return {
+    decision: rule?.decision ?? tool.permission ?? 'allow',
+    explicit: /[^*]/.test(rule?.pattern ?? ''),
+  }
 }
 
-/** The first rule that holds, and as what it sees the subject, if that is not the subject as it is written. */
+/**
+ * The first rule that holds, and as what it sees the subject, if that is not the subject as it is written.
+ */
 function ruleFor(
   tool: Pick<Tool, 'name' | 'subjectKind' | 'ruledAs'>,
   subject: string,
@@ -91,9 +115,15 @@ function ruleFor(
 ): { readonly rule: PermissionRule; readonly as: string | null } | null {
   const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
   for (const rule of rules) {
-    if (!matches(rule.tool, tool.name) && (tool.ruledAs === undefined || !matches(rule.tool, tool.ruledAs))) continue
+    if (!matches(rule.tool, tool.name) && (tool.ruledAs === undefined || !matches(rule.tool, tool.ruledAs)))
+      continue
     if (rule.pattern === undefined) return { rule, as: null }
-    const held = rule.decision === 'allow' ? (judged.allows(rule.pattern) ? { as: null } : null) : judged.restricts(rule.pattern)
+    const held =
+      rule.decision === 'allow'
+        ? judged.allows(rule.pattern)
+          ? { as: null }
+          : null
+        : judged.restricts(rule.pattern)
     if (held !== null) return { rule, as: held.as }
   }
   return null

@@ -1,5 +1,6 @@
 // Turns a tool's return value into the text that a model reads.
-// R1. Only text and plain data become text. Any other value is a failure that says so, never an empty or a misleading result.
+// R1. Only text and plain data become text. Any other value is a failure that says so, never an empty or a
+// misleading result.
 // R2. A bounded text says how much it left out, is well-formed, and does not change if it is bounded again.
 import { thrownText, ToolFailure } from './tool-failure.ts'
 
@@ -15,8 +16,12 @@ export function resultText(tool: string, result: unknown): string {
   if (typeof result === 'string') return result
   if (result === undefined) return 'null'
   const refused = (what: string): ToolFailure =>
-    new ToolFailure('invalid_result', `${tool} returned ${what}, which is neither text nor plain data. It may have taken effect. Its author must correct it.`)
-  if (typeof result === 'function' || typeof result === 'symbol' || typeof result === 'bigint') throw refused(`a ${typeof result}`)
+    new ToolFailure(
+      'invalid_result',
+      `${tool} returned ${what}, which is neither text nor plain data. It may have taken effect. Its author must correct it.`,
+    )
+  if (typeof result === 'function' || typeof result === 'symbol' || typeof result === 'bigint')
+    throw refused(`a ${typeof result}`)
   let text: string | undefined
   try {
     text = JSON.stringify(result) as string | undefined

@@ -23,10 +23,16 @@ const tools = [
 ]
 const rule = (text: string): PermissionRule => {
   const [decision, name = '', ...pattern] = text.split(' ')
-  return { decision: decision as 'allow', tool: name, ...(pattern.length === 0 ? {} : { pattern: pattern.join(' ') }) }
+  return {
+    decision: decision as 'allow',
+    tool: name,
+    ...(pattern.length === 0 ? {} : { pattern: pattern.join(' ') }),
+  }
 }
 const reasons = (...rules: string[]): string[] =>
-  ruleFaults(rules.map(rule), { tools, beginnings: ['tracker_'] }).map(({ place, reason }) => `${place}: ${reason}`)
+  ruleFaults(rules.map(rule), { tools, beginnings: ['tracker_'] }).map(
+    ({ place, reason }) => `${place}: ${reason}`,
+  )
 
 describe('a rule is reported that', () => {
   it.each([
@@ -53,7 +59,9 @@ describe('a rule is reported that', () => {
   })
 
   it('comes after a rule that covers it', () => {
-    expect(reasons('allow run_command git *', 'deny run_command git push*')).toEqual(['2: rule 1 (allow run_command git *) comes first and covers it'])
+    expect(reasons('allow run_command git *', 'deny run_command git push*')).toEqual([
+      '2: rule 1 (allow run_command git *) comes first and covers it',
+    ])
     expect(reasons('ask *', 'deny read_file *.env')).toEqual(['2: rule 1 (ask *) comes first and covers it'])
     expect(reasons('ask *_file a*', 'deny read_file a*b')).toHaveLength(1)
     expect(reasons('ask *ead_file', 'deny read*')).toHaveLength(1)
@@ -115,7 +123,9 @@ it('a rule that is reported holds for no call', () => {
             : kind === 'url'
               ? `https://h/${encodeURI(subject)}`
               : subject
-        const decides = rules.findIndex((each) => permissionOf({ ...of, permission: 'deny' }, real, [each]).decision === 'allow')
+        const decides = rules.findIndex(
+          (each) => permissionOf({ ...of, permission: 'deny' }, real, [each]).decision === 'allow',
+        )
         const faults = ruleFaults(rules, { tools }).map(({ place }) => place - 1)
         return kind === 'command' || !faults.includes(decides)
       },

@@ -1,5 +1,7 @@
-// Finds permission rules that can never hold, so that nobody relies on them. It stops nothing: such a rule is useless, and the others still hold.
-// F1. A rule is named only if no call could make it hold. A tool of an MCP server is not known before the server says it, so its name may be any
+// Finds permission rules that can never hold, so that nobody relies on them. It stops nothing: such a rule is
+// useless, and the others still hold.
+// F1. A rule is named only if no call could make it hold. A tool of an MCP server is not known before the
+// server says it, so its name may be any
 //     name with the server's beginning.
 import { patternOfAddress } from '../hosts/host-pattern.ts'
 import type { SubjectKind } from './judge-subject.ts'
@@ -29,15 +31,18 @@ export interface RuledTools {
 const anyText = '\uFFFF'
 
 /**
- * Finds the rules that can never hold: they name no tool, an earlier rule decides in their place, or their pattern has another form than what the
- * tool acts on.
+ * Finds the rules that can never hold: they name no tool, an earlier rule decides in their place, or their
+ * pattern has another form than what the tool acts on.
  *
  * @example
- * const rules = [{ tool: 'read_file', pattern: '/etc/*', decision: 'deny' }] as const
- * const tools = [{ name: 'read_file', subjectKind: 'path' }] as const
- * ruleFaults(rules, { tools }).map(({ place, rule }) => `${place}: ${rule}`) // => ['1: deny read_file /etc/*']
+ * const rules = [{ tool: 'read_file', pattern: '/etc/*', decision: 'deny' }] as const const tools = [{ name:
+ * 'read_file', subjectKind: 'path' }] as const ruleFaults(rules, { tools }).map(({ place, rule }) =>
+ * `${place}: ${rule}`) // => ['1: deny read_file /etc/*']
  */
-export function ruleFaults(rules: readonly PermissionRule[], { tools, beginnings = [] }: RuledTools): RuleFault[] {
+export function ruleFaults(
+  rules: readonly PermissionRule[],
+  { tools, beginnings = [] }: RuledTools,
+): RuleFault[] {
   const known = [...tools, teamSharedState]
   return rules.flatMap((rule, at) => {
     const about = known.filter(({ name }) => matches(rule.tool, name))
@@ -56,7 +61,10 @@ function couldBegin(pattern: string, beginning: string): boolean {
   return head.startsWith(beginning) || (rest.length > 0 && beginning.startsWith(head))
 }
 
-const switches: Readonly<Record<string, string>> = { run_command: 'run_command.enabled', web_search: 'web_search.url' }
+const switches: Readonly<Record<string, string>> = {
+  run_command: 'run_command.enabled',
+  web_search: 'web_search.url',
+}
 
 function namesNothing(tool: string): string {
   const key = switches[tool]
@@ -64,10 +72,16 @@ function namesNothing(tool: string): string {
   return 'no tool has such a name. "beaver tools list" shows the names, without "system:"; workflows need no permission'
 }
 
-function coveredBy(rule: PermissionRule, earlier: readonly PermissionRule[], names: readonly string[] | null): string | null {
+function coveredBy(
+  rule: PermissionRule,
+  earlier: readonly PermissionRule[],
+  names: readonly string[] | null,
+): string | null {
   const covers = (pattern: string, other: string): boolean => matches(pattern, other.replaceAll('*', anyText))
   const at = earlier.findIndex(
-    (each) => (covers(each.tool, rule.tool) || names?.every((name) => matches(each.tool, name)) === true) && covers(each.pattern ?? '*', rule.pattern ?? '*'),
+    (each) =>
+      (covers(each.tool, rule.tool) || names?.every((name) => matches(each.tool, name)) === true) &&
+      covers(each.pattern ?? '*', rule.pattern ?? '*'),
   )
   const first = earlier[at]
   return first === undefined ? null : `rule ${at + 1} (${ruleText(first)}) comes first and covers it`
@@ -81,8 +95,13 @@ function formFault({ pattern, decision }: PermissionRule, about: RuledTools['too
   return faults.length > 0 && faults.every((each) => each !== null) ? (faults[0] ?? null) : null
 }
 
-function faultOf(kind: SubjectKind, pattern: string, { allows, ofJson }: { readonly allows: boolean; readonly ofJson: boolean }): string | null {
-  if (pattern === '' && (kind !== 'text' || ofJson)) return 'its pattern is empty. Leave the pattern out for every call'
+function faultOf(
+  kind: SubjectKind,
+  pattern: string,
+  { allows, ofJson }: { readonly allows: boolean; readonly ofJson: boolean },
+): string | null {
+  if (pattern === '' && (kind !== 'text' || ofJson))
+    return 'its pattern is empty. Leave the pattern out for every call'
   switch (kind) {
     case 'path':
       return pathFault(pattern)
@@ -91,7 +110,9 @@ function faultOf(kind: SubjectKind, pattern: string, { allows, ofJson }: { reado
     case 'command':
       return commandFault(pattern, allows)
     case 'text':
-      return ofJson && !couldBegin(pattern, '{') ? 'the tool acts on its arguments as JSON, which begins with "{". Begin the pattern with "*"' : null
+      return ofJson && !couldBegin(pattern, '{')
+        ? 'the tool acts on its arguments as JSON, which begins with "{". Begin the pattern with "*"'
+        : null
     default:
       return kind satisfies never
   }
@@ -99,10 +120,13 @@ function faultOf(kind: SubjectKind, pattern: string, { allows, ofJson }: { reado
 
 function pathFault(pattern: string): string | null {
   const parts = pattern.split('/')
-  if (/^[/\\]|^[a-z]:/i.test(pattern)) return 'paths are relative to the workspace. Write the pattern without the beginning, or with "*/"'
+  if (/^[/\\]|^[a-z]:/i.test(pattern))
+    return 'paths are relative to the workspace. Write the pattern without the beginning, or with "*/"'
   if (parts.includes('..')) return 'a path never contains "..". Write the pattern relative to the workspace'
-  if (pattern.endsWith('/')) return 'a path never ends with "/". Write "*" after it for everything in the folder'
-  if (pattern !== '.' && parts.some((part) => part === '' || part === '.')) return 'a path never contains "./" or "//". Leave it out'
+  if (pattern.endsWith('/'))
+    return 'a path never ends with "/". Write "*" after it for everything in the folder'
+  if (pattern !== '.' && parts.some((part) => part === '' || part === '.'))
+    return 'a path never contains "./" or "//". Leave it out'
   return null
 }
 
@@ -118,7 +142,8 @@ function commandFault(pattern: string, allows: boolean): string | null {
   if (pattern.startsWith(' ') || (pattern.endsWith(' ') && pattern.trim() !== ''))
     return 'a command neither begins nor ends with a space. Leave it out, or end with "*"'
   const known = (pattern.split('*', 1)[0] ?? '').replaceAll(/'[^']*'?|\\'/g, 'q')
-  if (/[^ -~]|  /.test(known)) return 'the words of a command have one space between them, and other letters are in single quotes'
+  if (/[^ -~]|  /.test(known))
+    return 'the words of a command have one space between them, and other letters are in single quotes'
   if (allows && /["$`;&|<>()[\]{}#~!?\\]/.test(known))
     return 'a word of a command with such a character is in single quotes, and a rule that allows is compared with it as it is written'
   return null

@@ -15,20 +15,32 @@ beforeAll(async () => {
 })
 
 const named = (name: string): Tool => tools.find((tool) => tool.name === name) as Tool
-const execute = (tool: Tool, what: string, limits: { suspicions?: number; timeoutMs?: number; clock?: Clock } = {}) =>
-  executeTool(tool, { name: tool.name, arguments: JSON.stringify({ what }) }, toolContext({ workspace: tmpdir() }), {
-    timeoutMs: 60_000,
-    signal: new AbortController().signal,
-    clock: systemClock,
-    ...limits,
-  })
+const execute = (
+  tool: Tool,
+  what: string,
+  limits: { suspicions?: number; timeoutMs?: number; clock?: Clock } = {},
+) =>
+  executeTool(
+    tool,
+    { name: tool.name, arguments: JSON.stringify({ what }) },
+    toolContext({ workspace: tmpdir() }),
+    {
+      timeoutMs: 60_000,
+      signal: new AbortController().signal,
+      clock: systemClock,
+      ...limits,
+    },
+  )
 
 describe('an inline tool of a module', () => {
   it('runs in this process, and in one of its own with the environment it had once it is suspect', async () => {
     expect((await execute(named('inline'), 'pid')).content).toBe(String(process.pid))
     process.env['BEAVER_TEST_KEY'] = 'of the daemon'
     try {
-      const [pid, key] = await Promise.all([execute(named('inline'), 'pid', { suspicions: 1 }), execute(named('inline'), 'key', { suspicions: 1 })])
+      const [pid, key] = await Promise.all([
+        execute(named('inline'), 'pid', { suspicions: 1 }),
+        execute(named('inline'), 'key', { suspicions: 1 }),
+      ])
       expect(pid.content).not.toBe(String(process.pid))
       expect(key.content).toBe('of the daemon')
     } finally {
@@ -37,7 +49,10 @@ describe('an inline tool of a module', () => {
   })
 
   it('that exits in its cell is a failed call', async () => {
-    expect(await execute(named('inline'), 'exit', { suspicions: 1 })).toMatchObject({ success: false, error: 'tool_crash' })
+    expect(await execute(named('inline'), 'exit', { suspicions: 1 })).toMatchObject({
+      success: false,
+      error: 'tool_crash',
+    })
   })
 
   it('has its whole time there: the start of the cell does not count', async () => {
@@ -54,15 +69,26 @@ describe('an inline tool of a module', () => {
 })
 
 describe('a built-in tool', () => {
-  const builtin: Tool = { name: 'probe', description: '', parameters: {}, idempotent: true, invoke: async () => 'ran' }
+  const builtin: Tool = {
+    name: 'probe',
+    description: '',
+    parameters: {},
+    idempotent: true,
+    invoke: async () => 'ran',
+  }
 
   it('has no cell: it runs again after one loss, and is refused after two', async () => {
     expect(await execute(builtin, 'x', { suspicions: 1 })).toMatchObject({ success: true })
-    expect(await execute(builtin, 'x', { suspicions: 2 })).toMatchObject({ success: false, error: 'tool_crash' })
+    expect(await execute(builtin, 'x', { suspicions: 2 })).toMatchObject({
+      success: false,
+      error: 'tool_crash',
+    })
   })
 
   it('that only waits for its host is never suspect', async () => {
-    expect(await execute({ ...builtin, inHost: true }, 'x', { suspicions: 9 })).toMatchObject({ success: true })
+    expect(await execute({ ...builtin, inHost: true }, 'x', { suspicions: 9 })).toMatchObject({
+      success: true,
+    })
   })
 })
 
@@ -78,8 +104,19 @@ describe('the mark of a call in this thread', () => {
     const { said, works } = marks()
     const clock = virtualClock()
     const { promise, resolve } = Promise.withResolvers<string>()
-    const tool: Tool = { name: 'probe', description: '', parameters: {}, idempotent: true, invoke: () => promise }
-    const running = executeTool(tool, { name: 'probe', arguments: '{}' }, context, { timeoutMs: 1_000, signal: new AbortController().signal, clock, works })
+    const tool: Tool = {
+      name: 'probe',
+      description: '',
+      parameters: {},
+      idempotent: true,
+      invoke: () => promise,
+    }
+    const running = executeTool(tool, { name: 'probe', arguments: '{}' }, context, {
+      timeoutMs: 1_000,
+      signal: new AbortController().signal,
+      clock,
+      works,
+    })
     await Promise.resolve()
     clock.advance(1_000)
     expect(await running).toMatchObject({ error: 'tool_timeout' })
@@ -112,8 +149,18 @@ describe('the mark of a call in this thread', () => {
     const { said, works } = marks()
     const limits = { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock, works }
     await executeTool(named('in_thread'), { name: 'in_thread', arguments: '{"what":"x"}' }, context, limits)
-    await executeTool(named('inline'), { name: 'inline', arguments: '{"what":"x"}' }, context, { ...limits, suspicions: 1 })
-    const host: Tool = { name: 'h', description: '', parameters: {}, idempotent: true, inHost: true, invoke: async () => '' }
+    await executeTool(named('inline'), { name: 'inline', arguments: '{"what":"x"}' }, context, {
+      ...limits,
+      suspicions: 1,
+    })
+    const host: Tool = {
+      name: 'h',
+      description: '',
+      parameters: {},
+      idempotent: true,
+      inHost: true,
+      invoke: async () => '',
+    }
     await executeTool(host, { name: 'h', arguments: '{}' }, context, limits)
     expect(said).toEqual([])
   })
@@ -135,7 +182,10 @@ it('what a call leaves behind is in its scope, and can end it as long as it has 
         }, 1)
       }),
   }
-  expect(await execute(tool, 'x')).toMatchObject({ error: 'tool_crash', content: expect.stringContaining('from a timer') as string })
+  expect(await execute(tool, 'x')).toMatchObject({
+    error: 'tool_crash',
+    content: expect.stringContaining('from a timer') as string,
+  })
   expect(callScope.current()).toBeNull()
   await expect.poll(() => scopes).toEqual(['probe', 'call1', true, false])
 })

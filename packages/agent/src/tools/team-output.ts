@@ -1,5 +1,7 @@
-// The tool team_output: a root agent reads what an ended team wrote, in parts, without running the team again (D-61).
-// O1. Its schema is sent only while a message of the run refers to it, so that other requests do not pay for it.
+// The tool team_output: a root agent reads what an ended team wrote, in parts, without running the team again
+// (D-61).
+// O1. Its schema is sent only while a message of the run refers to it, so that other requests do not pay for
+// it.
 import { type RunState, teamOutputTool } from '@beaver/core'
 import { z } from 'zod'
 import type { TeamResult } from '../loop/loop-spec.ts'
@@ -23,18 +25,27 @@ export function teamOutput(teamOf: (callId: string) => Promise<TeamResult | null
     effects: 'none',
     async run({ call_id, node_id, offset = 0 }) {
       const team = await teamOf(call_id)
-      if (team === null) throw new ToolFailure('unknown_team', `No team that has ended was started by the call ${JSON.stringify(call_id)} of this run.`)
+      if (team === null)
+        throw new ToolFailure(
+          'unknown_team',
+          `No team that has ended was started by the call ${JSON.stringify(call_id)} of this run.`,
+        )
       return partOf(textOf(team, node_id), offset)
     },
   })
 }
 
-/** The tool as every root has it, for the rules and for the request. A call is made by the tool that knows the teams of its run. */
+/**
+ * The tool as every root has it, for the rules and for the request. A call is made by the tool that knows the
+ * teams of its run.
+ */
 export const rootTeamOutput: Tool = teamOutput(() => Promise.resolve(null))
 
 /** Whether a result in the conversation refers to the tool. It follows from the record of the run alone. */
 export function refersToTeamOutput({ messages }: RunState): boolean {
-  return messages.some((message) => message.role === 'tool' && message.content.includes(`${teamOutputTool} {`))
+  return messages.some(
+    (message) => message.role === 'tool' && message.content.includes(`${teamOutputTool} {`),
+  )
 }
 
 function textOf({ final_output, outputs }: TeamResult, nodeId: string | undefined): string {
@@ -42,11 +53,14 @@ function textOf({ final_output, outputs }: TeamResult, nodeId: string | undefine
   const found = outputs.find(({ node_id }) => node_id === nodeId)
   if (found !== undefined) return found.output
   const there = outputs.map(({ node_id }) => JSON.stringify(node_id)).join(', ')
-  throw new ToolInputError(`"node_id" is ${JSON.stringify(nodeId)}; the outputs of the team are those of ${there === '' ? 'nobody' : there}.`)
+  throw new ToolInputError(
+    `"node_id" is ${JSON.stringify(nodeId)}; the outputs of the team are those of ${there === '' ? 'nobody' : there}.`,
+  )
 }
 
 function partOf(text: string, offset: number): string {
-  if (offset > 0 && offset >= text.length) throw new ToolInputError(`"offset" is ${offset}; the text has ${text.length} characters.`)
+  if (offset > 0 && offset >= text.length)
+    throw new ToolInputError(`"offset" is ${offset}; the text has ${text.length} characters.`)
   const end = text.length - offset <= partCharsMax ? text.length : wholeEnd(text, offset + partCharsMax)
   const part = text.slice(offset, end).toWellFormed()
   return end === text.length ? part : `${part}\n[${text.length - end} more characters: offset ${end}]`

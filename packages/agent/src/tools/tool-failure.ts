@@ -1,4 +1,5 @@
-// The errors that a tool throws for the model to read. Their names and codes cross the border of a cell; their classes do not.
+// The errors that a tool throws for the model to read. Their names and codes cross the border of a cell;
+// their classes do not.
 
 /**
  * The arguments do not fit the tool. The message is for the model: it says what to change.
@@ -14,7 +15,8 @@ export class ToolInputError extends Error {
 }
 
 /**
- * A failure that the model should read: what happened, to which thing, and what to do. `code` is for programs.
+ * A failure that the model should read: what happened, to which thing, and what to do. `code` is for
+ * programs.
  *
  * @example
  * const failure = new ToolFailure('not_found', 'There is no bed "west". The beds are north and south.')
@@ -31,15 +33,25 @@ export class ToolFailure extends Error {
 
 /** The text of anything that was thrown, bounded and well-formed. It never throws itself. */
 export function thrownText(error: unknown): string {
-  return textOf(() => (error instanceof Error ? error.message : String(error))) ?? 'something was thrown that cannot be shown.'
+  return (
+    textOf(() => (error instanceof Error ? error.message : String(error))) ??
+    'something was thrown that cannot be shown.'
+  )
 }
 
-/** Reads a thrown value as a failure, also if it comes from another copy of these classes. `null`: a crash. */
-export function failureOf(error: unknown): { readonly kind: 'input' | 'failure'; readonly code: string; readonly message: string } | null {
+/**
+ * Reads a thrown value as a failure, also if it comes from another copy of these classes. `null`: a crash.
+ */
+export function failureOf(
+  error: unknown,
+): { readonly kind: 'input' | 'failure'; readonly code: string; readonly message: string } | null {
   const name = textOf(() => (error instanceof Error ? error.name : ''))
-  if (name === 'ToolInputError') return { kind: 'input', code: 'invalid_arguments', message: thrownText(error) }
+  if (name === 'ToolInputError')
+    return { kind: 'input', code: 'invalid_arguments', message: thrownText(error) }
   const code = name === 'ToolFailure' ? textOf(() => (error as ToolFailure).code) : null
-  return code === null || code === '' ? null : { kind: 'failure', code: code.slice(0, codeCharsMax), message: thrownText(error) }
+  return code === null || code === ''
+    ? null
+    : { kind: 'failure', code: code.slice(0, codeCharsMax), message: thrownText(error) }
 }
 
 const codeCharsMax = 64

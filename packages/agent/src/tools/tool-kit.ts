@@ -1,9 +1,18 @@
 // The entry for packages of tools: the definition, the fence of the workspace, cells, child processes.
-// K1. A cell loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the skills or the
-// providers.
+// K1. A cell loads this entry with the module of its tool, for each call. So this entry imports nothing of
+// the loop, the skills or the providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
 export { holdBelow, openBelow } from '../files/open-below.ts'
-export { openHeldEntry, openFileInside, type OpenedFile, openFolderInside, type OpenedFolder, partsOf, reach, type ReachedPlace } from '../files/open-inside.ts'
+export {
+  openHeldEntry,
+  openFileInside,
+  type OpenedFile,
+  openFolderInside,
+  type OpenedFolder,
+  partsOf,
+  reach,
+  type ReachedPlace,
+} from '../files/open-inside.ts'
 export { foldedName, isSecretPath, secretFile } from '../files/secret-paths.ts'
 export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
 export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
@@ -17,7 +26,14 @@ export { childEnvironment } from './process/child-environment.ts'
 export { groupsSupported, startGroup } from './process/process-group.ts'
 export { packageRoot } from './sandbox/confinement.ts'
 export type { SandboxPrograms } from './sandbox/confinement.ts'
-export { confined, findSandbox, noSandbox, sandboxAdvice, type SandboxMode, type SandboxOptions } from './sandbox/sandbox.ts'
+export {
+  confined,
+  findSandbox,
+  noSandbox,
+  sandboxAdvice,
+  type SandboxMode,
+  type SandboxOptions,
+} from './sandbox/sandbox.ts'
 export type { AskPerson } from './external-tools.ts'
 export { wholeEnd } from './result-text.ts'
 export { imageText } from '@beaver/core'

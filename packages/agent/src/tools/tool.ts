@@ -1,9 +1,19 @@
-// Defines what a tool is. `defineTool` makes built-in tools and users' own, and the executor treats them alike.
+// Defines what a tool is. `defineTool` makes built-in tools and users' own, and the executor treats them
+// alike.
 // T1. Arguments reach `run` only after its schema accepted them.
 // T2. A tool that throws has failed; the loop continues.
 // T3. A definition that no model could call is refused, by name, when it is made.
 import type { AcceptedFiles } from './accepted-files.ts'
-import type { DataOf, ImagePart, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
+import type {
+  DataOf,
+  ImagePart,
+  MemoryAnswer,
+  MemoryChange,
+  SessionSearchHit,
+  SessionSearchRequest,
+  SharedStateResult,
+  Sink,
+} from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
@@ -19,8 +29,9 @@ import { ToolInputError } from './tool-failure.ts'
 export { ToolFailure, ToolInputError } from './tool-failure.ts'
 
 /**
- * Where a call runs. `inline`: in the thread that many loops share. `thread`: in a worker thread of its own. `process`: in a child process of
- * its own, with its group. A cell that does not end is killed at the deadline of the call.
+ * Where a call runs. `inline`: in the thread that many loops share. `thread`: in a worker thread of its own.
+ * `process`: in a child process of its own, with its group. A cell that does not end is killed at the
+ * deadline of the call.
  */
 export type Isolation = 'inline' | 'thread' | 'process'
 
@@ -35,8 +46,8 @@ export interface ToolProgress {
 }
 
 /**
- * What a call may use. In a cell, there are only the workspace, the ids, the signal and `progress`: no skills and no shared state, and calls to the host
- * are refused.
+ * What a call may use. In a cell, there are only the workspace, the ids, the signal and `progress`: no skills
+ * and no shared state, and calls to the host are refused.
  */
 export interface ToolContext {
   /** The folder in which the run may work: an absolute, real path. */
@@ -62,27 +73,35 @@ export interface ToolContext {
    */
   searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
   /** Calls a tool of the daemon's process. `ask` asks the person for it. Default: it may not ask. */
-  callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult>
+  callExternal(
+    call: Omit<ExternalCall, 'callId'>,
+    signal: AbortSignal,
+    ask?: AskPerson,
+  ): Promise<ExternalResult>
   /**
-   * Asks the person: with options, for a text, or with a form. The answer may be to decline, and is `cancel` if nobody can answer. The deadline of the
-   * call stops meanwhile. An idempotent tool that is interrupted runs again and gets its recorded answers again, so it must ask the same in the same
-   * order.
+   * Asks the person: with options, for a text, or with a form. The answer may be to decline, and is `cancel`
+   * if nobody can answer. The deadline of the call stops meanwhile. An idempotent tool that is interrupted
+   * runs again and gets its recorded answers again, so it must ask the same in the same order.
    */
   readonly ask: AskPerson
   /**
-   * Shows an image to the model with the result of this call. The content is durable before the result is. Absent: no image can be shown here, for
-   * example in a cell.
+   * Shows an image to the model with the result of this call. The content is durable before the result is.
+   * Absent: no image can be shown here, for example in a cell.
    *
    * @param name for the model and for people, such as the path of the image
    * @throws {ToolFailure} `not_an_image`, `image_too_large`, `too_many_images`, `images_unavailable`
    */
   readonly showImage?: (content: Uint8Array, name?: string) => Promise<ImagePart>
   /**
-   * Tells the people who follow the task how far the call is. It is a hint: it is not journaled, no model reads it, and of several updates within a
-   * quarter of a second only the newest is passed on. It never throws and nobody waits for it. It does not prolong the deadline of the call.
+   * Tells the people who follow the task how far the call is. It is a hint: it is not journaled, no model
+   * reads it, and of several updates within a quarter of a second only the newest is passed on. It never
+   * throws and nobody waits for it. It does not prolong the deadline of the call.
    */
   readonly progress: (update: ToolProgress) => void
-  /** Judges another subject of the same tool by the rules of the configuration, for what is known only while the call runs. */
+  /**
+   * Judges another subject of the same tool by the rules of the configuration, for what is known only while
+   * the call runs.
+   */
   permission(subject: string): SubjectPermission
   /** Aborts at the call's deadline and when the run is cancelled. */
   readonly signal: AbortSignal
@@ -100,9 +119,15 @@ export interface Tool {
   readonly description: string
   /** The JSON Schema of the arguments. */
   readonly parameters: Record<string, unknown>
-  /** Whether running the tool twice does no harm. If so, it runs again after a crash; otherwise its outcome is in doubt. */
+  /**
+   * Whether running the tool twice does no harm. If so, it runs again after a crash; otherwise its outcome is
+   * in doubt.
+   */
   readonly idempotent: boolean
-  /** Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a record of it. */
+  /**
+   * Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a
+   * record of it.
+   */
   readonly pure?: boolean
   /** What a call does. Default: `writes`, and `none` for a pure tool. */
   readonly effects?: Effects
@@ -110,7 +135,10 @@ export interface Tool {
   readonly sink?: Sink
   /** Whose text the results are. Default: `own`. */
   readonly reads?: Reads | ((args: unknown) => Reads)
-  /** The paths of the files whose text a result has, for their labels. Default: what the subject names, if it is a path or contains one. */
+  /**
+   * The paths of the files whose text a result has, for their labels. Default: what the subject names, if it
+   * is a path or contains one.
+   */
   filesOf?(result: string): readonly string[]
   /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
@@ -126,7 +154,10 @@ export interface Tool {
    * @throws {ToolFailure} what the call itself would fail with: nobody is asked then
    */
   preview?(args: unknown, context: PreviewContext): Promise<CallPreview | null>
-  /** Why `invoke` would refuse the arguments, so that nobody is asked about such a call. `null`: it would not. Absent: this is not known before. */
+  /**
+   * Why `invoke` would refuse the arguments, so that nobody is asked about such a call. `null`: it would not.
+   * Absent: this is not known before.
+   */
   inputFault?(args: unknown): string | null
   /** How long a call may take, in milliseconds. Default: the configured bound. */
   readonly timeoutMs?: number
@@ -136,7 +167,10 @@ export interface Tool {
   readonly inHost?: true
   /** Whether the daemon's process describes a call before it is judged (loop/described-work.ts). */
   readonly describes?: boolean
-  /** The URL of the module that exports the tool, for its cells. `loadTools` sets it. Built-in tools have none. */
+  /**
+   * The URL of the module that exports the tool, for its cells. `loadTools` sets it. Built-in tools have
+   * none.
+   */
   readonly module?: string
   /** The content of its module that was accepted, for its cells. `loadTools` sets it. */
   readonly accepted?: AcceptedFiles
@@ -159,36 +193,51 @@ export interface ToolDefinition<Input extends z.ZodType> {
   /** Whether running the tool twice does no harm. Default: `false`, and `true` for a pure tool. */
   readonly idempotent?: boolean
   /**
-   * Whether the tool computes its result from its arguments alone, in little time, inline. It reads and changes nothing else, so nobody can tell
-   * whether it ran. Its result is recorded in one entry with the call. Default: `false`.
+   * Whether the tool computes its result from its arguments alone, in little time, inline. It reads and
+   * changes nothing else, so nobody can tell whether it ran. Its result is recorded in one entry with the
+   * call. Default: `false`.
    */
   readonly pure?: boolean
   /**
-   * What a call does: `none` (it computes), `reads` or `writes`. After the run has read a stranger's text or a secret, a call that writes asks a
-   * person. Default: `writes`, and `none` for a pure tool.
+   * What a call does: `none` (it computes), `reads` or `writes`. After the run has read a stranger's text or
+   * a secret, a call that writes asks a person. Default: `writes`, and `none` for a pure tool.
    */
   readonly effects?: Effects
   /**
-   * What a call does with its arguments, if `effects` does not say enough: `fetch` contacts an address, which `subject` names; `query` asks a
-   * service of the operator; `send` acts on the outside; `memory`, `command`, `files`. Default: `send` if the tool writes, otherwise nothing.
+   * What a call does with its arguments, if `effects` does not say enough: `fetch` contacts an address, which
+   * `subject` names; `query` asks a service of the operator; `send` acts on the outside; `memory`, `command`,
+   * `files`. Default: `send` if the tool writes, otherwise nothing.
    */
   readonly sink?: Sink
-  /** Whose text the results are: `own`, `web`, `untrusted` or `secret`, for all calls or by the arguments. Default: `own`. */
+  /**
+   * Whose text the results are: `own`, `web`, `untrusted` or `secret`, for all calls or by the arguments.
+   * Default: `own`.
+   */
   readonly reads?: Reads | ((input: z.output<Input>) => Reads)
-  /** Where a call runs. Default: `inline`. A tool in a cell is exported by a module that the configuration names. */
+  /**
+   * Where a call runs. Default: `inline`. A tool in a cell is exported by a module that the configuration
+   * names.
+   */
   readonly isolation?: Isolation
   /** Applies if no rule of the configuration decides. Default: `allow`. */
   readonly permission?: Permission
   /** What a call acts on, for rules and people. Default: the arguments as JSON. */
   subject?(input: z.output<Input>): string | null
   /**
-   * What the subject is: `path` (relative to the workspace, with `/`), `url`, `command` (a line for a POSIX shell) or `text`. A rule that asks or
-   * denies then also holds for other spellings of the same thing. Default: `text`, which is compared as it is.
+   * What the subject is: `path` (relative to the workspace, with `/`), `url`, `command` (a line for a POSIX
+   * shell) or `text`. A rule that asks or denies then also holds for other spellings of the same thing.
+   * Default: `text`, which is compared as it is.
    */
   readonly subjectKind?: SubjectKind
-  /** The rules for the tool of this name hold for this tool, too, because it does the same. Default: only its own. */
+  /**
+   * The rules for the tool of this name hold for this tool, too, because it does the same. Default: only its
+   * own.
+   */
   readonly ruledAs?: string
-  /** What a call would change, for the person who is asked. It must change nothing. Default: the person sees the subject only. */
+  /**
+   * What a call would change, for the person who is asked. It must change nothing. Default: the person sees
+   * the subject only.
+   */
   preview?(input: z.output<Input>, context: PreviewContext): Promise<CallPreview | null>
   /** How long a call may take, in milliseconds. Default: `agent.tool_timeout_ms` of the configuration. */
   readonly timeoutMs?: number
@@ -199,7 +248,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
 /**
  * Makes a tool from its definition.
  *
- * @throws {BeaverError} `invalid_configuration` if no model could call it: a bad name, no description, an input that is no object
+ * @throws {BeaverError} `invalid_configuration` if no model could call it: a bad name, no description, an
+ * input that is no object
  * @example
  * const add = defineTool({
  *   name: 'add',
@@ -215,7 +265,8 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   const fault = definitionFault(definition)
   if (fault !== null) throw fault
   const { name, isolation, permission, timeoutMs, effects, sink, reads } = definition
-  const misfit = (error: z.ZodError): string => `The arguments of ${name} do not fit: ${z.prettifyError(error)}`
+  const misfit = (error: z.ZodError): string =>
+    `The arguments of ${name} do not fit: ${z.prettifyError(error)}`
   return {
     name,
     description: definition.description,
@@ -226,7 +277,11 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     ...(permission === undefined ? {} : { permission }),
     ...(effects === undefined ? {} : { effects }),
     ...(sink === undefined ? {} : { sink }),
-    ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? (args: unknown) => reads(definition.input.parse(args)) : reads }),
+    ...(reads === undefined
+      ? {}
+      : {
+          reads: typeof reads === 'function' ? (args: unknown) => reads(definition.input.parse(args)) : reads,
+        }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(definition.subjectKind === undefined ? {} : { subjectKind: definition.subjectKind }),
     ...(definition.ruledAs === undefined ? {} : { ruledAs: definition.ruledAs }),

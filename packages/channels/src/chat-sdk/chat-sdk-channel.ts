@@ -1,11 +1,15 @@
 // One channel for all networks for which the Chat SDK has an adapter, such as Slack and Telegram.
-// N1. A request of the network is answered with success only when its messages are durable. A network that does not repeat messages, because
+// N1. A request of the network is answered with success only when its messages are durable. A network that
+// does not repeat messages, because
 //     somebody asks it for them, is not told that they were taken before they are.
-// N2. The network's id of a message is its idempotency key: a repeated event has the same. An event may have several ids, such as the mention and
+// N2. The network's id of a message is its idempotency key: a repeated event has the same. An event may have
+// several ids, such as the mention and
 //     the message of Slack; a message has one.
-// N3. In a group only what calls Beaver by its name is heard, decisions about calls, and what may name a call. What programs write is not heard.
+// N3. In a group only what calls Beaver by its name is heard, decisions about calls, and what may name a
+// call. What programs write is not heard.
 // N4. A person is named by the id in the network: names can change, and somebody else may take them.
-// N5. The network has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages; those that arrived are
+// N5. The network has no key of idempotency, so a try whose end nobody knows is counted. A long answer is
+// several messages; those that arrived are
 //     not sent again by this process.
 import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
 import type { OutboundMessage } from '@beaver/contracts'
@@ -38,7 +42,10 @@ export interface NetworkAnswer {
   readonly body: string
 }
 
-/** After how much work a chat gets a line, in milliseconds. Where it is not known whether a network shows that somebody writes, the line comes soon. */
+/**
+ * After how much work a chat gets a line, in milliseconds. Where it is not known whether a network shows that
+ * somebody writes, the line comes soon.
+ */
 const lineAfterMs: Readonly<Record<string, number>> = { telegram: 600_000 }
 const lineAfterMsUsual = 10_000
 /** In Slack, only apps with the feature "Agents & AI Apps" may show that they write. */
@@ -65,7 +72,9 @@ export class ChatSdkChannel implements Channel {
     this.#of = of
     this.#adapter = adapter
     const line = { lineAfterMs: lineAfterMs[of.adapter] ?? lineAfterMsUsual }
-    this.shownWork = showsNothing.has(of.adapter) ? line : { ...line, show: async (chat) => void (this.#ready && (await adapter.startTyping(chat))) }
+    this.shownWork = showsNothing.has(of.adapter)
+      ? line
+      : { ...line, show: async (chat) => void (this.#ready && (await adapter.startTyping(chat))) }
   }
 
   /** @throws {BeaverError} `invalid_configuration` if there is no such adapter, or it refuses its options */
@@ -89,24 +98,37 @@ export class ChatSdkChannel implements Channel {
    * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`: the network is to send it again
    */
   async takeEvent({ headers, body }: NetworkRequest): Promise<NetworkAnswer> {
-    if (!this.#ready) throw new BeaverError('unreachable', `The channel ${this.name} does not reach its network yet. Send it again later.`)
+    if (!this.#ready)
+      throw new BeaverError(
+        'unreachable',
+        `The channel ${this.name} does not reach its network yet. Send it again later.`,
+      )
     const intake: Intake = { taken: [], waitUntil: (task) => void task.catch(() => {}) }
     const request = new Request(`https://${this.name}.invalid/`, { method: 'POST', headers, body })
     const answer = await this.#adapter.handleWebhook(request, intake)
     await Promise.all(intake.taken)
-    return { status: answer.status, contentType: answer.headers.get('content-type') ?? 'text/plain', body: await answer.text() }
+    return {
+      status: answer.status,
+      contentType: answer.headers.get('content-type') ?? 'text/plain',
+      body: await answer.text(),
+    }
   }
 
   async send(message: OutboundMessage, signal: AbortSignal, again: boolean): Promise<Sent> {
     if (!this.#ready) return { kind: 'later', reason: 'The network cannot be reached yet.' }
     const mark = message.kind === 'error' ? '✗ ' : ''
     const { pieces: arrived, noted } = this.#arrived.get(message.id) ?? { pieces: 0, noted: again }
-    const pieces = piecesOf(withoutCalls(`${noted ? '(This may have come before.)\n' : ''}${mark}${message.text}`), this.#of.charsMax)
+    const pieces = piecesOf(
+      withoutCalls(`${noted ? '(This may have come before.)\n' : ''}${mark}${message.text}`),
+      this.#of.charsMax,
+    )
     for (let next = arrived; next < pieces.length; next++) {
       const outcome = await this.#post(message.chat_id, pieces[next] ?? '', signal)
-      if (outcome.kind !== 'sent') return outcome.kind === 'later' && next > 0 ? { ...outcome, partly: true } : outcome
+      if (outcome.kind !== 'sent')
+        return outcome.kind === 'later' && next > 0 ? { ...outcome, partly: true } : outcome
       this.#arrived.set(message.id, { pieces: next + 1, noted })
-      if (this.#arrived.size > partlySentMax) this.#arrived.delete(this.#arrived.keys().next().value as string)
+      if (this.#arrived.size > partlySentMax)
+        this.#arrived.delete(this.#arrived.keys().next().value as string)
     }
     this.#arrived.delete(message.id)
     return { kind: 'sent' }
@@ -125,9 +147,13 @@ export class ChatSdkChannel implements Channel {
     const { timeoutMs, clock } = this.#of
     const over = Promise.withResolvers<Sent>()
     const stopped = (): void => over.resolve({ kind: 'later', reason: 'The gateway stopped.', unknown: true })
-    const timer = clock.after(timeoutMs, () => over.resolve({ kind: 'later', reason: `No answer came within ${timeoutMs} ms.`, unknown: true }))
+    const timer = clock.after(timeoutMs, () =>
+      over.resolve({ kind: 'later', reason: `No answer came within ${timeoutMs} ms.`, unknown: true }),
+    )
     signal.addEventListener('abort', stopped, { once: true })
-    const posting = this.#adapter.postMessage(chat, { markdown }).then((): Sent => ({ kind: 'sent' }), outcomeOf)
+    const posting = this.#adapter
+      .postMessage(chat, { markdown })
+      .then((): Sent => ({ kind: 'sent' }), outcomeOf)
     return Promise.race([posting, over.promise]).finally(() => {
       timer.cancel()
       signal.removeEventListener('abort', stopped)
@@ -144,7 +170,11 @@ export class ChatSdkChannel implements Channel {
         this.#ready = !('botUserId' in this.#adapter) || this.#adapter.botUserId !== undefined
         if (this.#ready) return
       } catch (error) {
-        logger.warn('network_away', `The network cannot be reached: ${messageOf(error).slice(0, 300)}. It is tried again.`, { channel: name })
+        logger.warn(
+          'network_away',
+          `The network cannot be reached: ${messageOf(error).slice(0, 300)}. It is tried again.`,
+          { channel: name },
+        )
       }
       await pause(clock, pauseAfter(failures), this.#over.signal)
     }
@@ -154,9 +184,14 @@ export class ChatSdkChannel implements Channel {
     const { author } = message
     if (author.isMe || author.isBot === true || author.isSystem === true) return
     const text = textFor(message, this.#adapter)
-    const isMeant = this.#adapter.isDM?.(message.threadId) === true || isCalled(message, this.#adapter) || decisionIn(text) !== null
+    const isMeant =
+      this.#adapter.isDM?.(message.threadId) === true ||
+      isCalled(message, this.#adapter) ||
+      decisionIn(text) !== null
     if (!isMeant && codesIn(text).length === 0) return
-    const at = Number.isNaN(message.metadata.dateSent.getTime()) ? undefined : message.metadata.dateSent.toISOString()
+    const at = Number.isNaN(message.metadata.dateSent.getTime())
+      ? undefined
+      : message.metadata.dateSent.toISOString()
     const edited = message.metadata.edited ? ({ edited: true } as const) : {}
     const received = {
       chat_id: message.threadId,
@@ -169,12 +204,17 @@ export class ChatSdkChannel implements Channel {
     }
     for (let tries = 1; ; tries++) {
       try {
-        if (this.#receive === null) throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)
+        if (this.#receive === null)
+          throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)
         await this.#receive(received)
         return
       } catch (error) {
         const isLasting = error instanceof BeaverError && error.code === 'invalid_arguments'
-        this.#of.logger.warn('message_not_taken', `A message was not taken: ${messageOf(error).slice(0, 300)}`, { channel: this.name })
+        this.#of.logger.warn(
+          'message_not_taken',
+          `A message was not taken: ${messageOf(error).slice(0, 300)}`,
+          { channel: this.name },
+        )
         // The network would repeat it for ever.
         if (isLasting) return
         if (!lasting || this.#over.signal.aborted) throw error
@@ -184,20 +224,34 @@ export class ChatSdkChannel implements Channel {
   }
 }
 
-const namesOf = ({ userName, botUserId }: Adapter): readonly string[] => [userName, botUserId ?? ''].filter((name) => name !== '')
+const namesOf = ({ userName, botUserId }: Adapter): readonly string[] =>
+  [userName, botUserId ?? ''].filter((name) => name !== '')
 
-const isCalled = ({ isMention, text }: Message, adapter: Adapter): boolean => isMention ?? namesOf(adapter).some((name) => text.includes(`@${name}`))
+const isCalled = ({ isMention, text }: Message, adapter: Adapter): boolean =>
+  isMention ?? namesOf(adapter).some((name) => text.includes(`@${name}`))
 
-/** Whether a part of the message is struck through, or quotes another one. Its plain text does not show this. */
+/**
+ * Whether a part of the message is struck through, or quotes another one. Its plain text does not show this.
+ */
 function isStruckOrQuoted(node: unknown): boolean {
   const { type, children } = (node ?? {}) as { type?: unknown; children?: unknown }
-  return type === 'delete' || type === 'blockquote' || (Array.isArray(children) && children.some(isStruckOrQuoted))
+  return (
+    type === 'delete' || type === 'blockquote' || (Array.isArray(children) && children.some(isStruckOrQuoted))
+  )
 }
 
-/** The text without the name of Beaver at its beginning, so that a decision is one. An approval that is struck through or quoted is none. */
+/**
+ * The text without the name of Beaver at its beginning, so that a decision is one. An approval that is struck
+ * through or quoted is none.
+ */
 function textFor({ text, attachments, formatted }: Message, adapter: Adapter): string {
-  const called = namesOf(adapter).find((name) => text.trimStart().toLowerCase().startsWith(`@${name.toLowerCase()}`))
-  const plain = (called === undefined ? text : text.trimStart().slice(called.length + 1)).trim().slice(0, messageCharsMax).toWellFormed()
+  const called = namesOf(adapter).find((name) =>
+    text.trimStart().toLowerCase().startsWith(`@${name.toLowerCase()}`),
+  )
+  const plain = (called === undefined ? text : text.trimStart().slice(called.length + 1))
+    .trim()
+    .slice(0, messageCharsMax)
+    .toWellFormed()
   const said = isStruckOrQuoted(formatted) && decisionIn(plain)?.verb === 'approve' ? `~~${plain}~~` : plain
   const named = attachments.slice(0, attachmentsNamed).map(({ name, type }) => (name ?? type).slice(0, 100))
   const notes = named.length === 0 ? [] : [`[Attachments that were not read: ${named.join(', ')}]`]

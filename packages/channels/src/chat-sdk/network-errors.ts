@@ -3,7 +3,9 @@
 import { messageOf } from '@beaver/core'
 import type { Sent } from '../channel.ts'
 
-/** Errors of adapters, by the names of their classes: the network has answered, and will say the same again. */
+/**
+ * Errors of adapters, by the names of their classes: the network has answered, and will say the same again.
+ */
 const lasting = new Set(['PermissionError', 'ResourceNotFoundError', 'ValidationError'])
 /** What Slack says if nothing is wrong with the message. */
 const passing = new Set([
@@ -20,13 +22,16 @@ const passing = new Set([
 export function outcomeOf(error: unknown): Sent {
   const reason = messageOf(error).slice(0, 300)
   if (!(error instanceof Error)) return { kind: 'later', reason, unknown: true }
-  if (error.name === 'AdapterRateLimitError' || error.name === 'RateLimitError') return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
+  if (error.name === 'AdapterRateLimitError' || error.name === 'RateLimitError')
+    return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
   if (error.name === 'AuthenticationError') return { kind: 'later', reason }
   if (lasting.has(error.name)) return { kind: 'never', reason }
   // The client of Slack has codes of its own.
   const code = 'code' in error ? error.code : null
-  if (code === 'slack_webapi_rate_limited_error') return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
-  if (code === 'slack_webapi_platform_error') return passing.has(slackError(error)) ? { kind: 'later', reason } : { kind: 'never', reason }
+  if (code === 'slack_webapi_rate_limited_error')
+    return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
+  if (code === 'slack_webapi_platform_error')
+    return passing.has(slackError(error)) ? { kind: 'later', reason } : { kind: 'never', reason }
   return { kind: 'later', reason, unknown: true }
 }
 

@@ -15,7 +15,8 @@ describe('the pieces of a text', () => {
   ])('are the text together, and each fits: %s', (_name, text, most) => {
     const pieces = piecesOf(text, most)
     expect(pieces.join('')).toBe(text)
-    const weigh = (piece: string): number => [...piece].reduce((sum, char) => sum + (/[*_~`]/.test(char) ? 2 : char.length), 0)
+    const weigh = (piece: string): number =>
+      [...piece].reduce((sum, char) => sum + (/[*_~`]/.test(char) ? 2 : char.length), 0)
     if (most > 2) expect(pieces.every((piece) => weigh(piece) <= most && piece.isWellFormed())).toBe(true)
     expect(pieces.every((piece) => piece !== '')).toBe(true)
   })
@@ -31,5 +32,7 @@ describe('the pieces of a text', () => {
 })
 
 it('nobody is called by what an agent writes', () => {
-  expect(withoutCalls('<!channel> <@U1> @here @Everyone a@b <b>')).toBe('<\u200B!channel> <\u200B@U1> @\u200Bhere @\u200BEveryone a@b <b>')
+  expect(withoutCalls('<!channel> <@U1> @here @Everyone a@b <b>')).toBe(
+    '<\u200B!channel> <\u200B@U1> @\u200Bhere @\u200BEveryone a@b <b>',
+  )
 })

@@ -1,14 +1,20 @@
-// The adapter of Telegram, whose messages show nothing of what is behind a link: Telegram would fetch each address that an agent writes, and the
-// preview would hide the text. The adapter has no option for that.
+// The adapter of Telegram, whose messages show nothing of what is behind a link: Telegram would fetch each
+// address that an agent writes, and the preview would hide the text. The adapter has no option for that.
 import { TelegramAdapter, type TelegramAdapterConfig } from '@chat-adapter/telegram'
 
 const sending: ReadonlySet<string> = new Set(['sendMessage', 'sendRichMessage'])
 
 class PlainTelegramAdapter extends TelegramAdapter {
-  protected override telegramFetch<Result>(...[method, payload, request]: Parameters<TelegramAdapter['telegramFetch']>): Promise<Result> {
-    const plain = sending.has(method) && !(payload instanceof FormData) ? { ...payload, link_preview_options: { is_disabled: true } } : payload
+  protected override telegramFetch<Result>(
+    ...[method, payload, request]: Parameters<TelegramAdapter['telegramFetch']>
+  ): Promise<Result> {
+    const plain =
+      sending.has(method) && !(payload instanceof FormData)
+        ? { ...payload, link_preview_options: { is_disabled: true } }
+        : payload
     return super.telegramFetch(method, plain, request)
   }
 }
 
-export const createTelegramAdapter = (config: TelegramAdapterConfig): TelegramAdapter => new PlainTelegramAdapter(config)
+export const createTelegramAdapter = (config: TelegramAdapterConfig): TelegramAdapter =>
+  new PlainTelegramAdapter(config)

@@ -1,8 +1,19 @@
-// The part of the Chat SDK that an adapter talks to, as thin as it can be: messages go on, and everything else is nothing.
-// T1. It keeps no state. The SDK would drop repeated messages by its state before they are durable; the bus knows them by their ids instead.
-// T2. What an adapter hands over while it answers a request is collected, so that the request is answered when all of it is durable.
+// The part of the Chat SDK that an adapter talks to, as thin as it can be: messages go on, and everything
+// else is nothing.
+// T1. It keeps no state. The SDK would drop repeated messages by its state before they are durable; the bus
+// knows them by their ids instead.
+// T2. What an adapter hands over while it answers a request is collected, so that the request is answered
+// when all of it is durable.
 // T3. Reactions, buttons and the other things of a network are not messages, so nobody hears them.
-import type { Adapter, ChatInstance, Lock, Logger as ChatLogger, Message, StateAdapter, WebhookOptions } from 'chat'
+import type {
+  Adapter,
+  ChatInstance,
+  Lock,
+  Logger as ChatLogger,
+  Message,
+  StateAdapter,
+  WebhookOptions,
+} from 'chat'
 import type { Logger } from '@beaver/core'
 
 /** The options of one request. `taken`: what the adapter handed over while it answered. */
@@ -22,7 +33,8 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
   const state = thinState()
   const taken = (message: Message | (() => Promise<Message>), options?: WebhookOptions): Promise<void> => {
     const request = options !== undefined && 'taken' in options ? (options as Intake) : null
-    const taking = (async () => take(typeof message === 'function' ? await message() : message, request === null))()
+    const taking = (async () =>
+      take(typeof message === 'function' ? await message() : message, request === null))()
     request?.taken.push(taking)
     // Some adapters do not look at what becomes of it.
     taking.catch(() => {})
@@ -61,7 +73,8 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
     processOptionsLoad: async () => undefined,
     processReaction: nothing,
     // Where a command is a message that begins with "/", such as in Telegram, it is taken as one.
-    processSlashCommand: ({ adapter, raw }, options) => (isMessage(raw) ? taken((adapter as Adapter).parseMessage(raw), options) : undefined),
+    processSlashCommand: ({ adapter, raw }, options) =>
+      isMessage(raw) ? taken((adapter as Adapter).parseMessage(raw), options) : undefined,
   }
 }
 
@@ -105,11 +118,17 @@ function thinState(): StateAdapter {
   }
 }
 
-/** What adapters say goes into the log, if it is a warning. What they know beside it may be long, and of strangers. */
+/**
+ * What adapters say goes into the log, if it is a warning. What they know beside it may be long, and of
+ * strangers.
+ */
 export function chatLogger(channel: string, logger: Logger): ChatLogger {
   const told = (message: string, rest: readonly unknown[]): void => {
     const [first] = rest
-    const error = typeof first === 'object' && first !== null && 'error' in first ? String(first.error).slice(0, 300) : undefined
+    const error =
+      typeof first === 'object' && first !== null && 'error' in first
+        ? String(first.error).slice(0, 300)
+        : undefined
     logger.warn('network_warns', message.slice(0, 300), { channel, error })
   }
   const log: ChatLogger = {

@@ -1,7 +1,9 @@
 // A channel of mails: a mailbox that is read by IMAP, and answers that are sent by SMTP.
-// E1. The Message-ID of a mail is its idempotency key. The Message-ID of an answer follows from the message, so a mail that is sent twice is the same
+// E1. The Message-ID of a mail is its idempotency key. The Message-ID of an answer follows from the message,
+// so a mail that is sent twice is the same
 //     mail; SMTP itself has no key, so a try whose end nobody knows is counted.
-// E2. An answer goes to the sender, whose address is proven, and to nobody else whom the mail names. A question about a call goes also to those who
+// E2. An answer goes to the sender, whose address is proven, and to nobody else whom the mail names. A
+// question about a call goes also to those who
 //     may decide: the configuration names them.
 // E3. An answer says that a program sent it, so that no program answers.
 import type { OutboundMessage } from '@beaver/contracts'
@@ -50,14 +52,23 @@ export class EmailChannel implements Channel {
   /** Begins to read. A server that is away does not keep the gateway from starting. */
   async start(receive: Receive): Promise<void> {
     const { name: channel, imap: server, address: own, senderCheck: check, knows, ...rest } = this.#of
-    this.#reading = readMailbox({ ...rest, channel, server, reader: { own, check, knows } }, receive, this.#over.signal)
+    this.#reading = readMailbox(
+      { ...rest, channel, server, reader: { own, check, knows } },
+      receive,
+      this.#over.signal,
+    )
   }
 
   async send(message: OutboundMessage, signal: AbortSignal): Promise<Sent> {
     const { smtp, timeoutMs, address } = this.#of
     const route = readRoute(message.route)
     if (route === null) return { kind: 'never', reason: 'The message does not say which mail it answers.' }
-    const to = [...new Set([route.to, ...(message.kind === 'approval' || message.kind === 'question' ? this.#of.approvers : [])])]
+    const to = [
+      ...new Set([
+        route.to,
+        ...(message.kind === 'approval' || message.kind === 'question' ? this.#of.approvers : []),
+      ]),
+    ]
     const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
     const composed = new MailComposer({
       from: { name: 'Beaver', address },

@@ -11,20 +11,29 @@ const limits = { maxNestingDepth: 20, maxRfc822NestingDepth: 2, attachmentEncodi
 
 function textOfHtml(html: string): string {
   // The package has no types, and only mails without plain text need it.
-  const { convert } = createRequire(import.meta.url)('html-to-text') as { convert(html: string, options: object): string }
-  const selectors = ['img', 'svg', 'template', 'noscript', 'iframe'].map((selector) => ({ selector, format: 'skip' }))
+  const { convert } = createRequire(import.meta.url)('html-to-text') as {
+    convert(html: string, options: object): string
+  }
+  const selectors = ['img', 'svg', 'template', 'noscript', 'iframe'].map((selector) => ({
+    selector,
+    format: 'skip',
+  }))
   return convert(html.slice(0, htmlCharsMax), { wordwrap: false, limits: { maxDepth: 100 }, selectors })
 }
 
 const addressesIn = (all: readonly Address[] = []): readonly string[] =>
-  all.flatMap((each) => (each.group === undefined ? [each.address] : each.group.map(({ address }) => address))).map((address) => address.toLowerCase())
+  all
+    .flatMap((each) => (each.group === undefined ? [each.address] : each.group.map(({ address }) => address)))
+    .map((address) => address.toLowerCase())
 
 const { source, own } = workerData as ContentQuestion
 const mail = await PostalMime.parse(source, limits)
 const content: MailContent = {
   text: (mail.text ?? (mail.html === undefined ? '' : textOfHtml(mail.html))).slice(0, textCharsMax),
   subject: (mail.subject ?? '').slice(0, 2_000),
-  attachments: mail.attachments.slice(0, attachmentsNamed).map(({ filename, mimeType }) => (filename ?? mimeType).slice(0, 200)),
+  attachments: mail.attachments
+    .slice(0, attachmentsNamed)
+    .map(({ filename, mimeType }) => (filename ?? mimeType).slice(0, 200)),
   attachmentsCount: mail.attachments.length,
   date: (mail.date ?? '').slice(0, 100),
   isToOwn: [...addressesIn(mail.to), ...addressesIn(mail.cc)].includes(own),

@@ -1,4 +1,5 @@
-// What the body of a mail says. Some mails are built so that reading them takes minutes, so it happens in a thread that has a deadline.
+// What the body of a mail says. Some mails are built so that reading them takes minutes, so it happens in a
+// thread that has a deadline.
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@beaver/core'
 
@@ -21,7 +22,10 @@ export interface MailContent {
   readonly isToOwn: boolean
 }
 
-const entry = new URL(import.meta.url.endsWith('.ts') ? './mail-content-thread.ts' : './mail-content-thread.js', import.meta.url)
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './mail-content-thread.ts' : './mail-content-thread.js',
+  import.meta.url,
+)
 const readMsMax = 30_000
 const heapMbMax = 256
 
@@ -32,7 +36,12 @@ export async function contentOf(
 ): Promise<MailContent | null> {
   signal.throwIfAborted()
   const { promise, resolve } = Promise.withResolvers<MailContent | null>()
-  const worker = new Worker(entry, { workerData: question, name: 'mail', execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMbMax } })
+  const worker = new Worker(entry, {
+    workerData: question,
+    name: 'mail',
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+  })
   const end = (): void => resolve(null)
   const late = clock.after(readMsMax, end)
   signal.addEventListener('abort', end, { once: true })

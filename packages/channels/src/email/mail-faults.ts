@@ -13,7 +13,13 @@ export interface MailServers {
 }
 
 /** Logs in at both servers. @returns what keeps them from being used */
-export async function mailFaults({ imap, smtp, mailbox, timeoutMs, clock }: MailServers): Promise<readonly string[]> {
+export async function mailFaults({
+  imap,
+  smtp,
+  mailbox,
+  timeoutMs,
+  clock,
+}: MailServers): Promise<readonly string[]> {
   const over = new AbortController()
   const late = clock.after(timeoutMs, () => over.abort())
   const [read, sent] = await Promise.all([
@@ -24,7 +30,11 @@ export async function mailFaults({ imap, smtp, mailbox, timeoutMs, clock }: Mail
     sendMail(null, smtp, { timeoutMs, signal: over.signal }),
   ])
   late.cancel()
-  const unsent = over.signal.aborted ? `It did not answer within ${timeoutMs} ms.` : sent.kind === 'sent' ? null : sent.reason
+  const unsent = over.signal.aborted
+    ? `It did not answer within ${timeoutMs} ms.`
+    : sent.kind === 'sent'
+      ? null
+      : sent.reason
   return [
     ...(read === null ? [] : [`the mailbox ${mailbox} at ${imap.host} cannot be opened: ${read}`]),
     ...(unsent === null ? [] : [`${smtp.host} cannot be used to send: ${unsent}`]),

@@ -1,10 +1,13 @@
-// The headers of a mail, as they stand in it. This is all that is read of a mail before its sender is proven and known, so it is simple and takes
-// time that grows with the length alone.
+// The headers of a mail, as they stand in it. This is all that is read of a mail before its sender is proven
+// and known, so it is simple and takes time that grows with the length alone.
 import type { MailHeader } from './sender.ts'
 
 const headersMax = 10_000
 
-/** @returns `null` if a program could read them in another way: there are too many, or there are characters that some take for the end of a line */
+/**
+ * @returns `null` if a program could read them in another way: there are too many, or there are characters
+ * that some take for the end of a line
+ */
 export function headersOf(source: Uint8Array): readonly MailHeader[] | null {
   const lines = headOf(new TextDecoder().decode(source)).split(/\r?\n/)
   const fields: string[][] = []
@@ -18,7 +21,9 @@ export function headersOf(source: Uint8Array): readonly MailHeader[] | null {
   return fields.flatMap((parts) => {
     const field = parts.join('')
     const colon = field.indexOf(':')
-    return colon < 1 ? [] : [{ key: field.slice(0, colon).trim().toLowerCase(), value: field.slice(colon + 1).trim() }]
+    return colon < 1
+      ? []
+      : [{ key: field.slice(0, colon).trim().toLowerCase(), value: field.slice(colon + 1).trim() }]
   })
 }
 

@@ -1,7 +1,10 @@
-// How mails belong together. Everything follows from the mails themselves, so nothing about threads is stored.
+// How mails belong together. Everything follows from the mails themselves, so nothing about threads is
+// stored.
 // T1. A chat is a thread. Its id is a hash of the Message-ID of its first mail.
-// T2. The Message-ID of an answer says the chat: `<out_….t_…@domain>`. So a reply belongs to the chat even if its program keeps only the last id.
-// T3. Everything of a mail that goes into the headers of an answer is matched first: nothing else of a mail can get there.
+// T2. The Message-ID of an answer says the chat: `<out_….t_…@domain>`. So a reply belongs to the chat even if
+// its program keeps only the last id.
+// T3. Everything of a mail that goes into the headers of an answer is matched first: nothing else of a mail
+// can get there.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 
@@ -20,7 +23,10 @@ const hex = (text: string): string => createHash('sha256').update(text).digest('
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /** The Message-ID of what Beaver sends: the same message has the same. */
-export const answerIdOf = ({ id, chat_id }: { readonly id: string; readonly chat_id: string }, own: string): string => `<${id}.${chat_id}@${domainOf(own)}>`
+export const answerIdOf = (
+  { id, chat_id }: { readonly id: string; readonly chat_id: string },
+  own: string,
+): string => `<${id}.${chat_id}@${domainOf(own)}>`
 
 export interface ThreadHeaders {
   readonly messageId: string
@@ -38,16 +44,30 @@ export function chatOf({ messageId, references }: ThreadHeaders, own: string): s
 }
 
 /** A Message-ID for a mail without one: a hash of what it says. */
-export const madeId = (parts: readonly string[]): string => `<${hex(JSON.stringify(parts))}@without-id.invalid>`
+export const madeId = (parts: readonly string[]): string =>
+  `<${hex(JSON.stringify(parts))}@without-id.invalid>`
 
-const route = z.strictObject({ to: z.string(), subject: z.string(), message_id: z.string(), references: z.array(z.string()) })
+const route = z.strictObject({
+  to: z.string(),
+  subject: z.string(),
+  message_id: z.string(),
+  references: z.array(z.string()),
+})
 /** What an answer needs of the mail that it answers. */
 export type MailRoute = z.infer<typeof route>
 
 export function routeOf(mail: { readonly sender: string; readonly subject: string } & ThreadHeaders): string {
   const { sender, subject, messageId, references } = mail
-  const kept = references.length <= referencesKept ? references : [...references.slice(0, 1), ...references.slice(1 - referencesKept)]
-  return JSON.stringify({ to: sender, subject, message_id: messageId, references: [...kept] } satisfies MailRoute)
+  const kept =
+    references.length <= referencesKept
+      ? references
+      : [...references.slice(0, 1), ...references.slice(1 - referencesKept)]
+  return JSON.stringify({
+    to: sender,
+    subject,
+    message_id: messageId,
+    references: [...kept],
+  } satisfies MailRoute)
 }
 
 /** @returns `null` if the text is no route */
@@ -69,4 +89,5 @@ export const subjectLine = (text: string): string =>
     .slice(0, subjectCharsMax)
     .toWellFormed()
 
-export const answerSubject = (subject: string): string => (/^re:/i.test(subject) ? subject : `Re: ${subject === '' ? '(no subject)' : subject}`)
+export const answerSubject = (subject: string): string =>
+  /^re:/i.test(subject) ? subject : `Re: ${subject === '' ? '(no subject)' : subject}`

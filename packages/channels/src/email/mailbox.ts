@@ -1,5 +1,6 @@
 // Reads a mailbox by IMAP, again and again.
-// B1. A mail has a mark when it needs nothing more: its message is durable, or it was refused. What has no mark is read by the next session, so that
+// B1. A mail has a mark when it needs nothing more: its message is durable, or it was refused. What has no
+// mark is read by the next session, so that
 //     a process that dies loses nothing. The Message-ID makes a mail that is read twice harmless.
 // B2. The mark is a keyword. A server that keeps no keywords gets the flag `\Answered` instead.
 // B3. A mail that cannot be taken now holds up its chat, and no other. It is tried again by the next look.
@@ -30,11 +31,17 @@ export interface MailboxOptions {
 const takenMark = '$BeaverTaken'
 const refusedMark = '$BeaverRefused'
 const closeMsMax = 1_000
-/** The silence after which a connection counts as lost. IMAP servers are asked something more often than that. */
+/**
+ * The silence after which a connection counts as lost. IMAP servers are asked something more often than that.
+ */
 const silentMsMax = 180_000
 
 /** Reads until `signal` aborts. Never rejects. */
-export async function readMailbox(options: MailboxOptions, receive: Receive, signal: AbortSignal): Promise<void> {
+export async function readMailbox(
+  options: MailboxOptions,
+  receive: Receive,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, logger, channel } = options
   const intake = { receive, rate: new SenderRate(options.perHourMax) }
   for (let failures = 0; !signal.aborted;) {
@@ -43,14 +50,19 @@ export async function readMailbox(options: MailboxOptions, receive: Receive, sig
     } catch (error) {
       failures++
       if (!signal.aborted)
-        logger.warn('mailbox_lost', `The mailbox cannot be read: ${faultOf(error)}. It is tried again.`, { channel, host: options.server.host })
+        logger.warn('mailbox_lost', `The mailbox cannot be read: ${faultOf(error)}. It is tried again.`, {
+          channel,
+          host: options.server.host,
+        })
     }
     await pause(clock, pauseAfter(Math.max(1, failures)), signal)
   }
 }
 
 /** Opens a mailbox, and closes it again. @throws what the server says */
-export async function tryMailbox(options: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs' | 'clock'>): Promise<void> {
+export async function tryMailbox(
+  options: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs' | 'clock'>,
+): Promise<void> {
   const { clock, timeoutMs } = options
   const over = new AbortController()
   const late = clock.after(timeoutMs, () => over.abort())
@@ -65,7 +77,10 @@ export async function tryMailbox(options: Pick<MailboxOptions, 'server' | 'mailb
 }
 
 /** @param signal ends the attempt */
-async function opened({ server, mailbox, timeoutMs }: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs'>, signal: AbortSignal): Promise<ImapFlow> {
+async function opened(
+  { server, mailbox, timeoutMs }: Pick<MailboxOptions, 'server' | 'mailbox' | 'timeoutMs'>,
+  signal: AbortSignal,
+): Promise<ImapFlow> {
   const { ImapFlow: Client } = await import('imapflow')
   const { host, port, tls, user, password } = server
   const client = new Client({
@@ -110,7 +125,11 @@ interface Intake {
   readonly rate: SenderRate
 }
 
-async function session(options: MailboxOptions, intake: Intake, { signal, opened: told }: { signal: AbortSignal; opened: () => void }): Promise<void> {
+async function session(
+  options: MailboxOptions,
+  intake: Intake,
+  { signal, opened: told }: { signal: AbortSignal; opened: () => void },
+): Promise<void> {
   const client = await opened(options, signal)
   const ended = new AbortController()
   client.on('close', () => ended.abort())
@@ -141,7 +160,12 @@ function news(client: ImapFlow): { readonly came: Promise<void>; stop(): void } 
   return { came: promise, stop: () => void client.off('exists', heard) }
 }
 
-async function waited(client: ImapFlow, heard: ReturnType<typeof news>, { clock, pollMs }: MailboxOptions, signal: AbortSignal): Promise<void> {
+async function waited(
+  client: ImapFlow,
+  heard: ReturnType<typeof news>,
+  { clock, pollMs }: MailboxOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const enough = new AbortController()
   // The next command ends it.
   client.idle().catch(() => {})
@@ -151,10 +175,18 @@ async function waited(client: ImapFlow, heard: ReturnType<typeof news>, { clock,
 }
 
 /** Takes everything that has no mark, in the order in which it came. */
-async function look(client: ImapFlow, options: MailboxOptions, intake: Intake, signal: AbortSignal): Promise<void> {
+async function look(
+  client: ImapFlow,
+  options: MailboxOptions,
+  intake: Intake,
+  signal: AbortSignal,
+): Promise<void> {
   const flags = client.mailbox ? client.mailbox.permanentFlags : undefined
   const keeps = flags === undefined || flags.has('\\*') || flags.has(takenMark)
-  const found = await client.search({ since: options.since, ...(keeps ? { unKeyword: takenMark } : { answered: false }) }, { uid: true })
+  const found = await client.search(
+    { since: options.since, ...(keeps ? { unKeyword: takenMark } : { answered: false }) },
+    { uid: true },
+  )
   const held = new Set<string>()
   for (const uid of found ? found : []) {
     if (signal.aborted) return
@@ -165,7 +197,11 @@ async function look(client: ImapFlow, options: MailboxOptions, intake: Intake, s
     )
     if (fetched === false || fetched.source === undefined) continue
     const cameMs = new Date(fetched.internalDate ?? options.clock.now()).getTime()
-    const outcome = await taken({ source: fetched.source, bytes: fetched.size ?? fetched.source.length, cameMs }, options, { ...intake, held, signal })
+    const outcome = await taken(
+      { source: fetched.source, bytes: fetched.size ?? fetched.source.length, cameMs },
+      options,
+      { ...intake, held, signal },
+    )
     if (outcome === 'later') continue
     const marks = keeps ? [takenMark, ...(outcome === 'refused' ? [refusedMark] : [])] : ['\\Answered']
     await client.messageFlagsAdd(String(uid), marks, { uid: true })
@@ -185,7 +221,8 @@ async function taken(
   if (read.kind === 'refused') return refused(read.reason)
   const { chat_id, user } = read.message
   if (held.has(chat_id)) return 'later'
-  if (rate.isTooMany(user, raw.cameMs)) return refused(`more than ${perHourMax} mails of its sender came within an hour`)
+  if (rate.isTooMany(user, raw.cameMs))
+    return refused(`more than ${perHourMax} mails of its sender came within an hour`)
   try {
     await receive(read.message)
     rate.count(user, raw.cameMs)
@@ -200,6 +237,9 @@ async function taken(
 
 /** What the server said, if it said something. */
 function faultOf(error: unknown): string {
-  const said = error instanceof Error && 'responseText' in error && typeof error.responseText === 'string' ? `: ${error.responseText}` : ''
+  const said =
+    error instanceof Error && 'responseText' in error && typeof error.responseText === 'string'
+      ? `: ${error.responseText}`
+      : ''
   return `${messageOf(error)}${said}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 300)
 }

@@ -31,7 +31,10 @@ describe('a mail whose body takes minutes to read', () => {
   it('costs nothing if a stranger sends it', async () => {
     // Reading a body begins with a deadline.
     const watched: Clock = { ...systemClock, after: () => expect.unreachable('the body is read') }
-    expect(await read(slow('mallory@team.example'), watched)).toMatchObject({ kind: 'refused', reason: 'its sender is not among the users of the channel' })
+    expect(await read(slow('mallory@team.example'), watched)).toMatchObject({
+      kind: 'refused',
+      reason: 'its sender is not among the users of the channel',
+    })
   })
 
   it('is given up at its deadline if a user sends it, and holds up nothing else meanwhile', async () => {
@@ -44,13 +47,19 @@ describe('a mail whose body takes minutes to read', () => {
         return { cancel: () => clearInterval(ticking) }
       },
     }
-    expect(await read(slow('ada@team.example'), hurried)).toMatchObject({ kind: 'refused', reason: 'its parts cannot be read' })
+    expect(await read(slow('ada@team.example'), hurried)).toMatchObject({
+      kind: 'refused',
+      reason: 'its parts cannot be read',
+    })
   })
 
   it('does not keep a stop waiting', async () => {
     const stop = new AbortController()
     // Reading a body begins with a deadline, which never comes here.
-    const begun: Clock = { ...systemClock, after: () => (setImmediate(() => stop.abort(new Error('stopped'))), { cancel() {} }) }
+    const begun: Clock = {
+      ...systemClock,
+      after: () => (setImmediate(() => stop.abort(new Error('stopped'))), { cancel() {} }),
+    }
     await expect(read(slow('ada@team.example'), begun, stop.signal)).rejects.toThrow('stopped')
     await expect(read('From: ada@team.example\r\n\r\n', systemClock, stop.signal)).rejects.toThrow('stopped')
   })

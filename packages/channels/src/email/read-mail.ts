@@ -1,7 +1,9 @@
 // What a mail says: from its bytes to a message, or to the reason why it is none.
-// R1. A sender who is not proven, and one whom nobody knows, gets no answer: it would go to somebody who wrote nothing, or tell that somebody reads.
+// R1. A sender who is not proven, and one whom nobody knows, gets no answer: it would go to somebody who
+// wrote nothing, or tell that somebody reads.
 // R2. Of a mail only the beginning is read. Attachments are named and not read.
-// R3. Until the sender is proven and known, only the headers are read. The body of a mail may be built so that reading it takes minutes.
+// R3. Until the sender is proven and known, only the headers are read. The body of a mail may be built so
+// that reading it takes minutes.
 import { messageCharsMax } from '@beaver/contracts'
 import type { Clock } from '@beaver/core'
 import type { Received } from '../channel.ts'
@@ -25,13 +27,19 @@ export interface MailReader {
   knows(address: string): boolean
 }
 
-export type ReadMail = { readonly kind: 'message'; readonly message: Received } | { readonly kind: 'refused'; readonly reason: string }
+export type ReadMail =
+  | { readonly kind: 'message'; readonly message: Received }
+  | { readonly kind: 'refused'; readonly reason: string }
 
 /** How many bytes of a mail are read. */
 export const mailBytesMax = 1_000_000
 
 /** @throws the reason of `signal`, and nothing else: a mail that cannot be read is refused */
-export async function readMail(raw: RawMail, reader: MailReader, stop: { readonly clock: Clock; readonly signal: AbortSignal }): Promise<ReadMail> {
+export async function readMail(
+  raw: RawMail,
+  reader: MailReader,
+  stop: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<ReadMail> {
   const headers = headersOf(raw.source)
   if (headers === null) return refused('its headers can be read in several ways')
   const sender = senderOf(headers)
@@ -40,7 +48,8 @@ export async function readMail(raw: RawMail, reader: MailReader, stop: { readonl
   if (fault !== null) return refused(fault)
   const first = (key: string): string => headers.find((each) => each.key === key)?.value ?? ''
   const references = [...idsIn(first('references')), ...idsIn(first('in-reply-to'))]
-  if (references.length > referencesMax) return refused('programs seem to answer each other: its thread is too long')
+  if (references.length > referencesMax)
+    return refused('programs seem to answer each other: its thread is too long')
   const content = await contentOf({ source: raw.source, own: reader.own }, stop)
   if (content === null) return refused('its parts cannot be read')
   if (!content.isToOwn) return refused('it is not addressed to Beaver')
@@ -62,7 +71,11 @@ export async function readMail(raw: RawMail, reader: MailReader, stop: { readonl
   }
 }
 
-function faultOf(headers: readonly MailHeader[], sender: string, { own, check, knows }: MailReader): string | null {
+function faultOf(
+  headers: readonly MailHeader[],
+  sender: string,
+  { own, check, knows }: MailReader,
+): string | null {
   if (sender === own) return 'it is from the address of Beaver'
   const fault = senderFault(headers, sender, check) ?? automaticFault(headers, sender)
   if (fault !== null) return fault
@@ -73,15 +86,25 @@ const refused = (reason: string): ReadMail => ({ kind: 'refused', reason })
 
 function textOf({ text, attachments, attachmentsCount }: MailContent, { source, bytes }: RawMail): string {
   const said = withoutQuotes(text.replaceAll('\r\n', '\n')).trim()
-  const more = attachmentsCount > attachments.length ? ` and ${attachmentsCount - attachments.length} more` : ''
+  const more =
+    attachmentsCount > attachments.length ? ` and ${attachmentsCount - attachments.length} more` : ''
   const notes = [
-    ...(attachmentsCount === 0 ? [] : [`[Attachments that were not read: ${attachments.map(subjectLine).join(', ')}${more}]`]),
-    ...(bytes > source.length ? [`[Only the first ${source.length} of ${bytes} bytes of the mail were read.]`] : []),
+    ...(attachmentsCount === 0
+      ? []
+      : [`[Attachments that were not read: ${attachments.map(subjectLine).join(', ')}${more}]`]),
+    ...(bytes > source.length
+      ? [`[Only the first ${source.length} of ${bytes} bytes of the mail were read.]`]
+      : []),
   ]
-  return [said === '' ? '[The mail has no text.]' : said.slice(0, messageCharsMax - 10_000), ...notes].join('\n\n')
+  return [said === '' ? '[The mail has no text.]' : said.slice(0, messageCharsMax - 10_000), ...notes].join(
+    '\n\n',
+  )
 }
 
-/** The text without the lines at its end that quote another mail, and without the line that announces them. The session has that mail. */
+/**
+ * The text without the lines at its end that quote another mail, and without the line that announces them.
+ * The session has that mail.
+ */
 function withoutQuotes(text: string): string {
   const lines = text.trimEnd().split('\n')
   let end = lines.length
@@ -91,7 +114,8 @@ function withoutQuotes(text: string): string {
   return lines.slice(0, announced ? end - 1 : end).join('\n')
 }
 
-const cut = (text: string): string => (text.length <= messageCharsMax ? text : text.slice(0, messageCharsMax).toWellFormed())
+const cut = (text: string): string =>
+  text.length <= messageCharsMax ? text : text.slice(0, messageCharsMax).toWellFormed()
 
 /** The time in a mail, if it is one. */
 function timeIn(date: string): string | undefined {

@@ -10,7 +10,8 @@ const taken = (rate: SenderRate, sender: string, minute: number): boolean => {
 
 it('counts the mails of a sender in an hour by the time when they came', () => {
   const rate = new SenderRate(2)
-  const minutes = (...all: readonly number[]): readonly boolean[] => all.map((each) => taken(rate, 'ada@x', each))
+  const minutes = (...all: readonly number[]): readonly boolean[] =>
+    all.map((each) => taken(rate, 'ada@x', each))
   expect(minutes(0, 10, 20, 30, 61, 62, 71)).toEqual([true, true, false, false, true, false, true])
   expect(taken(rate, 'bob@x', 0)).toBe(true)
   // A backlog of a day.

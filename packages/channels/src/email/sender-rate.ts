@@ -1,5 +1,5 @@
-// How much one sender writes. A program that answers every answer, and says nothing about it, is stopped here.
-// The time of a mail is when it came, so a mailbox that waited for a day is no flood.
+// How much one sender writes. A program that answers every answer, and says nothing about it, is stopped
+// here. The time of a mail is when it came, so a mailbox that waited for a day is no flood.
 
 const hourMs = 3_600_000
 const sendersMax = 10_000

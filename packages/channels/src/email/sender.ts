@@ -1,8 +1,11 @@
-// Who sent a mail, and whether that is proven. Anybody can write any address into `From`, so nothing counts without a proof.
-// S1. The proof is the header Authentication-Results of the mail server that the configuration names, the topmost one: a sender may write others
+// Who sent a mail, and whether that is proven. Anybody can write any address into `From`, so nothing counts
+// without a proof.
+// S1. The proof is the header Authentication-Results of the mail server that the configuration names, the
+// topmost one: a sender may write others
 //     below it. Either DMARC passed for the domain of `From`, or, without a DMARC result, DKIM passed for exactly this domain.
 // S2. A mail with two senders, with a group, or with an address that is not plain has no sender.
-// S3. A mail that no person wrote is not answered: an answer to an automatic answer, a bounce or a list may go on for ever (RFC 3834).
+// S3. A mail that no person wrote is not answered: an answer to an automatic answer, a bounce or a list may
+// go on for ever (RFC 3834).
 import { addressParser } from 'postal-mime'
 
 /** A header as it stands in the mail, unfolded. The key is in lower case. */
@@ -17,7 +20,8 @@ export type SenderCheck = 'relay' | { readonly authserv_id: string }
 const plainAddress = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 const addressCharsMax = 120
 
-const valuesOf = (headers: readonly MailHeader[], key: string): readonly string[] => headers.filter((each) => each.key === key).map(({ value }) => value)
+const valuesOf = (headers: readonly MailHeader[], key: string): readonly string[] =>
+  headers.filter((each) => each.key === key).map(({ value }) => value)
 
 /** The address in `From`, in lower case. `null`: there is not exactly one, or it is not plain. */
 export function senderOf(headers: readonly MailHeader[]): string | null {
@@ -25,11 +29,17 @@ export function senderOf(headers: readonly MailHeader[]): string | null {
   if (from === undefined || more.length > 0 || from.length > 1_000) return null
   const [sender, ...others] = addressParser(from)
   const address = sender?.address?.toLowerCase() ?? ''
-  return others.length === 0 && address.length <= addressCharsMax && plainAddress.test(address) ? address : null
+  return others.length === 0 && address.length <= addressCharsMax && plainAddress.test(address)
+    ? address
+    : null
 }
 
 /** @returns why the sender is not proven; `null` if it is */
-export function senderFault(headers: readonly MailHeader[], sender: string, check: SenderCheck): string | null {
+export function senderFault(
+  headers: readonly MailHeader[],
+  sender: string,
+  check: SenderCheck,
+): string | null {
   if (check === 'relay') return null
   const domain = sender.slice(sender.lastIndexOf('@') + 1)
   const results = valuesOf(headers, 'authentication-results').map(readResults)
@@ -37,15 +47,21 @@ export function senderFault(headers: readonly MailHeader[], sender: string, chec
   if (ours === undefined) return `${check.authserv_id} says nothing about the sender`
   const dmarc = ours.methods.filter(({ method }) => method === 'dmarc')
   if (dmarc.length > 0) {
-    const passed = dmarc.every(({ result, properties }) => result === 'pass' && properties.get('header.from') === domain)
+    const passed = dmarc.every(
+      ({ result, properties }) => result === 'pass' && properties.get('header.from') === domain,
+    )
     if (passed) return null
     if (dmarc.some(({ result }) => result !== 'none')) return 'DMARC did not pass for the sender'
   }
-  const signed = ours.methods.some(({ method, result, properties }) => method === 'dkim' && result === 'pass' && signerOf(properties) === domain)
+  const signed = ours.methods.some(
+    ({ method, result, properties }) =>
+      method === 'dkim' && result === 'pass' && signerOf(properties) === domain,
+  )
   return signed ? null : 'neither DMARC nor DKIM passed for the domain of the sender'
 }
 
-const signerOf = (properties: Method['properties']): string | undefined => properties.get('header.d') ?? properties.get('header.i')?.split('@').at(-1)
+const signerOf = (properties: Method['properties']): string | undefined =>
+  properties.get('header.d') ?? properties.get('header.i')?.split('@').at(-1)
 
 interface Method {
   readonly method: string
@@ -62,7 +78,13 @@ function readResults(value: string): { readonly server: string; readonly methods
     return {
       method: method.split('/')[0] ?? '',
       result,
-      properties: new Map(rest.flatMap((each) => (each.includes('=') ? [[each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] as const] : []))),
+      properties: new Map(
+        rest.flatMap((each) =>
+          each.includes('=')
+            ? [[each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] as const]
+            : [],
+        ),
+      ),
     }
   })
   return { server: head.trim().split(/\s+/)[0]?.toLowerCase() ?? '', methods }
@@ -99,9 +121,12 @@ export function automaticFault(headers: readonly MailHeader[], sender: string): 
   const first = (key: string): string => valuesOf(headers, key)[0]?.trim().toLowerCase() ?? ''
   const submitted = first('auto-submitted')
   if (submitted !== '' && !/^no\b/.test(submitted)) return 'a program sent it'
-  if (/^(?:bulk|list|junk|auto_reply)\b/.test(first('precedence'))) return 'it has a precedence of lists and programs'
-  if (headers.some(({ key }) => key.startsWith('list-') || key === 'x-autoreply' || key === 'x-autorespond')) return 'it is of a list or of a program'
-  if (first('return-path') === '<>' || /^multipart\/report\b/.test(first('content-type'))) return 'it is a report about another mail'
+  if (/^(?:bulk|list|junk|auto_reply)\b/.test(first('precedence')))
+    return 'it has a precedence of lists and programs'
+  if (headers.some(({ key }) => key.startsWith('list-') || key === 'x-autoreply' || key === 'x-autorespond'))
+    return 'it is of a list or of a program'
+  if (first('return-path') === '<>' || /^multipart\/report\b/.test(first('content-type')))
+    return 'it is a report about another mail'
   if (automaticNames.test(sender)) return 'its sender reads no answers'
   return null
 }

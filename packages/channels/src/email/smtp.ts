@@ -22,7 +22,11 @@ interface SmtpError extends Error {
 }
 
 /** Ends soon after `signal` aborts. Never rejects. @param mail `null`: it only logs in */
-export async function sendMail(mail: MailToSend | null, server: MailServer, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<Sent> {
+export async function sendMail(
+  mail: MailToSend | null,
+  server: MailServer,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Sent> {
   const { default: SMTPConnection } = await import('nodemailer/lib/smtp-connection')
   const { host, port, tls, user, password } = server
   const connection = new SMTPConnection({
@@ -56,21 +60,33 @@ export async function sendMail(mail: MailToSend | null, server: MailServer, { ti
     const send = (): void => {
       if (mail === null) return end({ kind: 'sent' })
       begun = true
-      connection.send(mail.envelope, mail.content, (error) => (error === null ? end({ kind: 'sent' }) : failed(error)))
+      connection.send(mail.envelope, mail.content, (error) =>
+        error === null ? end({ kind: 'sent' }) : failed(error),
+      )
     }
     connection.connect((error) => {
       if (error !== undefined) failed(error)
       else if (user === undefined) send()
-      else connection.login({ user, pass: password ?? '' }, (refusal) => (refusal === null ? send() : failed(refusal)))
+      else
+        connection.login({ user, pass: password ?? '' }, (refusal) =>
+          refusal === null ? send() : failed(refusal),
+        )
     })
   })
 }
 
 /** A refusal of the login may be a fault of the configuration, so it is tried again. */
-function outcomeOf({ message, responseCode }: SmtpError, { host, begun }: { host: string; begun: boolean }): Sent {
+function outcomeOf(
+  { message, responseCode }: SmtpError,
+  { host, begun }: { host: string; begun: boolean },
+): Sent {
   if (!begun) return { kind: 'later', reason: `${host} cannot be used: ${message}` }
   if (responseCode === undefined || responseCode < 400)
-    return { kind: 'later', reason: `${host} did not say whether it took the mail: ${message}`, unknown: true }
+    return {
+      kind: 'later',
+      reason: `${host} did not say whether it took the mail: ${message}`,
+      unknown: true,
+    }
   const reason = `${host} refused the mail: ${message}`
   return responseCode >= 500 ? { kind: 'never', reason } : { kind: 'later', reason }
 }

@@ -1,11 +1,16 @@
-// The MessageBus port: the two queues between channels and tasks (GW-02 to GW-06). Adapters: JetStream (@beaver/nats), and the twin in memory.
-// B1. A message is taken at least once, until somebody says that it is done or dead. A message that is taken and not settled is taken again.
-// B2. The messages of one lane are taken one after the other, in their order, whoever takes them. Different lanes run side by side. A lane is one
+// The MessageBus port: the two queues between channels and tasks (GW-02 to GW-06). Adapters: JetStream
+// (@beaver/nats), and the twin in memory.
+// B1. A message is taken at least once, until somebody says that it is done or dead. A message that is taken
+// and not settled is taken again.
+// B2. The messages of one lane are taken one after the other, in their order, whoever takes them. Different
+// lanes run side by side. A lane is one
 //     chat; for messages to Beaver also one kind.
 // B3. The same message, published again soon, is one message. Later the key in it has to make it harmless.
-// B4. A network may have no key by which it knows a repeated message. Before a message goes to such a network, this is noted. If it is taken again
+// B4. A network may have no key by which it knows a repeated message. Before a message goes to such a
+// network, this is noted. If it is taken again
 //     and the note is there, nobody knows whether the network has it. It is counted as uncertain, and sent again.
-// B5. A message that nobody can read, and one that its handler gives up, is kept as a dead letter, which somebody can send again. It holds up nothing.
+// B5. A message that nobody can read, and one that its handler gives up, is kept as a dead letter, which
+// somebody can send again. It holds up nothing.
 import type { InboundMessage, OutboundMessage } from './messages.ts'
 
 /** `inbound`: from people to tasks. `outbound`: from tasks to people. */
@@ -15,15 +20,23 @@ export interface BusMessages {
 }
 export type BusQueue = keyof BusMessages
 
-/** What became of a message. `done`: it goes. `back`: it is the next of its lane again. `dead`: nobody tries it again by itself. */
-export type Handled = { readonly kind: 'done' } | { readonly kind: 'back' } | { readonly kind: 'dead'; readonly reason: string }
+/**
+ * What became of a message. `done`: it goes. `back`: it is the next of its lane again. `dead`: nobody tries
+ * it again by itself.
+ */
+export type Handled =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'back' }
+  | { readonly kind: 'dead'; readonly reason: string }
 
 export interface Taking<Queue extends BusQueue> {
   /** The channels whose messages are taken. */
   readonly channels: readonly string[]
   /** What is taken already is finished by its handler; nothing else is taken afterwards. */
   readonly signal: AbortSignal
-  /** Settles one message. Nobody else gets the message while this runs. If it rejects, the message goes back. */
+  /**
+   * Settles one message. Nobody else gets the message while this runs. If it rejects, the message goes back.
+   */
   handle(message: BusMessages[Queue]): Promise<Handled>
 }
 
@@ -57,8 +70,14 @@ export interface DeadLetter {
 }
 
 export interface MessageBus {
-  /** The message is durable when this resolves. `duplicate`: it was there already. @throws {BeaverError} `wrong_state` if too many messages wait; `unreachable`, `timeout` */
-  publish<Queue extends BusQueue>(queue: Queue, message: BusMessages[Queue]): Promise<{ readonly duplicate: boolean }>
+  /**
+   * The message is durable when this resolves. `duplicate`: it was there already. @throws {BeaverError}
+   * `wrong_state` if too many messages wait; `unreachable`, `timeout`
+   */
+  publish<Queue extends BusQueue>(
+    queue: Queue,
+    message: BusMessages[Queue],
+  ): Promise<{ readonly duplicate: boolean }>
   /** Takes messages until `signal` aborts and the last handler has ended. It waits while the bus is away. */
   take<Queue extends BusQueue>(queue: Queue, taking: Taking<Queue>): Promise<void>
   /**

@@ -1,5 +1,7 @@
-// What goes through the two queues between channels and tasks (GW-06). A channel is one network of chats, such as a webhook or e-mail.
-// C1. The network's own id of a message is its idempotency key: the same id in the same chat is the same message.
+// What goes through the two queues between channels and tasks (GW-06). A channel is one network of chats,
+// such as a webhook or e-mail.
+// C1. The network's own id of a message is its idempotency key: the same id in the same chat is the same
+// message.
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 
@@ -29,14 +31,18 @@ const route = z
   .string()
   .max(routeCharsMax)
   .optional()
-  .describe('How the channel reaches the chat, in its own words, which the answer repeats. Absent: the chat_id says it.')
+  .describe(
+    'How the channel reaches the chat, in its own words, which the answer repeats. Absent: the chat_id says it.',
+  )
 
 /** A message that a person wrote in a chat. */
 export const inboundMessage = z
   .strictObject({
     channel: channelName,
     chat_id: chatId,
-    message_id: messageId.describe('The id of the message in its network. The same id in the same chat is the same message.'),
+    message_id: messageId.describe(
+      'The id of the message in its network. The same id in the same chat is the same message.',
+    ),
     kind: z
       .enum(['message', 'control'])
       .describe(
@@ -45,10 +51,16 @@ export const inboundMessage = z
     user: z
       .strictObject({
         name: z.string().min(1).max(128).describe('Who wrote it, by the name in the network.'),
-        user_id: foreignId.nullable().describe('The user of Beaver who that is. null: nobody that the configuration knows.'),
+        user_id: foreignId
+          .nullable()
+          .describe('The user of Beaver who that is. null: nobody that the configuration knows.'),
       })
       .describe('Who wrote it.'),
-    text: z.string().min(1, 'must not be empty').max(messageCharsMax, `must have at most ${messageCharsMax} characters`).describe('What the person wrote.'),
+    text: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(messageCharsMax, `must have at most ${messageCharsMax} characters`)
+      .describe('What the person wrote.'),
     route,
     at,
   })
@@ -65,11 +77,16 @@ export const outboundMessage = z
     in_reply_to: messageId.nullable().describe('The message_id that it answers. null: it answers none.'),
     kind: z
       .enum(['answer', 'error', 'approval', 'question', 'notice'])
-      .describe('answer: a result. error: there is no result. approval: a call waits for a person. question: a call asks a person. notice: none of these.'),
+      .describe(
+        'answer: a result. error: there is no result. approval: a call waits for a person. question: a call asks a person. notice: none of these.',
+      ),
     text: z.string().max(messageCharsMax).describe('What the person reads.'),
     task_id: z.string().nullable().describe('The task. null: there is none.'),
     error: z
-      .strictObject({ code: z.string().max(64).describe('What programs compare.'), message: z.string().max(10_000).describe('What happened, for people.') })
+      .strictObject({
+        code: z.string().max(64).describe('What programs compare.'),
+        message: z.string().max(10_000).describe('What happened, for people.'),
+      })
       .nullable()
       .describe('Why there is no result. null: the kind is not error.'),
     question: z
@@ -80,7 +97,9 @@ export const outboundMessage = z
         free_text: z.boolean().describe('Whether a text that is no option is an answer.'),
       })
       .optional()
-      .describe('What a program needs to show the question by buttons. A button sends the text "answer <code> <option>". Absent: the kind is not question.'),
+      .describe(
+        'What a program needs to show the question by buttons. A button sends the text "answer <code> <option>". Absent: the kind is not question.',
+      ),
     route,
     at,
   })
@@ -92,7 +111,9 @@ export type OutboundMessage = z.infer<typeof outboundMessage>
 export const webhookMessage = z
   .strictObject({
     chat_id: inboundMessage.shape.chat_id,
-    message_id: inboundMessage.shape.message_id.optional().describe('The id of the message in its network. Absent: the header webhook-id.'),
+    message_id: inboundMessage.shape.message_id
+      .optional()
+      .describe('The id of the message in its network. Absent: the header webhook-id.'),
     user: z.string().min(1).max(128).describe('Who wrote it, by the name in the network.'),
     text: inboundMessage.shape.text,
     at: at.optional().describe('When it was written. RFC 3339. Absent: now.'),
@@ -106,7 +127,9 @@ export const messageReceipt = z
     task_id: z
       .string()
       .nullable()
-      .describe('The task that the message becomes. null: it becomes none, because it decides about a call, or came while its chat waited for a person.'),
+      .describe(
+        'The task that the message becomes. null: it becomes none, because it decides about a call, or came while its chat waited for a person.',
+      ),
     duplicate: z.boolean().describe('Whether the message was received before. Then nothing happens.'),
   })
   .meta({ id: 'message_receipt', description: 'A message of a channel that is durable.' })

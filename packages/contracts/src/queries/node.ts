@@ -1,8 +1,21 @@
-// `node`: one node of a team. What it was given, what it returned, and each call of a model or a tool on the way.
+// `node`: one node of a team. What it was given, what it returned, and each call of a model or a tool on the
+// way.
 import { failure, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, count, limitOf, paged, sessionIdField, taskIdField, taskNameOfUser, tenantField, textOrNull, time, timeOrNull } from '../fields.ts'
+import {
+  after,
+  count,
+  limitOf,
+  paged,
+  sessionIdField,
+  taskIdField,
+  taskNameOfUser,
+  tenantField,
+  textOrNull,
+  time,
+  timeOrNull,
+} from '../fields.ts'
 import { node as nodeView } from './run-tree.ts'
 import { usagePartFields } from './tasks.ts'
 
@@ -23,7 +36,9 @@ const modelCall = z
     input_tokens: count.nullable().describe('The tokens that were sent. null: not known.'),
     output_tokens: count.nullable().describe('The tokens that the model wrote. null: not known.'),
     ...usagePartFields,
-    text: textOrNull.describe('What the model said. Beaver cuts it after 2,000 characters. null: it said nothing.'),
+    text: textOrNull.describe(
+      'What the model said. Beaver cuts it after 2,000 characters. null: it said nothing.',
+    ),
     failure: failure.nullable().describe('Why the call failed. null: it did not fail.'),
   })
   .meta({ id: 'node_model_call', description: 'A call of a model by a node.' })
@@ -34,46 +49,74 @@ const toolCall = z
     taskseq,
     call_id: z.string().describe("The provider's id of the call."),
     tool: z.string().describe('The name of the tool.'),
-    arguments: textOrNull.describe('The arguments as the model wrote them. Beaver cuts them after 2,000 characters. null: they were not recorded.'),
+    arguments: textOrNull.describe(
+      'The arguments as the model wrote them. Beaver cuts them after 2,000 characters. null: they were not recorded.',
+    ),
     started_at: timeOrNull.describe('When the call started. RFC 3339, UTC. null: it has not started.'),
     waits_for_call_id: z
       .string()
       .optional()
-      .describe('The call about which a person must decide first: this one, or an earlier one of the same answer that holds it. Absent: it waits for nobody.'),
+      .describe(
+        'The call about which a person must decide first: this one, or an earlier one of the same answer that holds it. Absent: it waits for nobody.',
+      ),
     duration_ms: durationMs,
     success: z.boolean().nullable().describe('Whether the call succeeded. null: there is no result yet.'),
     error: textOrNull.describe('The code of the error. null: there is none.'),
-    result: textOrNull.describe('The result. Beaver cuts it after 2,000 characters. null: there is none yet.'),
+    result: textOrNull.describe(
+      'The result. Beaver cuts it after 2,000 characters. null: there is none yet.',
+    ),
     result_chars: count.describe('The number of characters (UTF-16 units) of the whole result.'),
-    result_taskseq: count.nullable().describe('The place of the event with the whole result. null: there is none yet.'),
+    result_taskseq: count
+      .nullable()
+      .describe('The place of the event with the whole result. null: there is none yet.'),
   })
   .meta({ id: 'node_tool_call', description: 'A call of a tool by a node.' })
 
-export const node = contract('Everything about one node of a team: what it was given, what it returned, and its calls of models and tools.', {
-  input: z.strictObject({
-    ...taskNameOfUser,
-    node_id: z.string().min(1).max(128).describe('The id of the node.'),
-    team_run_id: z.string().min(1).max(128).optional().describe('The team run. Absent: the newest one that has a node with this id.'),
-    after,
-    limit: limitOf('calls', { usual: 100, max: 500 }),
-  }),
-  output: z.object({
-    task_id: taskIdField,
-    session_id: sessionIdField,
-    tenant: tenantField,
-    team_run_id: z.string().describe('The team run to which the node belongs.'),
-    other_team_run_ids: z.array(z.string()).describe('Other team runs of the task that have a node with this id.'),
-    workflow: z.string().describe('The workflow of the team.'),
-    node: z.lazy(() => nodeView).describe('The node, as in the list of the nodes of its team.'),
-    instruction: textOrNull.describe('The instruction of an agent, as the graph has it. It may be cut. null: the node has none.'),
-    arguments: jsonValue.describe('The arguments of a tool node, as the graph has them. null: there are none, or they are too large for this answer.'),
-    input: textOrNull.describe('The message that the agent was given. Beaver cuts it after 20,000 characters. null: the node was given none.'),
-    input_chars: count.describe('The number of characters (UTF-16 units) of the whole message.'),
-    output: textOrNull.describe('What the node returned. Beaver cuts it after 20,000 characters. null: it has returned nothing.'),
-    output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
-    calls: z.array(z.discriminatedUnion('kind', [modelCall, toolCall])).describe('The calls of models and tools, in the order of the log.'),
-    ...paged,
-  }),
-})
+export const node = contract(
+  'Everything about one node of a team: what it was given, what it returned, and its calls of models and tools.',
+  {
+    input: z.strictObject({
+      ...taskNameOfUser,
+      node_id: z.string().min(1).max(128).describe('The id of the node.'),
+      team_run_id: z
+        .string()
+        .min(1)
+        .max(128)
+        .optional()
+        .describe('The team run. Absent: the newest one that has a node with this id.'),
+      after,
+      limit: limitOf('calls', { usual: 100, max: 500 }),
+    }),
+    output: z.object({
+      task_id: taskIdField,
+      session_id: sessionIdField,
+      tenant: tenantField,
+      team_run_id: z.string().describe('The team run to which the node belongs.'),
+      other_team_run_ids: z
+        .array(z.string())
+        .describe('Other team runs of the task that have a node with this id.'),
+      workflow: z.string().describe('The workflow of the team.'),
+      node: z.lazy(() => nodeView).describe('The node, as in the list of the nodes of its team.'),
+      instruction: textOrNull.describe(
+        'The instruction of an agent, as the graph has it. It may be cut. null: the node has none.',
+      ),
+      arguments: jsonValue.describe(
+        'The arguments of a tool node, as the graph has them. null: there are none, or they are too large for this answer.',
+      ),
+      input: textOrNull.describe(
+        'The message that the agent was given. Beaver cuts it after 20,000 characters. null: the node was given none.',
+      ),
+      input_chars: count.describe('The number of characters (UTF-16 units) of the whole message.'),
+      output: textOrNull.describe(
+        'What the node returned. Beaver cuts it after 20,000 characters. null: it has returned nothing.',
+      ),
+      output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+      calls: z
+        .array(z.discriminatedUnion('kind', [modelCall, toolCall]))
+        .describe('The calls of models and tools, in the order of the log.'),
+      ...paged,
+    }),
+  },
+)
 /** One node of a team. */
 export type NodeDetail = z.infer<(typeof node)['output']>

@@ -50,7 +50,10 @@ export type QueryRead<Name extends QueryName> = Read[Name]
 /** The answer of a query. */
 export type QueryOutput<Name extends QueryName> = Answers[Name]
 
-/** The contracts of all queries. Indexed by a type parameter, the input and the output belong to the same query. */
+/**
+ * The contracts of all queries. Indexed by a type parameter, the input and the output belong to the same
+ * query.
+ */
 export const queryContracts: {
   readonly [Name in QueryName]: Contract<QueryInput<Name>, QueryRead<Name>, QueryOutput<Name>>
 } = table

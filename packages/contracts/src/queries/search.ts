@@ -1,7 +1,19 @@
 // `search`: full text over the visible transcript and over what failed, newest first.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { before, limitOf, onlyOfTenant, onlyOfUser, paged, runIdField, sessionIdField, taskIdField, tenantField, textOrNull, time } from '../fields.ts'
+import {
+  before,
+  limitOf,
+  onlyOfTenant,
+  onlyOfUser,
+  paged,
+  runIdField,
+  sessionIdField,
+  taskIdField,
+  tenantField,
+  textOrNull,
+  time,
+} from '../fields.ts'
 
 const hit = z.object({
   task_id: taskIdField,
@@ -16,15 +28,21 @@ const hit = z.object({
   snippet: z.string().describe('The text around the first word that was found.'),
 })
 
-export const search = contract('Searches the texts and the failures of all tasks. The newest hit comes first.', {
-  input: z.strictObject({
-    query: z.string().max(1000).describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
-    tenant: onlyOfTenant('tasks'),
-    session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
-    user_id: onlyOfUser('tasks'),
-    limit: limitOf('hits', { usual: 20, max: 100 }),
-    before,
-  }),
-  output: z.object({ hits: z.array(hit).describe('The hits, newest first.'), ...paged }),
-})
+export const search = contract(
+  'Searches the texts and the failures of all tasks. The newest hit comes first.',
+  {
+    input: z.strictObject({
+      query: z
+        .string()
+        .max(1000)
+        .describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
+      tenant: onlyOfTenant('tasks'),
+      session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
+      user_id: onlyOfUser('tasks'),
+      limit: limitOf('hits', { usual: 20, max: 100 }),
+      before,
+    }),
+    output: z.object({ hits: z.array(hit).describe('The hits, newest first.'), ...paged }),
+  },
+)
 export type SearchAnswer = z.infer<(typeof search)['output']>

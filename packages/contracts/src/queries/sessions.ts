@@ -1,4 +1,5 @@
-// `sessions`: the conversations, the one with the newest task first. `session`: the tasks of one, as a person reads them.
+// `sessions`: the conversations, the one with the newest task first. `session`: the tasks of one, as a person
+// reads them.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import {
@@ -26,7 +27,9 @@ const session = z
     tasks: count.describe('How many tasks the session has.'),
     open: count.describe('How many of them have not ended.'),
     began_at: timeOrNull.describe('When the first task was submitted. RFC 3339, UTC. null: not known.'),
-    last_at: timeOrNull.describe('When something happened last in the newest task. RFC 3339, UTC. null: not known.'),
+    last_at: timeOrNull.describe(
+      'When something happened last in the newest task. RFC 3339, UTC. null: not known.',
+    ),
     last_task_id: taskIdField.describe('The id of the newest task.'),
     last_status: z.string().describe('The state of the newest task, as in the query tasks.'),
   })
@@ -44,7 +47,10 @@ const turn = z.object({
   answer: textOrNull.describe('The final output. It may be cut. null: the task has not ended.'),
   answer_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
   failure: failureOrNull,
-  simulated: z.boolean().nullable().describe('Whether the simulated model answered. null: the task has not ended.'),
+  simulated: z
+    .boolean()
+    .nullable()
+    .describe('Whether the simulated model answered. null: the task has not ended.'),
   submitted_at: timeOrNull.describe('When the task was submitted. RFC 3339, UTC. null: not known.'),
   ended_at: timeOrNull.describe('When the task ended. RFC 3339, UTC. null: it has not ended.'),
 })
@@ -61,18 +67,27 @@ export const sessions = contract('Lists the sessions. The one with the newest ta
 })
 export type SessionsAnswer = z.infer<(typeof sessions)['output']>
 
-export const oneSession = contract('Reads one session: what its tasks asked, and what came out. The newest task comes first.', {
-  input: z.strictObject({
-    session_id: z
-      .string()
-      .min(1)
-      .max(128)
-      .describe('The id of the session, a beginning of the id that no other session has, or `latest` for the one with the newest task.'),
-    tenant: onlyOfTenant('a session'),
-    user_id: onlyOfUser('sessions'),
-    limit: limitOf('tasks', { usual: 50, max: 200 }),
-    before,
-  }),
-  output: z.object({ session: session.describe('The session.'), tasks: z.array(turn).describe('Its tasks, newest first.'), ...paged }),
-})
+export const oneSession = contract(
+  'Reads one session: what its tasks asked, and what came out. The newest task comes first.',
+  {
+    input: z.strictObject({
+      session_id: z
+        .string()
+        .min(1)
+        .max(128)
+        .describe(
+          'The id of the session, a beginning of the id that no other session has, or `latest` for the one with the newest task.',
+        ),
+      tenant: onlyOfTenant('a session'),
+      user_id: onlyOfUser('sessions'),
+      limit: limitOf('tasks', { usual: 50, max: 200 }),
+      before,
+    }),
+    output: z.object({
+      session: session.describe('The session.'),
+      tasks: z.array(turn).describe('Its tasks, newest first.'),
+      ...paged,
+    }),
+  },
+)
 export type SessionAnswer = z.infer<(typeof oneSession)['output']>

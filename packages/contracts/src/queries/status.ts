@@ -12,11 +12,19 @@ const fault = z.object({
 
 const checkpoints = z.object({
   last: z
-    .object({ size: count.describe('The number of messages that it counts.'), time: time.describe('When it was made. RFC 3339, UTC.') })
+    .object({
+      size: count.describe('The number of messages that it counts.'),
+      time: time.describe('When it was made. RFC 3339, UTC.'),
+    })
     .nullable()
     .describe('The last signed checkpoint in the journal that fits. null: there is none.'),
   faults: z
-    .array(z.object({ from: z.string().describe('Where the checkpoint is.'), message: z.string().describe('Why it does not fit the journal.') }))
+    .array(
+      z.object({
+        from: z.string().describe('Where the checkpoint is.'),
+        message: z.string().describe('Why it does not fit the journal.'),
+      }),
+    )
     .describe('Checkpoints that do not fit the journal, at most 20.'),
   targets: z
     .array(
@@ -29,28 +37,47 @@ const checkpoints = z.object({
     .describe('Where checkpoints are written to.'),
 })
 
-export const status = contract('Says how far the projector is, why it does not continue, and how many tasks there are.', {
-  input: z.strictObject({}),
-  output: z.object({
-    stream: textOrNull.describe('The identity of the stream that the projector follows. null: it follows none yet.'),
-    sequence: count.describe('The sequence number of the last message that the projector applied.'),
-    events: count.describe('The number of events in the read model.'),
-    tasks: count.describe('The number of tasks in the read model.'),
-    by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
-    waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
-    findings: count.describe('The number of findings of the audit.'),
-    tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
-    quarantined: count.describe('The number of messages in the journal that are no records. "quarantine" lists them.'),
-    texts_behind: count.describe('The number of texts that are not in the search index yet. A search still finds them.'),
-    schema_version: count.describe('The version of the tables in the read model.'),
-    stream_sequence: count.nullable().describe('The sequence number of the last message in the journal. null: not known.'),
-    behind: count.nullable().describe('How many messages the projector has still to apply. null: not known.'),
-    moved_at: timeOrNull.describe('When the projector last applied a message. RFC 3339, UTC. null: it has applied none.'),
-    behind_since: timeOrNull.describe('Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.'),
-    checkpoints: checkpoints.describe('The signed checkpoints of the journal.'),
-    journal: z.array(journalFinding).describe('What is wrong with the journal as a whole and with the read model, compared now.'),
-    fault: fault.nullable().describe('Why the projector does not continue. null: it continues.'),
-  }),
-})
+export const status = contract(
+  'Says how far the projector is, why it does not continue, and how many tasks there are.',
+  {
+    input: z.strictObject({}),
+    output: z.object({
+      stream: textOrNull.describe(
+        'The identity of the stream that the projector follows. null: it follows none yet.',
+      ),
+      sequence: count.describe('The sequence number of the last message that the projector applied.'),
+      events: count.describe('The number of events in the read model.'),
+      tasks: count.describe('The number of tasks in the read model.'),
+      by_status: z.record(z.string(), count).describe('The number of tasks in each state.'),
+      waiting: count.describe('The number of open tasks that no daemon drives, because they only wait.'),
+      findings: count.describe('The number of findings of the audit.'),
+      tasks_broken: count.describe('The number of tasks whose hash chain does not hold.'),
+      quarantined: count.describe(
+        'The number of messages in the journal that are no records. "quarantine" lists them.',
+      ),
+      texts_behind: count.describe(
+        'The number of texts that are not in the search index yet. A search still finds them.',
+      ),
+      schema_version: count.describe('The version of the tables in the read model.'),
+      stream_sequence: count
+        .nullable()
+        .describe('The sequence number of the last message in the journal. null: not known.'),
+      behind: count
+        .nullable()
+        .describe('How many messages the projector has still to apply. null: not known.'),
+      moved_at: timeOrNull.describe(
+        'When the projector last applied a message. RFC 3339, UTC. null: it has applied none.',
+      ),
+      behind_since: timeOrNull.describe(
+        'Since when the projector has messages to apply and applies none. RFC 3339, UTC. null: it is not behind.',
+      ),
+      checkpoints: checkpoints.describe('The signed checkpoints of the journal.'),
+      journal: z
+        .array(journalFinding)
+        .describe('What is wrong with the journal as a whole and with the read model, compared now.'),
+      fault: fault.nullable().describe('Why the projector does not continue. null: it continues.'),
+    }),
+  },
+)
 /** What the projector says of itself. */
 export type ProjectorStatus = z.infer<(typeof status)['output']>

@@ -17,7 +17,10 @@ import {
 } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 
-/** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of it asks one. */
+/**
+ * `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits
+ * for a person. `waiting_for_answer`: open, and a call of it asks one.
+ */
 const taskStatus = z.enum([
   'submitted',
   'running',
@@ -38,12 +41,20 @@ const calls = count.describe('The number of calls of models.')
 
 const absent = 'Absent: none that providers reported.'
 export const usagePartFields = {
-  cached_input_tokens: count.optional().describe(`How many of input_tokens were read from a cache. ${absent}`),
-  cache_write_tokens: count.optional().describe(`How many of input_tokens were written to a cache. ${absent}`),
+  cached_input_tokens: count
+    .optional()
+    .describe(`How many of input_tokens were read from a cache. ${absent}`),
+  cache_write_tokens: count
+    .optional()
+    .describe(`How many of input_tokens were written to a cache. ${absent}`),
   reasoning_tokens: count.optional().describe(`How many of output_tokens were thoughts. ${absent}`),
   audio_input_tokens: count.optional().describe(`How many of input_tokens were audio. ${absent}`),
   audio_output_tokens: count.optional().describe(`How many of output_tokens were audio. ${absent}`),
-  unknown_calls: count.optional().describe('How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.'),
+  unknown_calls: count
+    .optional()
+    .describe(
+      'How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.',
+    ),
 }
 
 const modelUsage = z
@@ -57,7 +68,9 @@ const modelUsage = z
     since: z.iso
       .date()
       .optional()
-      .describe('The first day of the period, if the query asks for periods. Absent: all days, or the days before the first period.'),
+      .describe(
+        'The first day of the period, if the query asks for periods. Absent: all days, or the days before the first period.',
+      ),
   })
   .meta({ id: 'model_usage', description: 'What one model used, as the provider reported it.' })
 /** What was used of one model; a model that is not named stands for several together. */
@@ -74,7 +87,9 @@ export const usageFields = {
 
 const wait = z.object({
   for: z.string().describe('What the task waits for: person, provider or limit.'),
-  until: timeOrNull.describe('When a daemon looks at the task again at the latest. RFC 3339, UTC. null: not known.'),
+  until: timeOrNull.describe(
+    'When a daemon looks at the task again at the latest. RFC 3339, UTC. null: not known.',
+  ),
   reason: z.string().describe('Why it waits, in one sentence.'),
 })
 
@@ -97,19 +112,29 @@ export const summaryFields = {
   submitted_at: timeOrNull,
   started_at: timeOrNull.describe('When a daemon first claimed the task. RFC 3339, UTC. null: none has.'),
   ended_at: timeOrNull.describe('When the task ended. RFC 3339, UTC. null: it has not ended.'),
-  elapsed_ms: z.int().nullable().describe('The time from the submission to the end, or to the last known event, in milliseconds. null: not known.'),
+  elapsed_ms: z
+    .int()
+    .nullable()
+    .describe(
+      'The time from the submission to the end, or to the last known event, in milliseconds. null: not known.',
+    ),
   agents: count.describe('How many runs the task has.'),
   ...usageFields,
   waiting: count.describe('How many of its tool calls wait for a person.'),
   waits_for: askedCall.nullable().describe('The first tool call that waits for a person. null: none waits.'),
   provider: textOrNull.describe('The provider that gave the last answer. null: no model has answered yet.'),
   model: textOrNull.describe('The model that gave the last answer. null: no model has answered yet.'),
-  simulated: z.boolean().nullable().describe('Whether the simulated model answered. null: the task has not ended.'),
+  simulated: z
+    .boolean()
+    .nullable()
+    .describe('Whether the simulated model answered. null: the task has not ended.'),
   failure: failureOrNull,
   chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
   archived_events: count
     .optional()
-    .describe('How many events of the task are in an archive and not in the journal. Agents, tokens and calls do not count them. Absent: none.'),
+    .describe(
+      'How many events of the task are in an archive and not in the journal. Agents, tokens and calls do not count them. Absent: none.',
+    ),
 }
 const taskSummary = z.object(summaryFields).meta({ id: 'task_summary', description: 'One task in a list.' })
 export type TaskSummary = z.infer<typeof taskSummary>
@@ -124,8 +149,14 @@ export const tasks = contract('Lists the tasks, newest first.', {
       .describe(
         'Only tasks in this state. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
       ),
-    ended_since: z.iso.datetime().optional().describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
-    retried: z.boolean().optional().describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),
+    ended_since: z.iso
+      .datetime()
+      .optional()
+      .describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
+    retried: z
+      .boolean()
+      .optional()
+      .describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),
     limit: limitOf('tasks', { usual: 20, max: 200 }),
     before,
   }),

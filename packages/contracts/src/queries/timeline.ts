@@ -1,4 +1,5 @@
-// `timeline`: what happened in one task, in words for people. One item for each event, in the order of the journal.
+// `timeline`: what happened in one task, in words for people. One item for each event, in the order of the
+// journal.
 import { jsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
@@ -29,14 +30,24 @@ const item = z.object({
   actor_name: z.string().describe('The name of who did it.'),
   text: z.string().describe('What happened, in one sentence.'),
   created_at: time,
-  offset_ms: z.int().nullable().describe('The time since the submission of the task, in milliseconds. null: not known.'),
-  status: z.string().describe('What came of it: started, waiting, done, skipped, failed, blocked or cancelled.'),
+  offset_ms: z
+    .int()
+    .nullable()
+    .describe('The time since the submission of the task, in milliseconds. null: not known.'),
+  status: z
+    .string()
+    .describe('What came of it: started, waiting, done, skipped, failed, blocked or cancelled.'),
   metadata: jsonObject.describe('The task_id, the timeline_type, and more for some kinds of events.'),
 })
 export type TimelineItem = z.infer<typeof item>
 
 export const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
-  input: z.strictObject({ ...taskNameOfUser, node_id: ofNode, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
+  input: z.strictObject({
+    ...taskNameOfUser,
+    node_id: ofNode,
+    after,
+    limit: limitOf('items', { usual: 500, max: 2000 }),
+  }),
   output: z.object({
     task_id: taskIdField,
     session_id: sessionIdField,

@@ -14,13 +14,23 @@ export const decisionRequest = z.strictObject({
     .string()
     .min(1)
     .max(callIdCharsMax)
-    .describe('The id of the call, as in the event approval_requested. If several runs have a call with this id: <run_id>/<call_id>.'),
+    .describe(
+      'The id of the call, as in the event approval_requested. If several runs have a call with this id: <run_id>/<call_id>.',
+    ),
   call_hash: z
     .string()
     .optional()
-    .describe('The hash of the call that was shown to the person. A decision about a call with another hash is refused. Absent: whatever waits under this id.'),
-  approved: z.boolean().describe('true: the call goes on. false: the call is refused, and the model is told.'),
-  reason: z.string().max(1_000).default('No reason was given.').describe('Why the call is refused, for the model.'),
+    .describe(
+      'The hash of the call that was shown to the person. A decision about a call with another hash is refused. Absent: whatever waits under this id.',
+    ),
+  approved: z
+    .boolean()
+    .describe('true: the call goes on. false: the call is refused, and the model is told.'),
+  reason: z
+    .string()
+    .max(1_000)
+    .default('No reason was given.')
+    .describe('Why the call is refused, for the model.'),
   arguments: z
     .string()
     .max(argumentsCharsMax)
@@ -32,7 +42,14 @@ export const decisionRequest = z.strictObject({
 })
 export type DecisionRequest = z.infer<typeof decisionRequest>
 
-export const decide = contract('Decides about a tool call that waits for an approval. The answer comes when the journal has the decision.', {
-  input: decisionRequest,
-  output: z.object({ task_id: taskIdField, call_id: z.string().describe('The id of the call.'), approved: z.boolean().describe('Whether the call goes on.') }),
-})
+export const decide = contract(
+  'Decides about a tool call that waits for an approval. The answer comes when the journal has the decision.',
+  {
+    input: decisionRequest,
+    output: z.object({
+      task_id: taskIdField,
+      call_id: z.string().describe('The id of the call.'),
+      approved: z.boolean().describe('Whether the call goes on.'),
+    }),
+  },
+)

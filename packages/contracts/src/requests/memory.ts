@@ -16,7 +16,10 @@ const answer = z.object({
 /** What agents keep for later runs. */
 export type MemoryReport = z.infer<typeof answer>
 
-export const memory = contract('Reads what agents keep for later runs: the list of the tenant, and the list of one user.', {
-  input: z.strictObject({ user_id: onBehalfOf }),
-  output: answer,
-})
+export const memory = contract(
+  'Reads what agents keep for later runs: the list of the tenant, and the list of one user.',
+  {
+    input: z.strictObject({ user_id: onBehalfOf }),
+    output: answer,
+  },
+)

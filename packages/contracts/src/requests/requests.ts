@@ -34,7 +34,10 @@ export type RequestInput<Name extends RequestName> = Asked[Name]
 export type RequestRead<Name extends RequestName> = Read[Name]
 export type RequestOutput<Name extends RequestName> = Answers[Name]
 
-/** The contracts of all requests. Indexed by a type parameter, the input and the output belong to the same request. */
+/**
+ * The contracts of all requests. Indexed by a type parameter, the input and the output belong to the same
+ * request.
+ */
 export const requestContracts: {
   readonly [Name in RequestName]: Contract<RequestInput<Name>, RequestRead<Name>, RequestOutput<Name>>
 } = table

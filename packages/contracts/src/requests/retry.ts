@@ -13,7 +13,13 @@ const retried = z.object({
 /** The task that retries another one. */
 export type RetriedTask = z.infer<typeof retried>
 
-export const retry = contract('Retries a task that failed, is incomplete or was cancelled. The same request again gives the same answer.', {
-  input: z.strictObject({ task_id: foreignId.describe('The id of the task that ended.'), user_id: onBehalfOf }),
-  output: retried,
-})
+export const retry = contract(
+  'Retries a task that failed, is incomplete or was cancelled. The same request again gives the same answer.',
+  {
+    input: z.strictObject({
+      task_id: foreignId.describe('The id of the task that ended.'),
+      user_id: onBehalfOf,
+    }),
+    output: retried,
+  },
+)

@@ -7,14 +7,23 @@ import { count } from '../fields.ts'
 const endpointState = z.object({
   name: z
     .string()
-    .describe('What the daemon asks it for: model, fallback, auxiliary, embeddings, or the name of a model of the configuration, as "model <name>".'),
+    .describe(
+      'What the daemon asks it for: model, fallback, auxiliary, embeddings, or the name of a model of the configuration, as "model <name>".',
+    ),
   provider: z.string().describe('Its name in the journal.'),
   model: z.string().describe('The model that is asked there.'),
-  host: z.string().nullable().describe('Where it is. null: nowhere that can be asked, because the model is simulated or a program brings it.'),
+  host: z
+    .string()
+    .nullable()
+    .describe(
+      'Where it is. null: nowhere that can be asked, because the model is simulated or a program brings it.',
+    ),
   key_name: z.string().nullable().describe('The variable with its key. null: it needs none.'),
   key_set: z.boolean().describe('Whether there is a key.'),
   protocol: z.enum(['chat_completions', 'responses']).describe('The interface of the endpoint.'),
-  circuit_open_ms: count.describe('For how long the daemon does not ask it, because its last answers were failures. 0: the daemon asks it.'),
+  circuit_open_ms: count.describe(
+    'For how long the daemon does not ask it, because its last answers were failures. 0: the daemon asks it.',
+  ),
   answer: z
     .object({
       status: z.int().nullable().describe('The HTTP status. null: there was none.'),
@@ -23,7 +32,9 @@ const endpointState = z.object({
         .boolean()
         .nullable()
         .optional()
-        .describe('Whether a call could succeed, as far as an answer to a request without a prompt tells. null: it does not tell. Absent: an older daemon.'),
+        .describe(
+          'Whether a call could succeed, as far as an answer to a request without a prompt tells. null: it does not tell. Absent: an older daemon.',
+        ),
     })
     .nullable()
     .describe('What it answered a moment ago. null: nobody asked it.'),
@@ -34,33 +45,53 @@ const answer = z.object({
   daemon: z.string().describe('The id of the daemon that answers first.'),
   provider: z.string().describe('The provider that the daemon asks.'),
   model: z.string().describe('The model that the daemon asks for.'),
-  endpoints: z.array(endpointState).optional().describe('The endpoints of the daemon. Absent: nobody asked for them, or an older daemon answers.'),
+  endpoints: z
+    .array(endpointState)
+    .optional()
+    .describe('The endpoints of the daemon. Absent: nobody asked for them, or an older daemon answers.'),
   tasks: count.describe('How many tasks the daemon drives now.'),
   skills: z
-    .array(z.object({ name: z.string().describe('The name of the skill.'), description: z.string().describe('What the skill is for.') }))
+    .array(
+      z.object({
+        name: z.string().describe('The name of the skill.'),
+        description: z.string().describe('What the skill is for.'),
+      }),
+    )
     .describe('The skills that a task may name.'),
   profiles: z.array(z.string()).describe('The profiles that a task may name.'),
   workflows: z.array(z.string()).describe('The workflows that a task may name.'),
   workflow_texts: z
     .record(z.string(), z.string())
     .optional()
-    .describe('The workflows that one text is enough for, each with the input that the text is for. Absent: an older daemon answers.'),
+    .describe(
+      'The workflows that one text is enough for, each with the input that the text is for. Absent: an older daemon answers.',
+    ),
   changes_not_used: z
-    .array(z.object({ file: z.string().describe('The file or folder.'), message: z.string().describe('Why the change cannot be used.') }))
+    .array(
+      z.object({
+        file: z.string().describe('The file or folder.'),
+        message: z.string().describe('Why the change cannot be used.'),
+      }),
+    )
     .optional()
-    .describe('Changes of skills, definitions and profiles that cannot be used: the daemon goes on with what it has. Absent: there are none.'),
+    .describe(
+      'Changes of skills, definitions and profiles that cannot be used: the daemon goes on with what it has. Absent: there are none.',
+    ),
 })
 /** What a daemon says about itself. */
 export type DaemonStatus = z.infer<typeof answer>
 
-export const status = contract('Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name.', {
-  input: z.strictObject({
-    endpoints: z
-      .enum(['known', 'asked'])
-      .optional()
-      .describe(
-        'known: the answer has the endpoints of the daemon. asked: the daemon asks each of them first whether it answers, which takes up to 3 s; it sends no prompt. Absent: neither.',
-      ),
-  }),
-  output: answer,
-})
+export const status = contract(
+  'Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name.',
+  {
+    input: z.strictObject({
+      endpoints: z
+        .enum(['known', 'asked'])
+        .optional()
+        .describe(
+          'known: the answer has the endpoints of the daemon. asked: the daemon asks each of them first whether it answers, which takes up to 3 s; it sends no prompt. Absent: neither.',
+        ),
+    }),
+    output: answer,
+  },
+)

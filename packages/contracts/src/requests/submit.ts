@@ -1,5 +1,13 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, imageLimits, isTimeZone, modelSettings, outputSchema, plannedRequirement, failedResult } from '@beaver/core'
+import {
+  foreignId,
+  imageLimits,
+  isTimeZone,
+  modelSettings,
+  outputSchema,
+  plannedRequirement,
+  failedResult,
+} from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { imagePartBytesMax, partName } from './store-image.ts'
@@ -9,7 +17,12 @@ import { ofModelSettings } from '../model-settings-texts.ts'
 const historyMessagesMax = 2_000
 const historyCharsMax = 1_000_000
 
-const imageName = z.string().min(1).max(255).optional().describe('A name for the model and for people. Absent: the image has none.')
+const imageName = z
+  .string()
+  .min(1)
+  .max(255)
+  .optional()
+  .describe('A name for the model and for people. Absent: the image has none.')
 
 const image = z.union([
   z.string().min(1).max(4_096).describe('The path of a file in the workspace, relative to it.'),
@@ -34,17 +47,27 @@ const image = z.union([
 const settings = modelSettings.shape
 
 const fields = z.strictObject({
-  task: z.string().max(1_000_000).optional().describe('What to do, in words. Required, unless "workflow" is given.'),
+  task: z
+    .string()
+    .max(1_000_000)
+    .optional()
+    .describe('What to do, in words. Required, unless "workflow" is given.'),
   workflow: z
     .strictObject({
-      name: z.string().describe('A workflow tool, such as GraphWorkflow, or a definition file, such as workflow:summarize.'),
+      name: z
+        .string()
+        .describe(
+          'A workflow tool, such as GraphWorkflow, or a definition file, such as workflow:summarize.',
+        ),
       arguments: z.record(z.string(), z.unknown()).describe('The arguments of the workflow.'),
     })
     .optional()
     .describe('A workflow that the task runs without a root agent. Give it instead of "task".'),
   task_id: foreignId
     .optional()
-    .describe('An id of your own, which makes a repeated request harmless. 1 to 128 characters, no control characters. Absent: Beaver makes one.'),
+    .describe(
+      'An id of your own, which makes a repeated request harmless. 1 to 128 characters, no control characters. Absent: Beaver makes one.',
+    ),
   session_id: foreignId
     .optional()
     .describe(
@@ -59,7 +82,9 @@ const fields = z.strictObject({
   workspace: z
     .string()
     .optional()
-    .describe('The absolute path of the folder in which the agents may work. Absent: the folder in which the daemon was started.'),
+    .describe(
+      'The absolute path of the folder in which the agents may work. Absent: the folder in which the daemon was started.',
+    ),
   roots_only: z
     .boolean()
     .optional()
@@ -67,8 +92,18 @@ const fields = z.strictObject({
       'true: the workspace must be in the folder in which the daemon was started or in a configured root, also where the folders of its user are allowed. The gateway asks for it.',
     ),
   skill: z.string().optional().describe('The name of a skill to activate. Absent: Beaver may choose one.'),
-  profile: z.string().optional().describe("The name of the root agent's profile. Absent: the daemon's default profile."),
-  model: z.string().min(1).max(200).optional().describe('The name of the model that the root agent asks. Absent: that of its profile, or the main one.'),
+  profile: z
+    .string()
+    .optional()
+    .describe("The name of the root agent's profile. Absent: the daemon's default profile."),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'The name of the model that the root agent asks. Absent: that of its profile, or the main one.',
+    ),
   model_settings: z
     .strictObject({
       temperature: settings.temperature.describe(ofModelSettings.temperature),
@@ -77,23 +112,40 @@ const fields = z.strictObject({
       reasoning_effort: settings.reasoning_effort.describe(ofModelSettings.reasoning_effort),
     })
     .optional()
-    .describe('How the root agent asks its model. Each field takes the place of the same one of the profile and of the endpoint. Absent: as they say.'),
+    .describe(
+      'How the root agent asks its model. Each field takes the place of the same one of the profile and of the endpoint. Absent: as they say.',
+    ),
   skills: z
     .array(z.string().min(1).max(200))
     .max(1_000)
     .optional()
-    .describe('The only skills that the agents of the task may have. An empty list: they have none. Absent: all that are loaded.'),
-  source: z.string().max(128).optional().describe('Who submits the task. The journal keeps this text. Absent: "nats".'),
-  stream: z.boolean().optional().describe('Whether answers are streamed and published live, for a client that follows the task. Absent: they are not.'),
+    .describe(
+      'The only skills that the agents of the task may have. An empty list: they have none. Absent: all that are loaded.',
+    ),
+  source: z
+    .string()
+    .max(128)
+    .optional()
+    .describe('Who submits the task. The journal keeps this text. Absent: "nats".'),
+  stream: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether answers are streamed and published live, for a client that follows the task. Absent: they are not.',
+    ),
   approvals: z
     .enum(['wait', 'refuse'])
     .optional()
-    .describe('What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.'),
+    .describe(
+      'What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.',
+    ),
   required_evidence: z
     .array(plannedRequirement)
     .max(100)
     .optional()
-    .describe('What the final text must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.'),
+    .describe(
+      'What the final text must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.',
+    ),
   output_schema: outputSchema
     .optional()
     .describe(
@@ -104,7 +156,9 @@ const fields = z.strictObject({
     .min(1)
     .max(100_000)
     .optional()
-    .describe('What is asked of the root agent beside its task, such as a style. A workflow has no root agent. Absent: nothing.'),
+    .describe(
+      'What is asked of the root agent beside its task, such as a style. A workflow has no root agent. Absent: nothing.',
+    ),
   history: z
     .array(
       z.strictObject({
@@ -113,9 +167,12 @@ const fields = z.strictObject({
       }),
     )
     .max(historyMessagesMax)
-    .refine((messages) => messages.reduce((chars, { content }) => chars + content.length, 0) <= historyCharsMax, {
-      message: `has more than ${historyCharsMax.toLocaleString('en')} characters`,
-    })
+    .refine(
+      (messages) => messages.reduce((chars, { content }) => chars + content.length, 0) <= historyCharsMax,
+      {
+        message: `has more than ${historyCharsMax.toLocaleString('en')} characters`,
+      },
+    )
     .optional()
     .describe(
       'A conversation that you kept, oldest first. The root agent is given it after the history of the session. A workflow has no root agent. Absent: none.',
@@ -129,7 +186,9 @@ const fields = z.strictObject({
     .array(image)
     .max(imageLimits.perTaskMax)
     .optional()
-    .describe('The images that the root agent is shown with its task: PNG, JPEG, GIF or WebP. A workflow has no root agent. Absent: none.'),
+    .describe(
+      'The images that the root agent is shown with its task: PNG, JPEG, GIF or WebP. A workflow has no root agent. Absent: none.',
+    ),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
   time_zone: z
@@ -137,7 +196,9 @@ const fields = z.strictObject({
     .max(64)
     .refine(isTimeZone, { message: 'is no time zone. Use a name such as Europe/Zurich or UTC' })
     .optional()
-    .describe('The time zone of the user, such as Europe/Zurich, in which agents are told the date. Absent: they are told the date in UTC.'),
+    .describe(
+      'The time zone of the user, such as Europe/Zurich, in which agents are told the date. Absent: they are told the date in UTC.',
+    ),
 })
 
 export const submitRequest = fields
@@ -147,12 +208,17 @@ export const submitRequest = fields
   })
   .refine(({ workflow, output_schema }) => workflow === undefined || output_schema === undefined, {
     path: ['output_schema'],
-    message: 'needs a root agent. Give the "output_schema" to the agent of the workflow whose output is the answer',
+    message:
+      'needs a root agent. Give the "output_schema" to the agent of the workflow whose output is the answer',
   })
-  .refine(({ fresh, task_id, session_id }) => fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)), {
-    path: ['fresh'],
-    message: 'needs the ids that it says are new: "task_id", and with "session" also "session_id"',
-  })
+  .refine(
+    ({ fresh, task_id, session_id }) =>
+      fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)),
+    {
+      path: ['fresh'],
+      message: 'needs the ids that it says are new: "task_id", and with "session" also "session_id"',
+    },
+  )
 export type SubmitRequest = z.input<typeof submitRequest>
 /** A task as a client describes it. */
 export type SubmitTask = Readonly<Omit<SubmitRequest, 'fresh'>>
@@ -162,16 +228,26 @@ const submitted = z.object({ task_id: taskIdField, session_id: sessionIdField })
 export type SubmittedTask = z.infer<typeof submitted>
 
 /** What a task ended with. */
-export const taskOutcome = failedResult.extend({ ...submitted.shape, status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
+export const taskOutcome = failedResult.extend({
+  ...submitted.shape,
+  status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']),
+})
 export type TaskOutcome = z.infer<typeof taskOutcome>
 
-export const submit = contract('Submits a task. The task is durable when the answer comes.', { input: submitRequest, output: submitted })
-export const run = contract('Submits a task and waits for its end. If the request names a task_id, the same request again waits for the same task.', {
+export const submit = contract('Submits a task. The task is durable when the answer comes.', {
   input: submitRequest,
-  output: taskOutcome,
+  output: submitted,
 })
+export const run = contract(
+  'Submits a task and waits for its end. If the request names a task_id, the same request again waits for the same task.',
+  {
+    input: submitRequest,
+    output: taskOutcome,
+  },
+)
 /** The answer to a retry builds on it. */
 export const submittedFields = submitted.shape
 
 /** The advice for a submission without an answer: the task may exist or not. */
-export const mayBeAccepted = (taskId: string): string => `The task ${taskId} may have been accepted. Submit it again with this id: it is accepted once.`
+export const mayBeAccepted = (taskId: string): string =>
+  `The task ${taskId} may have been accepted. Submit it again with this id: it is accepted once.`

@@ -8,7 +8,9 @@ test.each([
   ['Europe/Zurich', { date: '2027-01-01', time: '00:30:05', weekday: 'Friday' }],
   ['Asia/Kolkata', { date: '2027-01-01', time: '05:00:05', weekday: 'Friday' }],
   ['America/Los_Angeles', { date: '2026-12-31', time: '15:30:05', weekday: 'Thursday' }],
-])('in %s the clocks show their own day and time', (zone, shown) => expect(localTime(at, zone)).toEqual(shown))
+])('in %s the clocks show their own day and time', (zone, shown) =>
+  expect(localTime(at, zone)).toEqual(shown),
+)
 
 test.each([
   ['Europe/Zurich', true],

@@ -35,7 +35,8 @@ export interface LocalTime {
  */
 export function localTime(atMs: number, timeZone: string): LocalTime {
   const second = Math.floor(atMs / 1_000)
-  if (newest?.second !== second || newest.timeZone !== timeZone) newest = { second, timeZone, time: timeOf(atMs, timeZone) }
+  if (newest?.second !== second || newest.timeZone !== timeZone)
+    newest = { second, timeZone, time: timeOf(atMs, timeZone) }
   return newest.time
 }
 
@@ -49,7 +50,11 @@ function timeOf(atMs: number, timeZone: string): LocalTime {
       .map(({ type, value }) => [type, value]),
   )
   const of = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? ''
-  return { date: `${of('year')}-${of('month')}-${of('day')}`, time: `${of('hour')}:${of('minute')}:${of('second')}`, weekday: of('weekday') }
+  return {
+    date: `${of('year')}-${of('month')}-${of('day')}`,
+    time: `${of('hour')}:${of('minute')}:${of('second')}`,
+    weekday: of('weekday'),
+  }
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -60,7 +65,17 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone)
   if (known !== undefined) return known
   const two = '2-digit'
-  const options = { timeZone, year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, hourCycle: 'h23', weekday: 'long' } as const
+  const options = {
+    timeZone,
+    year: 'numeric',
+    month: two,
+    day: two,
+    hour: two,
+    minute: two,
+    second: two,
+    hourCycle: 'h23',
+    weekday: 'long',
+  } as const
   const made = new Intl.DateTimeFormat('en', options)
   if (formats.size >= formatsMax) formats.clear()
   formats.set(timeZone, made)

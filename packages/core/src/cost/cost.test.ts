@@ -29,7 +29,10 @@ test.each<[string, number | null]>([
 ])('a million input tokens of %j cost %j', (model, cost) => expect(costOf(model, million)).toBe(cost))
 
 it('adds the cost of input and output', () => {
-  expect(costOf('gpt-5-mini', { input_tokens: 12_000, output_tokens: 3_000, calls: 4 })).toBeCloseTo(0.012 * 0.25 + 0.003 * 2, 12)
+  expect(costOf('gpt-5-mini', { input_tokens: 12_000, output_tokens: 3_000, calls: 4 })).toBeCloseTo(
+    0.012 * 0.25 + 0.003 * 2,
+    12,
+  )
 })
 
 it('is zero for the simulated model, whatever usage it reports', () => {
@@ -43,7 +46,11 @@ it('is unknown, not zero, if calls were made and no tokens were reported (C1)', 
 })
 
 it('uses a configured price before the known one, and for models that are not known', () => {
-  const own = { 'gpt-5': { input: 1, output: 1 }, qwen3: { input: 0.5, output: 2 }, local: { input: 0, output: 0 } }
+  const own = {
+    'gpt-5': { input: 1, output: 1 },
+    qwen3: { input: 0.5, output: 2 },
+    local: { input: 0, output: 0 },
+  }
   expect(costOf('gpt-5-2025-08-07', million, { configured: own })).toBe(1)
   expect(costOf('gpt-5-mini', million, { configured: own })).toBe(0.25)
   expect(costOf('qwen3:latest', million, { configured: own })).toBe(0.5)
@@ -61,8 +68,22 @@ it('gives every snapshot of a model the model’s price (C2)', () => {
   )
 })
 
-const priced = { input: 1, output: 10, cached_input: 0.1, cache_write: 1.25, reasoning: 20, audio_input: 5, audio_output: 40 }
-const parts = { cached_input_tokens: 400_000, cache_write_tokens: 100_000, reasoning_tokens: 200_000, audio_input_tokens: 50_000, audio_output_tokens: 10_000 }
+const priced = {
+  input: 1,
+  output: 10,
+  cached_input: 0.1,
+  cache_write: 1.25,
+  reasoning: 20,
+  audio_input: 5,
+  audio_output: 40,
+}
+const parts = {
+  cached_input_tokens: 400_000,
+  cache_write_tokens: 100_000,
+  reasoning_tokens: 200_000,
+  audio_input_tokens: 50_000,
+  audio_output_tokens: 10_000,
+}
 const split = { input_tokens: 1_000_000, output_tokens: 500_000, calls: 1, ...parts }
 
 it('prices each part of the tokens once (C3)', () => {
@@ -81,15 +102,28 @@ it('has the price of the day, and no price before the first one (C5)', () => {
     ],
   }
   const on = (day?: string) => costOf('m', million, { imported }, day)
-  expect([on('2026-02-28'), on('2026-03-01'), on('2026-10-31'), on('2026-11-01'), on()]).toEqual([null, 4, 4, 2, 2])
+  expect([on('2026-02-28'), on('2026-03-01'), on('2026-10-31'), on('2026-11-01'), on()]).toEqual([
+    null,
+    4,
+    4,
+    2,
+    2,
+  ])
   // Before an import, a known model has the price that Beaver knows.
   const known = { imported: { 'gpt-5': [{ from: '2026-11-01', input: 9, output: 9 }] } }
-  expect([costOf('gpt-5', million, known, '2026-10-31'), costOf('gpt-5', million, known, '2026-11-01')]).toEqual([1.25, 9])
+  expect([
+    costOf('gpt-5', million, known, '2026-10-31'),
+    costOf('gpt-5', million, known, '2026-11-01'),
+  ]).toEqual([1.25, 9])
 })
 
 it('adds up exactly, in any order (C4)', () => {
   const cost = (input_tokens: number) =>
-    exactCostOf('m', { input_tokens, output_tokens: 1, calls: 1 }, { configured: { m: { input: 0.1, output: 0.3 } } }) ?? -1n
+    exactCostOf(
+      'm',
+      { input_tokens, output_tokens: 1, calls: 1 },
+      { configured: { m: { input: 0.1, output: 0.3 } } },
+    ) ?? -1n
   expect(cost(3) + cost(7) + cost(11)).toBe(cost(11) + cost(3) + cost(7))
   expect(cost(3) + cost(7)).toBe(1_600_000n)
 })

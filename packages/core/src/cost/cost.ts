@@ -1,8 +1,12 @@
 // What model calls cost, calculated from the tokens that the provider reported.
-// C1. A cost that is not known is `null`, never zero. It is unknown for an unknown model, and for calls without reported tokens.
-// C2. A dated snapshot of a model has the price of that model. A new version is another model and has a price of its own.
-// C3. Each token costs once. Tokens of a cache, thoughts and audio have prices of their own, or else the price of their total.
-// C4. A cost is a whole number of millionths of a microdollar (1e-12 USD), so sums are exact, whatever their order.
+// C1. A cost that is not known is `null`, never zero. It is unknown for an unknown model, and for calls
+// without reported tokens.
+// C2. A dated snapshot of a model has the price of that model. A new version is another model and has a price
+// of its own.
+// C3. Each token costs once. Tokens of a cache, thoughts and audio have prices of their own, or else the
+// price of their total.
+// C4. A cost is a whole number of millionths of a microdollar (1e-12 USD), so sums are exact, whatever their
+// order.
 // C5. A usage has the price of its day: of the prices of a model, the newest that was valid then.
 import type { Usage } from '../chat.ts'
 import { type DatedPrice, modelPrices, type Price } from './model-prices.ts'
@@ -47,7 +51,12 @@ export const usdOf = (cost: bigint): number => Number(cost) / units
  * @example
  * usdOf(exactCostOf('gpt-5-mini', { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) ?? 0n) // => 0.25
  */
-export function exactCostOf(model: string, usage: Usage, book: PriceBook = {}, day: string = lastDay): bigint | null {
+export function exactCostOf(
+  model: string,
+  usage: Usage,
+  book: PriceBook = {},
+  day: string = lastDay,
+): bigint | null {
   const price = priceOf(model, book, day)
   return price === null ? null : exactCostAt(price, usage)
 }
@@ -56,12 +65,17 @@ export function exactCostOf(model: string, usage: Usage, book: PriceBook = {}, d
  * The cost of a usage at a price, in units of 1e-12 USD; `null` if it is not known.
  *
  * @example
- * usdOf(exactCostAt({ input: 2, output: 8 }, { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) ?? 0n) // => 2
+ * usdOf(exactCostAt({ input: 2, output: 8 }, { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) ?? 0n)
+ * // => 2
  */
 export function exactCostAt(price: Price, usage: Usage): bigint | null {
   if (Object.values(price).every((each) => each === 0 || typeof each !== 'number')) return 0n
   if (usage.calls > 0 && usage.input_tokens === 0 && usage.output_tokens === 0) return null
-  const { cached_input_tokens: cached = 0, cache_write_tokens: written = 0, reasoning_tokens: thoughts = 0 } = usage
+  const {
+    cached_input_tokens: cached = 0,
+    cache_write_tokens: written = 0,
+    reasoning_tokens: thoughts = 0,
+  } = usage
   const fresh = Math.max(0, usage.input_tokens - cached - written)
   const said = Math.max(0, usage.output_tokens - thoughts)
   // Audio of a cache costs what the cache costs.
@@ -89,21 +103,35 @@ const lastDay = '9999-12-31'
  * @example
  * priceOf('gpt-5-mini')?.output // => 2
  */
-export function priceOf(model: string, { configured = {}, imported = {} }: PriceBook = {}, day: string = lastDay): Price | null {
+export function priceOf(
+  model: string,
+  { configured = {}, imported = {} }: PriceBook = {},
+  day: string = lastDay,
+): Price | null {
   return (
     priceIn(configured, model, (price) => price) ??
-    priceIn(imported, model, (prices) => prices.filter(({ from }) => from <= day).reduce<DatedPrice | null>(newer, null)) ??
+    priceIn(imported, model, (prices) =>
+      prices.filter(({ from }) => from <= day).reduce<DatedPrice | null>(newer, null),
+    ) ??
     priceIn(modelPrices, model, (price) => price)
   )
 }
 
-const newer = (one: DatedPrice | null, other: DatedPrice): DatedPrice => (one !== null && one.from > other.from ? one : other)
+const newer = (one: DatedPrice | null, other: DatedPrice): DatedPrice =>
+  one !== null && one.from > other.from ? one : other
 
 /** Endings that name a snapshot of the same model: `-2025-08-07`, `-20250929`, `-0613`, `-001`, `-latest`. */
 const snapshot = /^[-@:](?:\d{3,8}(?:-\d\d){0,2}|latest)$/
 
-/** The price of the longest known name that the model has or is a snapshot of. Routers put the maker in front: `openai/gpt-5`. */
-function priceIn<T>(prices: Readonly<Record<string, T>>, model: string, pick: (entry: T) => Price | null): Price | null {
+/**
+ * The price of the longest known name that the model has or is a snapshot of. Routers put the maker in front:
+ * `openai/gpt-5`.
+ */
+function priceIn<T>(
+  prices: Readonly<Record<string, T>>,
+  model: string,
+  pick: (entry: T) => Price | null,
+): Price | null {
   for (const asked of new Set([model, model.slice(model.lastIndexOf('/') + 1)])) {
     let best: { readonly name: string; readonly price: Price } | null = null
     for (const [name, entry] of Object.entries(prices)) {

@@ -1,8 +1,12 @@
-// What well-known models cost: USD per million tokens of input, of output and of input from a cache, at the list price of their maker.
-// The source is github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b). The table does not contain discounts for batches, the higher price
-// that some models have for very long contexts, and models on which sources disagree. `beaver prices import` adds prices, and the setting `prices`
-// of the configuration replaces them.
-/** A price in USD per million tokens. A part of the tokens without a price of its own costs what the others of its total cost. */
+// What well-known models cost: USD per million tokens of input, of output and of input from a cache, at the
+// list price of their maker. The source is github.com/simonw/llm-prices as of 2026-08-05 (commit 723ef0b).
+// The table does not contain discounts for batches, the higher price that some models have for very long
+// contexts, and models on which sources disagree. `beaver prices import` adds prices, and the setting
+// `prices` of the configuration replaces them.
+/**
+ * A price in USD per million tokens. A part of the tokens without a price of its own costs what the others of
+ * its total cost.
+ */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -19,9 +23,16 @@ export interface DatedPrice extends Price {
   readonly from: string
 }
 
-const price = (input: number, output: number, cached?: number): Price => ({ input, output, ...(cached === undefined ? {} : { cached_input: cached }) })
+const price = (input: number, output: number, cached?: number): Price => ({
+  input,
+  output,
+  ...(cached === undefined ? {} : { cached_input: cached }),
+})
 
-/** Prices by model name. A dot in a version may also be written as a dash. A dated snapshot of a model has the model's price. */
+/**
+ * Prices by model name. A dot in a version may also be written as a dash. A dated snapshot of a model has the
+ * model's price.
+ */
 export const modelPrices: Readonly<Record<string, Price>> = {
   // Beaver's simulated model, which calls no provider.
   'beaver-simulated-1': price(0, 0),

@@ -1,8 +1,11 @@
-// Versions of event types. A journal keeps every version that was ever written. A reader sees only the newest one.
+// Versions of event types. A journal keeps every version that was ever written. A reader sees only the newest
+// one.
 // U1. The type of a record contains its version: `beaver.task_claimed.v1`.
-// U2. To change a type, change its shape in catalog.ts and add a step here. The step turns the data of the version before into the new data. A step
+// U2. To change a type, change its shape in catalog.ts and add a step here. The step turns the data of the
+// version before into the new data. A step
 //     is pure, and it never changes after it was released.
-// U3. Steps are applied in one place, when a record is read (record.ts). Hashes, and what the journal shows as written, stay those of the old
+// U3. Steps are applied in one place, when a record is read (record.ts). Hashes, and what the journal shows
+// as written, stay those of the old
 //     version.
 // U4. A version above the newest known one was written by a newer Beaver. Its type counts as unknown.
 import { invariant } from '../errors.ts'
@@ -10,7 +13,10 @@ import type { JsonValue } from '../json.ts'
 import type { EventType } from './catalog.ts'
 import { eventData } from './catalog.ts'
 
-/** Turns the data of one version into the data of the next. Beaver wrote the data, and it is not validated before the step. */
+/**
+ * Turns the data of one version into the data of the next. Beaver wrote the data, and it is not validated
+ * before the step.
+ */
 export type Upcast = (data: JsonValue) => JsonValue
 
 /** The steps of each type, from version 1 on. A type that never changed has none. */
@@ -45,6 +51,7 @@ export function eventVersions(steps: Upcasts = upcasts): EventVersions {
       return name
     },
     eventTypeOf: (wireType) => known.get(wireType)?.type ?? null,
-    newest: (wireType, data) => (known.get(wireType)?.left ?? []).reduce<unknown>((older, step) => step(older as JsonValue), data),
+    newest: (wireType, data) =>
+      (known.get(wireType)?.left ?? []).reduce<unknown>((older, step) => step(older as JsonValue), data),
   }
 }

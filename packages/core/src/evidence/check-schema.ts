@@ -1,5 +1,6 @@
 // Checks a JSON value against a JSON Schema that `schemaFault` accepted.
-// K1. The number of steps is bounded, whatever schema and value say: alternatives that refer to each other would otherwise take exponential time.
+// K1. The number of steps is bounded, whatever schema and value say: alternatives that refer to each other
+// would otherwise take exponential time.
 // K2. A fault names the place in the value by a JSON Pointer (RFC 6901), and never repeats the value.
 import { z } from 'zod'
 import { canonicalJson } from '../json.ts'
@@ -56,49 +57,86 @@ class Check {
   #referred(ref: string): unknown {
     const steps = ref.replace(/^#\/?/, '').split('/').filter(Boolean)
     return steps.reduce<unknown>(
-      (in_, step) => (isObject(in_) ? in_[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      (in_, step) =>
+        isObject(in_) ? in_[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined,
       this.#root,
     )
   }
 
   #combined(schema: Schema, value: unknown, at: Place): ValueFault[] {
-    const tried = (name: string): ValueFault[][] => (Array.isArray(schema[name]) ? schema[name].map((each) => this.faults(each, value, at)) : [])
+    const tried = (name: string): ValueFault[][] =>
+      Array.isArray(schema[name]) ? schema[name].map((each) => this.faults(each, value, at)) : []
     const faults = tried('allOf').flat()
     const any = tried('anyOf')
     if (any.length > 0 && any.every((each) => each.length > 0)) faults.push(closest(any, at))
     const one = tried('oneOf')
     const fit = one.filter((each) => each.length === 0).length
-    if (one.length > 0 && fit !== 1) faults.push(fit === 0 ? closest(one, at) : { path: at.path, message: `Invalid input: fits ${fit} alternatives, not one` })
+    if (one.length > 0 && fit !== 1)
+      faults.push(
+        fit === 0
+          ? closest(one, at)
+          : { path: at.path, message: `Invalid input: fits ${fit} alternatives, not one` },
+      )
     return faults
   }
 
   #ofType(schema: Schema, value: unknown, at: Place): ValueFault[] {
-    const say = (fits: boolean, message: string): ValueFault[] => (fits ? [] : [{ path: at.path, message: `Invalid input: ${message}` }])
+    const say = (fits: boolean, message: string): ValueFault[] =>
+      fits ? [] : [{ path: at.path, message: `Invalid input: ${message}` }]
     const bounds = (size: number, names: readonly [string, string], of: string): ValueFault[] =>
       bounded(schema, size, names).flatMap((message) => say(false, `${message} ${of}`))
-    if (typeof value === 'string') return [...bounds([...value].length, ['minLength', 'maxLength'], 'characters'), ...this.#ofText(schema, value, say)]
-    if (typeof value === 'number') return numberFaults(schema, value).flatMap((message) => say(false, message))
+    if (typeof value === 'string')
+      return [
+        ...bounds([...value].length, ['minLength', 'maxLength'], 'characters'),
+        ...this.#ofText(schema, value, say),
+      ]
+    if (typeof value === 'number')
+      return numberFaults(schema, value).flatMap((message) => say(false, message))
     if (Array.isArray(value)) {
       const contains = schema['contains']
-      const found = contains === undefined ? 0 : value.filter((each) => this.faults(contains, each, at).length === 0).length
-      const { minContains = 1, maxContains = Infinity } = schema as { minContains?: number; maxContains?: number }
+      const found =
+        contains === undefined
+          ? 0
+          : value.filter((each) => this.faults(contains, each, at).length === 0).length
+      const { minContains = 1, maxContains = Infinity } = schema as {
+        minContains?: number
+        maxContains?: number
+      }
       return [
         ...bounds(value.length, ['minItems', 'maxItems'], 'items'),
-        ...say(schema['uniqueItems'] !== true || new Set(value.map(canonicalJson)).size === value.length, 'expected different items'),
-        ...say(contains === undefined || (found >= minContains && found <= maxContains), `${found} items fit "contains"`),
+        ...say(
+          schema['uniqueItems'] !== true || new Set(value.map(canonicalJson)).size === value.length,
+          'expected different items',
+        ),
+        ...say(
+          contains === undefined || (found >= minContains && found <= maxContains),
+          `${found} items fit "contains"`,
+        ),
         ...this.#ofItems(schema, value, at),
       ]
     }
     return isObject(value)
-      ? [...bounds(Object.keys(value).length, ['minProperties', 'maxProperties'], 'properties'), ...this.#ofProperties(schema, value, at)]
+      ? [
+          ...bounds(Object.keys(value).length, ['minProperties', 'maxProperties'], 'properties'),
+          ...this.#ofProperties(schema, value, at),
+        ]
       : []
   }
 
-  #ofText({ format, pattern }: Schema, value: string, say: (fits: boolean, message: string) => ValueFault[]): ValueFault[] {
-    const formed = typeof format !== 'string' || (value.length <= formatCharsMax && formatOf(format).safeParse(value).success)
+  #ofText(
+    { format, pattern }: Schema,
+    value: string,
+    say: (fits: boolean, message: string) => ValueFault[],
+  ): ValueFault[] {
+    const formed =
+      typeof format !== 'string' ||
+      (value.length <= formatCharsMax && formatOf(format).safeParse(value).success)
     return [
       ...say(formed, `expected the format ${String(format)}`),
-      ...say(typeof pattern !== 'string' || this.#matches(pattern, value), `expected a match of /${String(pattern)}/`),
+      ...say(
+        typeof pattern !== 'string' || this.#matches(pattern, value),
+        `expected a match of /${String(pattern)}/`,
+      ),
     ]
   }
 
@@ -122,12 +160,18 @@ class Check {
   #ofProperties(schema: Schema, value: Schema, at: Place): ValueFault[] {
     const properties = isObject(schema['properties']) ? schema['properties'] : {}
     const { required, propertyNames, additionalProperties = true } = schema
-    const missing = (Array.isArray(required) ? required : []).filter((name) => !Object.hasOwn(value, String(name)))
-    const faults: ValueFault[] = missing.map((name) => ({ path: pathIn(at, String(name)), message: 'Invalid input: is missing' }))
+    const missing = (Array.isArray(required) ? required : []).filter(
+      (name) => !Object.hasOwn(value, String(name)),
+    )
+    const faults: ValueFault[] = missing.map((name) => ({
+      path: pathIn(at, String(name)),
+      message: 'Invalid input: is missing',
+    }))
     for (const [name, each] of Object.entries(value)) {
       const inside = { path: pathIn(at, name), depth: at.depth }
       const known = Object.hasOwn(properties, name)
-      if (!known && additionalProperties === false) faults.push({ path: inside.path, message: 'Invalid input: no such property is allowed' })
+      if (!known && additionalProperties === false)
+        faults.push({ path: inside.path, message: 'Invalid input: no such property is allowed' })
       else faults.push(...this.faults(known ? properties[name] : additionalProperties, each, inside))
       if (propertyNames !== undefined) faults.push(...this.faults(propertyNames, name, inside))
       if (faults.length > faultsMax) break
@@ -155,7 +199,9 @@ function typeFault({ type, enum: allowed, const: only }: Schema, value: unknown)
   if (typeof value === 'number' && !Number.isFinite(value)) return 'Invalid input: the number is out of range'
   const found = typeOf(value)
   const types = type === undefined ? [] : [type].flat().map(String)
-  const fits = types.length === 0 || types.some((each) => each === found || (each === 'integer' && Number.isInteger(value)))
+  const fits =
+    types.length === 0 ||
+    types.some((each) => each === found || (each === 'integer' && Number.isInteger(value)))
   if (!fits) return `Invalid input: expected ${types.join(' or ')}, received ${found}`
   const literals = only !== undefined ? [only] : Array.isArray(allowed) ? allowed : null
   if (literals === null || literals.includes(value)) return null
@@ -171,14 +217,22 @@ function typeOf(value: unknown): string {
 }
 
 function numberFaults(schema: Schema, value: number): string[] {
-  const { minimum: min, maximum: max, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema as Readonly<Record<string, number | undefined>>
+  const {
+    minimum: min,
+    maximum: max,
+    exclusiveMinimum: above,
+    exclusiveMaximum: below,
+    multipleOf,
+  } = schema as Readonly<Record<string, number | undefined>>
   const ratio = multipleOf === undefined ? 0 : value / multipleOf
   return [
     ...(min !== undefined && value < min ? [`expected at least ${min}`] : []),
     ...(max !== undefined && value > max ? [`expected at most ${max}`] : []),
     ...(above !== undefined && value <= above ? [`expected more than ${above}`] : []),
     ...(below !== undefined && value >= below ? [`expected less than ${below}`] : []),
-    ...(Math.abs(ratio - Math.round(ratio)) > 1e-9 * Math.max(1, Math.abs(ratio)) ? [`expected a multiple of ${multipleOf}`] : []),
+    ...(Math.abs(ratio - Math.round(ratio)) > 1e-9 * Math.max(1, Math.abs(ratio))
+      ? [`expected a multiple of ${multipleOf}`]
+      : []),
   ]
 }
 
@@ -193,9 +247,11 @@ function bounded(schema: Schema, size: number, [least, most]: readonly [string, 
 const formatsMade = new Map<string, z.ZodType>()
 
 function formatOf(format: string): z.ZodType {
-  const known = formatsMade.get(format) ?? z.fromJSONSchema({ type: 'string', format }, { registry: z.registry() })
+  const known =
+    formatsMade.get(format) ?? z.fromJSONSchema({ type: 'string', format }, { registry: z.registry() })
   formatsMade.set(format, known)
   return known
 }
 
-const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -8,14 +8,20 @@ import { listed, quoted, type Verdict } from './verdict.ts'
 type Cites = MachineRequirement & { kind: 'output_cites' }
 
 export function citesVerdict(requirement: Cites, facts: RunFacts): Verdict {
-  return requirement.sources === undefined ? citesFound(requirement, facts) : citesNamed(requirement, requirement.sources, facts)
+  return requirement.sources === undefined
+    ? citesFound(requirement, facts)
+    : citesNamed(requirement, requirement.sources, facts)
 }
 
 /**
- * The requirement lists its sources. Each source, or `times_min` of them, must occur in the output. With `from_tool`, each must also occur in a
- * successful call of that tool.
+ * The requirement lists its sources. Each source, or `times_min` of them, must occur in the output. With
+ * `from_tool`, each must also occur in a successful call of that tool.
  */
-function citesNamed({ from_tool, times_min, only }: Cites, sources: readonly string[], facts: RunFacts): Verdict {
+function citesNamed(
+  { from_tool, times_min, only }: Cites,
+  sources: readonly string[],
+  facts: RunFacts,
+): Verdict {
   const wanted = times_min ?? sources.length
   const calls = callsOf(from_tool, facts)
   const had = (source: string) => calls.find(({ texts }) => texts.some((text) => names(text, source)))
@@ -26,13 +32,20 @@ function citesNamed({ from_tool, times_min, only }: Cites, sources: readonly str
   const others = only === true ? foreign(facts.outputText, calls) : []
   const why = [
     ...(missing.length === 0 ? [] : [`it does not name ${listed(missing.map(quoted))}`]),
-    ...(invented.length === 0 ? [] : [`${from_tool} neither received nor returned ${listed(invented.map(quoted))}`]),
+    ...(invented.length === 0
+      ? []
+      : [`${from_tool} neither received nor returned ${listed(invented.map(quoted))}`]),
   ]
   const passed = good.length >= wanted && others.length === 0
   return {
     passed,
     detail: `The output cites ${good.length} of ${sources.length} sources${of(from_tool)}; ${wanted} required${passed || why.length === 0 ? '' : `: ${why.join('; ')}`}.${foreigners(others, from_tool)}`,
-    restsOn: [facts.outputSeq, ...(passed && only !== true ? good.map((source) => had(source)?.taskseq ?? 0) : calls.map((call) => call.taskseq))],
+    restsOn: [
+      facts.outputSeq,
+      ...(passed && only !== true
+        ? good.map((source) => had(source)?.taskseq ?? 0)
+        : calls.map((call) => call.taskseq)),
+    ],
   }
 }
 
@@ -46,7 +59,10 @@ function citesFound({ from_tool, times_min = 1, only }: Cites, facts: RunFacts):
   return {
     passed,
     detail: `The output cites ${good.length} different ${good.length === 1 ? 'URL' : 'URLs'}${of(from_tool)}, which gave ${had.size}; ${times_min} required.${foreigners(others, from_tool)}`,
-    restsOn: [facts.outputSeq, ...(passed && only !== true ? good.map((key) => had.get(key) ?? 0) : calls.map((call) => call.taskseq))],
+    restsOn: [
+      facts.outputSeq,
+      ...(passed && only !== true ? good.map((key) => had.get(key) ?? 0) : calls.map((call) => call.taskseq)),
+    ],
   }
 }
 
@@ -59,13 +75,18 @@ interface ReadCall {
 function callsOf(tool: string | undefined, facts: RunFacts): ReadCall[] {
   return facts.tools
     .filter((fact) => fact.tool === tool && fact.success)
-    .map(({ taskseq, result, arguments: args }) => ({ taskseq, texts: [result, args].flatMap((text) => (text === undefined ? [] : resultTexts(text))) }))
+    .map(({ taskseq, result, arguments: args }) => ({
+      taskseq,
+      texts: [result, args].flatMap((text) => (text === undefined ? [] : resultTexts(text))),
+    }))
 }
 
 /** The URLs of the calls, each with the first call that contained it. */
 function urlsOf(calls: readonly ReadCall[]): Map<string, number> {
   const urls = new Map<string, number>()
-  for (const { texts, taskseq } of calls) for (const text of texts) for (const key of urlsIn(text).keys()) if (!urls.has(key)) urls.set(key, taskseq)
+  for (const { texts, taskseq } of calls)
+    for (const text of texts)
+      for (const key of urlsIn(text).keys()) if (!urls.has(key)) urls.set(key, taskseq)
   return urls
 }
 

@@ -1,4 +1,5 @@
-// Finds the dates, years and times of a text, so that their parts are not taken for figures: the 5 of 5 January is no amount.
+// Finds the dates, years and times of a text, so that their parts are not taken for figures: the 5 of 5
+// January is no amount.
 // T1. A date is known by its parts: a text that says 2026-01-05 also says January 2026, 5 January and 2026.
 // T2. A text without a reading as a date is none: month 13 does not exist.
 
@@ -18,14 +19,18 @@ interface Parts {
 }
 
 /**
- * The dates that a date contains, itself first: `2026-1-5`, `2026-1`, `2026`, `--1-5`, `--1`. A date that ends a quarter or a half names that, too,
- * because reports say "the three months ended 30 September" for the third quarter.
+ * The dates that a date contains, itself first: `2026-1-5`, `2026-1`, `2026`, `--1-5`, `--1`. A date that
+ * ends a quarter or a half names that, too, because reports say "the three months ended 30 September" for the
+ * third quarter.
  */
 export function datesWithin(date: string): readonly string[] {
   if (date.startsWith('t')) return [date, date.split(':').slice(0, 2).join(':')]
   const [year = '', month, day] = date.startsWith('--') ? ['', ...date.slice(2).split('-')] : date.split('-')
   if (month !== undefined && /^[qh]/.test(month)) return [date, year]
-  const ended = year === '' || month === undefined || Number(month) % 3 !== 0 || Number(day ?? 31) < 30 ? [] : [`${year}-q${Number(month) / 3}`]
+  const ended =
+    year === '' || month === undefined || Number(month) % 3 !== 0 || Number(day ?? 31) < 30
+      ? []
+      : [`${year}-q${Number(month) / 3}`]
   return [
     date,
     ...(year === '' || day === undefined ? [] : [`${year}-${month}`, `--${month}-${day}`]),
@@ -45,8 +50,14 @@ const ends = String.raw`(?![\d\p{Script=Latin}_])(?![.,]\d)`
 const until = String.raw`\s*(?:[-–—~至到]|to)\s*`
 
 /** Each form with the reader of its parts. An earlier form wins. */
-const forms: readonly (readonly [source: string, read: (groups: Readonly<Record<string, string>>) => readonly (readonly Parts[])[]])[] = [
-  [String.raw`${begins}${year}(?<separator>[-/.])(?<month>\d{1,2})\k<separator>(?<day>\d{1,2})(?!\d)(?!\k<separator>\d)`, (of) => [[partsOf(of)]]],
+const forms: readonly (readonly [
+  source: string,
+  read: (groups: Readonly<Record<string, string>>) => readonly (readonly Parts[])[],
+])[] = [
+  [
+    String.raw`${begins}${year}(?<separator>[-/.])(?<month>\d{1,2})\k<separator>(?<day>\d{1,2})(?!\d)(?!\k<separator>\d)`,
+    (of) => [[partsOf(of)]],
+  ],
   [
     String.raw`${begins}(?<first>\d{1,2})(?<separator>[-/.])(?<second>\d{1,2})\k<separator>${year}${ends}`,
     ({ first, second, year: of }) => [
@@ -75,12 +86,18 @@ const forms: readonly (readonly [source: string, read: (groups: Readonly<Record<
     String.raw`(?<![\p{Script=Latin}\d_])(?:Q(?<quarter>[1-4])|H(?<half>[12]))[ -]?(?:of\s+)?(?:FY|CY)?['’]?(?<year>(?:19|20|21)\d\d|(?<=['’Y])\d\d)${ends}`,
     (of) => [[partsOf(of)]],
   ],
-  [String.raw`(?<!\d)(?<year>(?:19|20|21)\d\d)[ -]?(?:Q(?<quarter>[1-4])|H(?<half>[12]))(?![\d\p{Script=Latin}])`, (of) => [[partsOf(of)]]],
+  [
+    String.raw`(?<!\d)(?<year>(?:19|20|21)\d\d)[ -]?(?:Q(?<quarter>[1-4])|H(?<half>[12]))(?![\d\p{Script=Latin}])`,
+    (of) => [[partsOf(of)]],
+  ],
   [
     String.raw`(?<![\p{Script=Latin}\d_])(?:FY|CY|F\.Y\.|CAL)[ -]?['’]?(?<year>(?:19|20|21)\d\d|\d\d)(?:[/–-](?<second>(?:19|20|21)\d\d|\d\d))?[AEF]?${ends}`,
     (of) => [yearsOf(of['year'] ?? '', of['second'])],
   ],
-  [String.raw`${begins}${year}(?:${until}|/)(?<second>(?:19|20|21)\d\d)${ends}(?!\s?%)`, ({ year: first, second }) => [yearsOf(first ?? '', second)]],
+  [
+    String.raw`${begins}${year}(?:${until}|/)(?<second>(?:19|20|21)\d\d)${ends}(?!\s?%)`,
+    ({ year: first, second }) => [yearsOf(first ?? '', second)],
+  ],
   [
     String.raw`${begins}${year}[-/–](?<second>\d\d)${ends}(?!\s?%)`,
     ({ year: first, second }) => [
@@ -96,13 +113,18 @@ const forms: readonly (readonly [source: string, read: (groups: Readonly<Record<
 
 const pattern = new RegExp(
   forms
-    .map(([source], index) => `(?<f${index}>${source.replace(/\(\?<(?![=!])(\w+)>/g, `(?<$1_${index}>`).replace(/\\k<(\w+)>/g, String.raw`\k<$1_${index}>`)})`)
+    .map(
+      ([source], index) =>
+        `(?<f${index}>${source.replace(/\(\?<(?![=!])(\w+)>/g, `(?<$1_${index}>`).replace(/\\k<(\w+)>/g, String.raw`\k<$1_${index}>`)})`,
+    )
     .join('|'),
   'gu',
 )
 
 /** The names of the groups of each form. */
-const groupsOf = forms.map(([source]) => [...source.matchAll(/\(\?<(?![=!])(\w+)>/g)].map(([, group = '']) => group))
+const groupsOf = forms.map(([source]) =>
+  [...source.matchAll(/\(\?<(?![=!])(\w+)>/g)].map(([, group = '']) => group),
+)
 
 export function datesIn(text: string): FoundDate[] {
   const found: FoundDate[] = []
@@ -114,7 +136,11 @@ export function datesIn(text: string): FoundDate[] {
       if (value !== undefined) of[name] = value
     }
     const readings =
-      of['hour'] === undefined ? (forms[index]?.[1](of) ?? []).filter((dates) => dates.every(exists)).map((dates) => dates.map(dateText)) : timesOf(of)
+      of['hour'] === undefined
+        ? (forms[index]?.[1](of) ?? [])
+            .filter((dates) => dates.every(exists))
+            .map((dates) => dates.map(dateText))
+        : timesOf(of)
     if (readings.length > 0) found.push({ at, chars: written.length, readings })
   }
   return found
@@ -124,14 +150,20 @@ function partsOf(of: Readonly<Record<string, string>>): Parts {
   const named = of['month']?.slice(0, 3).toLowerCase() ?? ''
   return {
     year: of['year'] === undefined ? undefined : fullYear(of['year']),
-    month: of['month'] === undefined ? undefined : months.includes(named) ? months.indexOf(named) + 1 : Number(of['month']),
+    month:
+      of['month'] === undefined
+        ? undefined
+        : months.includes(named)
+          ? months.indexOf(named) + 1
+          : Number(of['month']),
     day: of['day'] === undefined ? undefined : Number(of['day']),
     period: periodOf(of),
   }
 }
 
 function periodOf({ quarter, half, ordinal, part }: Readonly<Record<string, string>>): string | undefined {
-  if (ordinal !== undefined) return `${part?.startsWith('q') === true ? 'q' : 'h'}${ordinals.indexOf(ordinal.toLowerCase()) + 1}`
+  if (ordinal !== undefined)
+    return `${part?.startsWith('q') === true ? 'q' : 'h'}${ordinals.indexOf(ordinal.toLowerCase()) + 1}`
   if (quarter !== undefined) return `q${Number(quarter) || '一二三四'.indexOf(quarter) + 1}`
   return half === undefined ? undefined : `h${Number(half) || '上下'.indexOf(half) + 1}`
 }
@@ -142,11 +174,21 @@ const fullYear = (text: string): number => (text.length > 2 ? Number(text) : 200
 
 function yearsOf(first: string, second: string | undefined): Parts[] {
   const from = fullYear(first)
-  return [{ year: from }, ...(second === undefined ? [] : [{ year: second.length > 2 ? Number(second) : Math.floor(from / 100) * 100 + Number(second) }])]
+  return [
+    { year: from },
+    ...(second === undefined
+      ? []
+      : [{ year: second.length > 2 ? Number(second) : Math.floor(from / 100) * 100 + Number(second) }]),
+  ]
 }
 
 /** A time in both forms: half past ten in the evening is 22:30, and may be written as 10:30. */
-function timesOf({ hour = '', minute = '', seconds, meridiem }: Readonly<Record<string, string>>): string[][] {
+function timesOf({
+  hour = '',
+  minute = '',
+  seconds,
+  meridiem,
+}: Readonly<Record<string, string>>): string[][] {
   const text = (hours: number): string => `t${hours}:${minute}${seconds === undefined ? '' : `:${seconds}`}`
   const hours = Number(hour)
   return [...(meridiem?.toLowerCase() === 'p' && hours < 12 ? [[text(hours + 12)]] : []), [text(hours)]]
@@ -155,4 +197,6 @@ function timesOf({ hour = '', minute = '', seconds, meridiem }: Readonly<Record<
 const exists = ({ month: of = 1, day: at = 1 }: Parts): boolean => of >= 1 && of <= 12 && at >= 1 && at <= 31
 
 const dateText = ({ year: of, month: at, day: on, period }: Parts): string =>
-  of === undefined ? `--${at}${on === undefined ? '' : `-${on}`}` : [of, period, at, on].filter((part) => part !== undefined).join('-')
+  of === undefined
+    ? `--${at}${on === undefined ? '' : `-${on}`}`
+    : [of, period, at, on].filter((part) => part !== undefined).join('-')

@@ -13,12 +13,18 @@ describe('tool_succeeded with arguments_match', () => {
     arguments_match,
     ...(times_min === undefined ? {} : { times_min }),
   })
-  const read = facts('', { tools: [call(5, 'read_file', 'x', { path: 'a.txt', bytes_max: 10 }), call(9, 'read_file', '', { path: 'b.txt' }, false)] })
+  const read = facts('', {
+    tools: [
+      call(5, 'read_file', 'x', { path: 'a.txt', bytes_max: 10 }),
+      call(9, 'read_file', '', { path: 'b.txt' }, false),
+    ],
+  })
 
   it('passes if a successful call has these arguments, and rests on the call and on the answer that asked for it', () => {
     expect(verdict(wants({ path: 'a.txt' }), read)).toEqual({
       passed: true,
-      detail: 'The tool read_file was called once with arguments that contain {"path":"a.txt"} and succeeded once; once required.',
+      detail:
+        'The tool read_file was called once with arguments that contain {"path":"a.txt"} and succeeded once; once required.',
       rests_on: [4, 5],
     })
   })
@@ -30,7 +36,8 @@ describe('tool_succeeded with arguments_match', () => {
   it('fails if the calls have other arguments, says so, and rests on all of them', () => {
     expect(verdict(wants({ path: 'c.txt' }), read)).toEqual({
       passed: false,
-      detail: 'The tool read_file was not called with arguments that contain {"path":"c.txt"} (2 times with others).',
+      detail:
+        'The tool read_file was not called with arguments that contain {"path":"c.txt"} (2 times with others).',
       rests_on: [4, 5, 8, 9],
     })
   })
@@ -38,7 +45,9 @@ describe('tool_succeeded with arguments_match', () => {
   it('counts only the calls that match', () => expect(passes(wants({ path: 'a.txt' }, 2), read)).toBe(false))
 
   it('is not satisfied by arguments that were not kept or are not JSON', () => {
-    expect(passes(wants({}), facts('', { tools: [{ taskseq: 5, tool: 'read_file', success: true }] }))).toBe(false)
+    expect(passes(wants({}), facts('', { tools: [{ taskseq: 5, tool: 'read_file', success: true }] }))).toBe(
+      false,
+    )
     expect(passes(wants({}), facts('', { tools: [call(5, 'read_file', 'x', '{"path":')] }))).toBe(false)
   })
 
@@ -65,7 +74,8 @@ describe('tool_succeeded with arguments_match', () => {
 })
 
 describe('output_matches', () => {
-  const matches = (pattern: string, text: string): boolean => passes({ kind: 'output_matches', pattern }, facts(text))
+  const matches = (pattern: string, text: string): boolean =>
+    passes({ kind: 'output_matches', pattern }, facts(text))
 
   it('has bounded time for a pattern with which a backtracking engine has none', async () => {
     const work = (): void => {
@@ -91,7 +101,9 @@ describe('output_matches', () => {
   it('fails a pattern of an older journal that RE2 does not support, and says why', () => {
     expect(verdict({ kind: 'output_matches', pattern: '(?=a)' }, facts('a'))).toMatchObject({
       passed: false,
-      detail: expect.stringContaining('cannot be checked against /(?=a)/: invalid or unsupported Perl syntax'),
+      detail: expect.stringContaining(
+        'cannot be checked against /(?=a)/: invalid or unsupported Perl syntax',
+      ),
     })
   })
 })
@@ -109,7 +121,9 @@ describe('output_contains', () => {
   })
 
   it('names the missing texts, but only some of many', () => {
-    expect(verdict(wants('a', 'b', 'c'), facts('b')).detail).toBe('The output does not contain 2 of 3 required texts: "a", "c".')
+    expect(verdict(wants('a', 'b', 'c'), facts('b')).detail).toBe(
+      'The output does not contain 2 of 3 required texts: "a", "c".',
+    )
     expect(verdict(wants('1', '2', '3', '4', '5', '6', '7'), facts('')).detail).toContain('"5" and 2 more.')
     expect(verdict(wants('x'.repeat(500)), facts('')).detail.length).toBeLessThan(200)
   })
@@ -118,13 +132,25 @@ describe('output_contains', () => {
 describe('output_schema', () => {
   const schema = {
     type: 'object',
-    properties: { total: { type: 'integer', minimum: 0 }, rows: { type: 'array', items: { type: 'string' } } },
+    properties: {
+      total: { type: 'integer', minimum: 0 },
+      rows: { type: 'array', items: { type: 'string' } },
+    },
     required: ['total'],
   }
   const wants: MachineRequirement = { kind: 'output_schema', schema }
 
-  test.each(['{"total": 3}', ' {"total": 3, "rows": ["a"], "more": 1}\n', '```json\n{"total": 3}\n```', '~~~\n{"total": 3}\n~~~'])('accepts %j', (text) => {
-    expect(verdict(wants, facts(text))).toEqual({ passed: true, detail: 'The output fits its JSON Schema.', rests_on: [20] })
+  test.each([
+    '{"total": 3}',
+    ' {"total": 3, "rows": ["a"], "more": 1}\n',
+    '```json\n{"total": 3}\n```',
+    '~~~\n{"total": 3}\n~~~',
+  ])('accepts %j', (text) => {
+    expect(verdict(wants, facts(text))).toEqual({
+      passed: true,
+      detail: 'The output fits its JSON Schema.',
+      rests_on: [20],
+    })
   })
 
   test.each<[string, string]>([
@@ -153,32 +179,47 @@ describe('output_schema', () => {
 
   it('accepts a property with the name default', () => {
     const named = { type: 'object', properties: { default: { type: 'string' } }, required: ['default'] }
-    expect([passes({ kind: 'output_schema', schema: named }, facts('{}')), passes({ kind: 'output_schema', schema: named }, facts('{"default":"x"}'))]).toEqual(
-      [false, true],
-    )
+    expect([
+      passes({ kind: 'output_schema', schema: named }, facts('{}')),
+      passes({ kind: 'output_schema', schema: named }, facts('{"default":"x"}')),
+    ]).toEqual([false, true])
   })
 
   it('fails an output that is nested too deeply to read, and does not throw', () => {
     const list = { $ref: '#/$defs/list', $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } } }
     expect(passes({ kind: 'output_schema', schema: list }, facts('[[[]]]'))).toBe(true)
-    expect(passes({ kind: 'output_schema', schema: list }, facts('['.repeat(50_000) + ']'.repeat(50_000)))).toBe(false)
+    expect(
+      passes({ kind: 'output_schema', schema: list }, facts('['.repeat(50_000) + ']'.repeat(50_000))),
+    ).toBe(false)
   })
 })
 
 describe('files_exist', () => {
   const wants: MachineRequirement = { kind: 'files_exist', paths: ['report.md', 'data/x.csv'] }
-  const looked = (...found: NonNullable<RunFacts['files']>['found']): RunFacts => facts('done', { files: { taskseq: 18, found } })
+  const looked = (...found: NonNullable<RunFacts['files']>['found']): RunFacts =>
+    facts('done', { files: { taskseq: 18, found } })
 
   it('passes if each path is a file, and rests on the check of the files', () => {
-    const of = looked({ path: 'report.md', found: 'file', bytes: 12 }, { path: 'data/x.csv', found: 'file', bytes: 0 })
-    expect(verdict(wants, of)).toEqual({ passed: true, detail: '"report.md" (12 bytes), "data/x.csv" (0 bytes) exist in the workspace.', rests_on: [18] })
+    const of = looked(
+      { path: 'report.md', found: 'file', bytes: 12 },
+      { path: 'data/x.csv', found: 'file', bytes: 0 },
+    )
+    expect(verdict(wants, of)).toEqual({
+      passed: true,
+      detail: '"report.md" (12 bytes), "data/x.csv" (0 bytes) exist in the workspace.',
+      rests_on: [18],
+    })
   })
 
   it('says for each missing file what was found at its path', () => {
-    const of = looked({ path: 'report.md', found: 'folder', bytes: null }, { path: 'data/x.csv', found: 'refused', bytes: null })
+    const of = looked(
+      { path: 'report.md', found: 'folder', bytes: null },
+      { path: 'data/x.csv', found: 'refused', bytes: null },
+    )
     expect(verdict(wants, of)).toEqual({
       passed: false,
-      detail: '2 of 2 required files missing: "report.md" is a folder, "data/x.csv" lies outside of the workspace.',
+      detail:
+        '2 of 2 required files missing: "report.md" is a folder, "data/x.csv" lies outside of the workspace.',
       rests_on: [18],
     })
   })
@@ -192,11 +233,16 @@ describe('files_exist', () => {
 describe('a node', () => {
   const rule: MachineRequirement = { kind: 'output_length', min: 5 }
 
-  it('has no checks if it demands nothing', () => expect(evaluateNode({ required_evidence: [] }, facts(''))).toEqual({ passed: true, checks: [] }))
+  it('has no checks if it demands nothing', () =>
+    expect(evaluateNode({ required_evidence: [] }, facts(''))).toEqual({ passed: true, checks: [] }))
 
   it('is checked against its evidence and its rules; its contract is recorded and not checked', () => {
     const { passed, checks } = evaluateNode(
-      { required_evidence: ['two sources'], validation_rules: [rule, 'be brief'], evidence_contract: 'Name the file.' },
+      {
+        required_evidence: ['two sources'],
+        validation_rules: [rule, 'be brief'],
+        evidence_contract: 'Name the file.',
+      },
       facts('x'),
     )
     expect(passed).toBe(false)
@@ -212,19 +258,36 @@ describe('a node', () => {
     const requirement: fc.Arbitrary<EvidenceRequirement> = fc.oneof(
       fc.constant('in words'),
       fc.record({ kind: fc.constant('output_length' as const), min: fc.nat(6) }),
-      fc.record({ kind: fc.constant('output_contains' as const), texts: fc.constantFrom<string[]>(['a'], ['b'], ['a', 'c']) }),
-      fc.record({ kind: fc.constant('numbers_from_tools' as const), tools: fc.constant<string[]>(['t']), integers_below: fc.constantFrom(0, 5) }),
-      fc.record({ kind: fc.constant('files_exist' as const), paths: fc.constantFrom<string[]>(['x'], ['y']) }),
+      fc.record({
+        kind: fc.constant('output_contains' as const),
+        texts: fc.constantFrom<string[]>(['a'], ['b'], ['a', 'c']),
+      }),
+      fc.record({
+        kind: fc.constant('numbers_from_tools' as const),
+        tools: fc.constant<string[]>(['t']),
+        integers_below: fc.constantFrom(0, 5),
+      }),
+      fc.record({
+        kind: fc.constant('files_exist' as const),
+        paths: fc.constantFrom<string[]>(['x'], ['y']),
+      }),
       fc.record({ kind: fc.constant('output_matches' as const), pattern: fc.constantFrom('^a', '\\d$') }),
     )
-    const demands = fc.record({ required_evidence: fc.array(requirement), validation_rules: fc.array(requirement) })
+    const demands = fc.record({
+      required_evidence: fc.array(requirement),
+      validation_rules: fc.array(requirement),
+    })
     const of = facts('a b 3', { files: { taskseq: 4, found: [{ path: 'x', found: 'file', bytes: 1 }] } })
     fc.assert(
       fc.property(demands, (node) => {
         const { passed, checks } = evaluateNode(node, of)
         expect(passed).toBe(checks.every((check) => check.status !== 'failed'))
-        expect(checks.map((check) => check.requirement)).toEqual([...node.required_evidence, ...node.validation_rules])
-        for (const check of checks) expect(check.status === 'not_checked').toBe(typeof check.requirement === 'string')
+        expect(checks.map((check) => check.requirement)).toEqual([
+          ...node.required_evidence,
+          ...node.validation_rules,
+        ])
+        for (const check of checks)
+          expect(check.status === 'not_checked').toBe(typeof check.requirement === 'string')
       }),
     )
   })

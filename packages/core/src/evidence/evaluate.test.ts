@@ -25,11 +25,18 @@ describe('no requirements', () => {
 
 describe('a natural-language requirement (D-11)', () => {
   it('is not checked and fails nothing, even if the run did nothing', () => {
-    expect(only('at least two dated sources', nothing)).toMatchObject({ passed: true, status: 'not_checked', rests_on: [] })
+    expect(only('at least two dated sources', nothing)).toMatchObject({
+      passed: true,
+      status: 'not_checked',
+      rests_on: [],
+    })
   })
 
   it('does not rescue a result that fails another requirement', () => {
-    const { passed, checks } = evaluateEvidence(['two sources', { kind: 'tool_succeeded', tool: 'exec' }], facts)
+    const { passed, checks } = evaluateEvidence(
+      ['two sources', { kind: 'tool_succeeded', tool: 'exec' }],
+      facts,
+    )
     expect(passed).toBe(false)
     expect(checks.map((check) => check.status)).toEqual(['not_checked', 'failed'])
   })
@@ -37,7 +44,11 @@ describe('a natural-language requirement (D-11)', () => {
 
 describe('tool_succeeded', () => {
   it('passes if the tool succeeded once, and rests on every call of the tool', () => {
-    expect(only({ kind: 'tool_succeeded', tool: 'web_search' })).toMatchObject({ passed: true, status: 'passed', rests_on: [3, 5] })
+    expect(only({ kind: 'tool_succeeded', tool: 'web_search' })).toMatchObject({
+      passed: true,
+      status: 'passed',
+      rests_on: [3, 5],
+    })
   })
 
   it('counts only successes', () => {
@@ -47,7 +58,10 @@ describe('tool_succeeded', () => {
       detail: 'The tool web_search was called 2 times and succeeded once; 2 times required.',
       rests_on: [3, 5],
     })
-    expect(only({ kind: 'tool_succeeded', tool: 'web_fetch' })).toMatchObject({ passed: false, rests_on: [7] })
+    expect(only({ kind: 'tool_succeeded', tool: 'web_fetch' })).toMatchObject({
+      passed: false,
+      rests_on: [7],
+    })
   })
 
   it('fails for a tool that was not called, whatever the text claims', () => {
@@ -60,7 +74,8 @@ describe('tool_succeeded', () => {
     })
   })
 
-  it('compares names exactly', () => expect(only({ kind: 'tool_succeeded', tool: 'Web_Search' }).passed).toBe(false))
+  it('compares names exactly', () =>
+    expect(only({ kind: 'tool_succeeded', tool: 'Web_Search' }).passed).toBe(false))
 })
 
 describe('output_length', () => {
@@ -68,7 +83,12 @@ describe('output_length', () => {
 
   it('includes both bounds', () => {
     const bounds = { kind: 'output_length', min: 2, max: 3 } as const
-    expect(['a', 'ab', 'abc', 'abcd'].map((text) => only(bounds, of(text)).passed)).toEqual([false, true, true, false])
+    expect(['a', 'ab', 'abc', 'abcd'].map((text) => only(bounds, of(text)).passed)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
   })
 
   it('has no limit where a bound is missing', () => {
@@ -91,7 +111,10 @@ describe('output_length', () => {
 
 describe('output_matches', () => {
   it('searches the whole output as Unicode', () => {
-    expect(only({ kind: 'output_matches', pattern: '\\p{Script=Han}{3,}' })).toMatchObject({ passed: true, rests_on: [9] })
+    expect(only({ kind: 'output_matches', pattern: '\\p{Script=Han}{3,}' })).toMatchObject({
+      passed: true,
+      rests_on: [9],
+    })
     expect(only({ kind: 'output_matches', pattern: '^Revenue: [\\d.]+ bn' })).toMatchObject({ passed: true })
   })
 
@@ -113,14 +136,19 @@ it('gives one verdict for each requirement, in their order, and passes exactly i
       tool: fc.constantFrom('web_search', 'web_fetch', 'exec'),
       times_min: fc.integer({ min: 1, max: 3 }),
     }),
-    fc.record({ kind: fc.constant('output_length' as const), min: fc.nat(30), max: fc.integer({ min: 1, max: 60 }) }),
+    fc.record({
+      kind: fc.constant('output_length' as const),
+      min: fc.nat(30),
+      max: fc.integer({ min: 1, max: 60 }),
+    }),
   )
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 6 }), (requirements) => {
       const { passed, checks } = evaluateEvidence(requirements, facts)
       expect(checks.map((check) => check.requirement)).toEqual(requirements)
       expect(passed).toBe(checks.every((check) => check.status !== 'failed'))
-      for (const [index, check] of checks.entries()) expect(evaluateEvidence([requirements[index] as EvidenceRequirement], facts).checks).toEqual([check])
+      for (const [index, check] of checks.entries())
+        expect(evaluateEvidence([requirements[index] as EvidenceRequirement], facts).checks).toEqual([check])
     }),
     { numRuns: 200 },
   )

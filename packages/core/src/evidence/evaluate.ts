@@ -1,4 +1,5 @@
-// The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a text proves nothing.
+// The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a
+// text proves nothing.
 // V1. The gate is pure.
 // V2. A natural-language requirement is `not_checked` and fails nothing (D-11).
 // V3. Every verdict names the events on which it rests.
@@ -10,12 +11,22 @@ import { looksInside, verdictAt } from './output-part.ts'
 import { schemaMismatch } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import { quotesVerdict } from './quotes-verdict.ts'
-import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement, MachineRequirement } from './requirement.ts'
+import type {
+  EvidenceCheck,
+  EvidenceDemands,
+  EvidenceRequirement,
+  MachineRequirement,
+} from './requirement.ts'
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
-/** Checks everything that a node demands, each field in its order. A node that demands nothing has no checks. */
-export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
+/**
+ * Checks everything that a node demands, each field in its order. A node that demands nothing has no checks.
+ */
+export function evaluateNode(
+  demands: EvidenceDemands,
+  facts: RunFacts,
+): { passed: boolean; checks: EvidenceCheck[] } {
   const { required_evidence, validation_rules = [], evidence_contract } = demands
   const required = evaluateEvidence(required_evidence, facts)
   const rules = evaluateEvidence(validation_rules, facts)
@@ -24,20 +35,26 @@ export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): { passe
     checks: [
       ...required.checks,
       ...rules.checks.map((each): EvidenceCheck => ({ field: 'validation_rules', ...each })),
-      ...(evidence_contract === undefined ? [] : [{ field: 'evidence_contract' as const, ...notChecked(evidence_contract) }]),
+      ...(evidence_contract === undefined
+        ? []
+        : [{ field: 'evidence_contract' as const, ...notChecked(evidence_contract) }]),
     ],
   }
 }
 
 /**
- * Checks a list of requirements, in their order. It passes if no check failed; a check that is `not_checked` does not fail.
+ * Checks a list of requirements, in their order. It passes if no check failed; a check that is `not_checked`
+ * does not fail.
  *
  * @example
  * const facts = { outputText: 'Spring tide: 4.1 m', outputSeq: 9, tools: [] }
  * evaluateEvidence([{ kind: 'output_contains', texts: ['4.1 m'] }], facts).passed // => true
  * evaluateEvidence([{ kind: 'tool_succeeded', tool: 'web_search' }], facts).passed // => false
  */
-export function evaluateEvidence(requirements: readonly EvidenceRequirement[], facts: RunFacts): { passed: boolean; checks: EvidenceCheck[] } {
+export function evaluateEvidence(
+  requirements: readonly EvidenceRequirement[],
+  facts: RunFacts,
+): { passed: boolean; checks: EvidenceCheck[] } {
   const checks = requirements.map((requirement) => check(requirement, facts))
   return { passed: checks.every((each) => each.status !== 'failed'), checks }
 }
@@ -45,15 +62,27 @@ export function evaluateEvidence(requirements: readonly EvidenceRequirement[], f
 function check(requirement: EvidenceRequirement, facts: RunFacts): EvidenceCheck {
   if (typeof requirement === 'string') return notChecked(requirement)
   const { passed, detail, restsOn } = verdict(requirement, facts)
-  return { requirement, status: passed ? 'passed' : 'failed', detail, rests_on: [...new Set(restsOn)].filter((seq) => seq > 0).toSorted((a, b) => a - b) }
+  return {
+    requirement,
+    status: passed ? 'passed' : 'failed',
+    detail,
+    rests_on: [...new Set(restsOn)].filter((seq) => seq > 0).toSorted((a, b) => a - b),
+  }
 }
 
 function notChecked(requirement: string): EvidenceCheck {
-  return { requirement, status: 'not_checked', detail: 'Natural language is shown to the worker and not checked by code.', rests_on: [] }
+  return {
+    requirement,
+    status: 'not_checked',
+    detail: 'Natural language is shown to the worker and not checked by code.',
+    rests_on: [],
+  }
 }
 
 function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
-  return looksInside(requirement) ? verdictAt(requirement, facts, (part) => verdictOf(requirement, part)) : verdictOf(requirement, facts)
+  return looksInside(requirement)
+    ? verdictAt(requirement, facts, (part) => verdictOf(requirement, part))
+    : verdictOf(requirement, facts)
 }
 
 /** The verdict on a whole output. */
@@ -65,13 +94,20 @@ function verdictOf(requirement: MachineRequirement, facts: RunFacts): Verdict {
       return toolVerdict(requirement, facts)
     case 'output_length': {
       const { min = 0, max = Infinity } = requirement
-      const bounds = [...(min > 0 ? [`at least ${min}`] : []), ...(max < Infinity ? [`at most ${max}`] : [])].join(' and ')
-      return ofOutput(output.length >= min && output.length <= max, `The output has ${output.length} characters; ${bounds || 'any number'} required.`)
+      const bounds = [
+        ...(min > 0 ? [`at least ${min}`] : []),
+        ...(max < Infinity ? [`at most ${max}`] : []),
+      ].join(' and ')
+      return ofOutput(
+        output.length >= min && output.length <= max,
+        `The output has ${output.length} characters; ${bounds || 'any number'} required.`,
+      )
     }
     case 'output_matches': {
       const { pattern } = requirement
       const compiled = compilePattern(pattern)
-      if ('fault' in compiled) return ofOutput(false, `The output cannot be checked against /${pattern}/: ${compiled.fault}.`)
+      if ('fault' in compiled)
+        return ofOutput(false, `The output cannot be checked against /${pattern}/: ${compiled.fault}.`)
       const passed = compiled.test(output)
       return ofOutput(passed, `The output ${passed ? 'matches' : 'does not match'} /${pattern}/.`)
     }
@@ -87,7 +123,10 @@ function verdictOf(requirement: MachineRequirement, facts: RunFacts): Verdict {
     }
     case 'output_schema': {
       const mismatch = schemaMismatch(requirement.schema, output)
-      return ofOutput(mismatch === null, mismatch === null ? 'The output fits its JSON Schema.' : `The output ${mismatch}.`)
+      return ofOutput(
+        mismatch === null,
+        mismatch === null ? 'The output fits its JSON Schema.' : `The output ${mismatch}.`,
+      )
     }
     case 'output_cites':
       return citesVerdict(requirement, facts)
@@ -107,11 +146,20 @@ function verdictOf(requirement: MachineRequirement, facts: RunFacts): Verdict {
   }
 }
 
-function toolVerdict({ tool, times_min = 1, arguments_match }: MachineRequirement & { kind: 'tool_succeeded' }, facts: RunFacts): Verdict {
+function toolVerdict(
+  { tool, times_min = 1, arguments_match }: MachineRequirement & { kind: 'tool_succeeded' },
+  facts: RunFacts,
+): Verdict {
   const named = facts.tools.filter((fact) => fact.tool === tool)
-  const calls = arguments_match === undefined ? named : named.filter((fact) => fact.arguments !== undefined && argumentsMatch(fact.arguments, arguments_match))
+  const calls =
+    arguments_match === undefined
+      ? named
+      : named.filter(
+          (fact) => fact.arguments !== undefined && argumentsMatch(fact.arguments, arguments_match),
+        )
   const good = calls.filter((fact) => fact.success)
-  const having = arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
+  const having =
+    arguments_match === undefined ? '' : ` with arguments that contain ${JSON.stringify(arguments_match)}`
   const others = named.length - calls.length
   const detail =
     calls.length === 0
@@ -119,7 +167,11 @@ function toolVerdict({ tool, times_min = 1, arguments_match }: MachineRequiremen
       : `The tool ${tool} was called ${times(calls.length)}${having} and succeeded ${times(good.length)}; ${times(times_min)} required.`
   const read = calls.length === 0 ? named : calls
   const asked = arguments_match === undefined ? [] : read.map((fact) => fact.askedSeq ?? 0)
-  return { passed: good.length >= times_min, detail, restsOn: [...read.map((fact) => fact.taskseq), ...asked] }
+  return {
+    passed: good.length >= times_min,
+    detail,
+    restsOn: [...read.map((fact) => fact.taskseq), ...asked],
+  }
 }
 
 function filesVerdict(paths: readonly string[], { files }: RunFacts): Verdict {
@@ -127,8 +179,14 @@ function filesVerdict(paths: readonly string[], { files }: RunFacts): Verdict {
   const found = new Map(files?.found.map((file) => [file.path, file]))
   const missing = paths.filter((path) => found.get(path)?.found !== 'file')
   if (missing.length > 0) {
-    const why = missing.map((path) => `${quoted(path)} ${absence[found.get(path)?.found ?? 'unknown'] ?? absence['unknown']}`)
-    return { passed: false, detail: `${missing.length} of ${paths.length} required ${paths.length === 1 ? 'file' : 'files'} missing: ${listed(why)}.`, restsOn }
+    const why = missing.map(
+      (path) => `${quoted(path)} ${absence[found.get(path)?.found ?? 'unknown'] ?? absence['unknown']}`,
+    )
+    return {
+      passed: false,
+      detail: `${missing.length} of ${paths.length} required ${paths.length === 1 ? 'file' : 'files'} missing: ${listed(why)}.`,
+      restsOn,
+    }
   }
   return {
     passed: true,

@@ -4,11 +4,15 @@ import { describe, expect, it, test } from 'vitest'
 import { type Atom, figuresIn, valueOf, withoutListNumbers } from './figures.ts'
 
 const shown = (atom: Atom): string =>
-  atom.kind === 'value' ? `${atom.value}${atom.tag === '' ? '' : ` ${atom.tag}`}${atom.rises === true ? ' up' : ''}` : atom.value
+  atom.kind === 'value'
+    ? `${atom.value}${atom.tag === '' ? '' : ` ${atom.tag}`}${atom.rises === true ? ' up' : ''}`
+    : atom.value
 /** The likeliest reading of each figure. */
-const read = (text: string): string[] => figuresIn(text).map(({ readings }) => (readings[0] ?? []).map(shown).join(' & '))
+const read = (text: string): string[] =>
+  figuresIn(text).map(({ readings }) => (readings[0] ?? []).map(shown).join(' & '))
 /** All readings of the only figure. */
-const readings = (text: string): string[] => (figuresIn(text)[0]?.readings ?? []).map((atoms) => atoms.map(shown).join(' & '))
+const readings = (text: string): string[] =>
+  (figuresIn(text)[0]?.readings ?? []).map((atoms) => atoms.map(shown).join(' & '))
 
 describe('the figures of a text', () => {
   test.each<[string, string[]]>([
@@ -155,14 +159,28 @@ describe('the figures of a text', () => {
 })
 
 describe('the meanings of a figure', () => {
-  it('are, for a percentage, the number and a hundredth of it', () => expect(readings('12.5%')).toEqual(['12.5 %', '0.125 ratio']))
-  it('are, for basis points, also the percentage', () => expect(readings('25 bps')).toEqual(['25 bp', '0.25 %', '0.0025 ratio']))
-  it('include a list, where commas may separate items', () => expect(readings('[100,200,300]')).toEqual(['100200300', '100 & 200 & 300']))
-  it('include the unit, where a letter may be one', () => expect([readings('5 m'), readings('US$5m')]).toEqual([['5000000', '5'], ['5000000 USD']]))
-  it('include both signs, where parentheses may be an aside', () => expect(readings('a fine (1,234) of')).toEqual(['1234', '-1234']))
+  it('are, for a percentage, the number and a hundredth of it', () =>
+    expect(readings('12.5%')).toEqual(['12.5 %', '0.125 ratio']))
+  it('are, for basis points, also the percentage', () =>
+    expect(readings('25 bps')).toEqual(['25 bp', '0.25 %', '0.0025 ratio']))
+  it('include a list, where commas may separate items', () =>
+    expect(readings('[100,200,300]')).toEqual(['100200300', '100 & 200 & 300']))
+  it('include the unit, where a letter may be one', () =>
+    expect([readings('5 m'), readings('US$5m')]).toEqual([['5000000', '5'], ['5000000 USD']]))
+  it('include both signs, where parentheses may be an aside', () =>
+    expect(readings('a fine (1,234) of')).toEqual(['1234', '-1234']))
   it('include a year', () => expect(readings('in 2026')).toEqual(['2026', '2026']))
   it('are a plain integer only for a whole number without any additions', () => {
-    expect(figuresIn('7 -7 7.0 7% 1,007 7e1 $7 7m').map((figure) => figure.plainInteger)).toEqual([true, false, false, false, false, false, false, false])
+    expect(figuresIn('7 -7 7.0 7% 1,007 7e1 $7 7m').map((figure) => figure.plainInteger)).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+      false,
+      false,
+    ])
   })
 })
 
@@ -178,7 +196,9 @@ test.each<[string, string]>([
   ['1.5 is no item', '1.5 is no item'],
   ['1984. A year', '1984. A year'],
   ['and 1. not here', 'and 1. not here'],
-])('removes the number of a list item: %j', (text, expected) => expect(withoutListNumbers(text)).toBe(expected))
+])('removes the number of a list item: %j', (text, expected) =>
+  expect(withoutListNumbers(text)).toBe(expected),
+)
 
 describe('a number', () => {
   const styles: ((whole: bigint, fraction: string) => string)[] = [
@@ -187,17 +207,28 @@ describe('a number', () => {
     (whole, fraction) => `${grouped(whole, '\u00A0')}${fraction}`,
     (whole, fraction) => `${grouped(whole, '’')}${fraction}`,
     (whole, fraction) => `${whole}${fraction === '' ? '.' : fraction}00`,
-    ...['０', '٠', '०', '𝟎', '𝟬', '๐', '߀'].map((zero) => (whole: bigint, fraction: string) => inScript(`${grouped(whole, ',')}${fraction}`, zero)),
+    ...['０', '٠', '०', '𝟎', '𝟬', '๐', '߀'].map(
+      (zero) => (whole: bigint, fraction: string) => inScript(`${grouped(whole, ',')}${fraction}`, zero),
+    ),
   ]
   const digits = fc.record({
     whole: fc.bigInt({ min: 0n, max: 10n ** 30n }),
     fraction: fc.stringMatching(/^\d{0,12}$/).map((text) => (text === '' ? '' : `.${text}`)),
     sign: fc.constantFrom('', '-', '\u2212'),
   })
-  const plain = (whole: bigint, fraction: string): string => (fraction === '' ? String(whole) : `${whole}${fraction}`.replace(/\.?0+$/, ''))
+  const plain = (whole: bigint, fraction: string): string =>
+    fraction === '' ? String(whole) : `${whole}${fraction}`.replace(/\.?0+$/, '')
 
   it('has the same value, however it is written and in whatever digits', () => {
-    const around = fc.constantFrom(['', ''], [' ', ' '], ['**', '**'], ['| ', ' |'], ['约', '人'], ['"a":', ','], ['[', ']'])
+    const around = fc.constantFrom(
+      ['', ''],
+      [' ', ' '],
+      ['**', '**'],
+      ['| ', ' |'],
+      ['约', '人'],
+      ['"a":', ','],
+      ['[', ']'],
+    )
     fc.assert(
       fc.property(digits, around, ({ whole, fraction, sign }, [before, after]) => {
         const values = styles.map((style) => read(`${before}${sign}${style(whole, fraction)}${after}`))
@@ -227,15 +258,20 @@ describe('a number', () => {
     ]
     const currencies = fc.constantFrom('USD', 'HKD', 'EUR')
     fc.assert(
-      fc.property(fc.bigInt({ min: 1n, max: 10n ** 9n }), fc.constantFrom(...magnitudes), currencies, (whole, [word, power], code) => {
-        const expected = [`${whole * 10n ** BigInt(power)} ${code}`]
-        expect([read(`${code}${whole}${word}`), read(`${code} ${grouped(whole, ',')}${word}.`), read(`${whole}${word} ${code}`)]).toEqual([
-          expected,
-          expected,
-          expected,
-        ])
-        expect(read(`${code}(${whole}${word})`)).toEqual([`-${expected[0]}`])
-      }),
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 9n }),
+        fc.constantFrom(...magnitudes),
+        currencies,
+        (whole, [word, power], code) => {
+          const expected = [`${whole * 10n ** BigInt(power)} ${code}`]
+          expect([
+            read(`${code}${whole}${word}`),
+            read(`${code} ${grouped(whole, ',')}${word}.`),
+            read(`${whole}${word} ${code}`),
+          ]).toEqual([expected, expected, expected])
+          expect(read(`${code}(${whole}${word})`)).toEqual([`-${expected[0]}`])
+        },
+      ),
       { numRuns: 300 },
     )
   })
@@ -251,20 +287,42 @@ describe('a number', () => {
 })
 
 it('is a date in each form of the day, and no amount', () => {
-  const names = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+  const names = [
+    'January',
+    'February',
+    'March',
+    'April',
+    'May',
+    'June',
+    'July',
+    'August',
+    'September',
+    'October',
+    'November',
+    'December',
+  ]
   fc.assert(
-    fc.property(fc.integer({ min: 1900, max: 2199 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 28 }), (year, month, day) => {
-      const [mm, dd, name] = [String(month).padStart(2, '0'), String(day).padStart(2, '0'), names[month - 1] ?? '']
-      const forms = [
-        `${year}-${mm}-${dd}`,
-        `${year}/${month}/${day}`,
-        `${year}年${month}月${day}日`,
-        `${day} ${name} ${year}`,
-        `${name} ${day}, ${year}`,
-        `${name.slice(0, 3)} ${day}, ${year}`,
-      ]
-      for (const form of forms) expect(read(`On ${form}.`)).toEqual([`${year}-${month}-${day}`])
-    }),
+    fc.property(
+      fc.integer({ min: 1900, max: 2199 }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.integer({ min: 1, max: 28 }),
+      (year, month, day) => {
+        const [mm, dd, name] = [
+          String(month).padStart(2, '0'),
+          String(day).padStart(2, '0'),
+          names[month - 1] ?? '',
+        ]
+        const forms = [
+          `${year}-${mm}-${dd}`,
+          `${year}/${month}/${day}`,
+          `${year}年${month}月${day}日`,
+          `${day} ${name} ${year}`,
+          `${name} ${day}, ${year}`,
+          `${name.slice(0, 3)} ${day}, ${year}`,
+        ]
+        for (const form of forms) expect(read(`On ${form}.`)).toEqual([`${year}-${month}-${day}`])
+      },
+    ),
     { numRuns: 200 },
   )
 })
@@ -352,4 +410,5 @@ function grouped(whole: bigint, separator: string): string {
   return String(whole).replace(/\B(?=(\d{3})+$)/g, separator)
 }
 
-const inScript = (text: string, zero: string): string => text.replace(/\d/g, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)))
+const inScript = (text: string, zero: string): string =>
+  text.replace(/\d/g, (digit) => String.fromCodePoint((zero.codePointAt(0) ?? 0) + Number(digit)))

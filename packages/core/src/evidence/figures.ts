@@ -1,8 +1,11 @@
-// Reads the figures of a text as people write them, each by its value, so that `HK$1.2 billion`, `1,200 million` and `12亿` are the same figure.
-// N1. A figure is digits of any script with a decimal point or comma, thousands separators, a sign or parentheses, a currency before or after,
+// Reads the figures of a text as people write them, each by its value, so that `HK$1.2 billion`, `1,200
+// million` and `12亿` are the same figure.
+// N1. A figure is digits of any script with a decimal point or comma, thousands separators, a sign or
+// parentheses, a currency before or after,
 //     a magnitude (k, m, bn, 万, 亿), a percentage, an exponent. A range shares its unit.
 // N2. A date, a year and a time are no amounts. They are compared with dates.
-// N3. Digits that belong to a name are not figures: `sha256`, `UTF-8`, `v1.2`. A currency, FY and No. begin no name.
+// N3. Digits that belong to a name are not figures: `sha256`, `UTF-8`, `v1.2`. A currency, FY and No. begin
+// no name.
 // N4. Three or more groups with points between them, as in `1.2.3`, are compared as they are written.
 // N5. A form with several meanings has several readings. None is invented: nothing is rounded or added up.
 // N6. The time is bounded by the length of the text.
@@ -11,7 +14,9 @@ import { withPlainDigits } from './plain-digits.ts'
 import { wordLetters } from './result-texts.ts'
 import { codeSource, currencyAtEnd, currencyAtStart, magnitudeAtStart } from './units.ts'
 
-/** `tag`: what it counts. `bare`: the text names no magnitude. `rises`: the text says that it is not negative. */
+/**
+ * `tag`: what it counts. `bare`: the text names no magnitude. `rises`: the text says that it is not negative.
+ */
 interface ValueAtom {
   readonly kind: 'value'
   readonly value: string
@@ -20,7 +25,9 @@ interface ValueAtom {
   readonly rises?: true
 }
 
-/** One statement of a reading: a value, a date, a time (`t10:30`), or digits as they are written (`1.2.3`). */
+/**
+ * One statement of a reading: a value, a date, a time (`t10:30`), or digits as they are written (`1.2.3`).
+ */
 export type Atom = ValueAtom | { readonly kind: 'date' | 'text'; readonly value: string }
 
 export interface Figure {
@@ -47,7 +54,10 @@ const pattern = new RegExp(
   ].join('|'),
   'gu',
 )
-const mixedName = new RegExp(String.raw`^\d+(?!(?:[kKmMbB]|bn|mn)\d*\b)[${wordLetters}_]+\d[${wordLetters}\d_]*`, 'u')
+const mixedName = new RegExp(
+  String.raw`^\d+(?!(?:[kKmMbB]|bn|mn)\d*\b)[${wordLetters}_]+\d[${wordLetters}\d_]*`,
+  'u',
+)
 const address =
   /(?:https?|ftp):\/\/[^\s<>"'`|）)\]]+|(?<![\p{L}\p{N}])[\p{L}\p{N}_./-]{0,120}[\p{L}\p{N}_-]\.(?:md|json|jsonl|html?|pdf|csv|tsv|txt|ts|tsx|js|py|xlsx?|docx?|pptx?|png|jpe?g|svg|ya?ml|toml|xml|zip)(?![\p{L}\p{N}])/giu
 
@@ -59,7 +69,10 @@ export function figuresIn(written: string): Figure[] {
     .replace(address, (found) => ' '.repeat(found.length))
     .replace(/(?<=\d)T(?=\d\d:)/g, ' ')
   const dates = datesIn(text)
-  const found = [...dates.map((date) => figureOfDate(date, text)), ...amountsIn(without(text, dates))].toSorted((a, b) => a.at - b.at)
+  const found = [
+    ...dates.map((date) => figureOfDate(date, text)),
+    ...amountsIn(without(text, dates)),
+  ].toSorted((a, b) => a.at - b.at)
   return found
 }
 
@@ -79,7 +92,10 @@ export function scaled(value: string, power: number): string {
 
 /** The text without the numbers of its ordered lists and headings: `1. `, `2) `, `## 3. `, `4、`, `①`, `(5) `. */
 export function withoutListNumbers(text: string): string {
-  return text.replace(/^([ \t>]*(?:[-*+][ \t]+)?(?:#{1,6}[ \t]+|[*_]{1,2})?)(?:[(（]?\p{Nd}{1,3}(?=[.)）．][ \t*_]|、)|[(（]\p{Nd}{1,2}(?=[)）]))/gmu, '$1')
+  return text.replace(
+    /^([ \t>]*(?:[-*+][ \t]+)?(?:#{1,6}[ \t]+|[*_]{1,2})?)(?:[(（]?\p{Nd}{1,3}(?=[.)）．][ \t*_]|、)|[(（]\p{Nd}{1,2}(?=[)）]))/gmu,
+    '$1',
+  )
 }
 
 const figureOfDate = ({ at, chars, readings }: FoundDate, text: string): Figure => ({
@@ -113,7 +129,12 @@ function amountsIn(text: string): Figure[] {
     const { dotted, european: comma, whole, point } = match.groups ?? {}
     const at = match.index
     if (dotted !== undefined) {
-      const figure: Figure = { shown: dotted, at, readings: [[{ kind: 'text', value: dotted }]], plainInteger: false }
+      const figure: Figure = {
+        shown: dotted,
+        at,
+        readings: [[{ kind: 'text', value: dotted }]],
+        plainInteger: false,
+      }
       found.push({ figure, end: at + dotted.length, tag: '', power: 0 })
     }
     if (comma === undefined && whole === undefined && point === undefined) continue
@@ -136,9 +157,13 @@ function amountAt(match: RegExpExecArray, text: string): Amount {
   const before = text.slice(Math.max(0, at - besideChars), at)
   const beside = sideBefore(before)
   const after = afterParentheses(text.slice(end, end + besideChars), beside)
-  const parts = comma === undefined ? [whole ?? '0', point ?? fraction] : [comma.split(',')[0]?.replaceAll('.', '') ?? '', comma.split(',')[1] ?? '']
+  const parts =
+    comma === undefined
+      ? [whole ?? '0', point ?? fraction]
+      : [comma.split(',')[0]?.replaceAll('.', '') ?? '', comma.split(',')[1] ?? '']
   const groups = (parts[0] ?? '').split(/\D/)
-  const exponent = Number(/-?\d+$/.exec(power.replace(/^ ?[×x*] ?10\^?/, ''))?.[0] ?? 0) * (power.startsWith('^') ? 0 : 1)
+  const exponent =
+    Number(/-?\d+$/.exec(power.replace(/^ ?[×x*] ?10\^?/, ''))?.[0] ?? 0) * (power.startsWith('^') ? 0 : 1)
   const last = end + after.chars
   const sign = signOf(beside.before, beside.inner, text.slice(last, last + besideChars))
   const tag = after.tag === '%' || after.tag === 'bp' ? after.tag : beside.tag || after.tag
@@ -155,20 +180,40 @@ function amountAt(match: RegExpExecArray, text: string): Amount {
       ? [
           groups.map((group, i): Atom => ({
             kind: 'value',
-            value: decimal({ negative: false, whole: group, fraction: i === groups.length - 1 ? (parts[1] ?? '') : '', exponent: 0 }),
+            value: decimal({
+              negative: false,
+              whole: group,
+              fraction: i === groups.length - 1 ? (parts[1] ?? '') : '',
+              exponent: 0,
+            }),
             tag: '',
             bare: true,
           })),
         ]
       : []
-  const readings: (readonly Atom[])[] = [[make(value, after.power)], ...(after.unsure ? [[make(value, 0)]] : []), ...list]
+  const readings: (readonly Atom[])[] = [
+    [make(value, after.power)],
+    ...(after.unsure ? [[make(value, 0)]] : []),
+    ...list,
+  ]
   if (tag === '%') readings.push([{ ...make(value, -2), tag: 'ratio' }])
   if (tag === 'bp') readings.push([{ ...make(value, -2), tag: '%' }], [{ ...make(value, -4), tag: 'ratio' }])
   if (sign === 'perhaps') readings.push([make(negated(value), after.power)])
-  const plain = groups.length === 1 && comma === undefined && fraction === '' && point === undefined && power === '' && tag === '' && after.power === 0
-  if (plain && /^(?:19|20|21)\d\d$/.test(groups[0] ?? '')) readings.push([{ kind: 'date', value: groups[0] ?? '' }])
-  const compact = /^((?:19|20|21)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(plain ? (groups[0] ?? '') : '')
-  if (compact !== null) readings.push([{ kind: 'date', value: `${compact[1]}-${Number(compact[2])}-${Number(compact[3])}` }])
+  const plain =
+    groups.length === 1 &&
+    comma === undefined &&
+    fraction === '' &&
+    point === undefined &&
+    power === '' &&
+    tag === '' &&
+    after.power === 0
+  if (plain && /^(?:19|20|21)\d\d$/.test(groups[0] ?? ''))
+    readings.push([{ kind: 'date', value: groups[0] ?? '' }])
+  const compact = /^((?:19|20|21)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(
+    plain ? (groups[0] ?? '') : '',
+  )
+  if (compact !== null)
+    readings.push([{ kind: 'date', value: `${compact[1]}-${Number(compact[2])}-${Number(compact[3])}` }])
   const figure: Figure = {
     shown: text
       .slice(at - beside.chars, last)
@@ -181,7 +226,8 @@ function amountAt(match: RegExpExecArray, text: string): Amount {
   return { figure, end: last, tag, power: after.power }
 }
 
-const negated = (value: string): string => (value === '0' ? value : value.startsWith('-') ? value.slice(1) : `-${value}`)
+const negated = (value: string): string =>
+  value === '0' ? value : value.startsWith('-') ? value.slice(1) : `-${value}`
 
 /** The currency directly before a number, and what stands between them. `before`: the text before the currency. */
 function sideBefore(text: string): { tag: string; chars: number; before: string; inner: string } {
@@ -195,18 +241,28 @@ function sideBefore(text: string): { tag: string; chars: number; before: string;
 /** What follows a number, or the parentheses around it: `$(5) million`, `(5)%`. */
 function afterParentheses(text: string, beside: ReturnType<typeof sideBefore>): ReturnType<typeof sideAfter> {
   const inside = sideAfter(text, beside.tag !== '')
-  if (inside.chars > 0 || !text.startsWith(')') || !(beside.inner === '(' || beside.before.endsWith('('))) return inside
+  if (inside.chars > 0 || !text.startsWith(')') || !(beside.inner === '(' || beside.before.endsWith('(')))
+    return inside
   const outside = sideAfter(text.slice(1), beside.tag !== '')
   return outside.power === 0 && outside.tag === '' ? inside : { ...outside, chars: 0 }
 }
 
 /** The magnitude, the percentage and the currency directly after a number. */
-function sideAfter(text: string, hasCurrency: boolean): { tag: string; power: number; unsure: boolean; chars: number } {
+function sideAfter(
+  text: string,
+  hasCurrency: boolean,
+): { tag: string; power: number; unsure: boolean; chars: number } {
   const percent =
     /^[ \u00A0\u202F]?(?:(?<percent>%|percent\b|per[ ]cent\b|pct\b|percentage[ ]points?\b|(?:pp|ppt|pts)\b|个百分点|個百分點)|(?<basis>bps?\b|basis[ ]points?\b|个基点|個基點))/iu.exec(
       text,
     )
-  if (percent !== null) return { tag: percent.groups?.['basis'] === undefined ? '%' : 'bp', power: 0, unsure: false, chars: percent[0].length }
+  if (percent !== null)
+    return {
+      tag: percent.groups?.['basis'] === undefined ? '%' : 'bp',
+      power: 0,
+      unsure: false,
+      chars: percent[0].length,
+    }
   const magnitude = magnitudeAtStart(text)
   const currency = currencyAtStart(text.slice(magnitude?.chars ?? 0))
   return {
@@ -225,7 +281,10 @@ const risesWord =
 type Sign = 'minus' | 'falls' | 'rises' | 'perhaps' | null
 
 /** After a unit, a hyphen is that of a range: 5万-8万. */
-const minus = new RegExp(String.raw`(?<![${wordLetters}\d_)\]%.十百千万亿萬億元圆圓年月日号人股吨个個倍])-$`, 'u')
+const minus = new RegExp(
+  String.raw`(?<![${wordLetters}\d_)\]%.十百千万亿萬億元圆圓年月日号人股吨个個倍])-$`,
+  'u',
+)
 
 /**
  * The sign of a number: a minus, accounting parentheses, or a word before it. `perhaps`: the parentheses may be an aside.
@@ -238,19 +297,26 @@ function signOf(before: string, inner: string, after: string): Sign {
   if (inner === '-' || minus.test(before)) return 'minus'
   if (inner === '(' && after.startsWith(')')) return 'minus'
   if (inner === '+' || /(?<![\d)\]%])\+$/.test(before)) return 'rises'
-  if (before.endsWith('(') && after.startsWith(')')) return isCell(before.slice(0, -1), after.slice(1)) ? 'minus' : 'perhaps'
+  if (before.endsWith('(') && after.startsWith(')'))
+    return isCell(before.slice(0, -1), after.slice(1)) ? 'minus' : 'perhaps'
   if (/[▲△▼▽][ ]?$/.test(before)) return 'perhaps'
   if (fallsWord.test(before)) return 'falls'
   return risesWord.test(before) ? 'rises' : null
 }
 
 /** Whether there is nothing else in the cell of a table, or on the line. */
-const isCell = (before: string, after: string): boolean => /(?:^|[|\n\t,:：])[ \t*]*$/.test(before) && /^[ \t*]*(?:[|\n\t,]|$)/.test(after)
+const isCell = (before: string, after: string): boolean =>
+  /(?:^|[|\n\t,:：])[ \t*]*$/.test(before) && /^[ \t*]*(?:[|\n\t,]|$)/.test(after)
 
 /** Whether commas separate the items of a list, as in JSON or CSV, and not thousands. */
 function isList(text: string, at: number, end: number): boolean {
   const [before, after] = [text[at - 1] ?? '', text[end] ?? '']
-  return text.slice(at, end).includes(' ') || /[[,;]/.test(before) || after === ']' || /^,\d/.test(text.slice(end, end + 2))
+  return (
+    text.slice(at, end).includes(' ') ||
+    /[[,;]/.test(before) ||
+    after === ']' ||
+    /^,\d/.test(text.slice(end, end + 2))
+  )
 }
 
 /** Gives the first number of a range the unit of the second, and adds up the parts of `1亿2000万`. */
@@ -278,12 +344,27 @@ function joined(found: readonly Amount[], text: string): Amount[] {
     if (shares && ((last.power === 0 && amount.power > 0) || (last.tag === '' && amount.tag !== ''))) {
       kept[kept.length - 1] = {
         ...last,
-        figure: { ...last.figure, plainInteger: false, readings: [...shared(last, amount), ...(/^ ?(?:and|or|和)/.test(between) ? last.figure.readings : [])] },
+        figure: {
+          ...last.figure,
+          plainInteger: false,
+          readings: [
+            ...shared(last, amount),
+            ...(/^ ?(?:and|or|和)/.test(between) ? last.figure.readings : []),
+          ],
+        },
       }
     }
     kept.push(
       shares && amount.tag === '' && last.tag !== ''
-        ? { ...amount, tag: last.tag, figure: { ...amount.figure, plainInteger: false, readings: tagged(amount.figure.readings, last.tag) } }
+        ? {
+            ...amount,
+            tag: last.tag,
+            figure: {
+              ...amount.figure,
+              plainInteger: false,
+              readings: tagged(amount.figure.readings, last.tag),
+            },
+          }
         : amount,
     )
   }
@@ -291,33 +372,54 @@ function joined(found: readonly Amount[], text: string): Amount[] {
 }
 
 const tagged = (readings: Figure['readings'], tag: string): Figure['readings'] =>
-  readings.map((atoms) => atoms.map((atom) => (atom.kind === 'value' && atom.tag === '' ? { ...atom, tag } : atom)))
+  readings.map((atoms) =>
+    atoms.map((atom) => (atom.kind === 'value' && atom.tag === '' ? { ...atom, tag } : atom)),
+  )
 
 const shared = ({ figure, tag, power }: Amount, unit: Amount): Figure['readings'] =>
   tagged(
     figure.readings.flatMap((atoms) => {
       const own = atoms.map((atom): Atom =>
-        atom.kind === 'value' && power === 0 && unit.power > 0 ? { ...atom, value: scaled(atom.value, unit.power), bare: false } : atom,
+        atom.kind === 'value' && power === 0 && unit.power > 0
+          ? { ...atom, value: scaled(atom.value, unit.power), bare: false }
+          : atom,
       )
       return own.every(({ kind }) => kind === 'value') ? [own] : []
     }),
     tag || unit.tag,
   ).flatMap((atoms) => {
     const [atom] = atoms
-    return unit.tag === '%' && atom?.kind === 'value' ? [atoms, [{ ...atom, value: scaled(atom.value, -2), tag: 'ratio' }]] : [atoms]
+    return unit.tag === '%' && atom?.kind === 'value'
+      ? [atoms, [{ ...atom, value: scaled(atom.value, -2), tag: 'ratio' }]]
+      : [atoms]
   })
 
 function summed(large: Amount, small: Amount, text: string): Amount {
   const [one, other] = [large.figure.readings[0]?.[0], small.figure.readings[0]?.[0]]
   if (one?.kind !== 'value' || other?.kind !== 'value' || /\./.test(one.value + other.value)) return large
-  const sum = BigInt(one.value) + (one.value.startsWith('-') ? -1n : 1n) * BigInt(other.value.replace('-', ''))
+  const sum =
+    BigInt(one.value) + (one.value.startsWith('-') ? -1n : 1n) * BigInt(other.value.replace('-', ''))
   const tag = large.tag || small.tag
-  const figure: Figure = { ...large.figure, shown: text.slice(large.figure.at, small.end), readings: [[{ ...one, value: String(sum), tag }]] }
+  const figure: Figure = {
+    ...large.figure,
+    shown: text.slice(large.figure.at, small.end),
+    readings: [[{ ...one, value: String(sum), tag }]],
+  }
   return { ...large, figure, end: small.end, tag }
 }
 
 /** The one text of a value: without needless zeros, without an exponent, and `0` without a sign. */
-function decimal({ negative, whole, fraction, exponent }: { negative: boolean; whole: string; fraction: string; exponent: number }): string {
+function decimal({
+  negative,
+  whole,
+  fraction,
+  exponent,
+}: {
+  negative: boolean
+  whole: string
+  fraction: string
+  exponent: number
+}): string {
   let [before, after] = [whole, fraction]
   if (Math.abs(exponent) > 400) return `${negative ? '-' : ''}${before}.${after}e${exponent}`
   if (exponent > 0) {

@@ -1,6 +1,8 @@
 // What is known of figures: those that a check allows, and those that texts of tools contain.
-// K1. A figure without a sign may be one with a minus, because prose says "fell by 5". A figure that rises may not.
-// K2. A figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else converts.
+// K1. A figure without a sign may be one with a minus, because prose says "fell by 5". A figure that rises
+// may not.
+// K2. A figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else
+// converts.
 import { datesWithin } from './dates.ts'
 import { type Atom, type Figure, figuresIn, scaled } from './figures.ts'
 import { compatible, type StatedMagnitude, statedMagnitudes } from './units.ts'
@@ -30,7 +32,9 @@ export class KnownFigures {
 
   #learn(atom: Atom, stated: readonly StatedMagnitude[]): void {
     if (atom.kind === 'value') for (const { value, tag } of meanings(atom, stated)) this.#add(value, tag)
-    else for (const value of atom.kind === 'date' ? datesWithin(atom.value) : [atom.value]) this.#texts.add(value)
+    else
+      for (const value of atom.kind === 'date' ? datesWithin(atom.value) : [atom.value])
+        this.#texts.add(value)
   }
 
   #add(value: string, tag: string): void {
@@ -42,7 +46,9 @@ export class KnownFigures {
   #knows(atom: Atom, stated: readonly StatedMagnitude[]): boolean {
     if (atom.kind !== 'value') return this.#texts.has(atom.value)
     const either = atom.rises !== true && !atom.value.startsWith('-')
-    return meanings(atom, stated).some(({ value, tag }) => this.#hasValue(value, tag) || (either && this.#hasValue(`-${value}`, tag)))
+    return meanings(atom, stated).some(
+      ({ value, tag }) => this.#hasValue(value, tag) || (either && this.#hasValue(`-${value}`, tag)),
+    )
   }
 
   #hasValue(value: string, tag: string): boolean {
@@ -54,7 +60,10 @@ export class KnownFigures {
 const noMagnitude = new Set(['%', 'bp', 'ratio'])
 
 /** A value as it is written, and with each magnitude that a head of its text states. */
-function meanings({ value, tag, bare }: Extract<Atom, { kind: 'value' }>, stated: readonly StatedMagnitude[]): { value: string; tag: string }[] {
+function meanings(
+  { value, tag, bare }: Extract<Atom, { kind: 'value' }>,
+  stated: readonly StatedMagnitude[],
+): { value: string; tag: string }[] {
   const own = { value, tag }
   if (!bare || noMagnitude.has(tag)) return [own]
   return [own, ...stated.map((of) => ({ value: scaled(value, of.power), tag: tag || of.tag }))]

@@ -1,6 +1,6 @@
-// The checks `numbers_from_tools` and `numbers_from_dependencies`: does every figure of the output occur in a result of the named tools, or in
-// what the node was given?
-// Without a successful call of these tools nothing passes, because then nothing was read.
+// The checks `numbers_from_tools` and `numbers_from_dependencies`: does every figure of the output occur in a
+// result of the named tools, or in what the node was given? Without a successful call of these tools nothing
+// passes, because then nothing was read.
 import { type Figure, figuresIn, valueOf, withoutListNumbers } from './figures.ts'
 import { KnownFigures } from './known-figures.ts'
 import type { MachineRequirement } from './requirement.ts'
@@ -9,20 +9,42 @@ import type { RunFacts } from './run-facts.ts'
 import { statedMagnitudes } from './units.ts'
 import { listed, type Verdict } from './verdict.ts'
 
-export function numbersVerdict(requirement: MachineRequirement & { kind: 'numbers_from_tools' }, facts: RunFacts): Verdict {
+export function numbersVerdict(
+  requirement: MachineRequirement & { kind: 'numbers_from_tools' },
+  facts: RunFacts,
+): Verdict {
   const of = requirement.tools.join(' or ')
   const calls = facts.tools.filter((fact) => fact.success && requirement.tools.includes(fact.tool))
   if (calls.length === 0)
-    return { passed: false, detail: `No call of ${of} succeeded, so no number of the output can come from one.`, restsOn: [facts.outputSeq] }
-  const sources = calls.flatMap(({ taskseq, result }) => (result === undefined ? [] : [{ seq: taskseq, texts: resultTexts(result) }]))
-  return figuresVerdict(requirement, facts, { sources, none: `in no result of ${of}`, some: `in results of ${of}`, against: `the results of ${of}` })
+    return {
+      passed: false,
+      detail: `No call of ${of} succeeded, so no number of the output can come from one.`,
+      restsOn: [facts.outputSeq],
+    }
+  const sources = calls.flatMap(({ taskseq, result }) =>
+    result === undefined ? [] : [{ seq: taskseq, texts: resultTexts(result) }],
+  )
+  return figuresVerdict(requirement, facts, {
+    sources,
+    none: `in no result of ${of}`,
+    some: `in results of ${of}`,
+    against: `the results of ${of}`,
+  })
 }
 
-export function givenNumbersVerdict(requirement: MachineRequirement & { kind: 'numbers_from_dependencies' }, facts: RunFacts): Verdict {
+export function givenNumbersVerdict(
+  requirement: MachineRequirement & { kind: 'numbers_from_dependencies' },
+  facts: RunFacts,
+): Verdict {
   const { outputs = [], texts = [] } = facts.given ?? {}
   const sources = [...outputs, ...texts].map((text) => ({ seq: 0, texts: resultTexts(text) }))
   const given = 'what the node was given'
-  return figuresVerdict(requirement, facts, { sources, none: `nowhere in ${given}`, some: `in ${given}`, against: given })
+  return figuresVerdict(requirement, facts, {
+    sources,
+    none: `nowhere in ${given}`,
+    some: `in ${given}`,
+    against: given,
+  })
 }
 
 interface Sources {
@@ -42,7 +64,9 @@ function figuresVerdict(
   known.allow(allow.map(valueOf))
   const stated = statedMagnitudes(facts.outputText)
   const free = (figure: Figure): boolean => figure.plainInteger && Number(firstValue(figure)) < integers_below
-  const judged = figuresIn(withoutListNumbers(facts.outputText)).filter((figure) => !free(figure) && !known.has(figure, stated))
+  const judged = figuresIn(withoutListNumbers(facts.outputText)).filter(
+    (figure) => !free(figure) && !known.has(figure, stated),
+  )
   const read: number[] = []
   /** The sources in which a figure of the output was found. */
   const used: number[] = []
@@ -62,7 +86,11 @@ function figuresVerdict(
       : judged.length === 0
         ? `The output contains no number to check against ${against}.`
         : `${judged.length === 1 ? 'The number' : `All ${judged.length} numbers`} of the output ${judged.length === 1 ? 'stands' : 'stand'} ${some}.`
-  return { passed: open.length === 0, detail, restsOn: [facts.outputSeq, ...(open.length === 0 ? used : read)] }
+  return {
+    passed: open.length === 0,
+    detail,
+    restsOn: [facts.outputSeq, ...(open.length === 0 ? used : read)],
+  }
 }
 
 function firstValue({ readings }: Figure): string {

@@ -1,4 +1,5 @@
-// What an output has at a place, for checks that look at a part of an output that is JSON. The place is a JSON Pointer (RFC 6901).
+// What an output has at a place, for checks that look at a part of an output that is JSON. The place is a
+// JSON Pointer (RFC 6901).
 // P1. A place that does not exist has no value. So no check of it passes.
 // P2. Only what the JSON itself has counts: not the length of a list, and no name that every object has.
 // P3. Whatever a model wrote, the answer is a value or why there is none. Nothing is thrown.
@@ -26,7 +27,9 @@ const index = /^(0|[1-9]\d*)$/
  */
 export function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
   const steps = pointer === '' ? [] : pointer.slice(1).split('/')
-  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')).reduce<JsonValue | undefined>(inside, value)
+  return steps
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<JsonValue | undefined>(inside, value)
 }
 
 function inside(value: JsonValue | undefined, step: string): JsonValue | undefined {
@@ -58,14 +61,19 @@ function partAt(facts: RunFacts, pointer: string): { readonly value: JsonValue }
 /** A requirement that looks at a place of the output. */
 type AtPlace = MachineRequirement & { readonly path: string }
 
-export const looksInside = (requirement: MachineRequirement): requirement is AtPlace => 'path' in requirement && requirement.path !== undefined
+export const looksInside = (requirement: MachineRequirement): requirement is AtPlace =>
+  'path' in requirement && requirement.path !== undefined
 
 /**
  * Judges a requirement by what the output has at its place.
  *
  * @param judge judges a requirement that reads a whole output
  */
-export function verdictAt(requirement: AtPlace, facts: RunFacts, judge: (facts: RunFacts) => Verdict): Verdict {
+export function verdictAt(
+  requirement: AtPlace,
+  facts: RunFacts,
+  judge: (facts: RunFacts) => Verdict,
+): Verdict {
   const { path } = requirement
   const restsOn = [facts.outputSeq]
   const failed = (why: string): Verdict => ({ passed: false, detail: `The output ${why}.`, restsOn })
@@ -74,7 +82,10 @@ export function verdictAt(requirement: AtPlace, facts: RunFacts, judge: (facts: 
   try {
     if (requirement.kind === 'output_value') return { ...valueVerdict(requirement, part.value), restsOn }
     // A text is read as it is, by all checks but the one that reads JSON.
-    const text = typeof part.value === 'string' && requirement.kind !== 'output_schema' ? part.value : JSON.stringify(part.value)
+    const text =
+      typeof part.value === 'string' && requirement.kind !== 'output_schema'
+        ? part.value
+        : JSON.stringify(part.value)
     const { detail, ...verdict } = judge({ ...facts, outputText: text })
     return { ...verdict, detail: `At ${quoted(path)}: ${detail}` }
   } catch (error) {
@@ -82,24 +93,35 @@ export function verdictAt(requirement: AtPlace, facts: RunFacts, judge: (facts: 
   }
 }
 
-function valueVerdict({ path, equals, min, max }: MachineRequirement & { kind: 'output_value' }, value: JsonValue): Omit<Verdict, 'restsOn'> {
+function valueVerdict(
+  { path, equals, min, max }: MachineRequirement & { kind: 'output_value' },
+  value: JsonValue,
+): Omit<Verdict, 'restsOn'> {
   const has = `The output has ${shownValue(value)} at ${quoted(path)}`
   if (equals !== undefined) {
     const passed = isEqual(value, equals)
     return { passed, detail: passed ? `${has}.` : `${has}; ${shownValue(equals)} is required.` }
   }
   if (min === undefined && max === undefined) return { passed: true, detail: `${has}.` }
-  const bounds = [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])].join(' and ')
-  const passed = typeof value === 'number' && (min === undefined || value >= min) && (max === undefined || value <= max)
+  const bounds = [
+    ...(min === undefined ? [] : [`at least ${min}`]),
+    ...(max === undefined ? [] : [`at most ${max}`]),
+  ].join(' and ')
+  const passed =
+    typeof value === 'number' && (min === undefined || value >= min) && (max === undefined || value <= max)
   return { passed, detail: passed ? `${has}.` : `${has}; a number of ${bounds} is required.` }
 }
 
 /** Whether two values are the same JSON, whatever the order of the fields of objects. */
 function isEqual(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return one === other
   if (Array.isArray(one) !== Array.isArray(other)) return false
   const names = Object.keys(one)
-  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && isEqual(fieldOf(one, name), fieldOf(other, name)))
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isEqual(fieldOf(one, name), fieldOf(other, name)))
+  )
 }
 
 const fieldOf = (value: object, name: string): unknown => (value as Readonly<Record<string, unknown>>)[name]

@@ -1,6 +1,7 @@
 // Decides whether an output is JSON of a given shape (JSON Schema, the part that zod supports).
 // J1. The output must be JSON, or one fenced block with JSON, and nothing else.
-// J2. A schema with anything that this check cannot check is a fault. So a verdict never claims more than was checked.
+// J2. A schema with anything that this check cannot check is a fault. So a verdict never claims more than was
+// checked.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
@@ -25,7 +26,11 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
   try {
     const faults = valueFaults(schema, value)
     if (faults.length === 0) return null
-    const shown = faults.slice(0, issuesShownMax).map(({ path, message }) => (path === '' ? message : `${path.slice(1).replaceAll('/', '.')}: ${message}`))
+    const shown = faults
+      .slice(0, issuesShownMax)
+      .map(({ path, message }) =>
+        path === '' ? message : `${path.slice(1).replaceAll('/', '.')}: ${message}`,
+      )
     const more = faults.length - shown.length
     return `does not fit its JSON Schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
   } catch (error) {
@@ -40,9 +45,11 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
  * schemaFault({ type: 'object' }) // => null
  */
 export function schemaFault(schema: Schema): RequirementFault | null {
-  if (isDeeper(schema, schemaDepthMax)) return { path: [], message: `is nested deeper than ${schemaDepthMax} levels` }
+  if (isDeeper(schema, schemaDepthMax))
+    return { path: [], message: `is nested deeper than ${schemaDepthMax} levels` }
   const chars = canonicalJson(schema).length
-  if (chars > schemaCharsMax) return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }
+  if (chars > schemaCharsMax)
+    return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }
   const fault = faultAt(schema, [])
   if (fault !== null) return fault
   try {
@@ -59,10 +66,14 @@ const schemaDepthMax = 64
 const patternCharsMax = 500
 
 const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)))
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)))
 
 function compiled(schema: Schema): z.ZodType {
-  return z.fromJSONSchema(stripped(schema) as Parameters<typeof z.fromJSONSchema>[0], { registry: z.registry() })
+  return z.fromJSONSchema(stripped(schema) as Parameters<typeof z.fromJSONSchema>[0], {
+    registry: z.registry(),
+  })
 }
 
 /** The schema without what does not matter for whether its references lead somewhere. */
@@ -71,18 +82,56 @@ function stripped(schema: unknown): unknown {
   const { default: _, pattern: __, ...rest } = schema
   return Object.fromEntries(
     Object.entries(rest).map(([key, value]) => {
-      if (namedSchemas.has(key) && isSchema(value)) return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, stripped(each)]))]
+      if (namedSchemas.has(key) && isSchema(value))
+        return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, stripped(each)]))]
       if (schemaLists.has(key) && Array.isArray(value)) return [key, value.map(stripped)]
       return [key, schemas.has(key) ? stripped(value) : value]
     }),
   )
 }
 
-const annotations = ['$schema', '$comment', 'title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
-const anywhere = new Set([...annotations, '$ref', '$defs', 'definitions', 'type', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'])
+const annotations = [
+  '$schema',
+  '$comment',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]
+const anywhere = new Set([
+  ...annotations,
+  '$ref',
+  '$defs',
+  'definitions',
+  'type',
+  'enum',
+  'const',
+  'anyOf',
+  'oneOf',
+  'allOf',
+])
 const ofType: Readonly<Record<string, readonly string[]>> = {
-  object: ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties', 'maxProperties'],
-  array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  object: [
+    'properties',
+    'required',
+    'additionalProperties',
+    'propertyNames',
+    'minProperties',
+    'maxProperties',
+  ],
+  array: [
+    'items',
+    'prefixItems',
+    'minItems',
+    'maxItems',
+    'uniqueItems',
+    'contains',
+    'minContains',
+    'maxContains',
+  ],
   string: ['minLength', 'maxLength', 'format', 'pattern'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   boolean: [],
@@ -92,7 +141,18 @@ const ofType: Readonly<Record<string, readonly string[]>> = {
 export const checkedKeywords: ReadonlySet<string> = new Set([...anywhere, ...Object.values(ofType).flat()])
 const besideRef = new Set([...annotations, '$defs', 'definitions'])
 /** The values of `format` that are checked. */
-export const checkedFormats: ReadonlySet<string> = new Set(['email', 'uri', 'uuid', 'date-time', 'date', 'time', 'duration', 'hostname', 'ipv4', 'ipv6'])
+export const checkedFormats: ReadonlySet<string> = new Set([
+  'email',
+  'uri',
+  'uuid',
+  'date-time',
+  'date',
+  'time',
+  'duration',
+  'hostname',
+  'ipv4',
+  'ipv6',
+])
 const namedSchemas = new Set(['properties', '$defs', 'definitions'])
 const schemaLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const schemas = new Set(['items', 'additionalProperties', 'propertyNames', 'contains'])
@@ -122,7 +182,8 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
   const literal = schema['enum'] !== undefined || schema['const'] !== undefined
   const home = Object.keys(ofType).find((type) => ofType[type]?.includes(key))
   if (home === undefined && !anywhere.has(key)) return 'cannot be checked. Leave it out'
-  if (schema['$ref'] !== undefined && key !== '$ref' && !besideRef.has(key)) return 'is not checked beside $ref'
+  if (schema['$ref'] !== undefined && key !== '$ref' && !besideRef.has(key))
+    return 'is not checked beside $ref'
   if (home !== undefined && literal) return 'is not checked beside enum or const'
   if (home !== undefined && !types.includes(home)) return `is only checked beside "type": "${home}"`
   switch (key) {
@@ -138,41 +199,57 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
     case 'exclusiveMinimum': {
       const other = key.replace(/^min/, 'max').replace('Minimum', 'Maximum')
       const max = schema[other]
-      return typeof value === 'number' && typeof max === 'number' && (value > max || (value === max && key === 'exclusiveMinimum'))
+      return typeof value === 'number' &&
+        typeof max === 'number' &&
+        (value > max || (value === max && key === 'exclusiveMinimum'))
         ? `is ${value}, but ${other} is ${max}, so no output can pass`
         : null
     }
     case 'format':
-      return checkedFormats.has(String(value)) ? null : `is not checked: use one of ${[...checkedFormats].join(', ')}`
+      return checkedFormats.has(String(value))
+        ? null
+        : `is not checked: use one of ${[...checkedFormats].join(', ')}`
     case 'pattern': {
       const compiled =
         typeof value === 'string' && value.length <= patternCharsMax
           ? compilePattern(value)
           : { fault: `it is not a text of at most ${patternCharsMax} characters` }
-      return 'test' in compiled ? null : `is not a regular expression that is bounded in time (RE2: no lookaround, no back reference): ${compiled.fault}`
+      return 'test' in compiled
+        ? null
+        : `is not a regular expression that is bounded in time (RE2: no lookaround, no back reference): ${compiled.fault}`
     }
     case 'required': {
       const properties = isSchema(schema['properties']) ? schema['properties'] : {}
       const missing = [value].flat().find((name) => !Object.hasOwn(properties, String(name)))
-      return missing === undefined ? null : `names ${JSON.stringify(missing)}, which "properties" does not contain. Add it there`
+      return missing === undefined
+        ? null
+        : `names ${JSON.stringify(missing)}, which "properties" does not contain. Add it there`
     }
     case 'const':
     case 'enum':
-      return (key === 'const' ? [value] : [value].flat()).some((each) => typeof each === 'object' && each !== null)
+      return (key === 'const' ? [value] : [value].flat()).some(
+        (each) => typeof each === 'object' && each !== null,
+      )
         ? 'is only checked for texts, numbers, true, false and null'
         : null
     case 'anyOf':
     case 'oneOf':
     case 'allOf':
-      return types.length === 0 && !literal && combined(schema) > 1 ? 'is not checked beside another of anyOf, oneOf, allOf: name a type beside them' : null
+      return types.length === 0 && !literal && combined(schema) > 1
+        ? 'is not checked beside another of anyOf, oneOf, allOf: name a type beside them'
+        : null
     default:
       return null
   }
 }
 
-const combined = (schema: Schema): number => ['anyOf', 'oneOf', 'allOf'].filter((key) => schema[key] !== undefined).length
+const combined = (schema: Schema): number =>
+  ['anyOf', 'oneOf', 'allOf'].filter((key) => schema[key] !== undefined).length
 
-function firstFault(entries: readonly (readonly [string, unknown])[], path: readonly string[]): RequirementFault | null {
+function firstFault(
+  entries: readonly (readonly [string, unknown])[],
+  path: readonly string[],
+): RequirementFault | null {
   for (const [key, value] of entries) {
     const fault = faultAt(value, [...path, key])
     if (fault !== null) return fault
@@ -182,12 +259,15 @@ function firstFault(entries: readonly (readonly [string, unknown])[], path: read
 
 function typesOf(schema: Schema): readonly string[] {
   const type = schema['type'] ?? []
-  return [type].flat().map((each) => (each === 'integer' ? 'number' : typeof each === 'string' ? each : canonicalJson(each)))
+  return [type]
+    .flat()
+    .map((each) => (each === 'integer' ? 'number' : typeof each === 'string' ? each : canonicalJson(each)))
 }
 
 type Schema = Readonly<Record<string, unknown>>
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * The content of a text that is exactly one fenced block; any other text is only trimmed.
@@ -201,6 +281,8 @@ export function withoutFence(text: string): string {
   const fence = /^(?:`{3,}|~{3,})/.exec(trimmed)?.[0]
   if (fence === undefined) return trimmed
   const lines = trimmed.split('\n')
-  const closing = lines.findIndex((line, i) => i > 0 && line.trim().startsWith(fence) && line.trim().replaceAll(fence[0] ?? '', '') === '')
+  const closing = lines.findIndex(
+    (line, i) => i > 0 && line.trim().startsWith(fence) && line.trim().replaceAll(fence[0] ?? '', '') === '',
+  )
   return closing === lines.length - 1 && closing > 0 ? lines.slice(1, -1).join('\n').trim() : trimmed
 }

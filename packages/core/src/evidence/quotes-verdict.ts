@@ -1,20 +1,33 @@
-// The check `quotes_from_dependencies`: does each quotation of the output occur in an output that the node received?
-// Q1. A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a Markdown quote. Shorter ones are words in
+// The check `quotes_from_dependencies`: does each quotation of the output occur in an output that the node
+// received?
+// Q1. A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a Markdown
+// quote. Shorter ones are words in
 //     quotation marks. Fenced blocks and inline code are no quotations.
-// Q2. White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every other character does.
+// Q2. White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every
+// other character does.
 // Q3. An ellipsis in a quotation leaves text out: each part must occur, in this order, in one output.
 import type { MachineRequirement } from './requirement.ts'
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, type Verdict } from './verdict.ts'
 
-export function quotesVerdict({ times_min = 1, chars_min = 12 }: MachineRequirement & { kind: 'quotes_from_dependencies' }, facts: RunFacts): Verdict {
+export function quotesVerdict(
+  { times_min = 1, chars_min = 12 }: MachineRequirement & { kind: 'quotes_from_dependencies' },
+  facts: RunFacts,
+): Verdict {
   const restsOn = [facts.outputSeq]
   const given = (facts.given?.outputs ?? []).map(plain)
   const quotes = quotesIn(facts.outputText).filter((quote) => plain(quote).length >= chars_min)
   const invented = quotes.filter((quote) => !given.some((text) => occurs(quote, text)))
   if (invented.length > 0) {
-    const which = invented.length === 1 ? 'A quotation of the output stands' : `${invented.length} quotations of the output stand`
-    return { passed: false, detail: `${which} in no output that the node received: ${listed(invented.map(quoted))}.`, restsOn }
+    const which =
+      invented.length === 1
+        ? 'A quotation of the output stands'
+        : `${invented.length} quotations of the output stand`
+    return {
+      passed: false,
+      detail: `${which} in no output that the node received: ${listed(invented.map(quoted))}.`,
+      restsOn,
+    }
   }
   const detail = `The output has ${quotes.length} ${quotes.length === 1 ? 'quotation' : 'quotations'} from what the node received; ${times_min} required.`
   return { passed: quotes.length >= times_min, detail, restsOn }
@@ -25,7 +38,9 @@ const marked =
 
 function quotesIn(text: string): string[] {
   const bare = withoutFences(text).replace(/`[^`\n]*`/g, '')
-  const lines = [...bare.matchAll(/(?:^ {0,3}>[^\n]*(?:\n|$))+/gm)].map(([block]) => block.replace(/^ {0,3}> ?/gm, ''))
+  const lines = [...bare.matchAll(/(?:^ {0,3}>[^\n]*(?:\n|$))+/gm)].map(([block]) =>
+    block.replace(/^ {0,3}> ?/gm, ''),
+  )
   const inline = bare.replace(/^ {0,3}>[^\n]*$/gm, '')
   return [
     ...lines.flatMap((block) => block.split(/\n[ \t]*\n/)),

@@ -3,7 +3,11 @@ import { plannedRequirement, requirementFault } from './requirement-fault.ts'
 import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
 
 const ofSchema = (schema: Record<string, unknown>): EvidenceRequirement => ({ kind: 'output_schema', schema })
-const object = (properties: Record<string, unknown>, more: object = {}): Record<string, unknown> => ({ type: 'object', properties, ...more })
+const object = (properties: Record<string, unknown>, more: object = {}): Record<string, unknown> => ({
+  type: 'object',
+  properties,
+  ...more,
+})
 
 describe('a requirement that can be checked has no fault', () => {
   test.each<[EvidenceRequirement]>([
@@ -25,7 +29,12 @@ describe('a requirement that can be checked has no fault', () => {
     [
       ofSchema(
         object(
-          { a: { type: ['string', 'null'], minLength: 1 }, b: { enum: ['x', 1, null] }, c: true, d: { const: 1 } },
+          {
+            a: { type: ['string', 'null'], minLength: 1 },
+            b: { enum: ['x', 1, null] },
+            c: true,
+            d: { const: 1 },
+          },
           { required: ['a', 'c'], additionalProperties: false },
         ),
       ),
@@ -77,20 +86,48 @@ describe('a requirement that cannot be checked has a fault at its place', () => 
     [{ kind: 'files_exist', paths: ['a/../../b'] }, 'paths.0', 'without ".."'],
     [{ kind: 'files_exist', paths: ['C:\\x'] }, 'paths.0', 'relative'],
     [ofSchema({ type: 'string', minLength: 5, maxLength: 2 }), 'schema.minLength', 'no output can pass'],
-    [ofSchema({ type: 'number', exclusiveMinimum: 2, exclusiveMaximum: 2 }), 'schema.exclusiveMinimum', 'no output can pass'],
+    [
+      ofSchema({ type: 'number', exclusiveMinimum: 2, exclusiveMaximum: 2 }),
+      'schema.exclusiveMinimum',
+      'no output can pass',
+    ],
     [ofSchema({ type: 'text' }), 'schema.type', 'not a type of JSON Schema'],
-    [ofSchema(object({ a: { type: 'string', pattern: '^(?=a)' } })), 'schema.properties.a.pattern', 'bounded in time'],
-    [ofSchema(object({ a: { type: 'object', patternProperties: {} } })), 'schema.properties.a.patternProperties', 'Leave it out'],
-    [ofSchema(JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`) as Record<string, unknown>), 'schema', 'deeper than 64 levels'],
-    [ofSchema(object({ a: { type: 'string', format: 'colour' } })), 'schema.properties.a.format', 'use one of email'],
+    [
+      ofSchema(object({ a: { type: 'string', pattern: '^(?=a)' } })),
+      'schema.properties.a.pattern',
+      'bounded in time',
+    ],
+    [
+      ofSchema(object({ a: { type: 'object', patternProperties: {} } })),
+      'schema.properties.a.patternProperties',
+      'Leave it out',
+    ],
+    [
+      ofSchema(JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`) as Record<string, unknown>),
+      'schema',
+      'deeper than 64 levels',
+    ],
+    [
+      ofSchema(object({ a: { type: 'string', format: 'colour' } })),
+      'schema.properties.a.format',
+      'use one of email',
+    ],
     [ofSchema(object({ a: { items: {} } })), 'schema.properties.a.items', 'beside "type": "array"'],
     [ofSchema({ type: 'string', minimum: 1 }), 'schema.minimum', 'beside "type": "number"'],
-    [ofSchema(object({}, { required: ['a'] })), 'schema.required', '"a", which "properties" does not contain'],
+    [
+      ofSchema(object({}, { required: ['a'] })),
+      'schema.required',
+      '"a", which "properties" does not contain',
+    ],
     [ofSchema({ type: 'array', items: { not: { type: 'string' } } }), 'schema.items.not', 'Leave it out'],
     [ofSchema({ if: {}, else: {} }), 'schema.if', 'Leave it out'],
     [ofSchema(object({ a: {} }, { dependentRequired: {} })), 'schema.dependentRequired', 'Leave it out'],
     [ofSchema(object({ a: {} }, { requird: ['a'] })), 'schema.requird', 'Leave it out'],
-    [ofSchema({ anyOf: [{ type: 'string' }, { type: 'array', items: [{}] }] }), 'schema.anyOf.1.items', 'is not a JSON Schema'],
+    [
+      ofSchema({ anyOf: [{ type: 'string' }, { type: 'array', items: [{}] }] }),
+      'schema.anyOf.1.items',
+      'is not a JSON Schema',
+    ],
     [ofSchema({ anyOf: [{}], allOf: [{}] }), 'schema.anyOf', 'beside another'],
     [ofSchema({ enum: ['a'], type: 'string', minLength: 1 }), 'schema.minLength', 'beside enum'],
     [ofSchema({ const: { a: 1 } }), 'schema.const', 'texts, numbers'],
@@ -102,7 +139,9 @@ describe('a requirement that cannot be checked has a fault at its place', () => 
   ])('%j', (requirement, path, words) => {
     const fault = requirementFault(requirement)
     expect([fault?.path.join('.'), fault?.message]).toEqual([path, expect.stringContaining(words)])
-    expect(plannedRequirement.safeParse(requirement).error?.issues).toMatchObject([{ path: path === '' ? [] : path.split('.'), message: fault?.message }])
+    expect(plannedRequirement.safeParse(requirement).error?.issues).toMatchObject([
+      { path: path === '' ? [] : path.split('.'), message: fault?.message },
+    ])
   })
 
   it('keeps an uncheckable requirement readable in the journal, because it was once accepted', () => {

@@ -1,6 +1,7 @@
-// What the result of a node must rest on. A string is for people and the model: it is shown and recorded, and never checked (D-11).
-// An object is a check by code, of the tool calls of the run, its final output or the workspace.
-// docs/how-to/write-skills.md explains each check. `requirementFault` decides whether a check is possible at all.
+// What the result of a node must rest on. A string is for people and the model: it is shown and recorded, and
+// never checked (D-11). An object is a check by code, of the tool calls of the run, its final output or the
+// workspace. docs/how-to/write-skills.md explains each check. `requirementFault` decides whether a check is
+// possible at all.
 import { z } from 'zod'
 
 const text = z.string().min(1).max(2000)
@@ -8,19 +9,37 @@ const anyObject = z.record(z.string(), z.unknown())
 /** Its JSON Schema does not refer to itself, as one of all JSON would. What comes over the wire is JSON. */
 const anyJson = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), anyObject])
 const times = z.number().int().min(1).max(1000)
-/** A field that may be given and that few need, so a request to a model does not name it (workflows/src/arguments/tool-schema.ts). */
+/**
+ * A field that may be given and that few need, so a request to a model does not name it
+ * (workflows/src/arguments/tool-schema.ts).
+ */
 const rare = <Schema extends z.ZodType>(schema: Schema) => schema.optional().meta({ brief: null })
 
-/** Where in an output that is JSON a check looks: a JSON Pointer (RFC 6901). If it is absent, the check reads the whole output. */
+/**
+ * Where in an output that is JSON a check looks: a JSON Pointer (RFC 6901). If it is absent, the check reads
+ * the whole output.
+ */
 const path = rare(z.string().max(500))
 
 /** A requirement that code checks. Each kind describes itself. */
 export const machineRequirement = z.discriminatedUnion('kind', [
   z
-    .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: rare(times), arguments_match: anyObject.optional() })
-    .describe('The named tool was called, with arguments that contain these, and succeeded, at least times_min times (default 1).'),
+    .strictObject({
+      kind: z.literal('tool_succeeded'),
+      tool: z.string().min(1),
+      times_min: rare(times),
+      arguments_match: anyObject.optional(),
+    })
+    .describe(
+      'The named tool was called, with arguments that contain these, and succeeded, at least times_min times (default 1).',
+    ),
   z
-    .strictObject({ kind: z.literal('output_length'), path, min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
+    .strictObject({
+      kind: z.literal('output_length'),
+      path,
+      min: z.number().int().min(0).optional(),
+      max: z.number().int().min(1).optional(),
+    })
     .describe('The final output has at least min and at most max characters.'),
   z
     .strictObject({ kind: z.literal('output_matches'), path, pattern: z.string().min(1).max(500) })
@@ -28,7 +47,9 @@ export const machineRequirement = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('output_contains'), path, texts: z.array(text).min(1).max(100) })
     .describe('The final output contains each text, exactly so.'),
-  z.strictObject({ kind: z.literal('output_schema'), path, schema: anyObject }).describe('The final output is JSON that fits the JSON Schema.'),
+  z
+    .strictObject({ kind: z.literal('output_schema'), path, schema: anyObject })
+    .describe('The final output is JSON that fits the JSON Schema.'),
   z
     .strictObject({
       kind: z.literal('output_cites'),
@@ -57,7 +78,12 @@ export const machineRequirement = z.discriminatedUnion('kind', [
     })
     .describe('Every number of the final output occurs in what the agent was given.'),
   z
-    .strictObject({ kind: z.literal('quotes_from_dependencies'), path, times_min: rare(times), chars_min: rare(z.number().int().min(4).max(1000)) })
+    .strictObject({
+      kind: z.literal('quotes_from_dependencies'),
+      path,
+      times_min: rare(times),
+      chars_min: rare(z.number().int().min(4).max(1000)),
+    })
     .describe('Every quotation of the final output occurs in an output that the agent received.'),
   z
     .strictObject({
@@ -67,10 +93,15 @@ export const machineRequirement = z.discriminatedUnion('kind', [
       min: z.number().optional(),
       max: z.number().optional(),
     })
-    .describe('The final output is JSON and has a value at path, a JSON Pointer: this one, or a number within the bounds.')
+    .describe(
+      'The final output is JSON and has a value at path, a JSON Pointer: this one, or a number within the bounds.',
+    )
     .meta({ brief: null }),
   z
-    .strictObject({ kind: z.literal('files_exist'), paths: z.array(z.string().min(1).max(1000)).min(1).max(100) })
+    .strictObject({
+      kind: z.literal('files_exist'),
+      paths: z.array(z.string().min(1).max(1000)).min(1).max(100),
+    })
     .describe('These files exist in the workspace when the run ends.'),
 ])
 export type MachineRequirement = z.infer<typeof machineRequirement>
@@ -79,7 +110,10 @@ export type MachineRequirement = z.infer<typeof machineRequirement>
 export const evidenceRequirement = z.union([text, machineRequirement])
 export type EvidenceRequirement = z.infer<typeof evidenceRequirement>
 
-/** What a node demands of its result: evidence, rules for the output, and in words how the worker must give evidence. */
+/**
+ * What a node demands of its result: evidence, rules for the output, and in words how the worker must give
+ * evidence.
+ */
 export interface EvidenceDemands {
   readonly required_evidence: readonly EvidenceRequirement[]
   readonly validation_rules?: readonly EvidenceRequirement[] | undefined
@@ -90,13 +124,18 @@ export interface EvidenceDemands {
  * The requirements that are checked for a node, in the order of the fields.
  *
  * @example
- * requirementsOf({ required_evidence: ['Name a source.'], validation_rules: [{ kind: 'output_length', max: 500 }] }).length // => 2
+ * requirementsOf({ required_evidence: ['Name a source.'], validation_rules: [{ kind: 'output_length', max:
+ * 500 }] }).length // => 2
  */
 export function requirementsOf(demands: EvidenceDemands): readonly EvidenceRequirement[] {
-  return demands.validation_rules === undefined ? demands.required_evidence : [...demands.required_evidence, ...demands.validation_rules]
+  return demands.validation_rules === undefined
+    ? demands.required_evidence
+    : [...demands.required_evidence, ...demands.validation_rules]
 }
 
-/** The verdict on one requirement. `rests_on`: the `taskseq` of each event from which the verdict was read. */
+/**
+ * The verdict on one requirement. `rests_on`: the `taskseq` of each event from which the verdict was read.
+ */
 export const evidenceCheck = z.object({
   /** The field of the node that contains the requirement. Default: `required_evidence`. */
   field: z.enum(['validation_rules', 'evidence_contract']).optional(),

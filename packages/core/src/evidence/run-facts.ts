@@ -1,9 +1,13 @@
 // What the gate reads of a run, reduced to what the requirements of a node need.
-// F1. Arguments and results of tool calls are left out if no requirement reads them, because facts are sent to another thread.
+// F1. Arguments and results of tool calls are left out if no requirement reads them, because facts are sent
+// to another thread.
 import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
 import type { EvidenceRequirement } from './requirement.ts'
 
-/** The facts of a run that the gate reads. `outputSeq` is the `taskseq` of the answer with the output; 0 if there is none. */
+/**
+ * The facts of a run that the gate reads. `outputSeq` is the `taskseq` of the answer with the output; 0 if
+ * there is none.
+ */
 export interface RunFacts {
   readonly outputText: string
   readonly outputSeq: number
@@ -49,11 +53,17 @@ function reduced(fact: ToolFact, requirements: readonly EvidenceRequirement[]): 
 
 const nothing = { arguments: false, result: false }
 
-function needOf(requirement: EvidenceRequirement, { tool, success }: ToolFact): { arguments: boolean; result: boolean } {
+function needOf(
+  requirement: EvidenceRequirement,
+  { tool, success }: ToolFact,
+): { arguments: boolean; result: boolean } {
   if (typeof requirement === 'string') return nothing
   switch (requirement.kind) {
     case 'tool_succeeded':
-      return { arguments: requirement.tool === tool && requirement.arguments_match !== undefined, result: false }
+      return {
+        arguments: requirement.tool === tool && requirement.arguments_match !== undefined,
+        result: false,
+      }
     case 'output_cites':
       return requirement.from_tool === tool && success ? { arguments: true, result: true } : nothing
     case 'numbers_from_tools':
@@ -67,8 +77,15 @@ function needOf(requirement: EvidenceRequirement, { tool, success }: ToolFact): 
  * The paths that the requirements name, each once.
  *
  * @example
- * filesToFind(['Name a source.', { kind: 'files_exist', paths: ['report.md', 'report.md'] }]) // => ['report.md']
+ * filesToFind(['Name a source.', { kind: 'files_exist', paths: ['report.md', 'report.md'] }]) // =>
+ * ['report.md']
  */
 export function filesToFind(requirements: readonly EvidenceRequirement[]): string[] {
-  return [...new Set(requirements.flatMap((each) => (typeof each === 'object' && each.kind === 'files_exist' ? each.paths : [])))]
+  return [
+    ...new Set(
+      requirements.flatMap((each) =>
+        typeof each === 'object' && each.kind === 'files_exist' ? each.paths : [],
+      ),
+    ),
+  ]
 }

@@ -1,16 +1,44 @@
 import { describe, expect, it } from 'vitest'
 import { schemaClash } from './schema-clash.ts'
 
-const object = (properties: object, more: object = { required: Object.keys(properties) }): object => ({ type: 'object', properties, ...more })
+const object = (properties: object, more: object = { required: Object.keys(properties) }): object => ({
+  type: 'object',
+  properties,
+  ...more,
+})
 const text = { type: 'string' }
 
 describe('two schemas that no value fits', () => {
   it.each([
     ['in their types', text, { type: ['number', 'null'] }, '', 'string'],
-    ['in a field that one requires', object({ a: text }), object({ a: { type: 'integer' } }, {}), '/a', 'number'],
-    ['in a field of a field', object({ a: object({ 'b/c': text }) }), object({ a: object({ 'b/c': { type: 'boolean' } }) }), '/a/b~1c', 'boolean'],
-    ['in a field that the other forbids', object({ a: text }), object({ b: text }, { additionalProperties: false }), '/a', 'does not allow it'],
-    ['in a field that the first forbids', object({}, { additionalProperties: false }), object({ a: text }), '/a', 'does not allow it'],
+    [
+      'in a field that one requires',
+      object({ a: text }),
+      object({ a: { type: 'integer' } }, {}),
+      '/a',
+      'number',
+    ],
+    [
+      'in a field of a field',
+      object({ a: object({ 'b/c': text }) }),
+      object({ a: object({ 'b/c': { type: 'boolean' } }) }),
+      '/a/b~1c',
+      'boolean',
+    ],
+    [
+      'in a field that the other forbids',
+      object({ a: text }),
+      object({ b: text }, { additionalProperties: false }),
+      '/a',
+      'does not allow it',
+    ],
+    [
+      'in a field that the first forbids',
+      object({}, { additionalProperties: false }),
+      object({ a: text }),
+      '/a',
+      'does not allow it',
+    ],
     ['in their literals', { enum: ['a', 'b'] }, { const: 'c' }, '', '"c"'],
     ['in a field that is never there', object({ a: false }), object({ a: text }), '/a', 'nothing'],
   ])('contradict each other %s', (_, one, other, path, message) => {
@@ -30,5 +58,7 @@ describe('two schemas that a value may fit', () => {
     ['with a literal in common', { enum: ['a', 'b'] }, { enum: ['b', 'c'] }],
     ['without types', {}, object({ a: text })],
     ['with alternatives', { anyOf: [text] }, { type: 'number' }],
-  ])('%s do not contradict each other', (_, one, other) => expect([schemaClash(one, other), schemaClash(other, one)]).toEqual([null, null]))
+  ])('%s do not contradict each other', (_, one, other) =>
+    expect([schemaClash(one, other), schemaClash(other, one)]).toEqual([null, null]),
+  )
 })

@@ -1,8 +1,12 @@
-// Finds where two JSON Schemas contradict each other, so that no value can fit both. It finds plain contradictions only: a verdict of none is no proof.
-// It looks at types, literals and the fields of objects. What is behind $ref, anyOf, oneOf and allOf is not looked at.
+// Finds where two JSON Schemas contradict each other, so that no value can fit both. It finds plain
+// contradictions only: a verdict of none is no proof. It looks at types, literals and the fields of objects.
+// What is behind $ref, anyOf, oneOf and allOf is not looked at.
 import { canonicalJson, type JsonValue } from '../json.ts'
 
-/** A place where two schemas contradict each other. `path`: a JSON Pointer into the value; empty for the whole value. */
+/**
+ * A place where two schemas contradict each other. `path`: a JSON Pointer into the value; empty for the whole
+ * value.
+ */
 export interface SchemaClash {
   readonly path: string
   readonly message: string
@@ -13,8 +17,8 @@ export interface SchemaClash {
  *
  * @example
  * const own = { type: 'object', properties: { total: { type: 'string' } }, required: ['total'] }
- * schemaClash(own, { type: 'object', properties: { total: { type: 'number' } } }) // => { path: '/total', message: 'one wants string, the other number' }
- * schemaClash(own, { type: 'object' }) // => null
+ * schemaClash(own, { type: 'object', properties: { total: { type: 'number' } } }) // => { path: '/total',
+ * message: 'one wants string, the other number' } schemaClash(own, { type: 'object' }) // => null
  */
 export function schemaClash(one: unknown, other: unknown): SchemaClash | null {
   return clashAt(one, other, '')
@@ -29,7 +33,9 @@ function clashAt(one: unknown, other: unknown, path: string): SchemaClash | null
   const types = [typesOf(one), typesOf(other)] as const
   if (types[0].length > 0 && types[1].length > 0 && !types[0].some((type) => types[1].includes(type)))
     return { path, message: `one wants ${types[0].join(' or ')}, the other ${types[1].join(' or ')}` }
-  return types.every((each) => each.length === 1 && each[0] === 'object') ? fieldsClash(one, other, path) : null
+  return types.every((each) => each.length === 1 && each[0] === 'object')
+    ? fieldsClash(one, other, path)
+    : null
 }
 
 /** A field that one requires and the other forbids, or in which the two contradict each other. */
@@ -37,7 +43,8 @@ function fieldsClash(one: Schema, other: Schema, path: string): SchemaClash | nu
   for (const name of new Set([...requiredOf(one), ...requiredOf(other)])) {
     const at = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
     const [first, second] = [fieldOf(one, name), fieldOf(other, name)]
-    if (first === forbidden || second === forbidden) return { path: at, message: 'one requires it, the other does not allow it' }
+    if (first === forbidden || second === forbidden)
+      return { path: at, message: 'one requires it, the other does not allow it' }
     const clash = clashAt(first, second, at)
     if (clash !== null) return clash
   }
@@ -56,11 +63,13 @@ function fieldOf({ properties, additionalProperties = true }: Schema, name: stri
   return additionalProperties === false ? forbidden : additionalProperties
 }
 
-const requiredOf = ({ required }: Schema): readonly string[] => (Array.isArray(required) ? required.map(String) : [])
+const requiredOf = ({ required }: Schema): readonly string[] =>
+  Array.isArray(required) ? required.map(String) : []
 
 type Schema = Readonly<Record<string, unknown>>
 
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** `null`: any value of its type. */
 function literalsOf(schema: Schema): readonly unknown[] | null {
@@ -68,7 +77,8 @@ function literalsOf(schema: Schema): readonly unknown[] | null {
   return Array.isArray(schema['enum']) ? schema['enum'] : null
 }
 
-const typesOf = ({ type = [] }: Schema): readonly string[] => [type].flat().map((each) => (each === 'integer' ? 'number' : String(each)))
+const typesOf = ({ type = [] }: Schema): readonly string[] =>
+  [type].flat().map((each) => (each === 'integer' ? 'number' : String(each)))
 
 const shown = (values: readonly unknown[]): string =>
   values

@@ -1,9 +1,13 @@
 // Finds the sources that a text names: URLs, and names that are given as text.
-// U1. URLs are compared without their scheme, their fragment, a trailing slash and the punctuation around them. Host names are compared without case.
+// U1. URLs are compared without their scheme, their fragment, a trailing slash and the punctuation around
+// them. Host names are compared without case.
 // U2. A name occurs only as a whole: `doc-1` does not occur in `doc-12`.
 import { wordLetters } from './result-texts.ts'
 
-/** The URLs of a text, in the form in which they are compared. Each has the form in which it was first written. */
+/**
+ * The URLs of a text, in the form in which they are compared. Each has the form in which it was first
+ * written.
+ */
 export function urlsIn(text: string): Map<string, string> {
   const urls = new Map<string, string>()
   for (const [found] of text.matchAll(/https?:\/\/[^\s<>"'`|\\^{}（）【】《》「」，。；、]+/giu)) {
@@ -42,10 +46,12 @@ function withoutPunctuation(url: string): string {
 const wordCharacter = new RegExp(`[${wordLetters}\\p{Nd}_]`, 'u')
 
 function occursWhole(text: string, name: string): boolean {
-  const isWord = (character: string | undefined): boolean => character !== undefined && wordCharacter.test(character)
+  const isWord = (character: string | undefined): boolean =>
+    character !== undefined && wordCharacter.test(character)
   const [startsAsWord, endsAsWord] = [isWord(name[0]), isWord(name.at(-1))]
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    if (!(startsAsWord && isWord(text[at - 1])) && !(endsAsWord && isWord(text[at + name.length]))) return true
+    if (!(startsAsWord && isWord(text[at - 1])) && !(endsAsWord && isWord(text[at + name.length])))
+      return true
   }
   return false
 }

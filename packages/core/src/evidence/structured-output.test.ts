@@ -4,15 +4,21 @@ import { schemaFault } from './output-schema.ts'
 import { judgeOutput, outputSchema, repairMessage } from './structured-output.ts'
 
 const object = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
-const paths = (schema: Record<string, unknown>, value: unknown): string[] => valueFaults(schema, value).map(({ path }) => path)
+const paths = (schema: Record<string, unknown>, value: unknown): string[] =>
+  valueFaults(schema, value).map(({ path }) => path)
 
 describe('judgeOutput', () => {
-  const schema = object({ n: { type: 'integer', minimum: 0 } }, { required: ['n'], additionalProperties: false })
+  const schema = object(
+    { n: { type: 'integer', minimum: 0 } },
+    { required: ['n'], additionalProperties: false },
+  )
 
   it.each([
     ['{"n": 1}', '{"n":1}'],
     ['\n```json\n{"n": 1}\n```\n', '{"n":1}'],
-  ])('accepts %j', (said, text) => expect(judgeOutput(schema, said)).toEqual({ kind: 'fits', value: { n: 1 }, text }))
+  ])('accepts %j', (said, text) =>
+    expect(judgeOutput(schema, said)).toEqual({ kind: 'fits', value: { n: 1 }, text }),
+  )
 
   it.each([
     ['Here: {"n": 1}', ''],
@@ -22,7 +28,9 @@ describe('judgeOutput', () => {
     ['{}', '/n'],
     ['{"n": 1, "a/b~c": 2}', '/a~1b~0c'],
     ['['.repeat(100_000), ''],
-  ])('refuses %j at %j', (said, path) => expect(judgeOutput(schema, said)).toMatchObject({ kind: 'faulty', faults: [{ path }] }))
+  ])('refuses %j at %j', (said, path) =>
+    expect(judgeOutput(schema, said)).toMatchObject({ kind: 'faulty', faults: [{ path }] }),
+  )
 
   it('refuses what is nested deeper than JSON that can be written, and does not throw', () => {
     expect(judgeOutput({}, '['.repeat(5_000) + ']'.repeat(5_000)).kind).toBe('faulty')
@@ -61,9 +69,19 @@ describe('valueFaults', () => {
     [{ type: 'string', maxLength: 1 }, '🙂', []],
     [{ type: 'number', multipleOf: 0.1 }, 0.3, []],
     [{ type: 'number', multipleOf: 0.1 }, 0.35, ['']],
-    [object({}, { additionalProperties: { type: 'number' }, propertyNames: { type: 'string', maxLength: 1 } }), { a: 1, bb: 'x' }, ['/bb', '/bb']],
     [
-      { $ref: '#/$defs/tree', $defs: { tree: object({ next: { $ref: '#/$defs/tree' } }, { additionalProperties: false }) } },
+      object(
+        {},
+        { additionalProperties: { type: 'number' }, propertyNames: { type: 'string', maxLength: 1 } },
+      ),
+      { a: 1, bb: 'x' },
+      ['/bb', '/bb'],
+    ],
+    [
+      {
+        $ref: '#/$defs/tree',
+        $defs: { tree: object({ next: { $ref: '#/$defs/tree' } }, { additionalProperties: false }) },
+      },
       { next: { odd: 1 } },
       ['/next/odd'],
     ],
@@ -77,12 +95,17 @@ describe('valueFaults', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [
         `a${i}`,
-        i === 59 ? { type: 'string' } : { anyOf: [{ $ref: `#/$defs/a${i + 1}` }, { $ref: `#/$defs/a${i + 1}` }] },
+        i === 59
+          ? { type: 'string' }
+          : { anyOf: [{ $ref: `#/$defs/a${i + 1}` }, { $ref: `#/$defs/a${i + 1}` }] },
       ]),
     )
     const schema = { $ref: '#/$defs/a0', $defs }
     expect(schemaFault(schema)).toBeNull()
-    expect(judgeOutput(schema, '3')).toMatchObject({ kind: 'faulty', faults: [{ message: expect.stringContaining('steps') as string }] })
+    expect(judgeOutput(schema, '3')).toMatchObject({
+      kind: 'faulty',
+      faults: [{ message: expect.stringContaining('steps') as string }],
+    })
   })
 
   it('reports at most 20 faults', () =>
@@ -95,10 +118,14 @@ describe('valueFaults', () => {
 })
 
 it('refuses a schema that cannot be checked, with the place in it', () => {
-  expect(outputSchema.safeParse(object({ a: { not: {} } })).error?.issues).toMatchObject([{ path: ['properties', 'a', 'not'] }])
+  expect(outputSchema.safeParse(object({ a: { not: {} } })).error?.issues).toMatchObject([
+    { path: ['properties', 'a', 'not'] },
+  ])
   expect(outputSchema.safeParse({ $ref: 'https://example.com/schema' }).success).toBe(false)
 })
 
 it('says to the model where the faults are', () => {
-  expect(repairMessage([{ path: '/n', message: 'Invalid input: is missing' }])).toContain('- /n: Invalid input: is missing.')
+  expect(repairMessage([{ path: '/n', message: 'Invalid input: is missing' }])).toContain(
+    '- /n: Invalid input: is missing.',
+  )
 })

@@ -40,7 +40,9 @@ export function judgeOutput(schema: Readonly<Record<string, unknown>>, said: str
   }
   try {
     const faults = valueFaults(schema, value)
-    return faults.length > 0 ? { kind: 'faulty', faults } : { kind: 'fits', value, text: canonicalJson(value) }
+    return faults.length > 0
+      ? { kind: 'faulty', faults }
+      : { kind: 'fits', value, text: canonicalJson(value) }
   } catch (error) {
     return faulty(`The answer cannot be checked: ${messageOf(error)}`)
   }

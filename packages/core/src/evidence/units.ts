@@ -1,5 +1,6 @@
 // The currencies and magnitudes that people write beside a figure.
-// U1. A tag names what a figure counts: a currency code, `%`, `bp`, `ratio` (a percentage as a part of one), or '' if the text does not say it.
+// U1. A tag names what a figure counts: a currency code, `%`, `bp`, `ratio` (a percentage as a part of one),
+// or '' if the text does not say it.
 
 const symbols: Readonly<Record<string, string>> = {
   US$: 'USD',
@@ -112,7 +113,9 @@ export function currencyAtEnd(text: string): { tag: string; chars: number } | nu
 /** The currency with which a text begins. */
 export function currencyAtStart(text: string): { tag: string; chars: number } | null {
   const found = after.exec(text)?.[0]
-  return found === undefined ? null : { tag: tagOf(found.replace(/^[ \u00A0\u202F-]?多?/, '')), chars: found.length }
+  return found === undefined
+    ? null
+    : { tag: tagOf(found.replace(/^[ \u00A0\u202F-]?多?/, '')), chars: found.length }
 }
 
 function tagOf(written: string): string {
@@ -121,7 +124,9 @@ function tagOf(written: string): string {
   if (code === 'RMB' || code === 'CNH') return 'CNY'
   if (code === 'NTD') return 'TWD'
   if (codes.includes(code)) return code
-  return symbols[text] ?? symbols[code] ?? words[text] ?? english[text.toLowerCase().replace(/s$/, '')] ?? text
+  return (
+    symbols[text] ?? symbols[code] ?? words[text] ?? english[text.toLowerCase().replace(/s$/, '')] ?? text
+  )
 }
 
 const dollars = new Set(['USD', 'HKD', 'TWD', 'AUD', 'CAD', 'SGD', 'NZD', 'BRL', 'MOP', 'MXN'])
@@ -129,7 +134,10 @@ const yuan = new Set(['CNY', 'JPY'])
 /** The currencies whose unit people write as 元 alone. */
 const local = new Set(['CNY', 'HKD', 'TWD', 'MOP'])
 
-/** Whether two tags may belong to one figure. A text that names no unit may mean any; `$` may be any dollar, 元 a currency of China. */
+/**
+ * Whether two tags may belong to one figure. A text that names no unit may mean any; `$` may be any dollar, 元
+ * a currency of China.
+ */
 export function compatible(one: string, other: string): boolean {
   return one === other || one === '' || other === '' || generic(one, other) || generic(other, one)
 }
@@ -190,8 +198,13 @@ const sure: Readonly<Record<string, number>> = {
 }
 const unsure: Readonly<Record<string, number>> = { m: 6, mm: 6, b: 9, t: 12, mil: 6, cr: 7 }
 const han = longestFirst(Object.keys(sure).filter((word) => /\p{Script=Han}/u.test(word)))
-const latin = longestFirst([...Object.keys(sure), ...Object.keys(unsure)].filter((word) => /^[a-z]/.test(word)))
-const magnitude = new RegExp(String.raw`^(?:[ \u00A0\u202F]?(?<han>${han})|[ \u00A0\u202F-]?(?<latin>${latin})(?![\p{Script=Latin}\d_²³]))`, 'iu')
+const latin = longestFirst(
+  [...Object.keys(sure), ...Object.keys(unsure)].filter((word) => /^[a-z]/.test(word)),
+)
+const magnitude = new RegExp(
+  String.raw`^(?:[ \u00A0\u202F]?(?<han>${han})|[ \u00A0\u202F-]?(?<latin>${latin})(?![\p{Script=Latin}\d_²³]))`,
+  'iu',
+)
 
 /** The magnitude with which a text begins, as in `4.2 bn` or `3.5亿` after the digits. */
 export function magnitudeAtStart(text: string): Magnitude | null {
@@ -218,7 +231,9 @@ export interface StatedMagnitude {
   readonly tag: string
 }
 
-/** The magnitudes that a text names as the head of a table does: "HK$ million", "单位：亿元", "HK$'000". Each once. */
+/**
+ * The magnitudes that a text names as the head of a table does: "HK$ million", "单位：亿元", "HK$'000". Each once.
+ */
 export function statedMagnitudes(text: string): readonly StatedMagnitude[] {
   const found = new Map<string, StatedMagnitude>()
   for (const { 0: written, index: at, groups } of text.matchAll(stated)) {
@@ -226,7 +241,9 @@ export function statedMagnitudes(text: string): readonly StatedMagnitude[] {
     const power = groups?.['zeros'] === undefined ? (sure[word] ?? unsure[word] ?? 0) : 3
     const symbol = groups?.['short'] === undefined ? '' : written.slice(0, -word.length)
     const before = currencyAtEnd(text.slice(Math.max(0, at - currencyChars), at) + symbol)
-    const after = currencyAtStart(text.slice(at + written.length, at + written.length + currencyChars).replace(/^ of /, ' '))
+    const after = currencyAtStart(
+      text.slice(at + written.length, at + written.length + currencyChars).replace(/^ of /, ' '),
+    )
     const tag = before?.tag ?? after?.tag ?? ''
     if (found.size < statedMax) found.set(`${power} ${tag}`, { power, tag })
   }

@@ -12,12 +12,14 @@ const shownCharsMax = 80
 
 export const times = (n: number): string => (n === 1 ? 'once' : `${n} times`)
 
-const clipped = (text: string): string => (text.length > shownCharsMax ? `${text.slice(0, shownCharsMax).toWellFormed()}…` : text)
+const clipped = (text: string): string =>
+  text.length > shownCharsMax ? `${text.slice(0, shownCharsMax).toWellFormed()}…` : text
 
 export const quoted = (text: string): string => JSON.stringify(clipped(text))
 
 /** A JSON value in few characters. */
-export const shownValue = (value: unknown): string => (typeof value === 'string' ? quoted(value) : clipped(JSON.stringify(value)))
+export const shownValue = (value: unknown): string =>
+  typeof value === 'string' ? quoted(value) : clipped(JSON.stringify(value))
 
 /** A list for people: `a, b and 3 more` */
 export function listed(parts: readonly string[]): string {

@@ -27,7 +27,10 @@ export const failureClass = z.enum([
 ])
 export type FailureClass = z.infer<typeof failureClass>
 
-/** The failures after which the next model of the route is asked, because another endpoint may answer. Each call asks the main provider first (PR-02). */
+/**
+ * The failures after which the next model of the route is asked, because another endpoint may answer. Each
+ * call asks the main provider first (PR-02).
+ */
 export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
   'rate_limited',
   'provider_unavailable',

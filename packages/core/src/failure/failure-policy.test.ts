@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FailureClass, failureClass } from './failure-class.ts'
-import { type FailurePolicy, failurePolicies, policiesWith, retryPauseMs, retryTimeMsMax } from './failure-policy.ts'
+import {
+  type FailurePolicy,
+  failurePolicies,
+  policiesWith,
+  retryPauseMs,
+  retryTimeMsMax,
+} from './failure-policy.ts'
 
 // What the supervisor does about each class, in the words of an operator.
 const table: Record<FailureClass, string> = {
@@ -52,30 +58,49 @@ describe('failurePolicies', () => {
 
   it('bounds every retry in time, and every restart (F2)', () => {
     const tryMs = 120_000
-    const times = Object.fromEntries(failureClass.options.map((name) => [name, retryTimeMsMax(failurePolicies[name], tryMs)]).filter(([, ms]) => ms !== null))
-    expect(times).toEqual({ rate_limited: 3_720_000, provider_unavailable: 3_720_000, provider_timeout: 3_720_000, malformed_output: 360_300 })
-    for (const policy of Object.values(failurePolicies)) if (policy.action === 'restart') expect(policy.restartsMax).toBeLessThanOrEqual(3)
+    const times = Object.fromEntries(
+      failureClass.options
+        .map((name) => [name, retryTimeMsMax(failurePolicies[name], tryMs)])
+        .filter(([, ms]) => ms !== null),
+    )
+    expect(times).toEqual({
+      rate_limited: 3_720_000,
+      provider_unavailable: 3_720_000,
+      provider_timeout: 3_720_000,
+      malformed_output: 360_300,
+    })
+    for (const policy of Object.values(failurePolicies))
+      if (policy.action === 'restart') expect(policy.restartsMax).toBeLessThanOrEqual(3)
   })
 })
 
 describe('policiesWith', () => {
   it('changes only what is named, and keeps the action of every class', () => {
     const changed = policiesWith({
-      retries: { malformed_output: { triesMax: 9 }, worker_lost: { restartsMax: 0 }, provider_refused: { triesMax: 5 } },
+      retries: {
+        malformed_output: { triesMax: 9 },
+        worker_lost: { restartsMax: 0 },
+        provider_refused: { triesMax: 5 },
+      },
       outageMsMax: 7,
       limitMsMax: 8,
     })
     expect(changed.malformed_output).toEqual({ ...failurePolicies.malformed_output, triesMax: 9 })
     expect(changed.worker_lost).toEqual({ action: 'restart', restartsMax: 0 })
     expect(changed.provider_refused).toEqual({ action: 'fail_run' })
-    expect([changed.provider_unavailable, changed.provider_timeout, changed.rate_limited]).toMatchObject([{ waitMsMax: 7 }, { waitMsMax: 7 }, { waitMsMax: 8 }])
+    expect([changed.provider_unavailable, changed.provider_timeout, changed.rate_limited]).toMatchObject([
+      { waitMsMax: 7 },
+      { waitMsMax: 7 },
+      { waitMsMax: 8 },
+    ])
     expect(policiesWith({})).toEqual(failurePolicies)
   })
 })
 
 describe('retryPauseMs without a wait', () => {
   const policy = { action: 'retry', triesMax: 5, pauseMsMin: 100, pauseMsMax: 1000, waitMsMax: 0 } as const
-  const pauseOf = (failed: { tries: number; random: number; retryAfterMs?: number }): number | null => retryPauseMs(policy, { waitedMs: 0, ...failed })
+  const pauseOf = (failed: { tries: number; random: number; retryAfterMs?: number }): number | null =>
+    retryPauseMs(policy, { waitedMs: 0, ...failed })
 
   it('is null after the last try', () => {
     expect(pauseOf({ tries: 4, random: 0 })).toBe(100)
@@ -89,7 +114,9 @@ describe('retryPauseMs without a wait', () => {
   })
 
   it('doubles its ceiling with every try, up to the maximum', () => {
-    expect([1, 2, 3, 4].map((tries) => pauseOf({ tries, random: 1 - Number.EPSILON }))).toEqual([200, 400, 800, 1000])
+    expect([1, 2, 3, 4].map((tries) => pauseOf({ tries, random: 1 - Number.EPSILON }))).toEqual([
+      200, 400, 800, 1000,
+    ])
   })
 
   it('is at least as long as the server asks, but never longer than the policy allows', () => {
@@ -99,13 +126,16 @@ describe('retryPauseMs without a wait', () => {
   })
 
   it('differs between two clients with different random numbers', () => {
-    expect(new Set(Array.from({ length: 20 }, (_, index) => pauseOf({ tries: 3, random: index / 20 }))).size).toBe(20)
+    expect(
+      new Set(Array.from({ length: 20 }, (_, index) => pauseOf({ tries: 3, random: index / 20 }))).size,
+    ).toBe(20)
   })
 })
 
 describe('retryPauseMs with a wait', () => {
   const policy = failurePolicies.provider_unavailable
-  const unavailable = (failed: { tries: number; waitedMs: number; random?: number; retryAfterMs?: number }) => retryPauseMs(policy, { random: 0.5, ...failed })
+  const unavailable = (failed: { tries: number; waitedMs: number; random?: number; retryAfterMs?: number }) =>
+    retryPauseMs(policy, { random: 0.5, ...failed })
 
   it('continues after the tries until the wait is over, with pauses between half the ceiling and the ceiling', () => {
     expect(unavailable({ tries: 9, waitedMs: 60_000, random: 0 })).toBe(15_000)
@@ -137,7 +167,13 @@ it('keeps every pause within its bounds, and ends a call that always fails withi
   })
   fc.assert(
     fc.property(draw, ({ triesMax, pauseMsMin, longer, waitMsMax, tryMs, chances }) => {
-      const policy = { action: 'retry', triesMax, pauseMsMin, pauseMsMax: pauseMsMin + longer, waitMsMax } as const
+      const policy = {
+        action: 'retry',
+        triesMax,
+        pauseMsMin,
+        pauseMsMax: pauseMsMin + longer,
+        waitMsMax,
+      } as const
       let waitedMs = 0
       let tries = 0
       for (let pause: number | null = 0; pause !== null; waitedMs += pause ?? 0) {

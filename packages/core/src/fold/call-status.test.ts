@@ -23,7 +23,11 @@ describe('a call that has not begun', () => {
   it('is held by the last call before it that waits for a person', () => {
     const [first, second, third] = [{ ...asked }, { ...unbegun }, { ...unbegun }]
     expect(heldBy(third, [first, second, third])).toBe(first)
-    expect([heldBy(first, [first, second]), heldBy(second, [second, first]), heldBy(free, [first, free])]).toEqual([null, null, null])
+    expect([
+      heldBy(first, [first, second]),
+      heldBy(second, [second, first]),
+      heldBy(free, [first, free]),
+    ]).toEqual([null, null, null])
   })
 })
 
@@ -40,10 +44,18 @@ describe('a run', () => {
 
 describe('a screen', () => {
   it.each([
-    ['says that a run waits whose other calls are held by one that waits', [done, asked, unbegun, unbegun], 'waiting_for_approval'],
+    [
+      'says that a run waits whose other calls are held by one that waits',
+      [done, asked, unbegun, unbegun],
+      'waiting_for_approval',
+    ],
     ['says that a run acts while a call before the one that waits has not begun', [unbegun, asked], 'acting'],
     ['says that a run acts when the call that held others was allowed', [granted, unbegun], 'acting'],
-    ['says that a run acts while a call behind the one that waits is at work', [asked, { ...unbegun, started: true }], 'acting'],
+    [
+      'says that a run acts while a call behind the one that waits is at work',
+      [asked, { ...unbegun, started: true }],
+      'acting',
+    ],
     ['says that a run thinks when every call has a result', [done], 'thinking'],
   ])('%s', (_, calls, status) => expect(shownStatusOfCalls(calls)).toBe(status))
 })

@@ -1,6 +1,6 @@
-// What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again.
-// This is the only definition of "waits for a person" and of "is held". The fold of a run, the machine of the loop, the read model and the
-// screens use it.
+// What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again. This
+// is the only definition of "waits for a person" and of "is held". The fold of a run, the machine of the
+// loop, the read model and the screens use it.
 
 /** The progress of a call. An `OpenCall` has this shape. */
 export interface CallProgress {
@@ -29,7 +29,8 @@ export const callWaits = (call: CallProgress): boolean => callNeedsApproval(call
  * @example
  * callNeedsApproval({ approval: 'requested', result: null }) // => true
  */
-export const callNeedsApproval = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
+export const callNeedsApproval = ({ approval, result }: CallProgress): boolean =>
+  result === null && approval === 'requested'
 
 /**
  * Whether the call asked a person something, and nobody has answered.
@@ -40,7 +41,8 @@ export const callNeedsApproval = ({ approval, result }: CallProgress): boolean =
 export const callAsks = ({ asking = false, result }: CallProgress): boolean => result === null && asking
 
 /**
- * The call that holds a call which has not begun: the last one before it that waits for a person (D-66). `null`: none holds it.
+ * The call that holds a call which has not begun: the last one before it that waits for a person (D-66).
+ * `null`: none holds it.
  *
  * @param calls of one answer, in their order
  * @example
@@ -57,14 +59,17 @@ export function heldBy<Call extends CallProgress>(call: Call, calls: readonly Ca
 /**
  * What a run with these calls does.
  *
- * @returns `thinking` if every call has a result. If each call without a result waits for a person: `waiting_for_approval` if one of them needs an
+ * @returns `thinking` if every call has a result. If each call without a result waits for a person:
+ * `waiting_for_approval` if one of them needs an
  *   approval, otherwise `waiting_for_answer`
  * @example
  * statusOfCalls([]) // => 'thinking'
  * statusOfCalls([{ approval: 'requested', result: null }]) // => 'waiting_for_approval'
  * statusOfCalls([{ approval: 'requested', result: null }, { approval: null, result: null }]) // => 'acting'
  */
-export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acting' | 'waiting_for_approval' | 'waiting_for_answer' {
+export function statusOfCalls(
+  calls: Iterable<CallProgress>,
+): 'thinking' | 'acting' | 'waiting_for_approval' | 'waiting_for_answer' {
   let [open, waiting, undecided] = [0, 0, 0]
   for (const call of calls) {
     if (call.result === null) open++
@@ -77,8 +82,9 @@ export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acti
 }
 
 /**
- * What screens say of a run with these calls. A call that is held does nothing, so the run waits for the person, too. The machine of a loop needs
- * no such difference: the events of one entry come one after the other, and a call may begin behind one that asks.
+ * What screens say of a run with these calls. A call that is held does nothing, so the run waits for the
+ * person, too. The machine of a loop needs no such difference: the events of one entry come one after the
+ * other, and a call may begin behind one that asks.
  *
  * @param calls of one answer, in their order
  * @example

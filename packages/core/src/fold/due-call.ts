@@ -1,6 +1,8 @@
-// The next provider call of a run: its failed tries, and how long the run has waited for it. It is part of the run's state.
+// The next provider call of a run: its failed tries, and how long the run has waited for it. It is part of
+// the run's state.
 // D1. It starts again with every answer, and whenever the conversation is shortened.
-// D2. It is folded from the journal alone. Pauses and the time of failed tries are recorded data, and no clock is read.
+// D2. It is folded from the journal alone. Pauses and the time of failed tries are recorded data, and no
+// clock is read.
 import { addUsage, type Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'
@@ -25,17 +27,31 @@ interface FailedStep {
 
 export const nothingFailed: DueCall = { triesOf: {}, waitedMs: 0, failedSteps: [], paidTries: 0 }
 
-function failedOnce(due: DueCall, { failure, retry_in_ms, provider_name, duration_ms = 0, usage }: DataOf<'provider_call_failed'>): DueCall {
+function failedOnce(
+  due: DueCall,
+  { failure, retry_in_ms, provider_name, duration_ms = 0, usage }: DataOf<'provider_call_failed'>,
+): DueCall {
   const paidTries = due.paidTries + (usage === undefined ? 0 : 1)
   const waitedMs = due.waitedMs + duration_ms + (retry_in_ms ?? 0)
-  if (retry_in_ms === 0) return { ...due, waitedMs, paidTries, failedSteps: [...due.failedSteps, { failure, provider: provider_name ?? '' }] }
+  if (retry_in_ms === 0)
+    return {
+      ...due,
+      waitedMs,
+      paidTries,
+      failedSteps: [...due.failedSteps, { failure, provider: provider_name ?? '' }],
+    }
   const triesOf = { ...due.triesOf }
-  for (const name of new Set([failure.class, ...due.failedSteps.map((step) => step.failure.class)])) triesOf[name] = (triesOf[name] ?? 0) + 1
+  for (const name of new Set([failure.class, ...due.failedSteps.map((step) => step.failure.class)]))
+    triesOf[name] = (triesOf[name] ?? 0) + 1
   return { triesOf, waitedMs, paidTries, failedSteps: [] }
 }
 
-/** What a failed call changes in a run. If the next model of the route is asked at once, the try is not over. */
-export function afterFailedCall<Run extends { readonly tries: number; readonly due: DueCall; readonly usage: Usage }>(
+/**
+ * What a failed call changes in a run. If the next model of the route is asked at once, the try is not over.
+ */
+export function afterFailedCall<
+  Run extends { readonly tries: number; readonly due: DueCall; readonly usage: Usage },
+>(
   { tries, due, usage }: Run,
   failed: DataOf<'provider_call_failed'>,
 ): { readonly tries: number; readonly due: DueCall; readonly usage: Usage } {

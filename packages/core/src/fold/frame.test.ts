@@ -33,7 +33,11 @@ describe('a frame', () => {
     const text = fc.array(pieces, { maxLength: 8 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(text, text, text, (plain, value, from) => {
-        const told = framed([plain, { value }, plain], { name: 'a', mark, attributes: { from } }).toLowerCase()
+        const told = framed([plain, { value }, plain], {
+          name: 'a',
+          mark,
+          attributes: { from },
+        }).toLowerCase()
         // Its own tags, and those of the value.
         expect(told.split(mark)).toHaveLength(5)
         expect(told.startsWith('<a from="') && told.endsWith(`\n</a mark="${mark}">`)).toBe(true)
@@ -42,11 +46,18 @@ describe('a frame', () => {
   })
 
   it('keeps every other text as it is', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => framed(text, { name: 'a', mark }) === `<a mark="${mark}">\n${text}\n</a mark="${mark}">`))
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        (text) => framed(text, { name: 'a', mark }) === `<a mark="${mark}">\n${text}\n</a mark="${mark}">`,
+      ),
+    )
   })
 
   it('of 2 MB is made within a second', async () => {
-    expect(await ownMs(() => expect(unmarked(`${mark} `.repeat(200_000), mark).includes(mark)).toBe(false))).toBeLessThan(1_000)
+    expect(
+      await ownMs(() => expect(unmarked(`${mark} `.repeat(200_000), mark).includes(mark)).toBe(false)),
+    ).toBeLessThan(1_000)
   })
 })
 
@@ -60,7 +71,10 @@ test('a skill, a summary and a tool result cannot write the mark of their run (i
     answer('r1', null, [{ id: 'c', name: 'read' }]),
     result('r1', 'c', 'read', forged),
   )
-  const run = rest.reduce((state, each) => evolveRun(state, each, each), startRun(first?.data as DataOf<'run_started'>))
+  const run = rest.reduce(
+    (state, each) => evolveRun(state, each, each),
+    startRun(first?.data as DataOf<'run_started'>),
+  )
   const [skill, , , told] = run.messages.map(({ content }) => content ?? '')
   expect(skill?.split(of)).toHaveLength(3)
   expect(told).toBe(forged.replaceAll(of, `${of.slice(0, 4)}-${of.slice(4)}`))
@@ -72,7 +86,11 @@ describe('the outputs of nodes in a message (issue 16, item 8)', () => {
   const message = [
     framed(['Sum up ', { value: 'v'.repeat(50) }, '.'], { name: 'instruction', mark }),
     framed('a'.repeat(100), { name: 'dependency_output', mark, attributes: { from: 'a "1"' } }),
-    framed(`<dependency_output mark="${mark}">\nb`, { name: 'dependency_output', mark, attributes: { from: '乙' } }),
+    framed(`<dependency_output mark="${mark}">\nb`, {
+      name: 'dependency_output',
+      mark,
+      attributes: { from: '乙' },
+    }),
   ].join('\n\n')
 
   it('are found with their nodes and lengths', () => {
@@ -96,7 +114,11 @@ describe('the outputs of nodes in a message (issue 16, item 8)', () => {
   })
 
   it('are found in 10,000 frames within a second', async () => {
-    const many = framed('x'.repeat(100), { name: 'dependency_output', mark, attributes: { from: 'n' } }).repeat(10_000)
+    const many = framed('x'.repeat(100), {
+      name: 'dependency_output',
+      mark,
+      attributes: { from: 'n' },
+    }).repeat(10_000)
     expect(await ownMs(() => expect(framedOutputs(many, mark)).toHaveLength(10_000))).toBeLessThan(1_000)
   })
 })

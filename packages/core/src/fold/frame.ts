@@ -1,7 +1,10 @@
 // Frames the text that others wrote, so that a model can tell where it ends.
-// F1. A frame opens with `<name mark="…">` and closes with `</name mark="…">`. A tag without the mark of the run is ordinary text.
-// F2. The mark follows from the id of the run, which is random and made after the text that the run is given. A replay gives the same prompt.
-// F3. A framed text never contains the mark: each occurrence of it is broken. All other characters stay as they are.
+// F1. A frame opens with `<name mark="…">` and closes with `</name mark="…">`. A tag without the mark of the
+// run is ordinary text.
+// F2. The mark follows from the id of the run, which is random and made after the text that the run is given.
+// A replay gives the same prompt.
+// F3. A framed text never contains the mark: each occurrence of it is broken. All other characters stay as
+// they are.
 // F4. The text of a node can be cut in its frame afterwards. The cut says how much it left out.
 import { hash } from 'node:crypto'
 
@@ -50,12 +53,17 @@ export type FramedText = string | readonly (string | { readonly value: string })
  * The text in a frame that it cannot close.
  *
  * @example
- * framed('Twice a day.', { name: 'memory', mark: 'bcdfghjk' }) // => '<memory mark="bcdfghjk">\nTwice a day.\n</memory mark="bcdfghjk">'
+ * framed('Twice a day.', { name: 'memory', mark: 'bcdfghjk' }) // => '<memory mark="bcdfghjk">\nTwice a
+ * day.\n</memory mark="bcdfghjk">'
  */
 export function framed(text: FramedText, { name, mark, attributes = {} }: FrameOf): string {
-  const told = Object.entries(attributes).map(([key, value]) => ` ${key}=${JSON.stringify(unmarked(value, mark))}`)
+  const told = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}=${JSON.stringify(unmarked(value, mark))}`,
+  )
   const parts = (typeof text === 'string' ? [text] : text).map((part) =>
-    typeof part === 'string' ? unmarked(part, mark) : `<value mark="${mark}">${unmarked(part.value, mark)}</value mark="${mark}">`,
+    typeof part === 'string'
+      ? unmarked(part, mark)
+      : `<value mark="${mark}">${unmarked(part.value, mark)}</value mark="${mark}">`,
   )
   return `<${name}${told.join('')} mark="${mark}">\n${parts.join('')}\n</${name} mark="${mark}">`
 }
@@ -78,7 +86,8 @@ export interface OutputCut extends FramedOutput {
  * The texts of other nodes in a message: dependency outputs, and values in an instruction.
  *
  * @example
- * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{ index: 0, chars: 12 }]
+ * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{
+ * index: 0, chars: 12 }]
  */
 export function framedOutputs(prompt: string, mark: string): readonly FramedOutput[] {
   return [...prompt.matchAll(outputFrames(mark))].map(([, , , from, text = ''], index) => {
@@ -91,22 +100,30 @@ export function framedOutputs(prompt: string, mark: string): readonly FramedOutp
  * The message with the texts of nodes cut. A cut text keeps its beginning and its end.
  *
  * @example
- * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' })
- * withOutputsCut(message, 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
+ * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' }) withOutputsCut(message,
+ * 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
  */
 export function withOutputsCut(prompt: string, mark: string, cuts: readonly OutputCut[]): string {
   const byIndex = new Map(cuts.map((cut) => [cut.index, cut]))
   let index = -1
-  return prompt.replaceAll(outputFrames(mark), (whole, open: string, _name: string, _from: string | undefined, text: string, close: string) => {
-    index++
-    const cut = byIndex.get(index)
-    return cut === undefined || text.length <= cut.kept_chars ? whole : `${open}${cutText(text, cut.kept_chars)}${close}`
-  })
+  return prompt.replaceAll(
+    outputFrames(mark),
+    (whole, open: string, _name: string, _from: string | undefined, text: string, close: string) => {
+      index++
+      const cut = byIndex.get(index)
+      return cut === undefined || text.length <= cut.kept_chars
+        ? whole
+        : `${open}${cutText(text, cut.kept_chars)}${close}`
+    },
+  )
 }
 
 /** A framed text cannot contain the mark, so the first closing tag with the mark ends the frame. */
 const outputFrames = (mark: string): RegExp =>
-  new RegExp(`(<(dependency_output|value)(?: from=("(?:[^"\\\\]|\\\\.)*"))? mark="${mark}">\\n?)([^]*?)(\\n?</\\2 mark="${mark}">)`, 'g')
+  new RegExp(
+    `(<(dependency_output|value)(?: from=("(?:[^"\\\\]|\\\\.)*"))? mark="${mark}">\\n?)([^]*?)(\\n?</\\2 mark="${mark}">)`,
+    'g',
+  )
 
 function cutText(text: string, kept: number): string {
   const end = Math.floor(kept / 3)

@@ -1,18 +1,24 @@
 // Decides by which teams a task is judged (D-60). Pure.
-// J1. The order of the calls decides, never the order in which the teams began or ended. A takeover therefore changes nothing.
+// J1. The order of the calls decides, never the order in which the teams began or ended. A takeover therefore
+// changes nothing.
 // J2. The teams of one answer count together. The teams of a later answer supersede those of earlier answers.
 // J3. A `workflow:` definition that was called as a tool is an ordinary tool. Its team never counts.
-// J4. A call that started no team, because it was refused, is not counted: the model got the refusal as the result of the call.
+// J4. A call that started no team, because it was refused, is not counted: the model got the refusal as the
+// result of the call.
 import { definitionPrefix } from '../graph/execution-graph.ts'
 
-/** A team and the call that started it. `call_id`: `null` if the task is a workflow and the team is its only one. */
+/**
+ * A team and the call that started it. `call_id`: `null` if the task is a workflow and the team is its only
+ * one.
+ */
 export interface CalledTeam {
   readonly call_id: string | null
   readonly workflow: string
 }
 
 /**
- * The teams by which a task is judged, in the order of their calls. The task completes only if all of them are complete.
+ * The teams by which a task is judged, in the order of their calls. The task completes only if all of them
+ * are complete.
  *
  * @param callsOfAnswers the ids of the calls of each answer of the root run, in the order of the answers
  * @returns an empty list if no team counts
@@ -22,11 +28,18 @@ export interface CalledTeam {
  * judgedTeams([['c1'], ['c2']], [final, draft]) // => [final]
  * judgedTeams([['c1', 'c2']], [final, draft]) // => [draft, final]
  */
-export function judgedTeams<Team extends CalledTeam>(callsOfAnswers: readonly (readonly string[])[], teams: Iterable<Team>): Team[] {
+export function judgedTeams<Team extends CalledTeam>(
+  callsOfAnswers: readonly (readonly string[])[],
+  teams: Iterable<Team>,
+): Team[] {
   const all = [...teams]
   const own = all.filter(({ call_id }) => call_id === null)
   if (own.length > 0) return own
-  const counted = new Map(all.flatMap((team) => (team.call_id === null || isDefinition(team) ? [] : [[team.call_id, team] as const])))
+  const counted = new Map(
+    all.flatMap((team) =>
+      team.call_id === null || isDefinition(team) ? [] : [[team.call_id, team] as const],
+    ),
+  )
   const newest = callsOfAnswers.findLast((calls) => calls.some((id) => counted.has(id))) ?? []
   return newest.flatMap((id) => counted.get(id) ?? [])
 }

@@ -19,7 +19,9 @@ it('counts the time of a team while any of its runs waits', () => {
   waitBegan(waits, call('a', 'two'), 50)
   waitsOver(waits, { runId: 'one', teamRunId: 't' }, 100)
   waitEnded(waits, call('a', 'two'), 120)
-  expect([waitedMs(waits, 'one', 500), waitedMs(waits, 'two', 500), waitedMs(waits, 't', 500)]).toEqual([100, 70, 120])
+  expect([waitedMs(waits, 'one', 500), waitedMs(waits, 'two', 500), waitedMs(waits, 't', 500)]).toEqual([
+    100, 70, 120,
+  ])
 })
 
 it('ignores a wait that begins twice, and an end of a wait that never began', () => {

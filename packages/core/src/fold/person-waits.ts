@@ -64,7 +64,8 @@ export function waitEnded(waits: PersonWaits, of: OfCall, atMs: number): void {
  * waitedMs(waits, 'team_1', 9_000) // => 2_000
  */
 export function waitsOver(waits: PersonWaits, of: OfRun, atMs: number): void {
-  for (const call of [...(waits.get(of.runId)?.calls ?? [])]) for (const id of idsOf(of)) end(waits.get(id), call, atMs)
+  for (const call of [...(waits.get(of.runId)?.calls ?? [])])
+    for (const id of idsOf(of)) end(waits.get(id), call, atMs)
 }
 
 /**

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { answer, graph, node, plain, quorum, recorded, result, runStarted, submitted } from '../../test/log.ts'
+import {
+  answer,
+  graph,
+  node,
+  plain,
+  quorum,
+  recorded,
+  result,
+  runStarted,
+  submitted,
+} from '../../test/log.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import { evaluateNode } from '../evidence/evaluate.ts'
 import { factsOf } from '../evidence/run-facts.ts'
@@ -13,8 +23,12 @@ import { foldTask, type TaskState } from './task-state.ts'
 const noUsage = { input_tokens: 0, output_tokens: 0, calls: 0 }
 const claimed = plain('task_claimed', { daemon: 'd1' })
 const user = (run: string): DomainEvent => plain('user_message_added', { content: 'do it' }, run)
-const begun = (run: string, nodeId?: string): DomainEvent[] => [runStarted(run, nodeId === undefined ? {} : { parent: 'root', node: nodeId }), user(run)]
-const called = (run: string, id: string, idempotent = true): DomainEvent => plain('tool_call_started', { call_id: id, tool_name: 'tool', idempotent }, run)
+const begun = (run: string, nodeId?: string): DomainEvent[] => [
+  runStarted(run, nodeId === undefined ? {} : { parent: 'root', node: nodeId }),
+  user(run),
+]
+const called = (run: string, id: string, idempotent = true): DomainEvent =>
+  plain('tool_call_started', { call_id: id, tool_name: 'tool', idempotent }, run)
 const calls = (run: string, ...ids: string[]): DomainEvent =>
   answer(
     run,
@@ -22,14 +36,39 @@ const calls = (run: string, ...ids: string[]): DomainEvent =>
     ids.map((id) => ({ id, name: 'tool' })),
   )
 const failure = { class: 'provider_unavailable', message: 'down' } as const
-const failedTry = (run: string): DomainEvent => plain('provider_call_failed', { failure, tries: 1, retry_in_ms: 5, status: null }, run)
+const failedTry = (run: string): DomainEvent =>
+  plain('provider_call_failed', { failure, tries: 1, retry_in_ms: 5, status: null }, run)
 const runFailed = (run: string, name: string = failure.class, tool_iterations = 0): DomainEvent =>
-  plain('run_failed', { failure: { class: name as never, message: 'down' }, tool_iterations, usage: noUsage }, run)
-const runCompleted = (run: string): DomainEvent => plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: noUsage }, run)
+  plain(
+    'run_failed',
+    { failure: { class: name as never, message: 'down' }, tool_iterations, usage: noUsage },
+    run,
+  )
+const runCompleted = (run: string): DomainEvent =>
+  plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: noUsage }, run)
 const cancelled = (run: string, id: string): DomainEvent =>
-  plain('tool_result_recorded', { call_id: id, tool_name: 'tool', success: false, content: 'The run was cancelled.', error: 'cancelled', duration_ms: 0 }, run)
+  plain(
+    'tool_result_recorded',
+    {
+      call_id: id,
+      tool_name: 'tool',
+      success: false,
+      content: 'The run was cancelled.',
+      error: 'cancelled',
+      duration_ms: 0,
+    },
+    run,
+  )
 const ended = (type: 'task_failed' | 'task_incomplete' | 'task_cancelled'): DomainEvent =>
-  plain(type, { final_output: '', outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure })
+  plain(type, {
+    final_output: '',
+    outputs: [],
+    usage: noUsage,
+    provider: null,
+    model: null,
+    simulated: false,
+    failure,
+  })
 
 const noProgram = () => null
 const into = { taskId: 't1.retry-1' as TaskId, taskseq: 3 }
@@ -48,10 +87,18 @@ function retriedBy(programOf: () => TeamProgram | null, ...old: DomainEvent[]): 
 }
 
 const root = ({ task }: { task: TaskState }) => task.runs.get('root')
-const nodes = ({ task }: { task: TaskState }) => Object.fromEntries([...(task.teams.get('team1')?.nodes ?? [])].map(([id, { status }]) => [id, status]))
+const nodes = ({ task }: { task: TaskState }) =>
+  Object.fromEntries([...(task.teams.get('team1')?.nodes ?? [])].map(([id, { status }]) => [id, status]))
 
 describe('a root run that failed', () => {
-  const log = [...begun('root'), calls('root', 'c1'), called('root', 'c1'), result('root', 'c1', 'tool', 'text'), failedTry('root'), runFailed('root')]
+  const log = [
+    ...begun('root'),
+    calls('root', 'c1'),
+    called('root', 'c1'),
+    result('root', 'c1', 'tool', 'text'),
+    failedTry('root'),
+    runFailed('root'),
+  ]
 
   it('keeps its answers and results and asks the model again, with tries of its own', () => {
     const retry = retried(...log, ended('task_failed'))
@@ -71,22 +118,46 @@ describe('a root run that failed', () => {
   it('says from where it was copied, and copied answers cost nothing', () => {
     const [first, ...rest] = retried(...log, ended('task_failed')).copy
     expect(first).toMatchObject({ data: { task_id: 't1', taskseq: 10, events: 5, previous_task_id: null } })
-    expect(rest.find(({ type }) => type === 'assistant_message_added')?.data).toMatchObject({ usage: noUsage, copied_from: { task_id: 't1', taskseq: 5 } })
+    expect(rest.find(({ type }) => type === 'assistant_message_added')?.data).toMatchObject({
+      usage: noUsage,
+      copied_from: { task_id: 't1', taskseq: 5 },
+    })
   })
 
   it('continues from the first retry when it is retried again, and its answers still name the first task', () => {
     const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into, noProgram)
     const again = retryCopy(
-      recorded(submitted, claimed, ...once, calls('root', 'c2'), result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed')),
+      recorded(
+        submitted,
+        claimed,
+        ...once,
+        calls('root', 'c2'),
+        result('root', 'c2', 'tool'),
+        runFailed('root'),
+        ended('task_failed'),
+      ),
       into,
       noProgram,
     )
-    expect(again.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.copied_from?.taskseq] : []))).toEqual([5, 9])
-    expect(foldTask(recorded(submitted, ...again)).runs.get('root')).toMatchObject({ status: 'thinking', answers: 2, usage: noUsage })
+    expect(
+      again.flatMap((event) =>
+        event.type === 'assistant_message_added' ? [event.data.copied_from?.taskseq] : [],
+      ),
+    ).toEqual([5, 9])
+    expect(foldTask(recorded(submitted, ...again)).runs.get('root')).toMatchObject({
+      status: 'thinking',
+      answers: 2,
+      usage: noUsage,
+    })
   })
 
   it('gives another answer if its last answer cannot be used', () => {
-    const retry = retried(...log.slice(0, -2), answer('root', ''), runFailed('root', 'empty_output'), ended('task_failed'))
+    const retry = retried(
+      ...log.slice(0, -2),
+      answer('root', ''),
+      runFailed('root', 'empty_output'),
+      ended('task_failed'),
+    )
     expect(root(retry)).toMatchObject({ status: 'thinking', answers: 1 })
   })
 
@@ -105,13 +176,24 @@ describe('a root run that failed', () => {
       },
       'root',
     )
-    expect(root(retried(...begun('root'), mode, answer('root', ''), runFailed('root'), ended('task_failed')))).toMatchObject({
+    expect(
+      root(retried(...begun('root'), mode, answer('root', ''), runFailed('root'), ended('task_failed'))),
+    ).toMatchObject({
       executionMode: null,
       status: 'thinking',
     })
-    const kept = retried(...begun('root'), mode, calls('root', 'c1'), result('root', 'c1', 'tool'), runFailed('root'), ended('task_failed'))
+    const kept = retried(
+      ...begun('root'),
+      mode,
+      calls('root', 'c1'),
+      result('root', 'c1', 'tool'),
+      runFailed('root'),
+      ended('task_failed'),
+    )
     expect(root(kept)).toMatchObject({ executionMode: 'single' })
-    expect(kept.copy.find(({ type }) => type === 'execution_mode_selected')?.data).toMatchObject({ task_id: 't1.retry-1' })
+    expect(kept.copy.find(({ type }) => type === 'execution_mode_selected')?.data).toMatchObject({
+      task_id: 't1.retry-1',
+    })
   })
 
   it('gets as many iterations again if it used them up', () => {
@@ -148,7 +230,13 @@ describe('a call with an unknown outcome', () => {
         { id: 'c2', result: 'ok' },
       ],
     })
-    const stopped = retried(...begun('root'), calls('root', 'c1'), called('root', 'c1', false), cancelled('root', 'c1'), ended('task_cancelled'))
+    const stopped = retried(
+      ...begun('root'),
+      calls('root', 'c1'),
+      called('root', 'c1', false),
+      cancelled('root', 'c1'),
+      ended('task_cancelled'),
+    )
     expect(root(stopped)?.calls).toMatchObject([{ id: 'c1', started: true, idempotent: false, result: null }])
   })
 })
@@ -161,7 +249,11 @@ describe('a team of five in which one node failed', () => {
       team_run_id: 'team1',
       run_id: call === null ? null : 'root',
       call_id: call,
-      graph: graph(...names.slice(0, 4).map((name) => node(name)), node('e', 'd'), ...added.map((name) => node(name))),
+      graph: graph(
+        ...names.slice(0, 4).map((name) => node(name)),
+        node('e', 'd'),
+        ...added.map((name) => node(name)),
+      ),
       concurrent_nodes_max: 4,
     } as never)
   const completes = (nodeId: string): DomainEvent[] => [
@@ -179,12 +271,23 @@ describe('a team of five in which one node failed', () => {
     runFailed(`run-${nodeId}`),
     plain('node_failed', { ...of(nodeId), run_id: `run-${nodeId}`, failure } as never),
   ]
-  const incomplete = plain('task_team_run_failed', { team_run_id: 'team1', outcome: 'incomplete', message: '3 of 5 nodes completed' })
+  const incomplete = plain('task_team_run_failed', {
+    team_run_id: 'team1',
+    outcome: 'incomplete',
+    message: '3 of 5 nodes completed',
+  })
   const blocked = plain('node_blocked', { ...of('e'), cause_node_id: 'd' } as never)
   const team = [...completes('a'), ...completes('b'), ...completes('c'), ...fails('d'), blocked, incomplete]
 
   it('keeps what completed if the root called it: the call is due again, and what the root said about the result is gone', () => {
-    const log = [...begun('root'), calls('root', 'c1', 'c2'), called('root', 'c1'), result('root', 'c2', 'tool'), started('c1'), ...team]
+    const log = [
+      ...begun('root'),
+      calls('root', 'c1', 'c2'),
+      called('root', 'c1'),
+      result('root', 'c2', 'tool'),
+      started('c1'),
+      ...team,
+    ]
     const retry = retried(
       ...log,
       result('root', 'c1', 'tool', 'incomplete'),
@@ -192,7 +295,13 @@ describe('a team of five in which one node failed', () => {
       runCompleted('root'),
       ended('task_incomplete'),
     )
-    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
+    expect(nodes(retry)).toEqual({
+      a: 'completed',
+      b: 'completed',
+      c: 'completed',
+      d: 'waiting',
+      e: 'waiting',
+    })
     expect(retry.task.teams.get('team1')?.outcome).toBeNull()
     expect(root(retry)).toMatchObject({
       status: 'acting',
@@ -202,7 +311,11 @@ describe('a team of five in which one node failed', () => {
         { id: 'c2', result: 'ok' },
       ],
     })
-    expect(retry.task.runs.get('run-a')).toMatchObject({ status: 'completed', outputText: 'said a', usage: noUsage })
+    expect(retry.task.runs.get('run-a')).toMatchObject({
+      status: 'completed',
+      outputText: 'said a',
+      usage: noUsage,
+    })
     expect(retry.task.runs.has('run-d')).toBe(false)
   })
 
@@ -214,12 +327,40 @@ describe('a team of five in which one node failed', () => {
       graph: { ...graph(node('f')), workflow: 'workflow:count' },
       concurrent_nodes_max: 4,
     } as never)
-    const failed = plain('task_team_run_failed', { team_run_id: 'team2', outcome: 'incomplete', message: '0 of 1 nodes completed' })
-    const log = [...begun('root'), calls('root', 'c1'), called('root', 'c1'), started('c1'), ...team, result('root', 'c1', 'tool', 'incomplete')]
-    const after = [calls('root', 'c2'), called('root', 'c2'), definition, failed, result('root', 'c2', 'tool'), answer('root', 'x'), runCompleted('root')]
+    const failed = plain('task_team_run_failed', {
+      team_run_id: 'team2',
+      outcome: 'incomplete',
+      message: '0 of 1 nodes completed',
+    })
+    const log = [
+      ...begun('root'),
+      calls('root', 'c1'),
+      called('root', 'c1'),
+      started('c1'),
+      ...team,
+      result('root', 'c1', 'tool', 'incomplete'),
+    ]
+    const after = [
+      calls('root', 'c2'),
+      called('root', 'c2'),
+      definition,
+      failed,
+      result('root', 'c2', 'tool'),
+      answer('root', 'x'),
+      runCompleted('root'),
+    ]
     const retry = retried(...log, ...after, ended('task_incomplete'))
-    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
-    expect([retry.task.teams.get('team1')?.outcome, root(retry)?.calls.map(({ id }) => id)]).toEqual([null, ['c1']])
+    expect(nodes(retry)).toEqual({
+      a: 'completed',
+      b: 'completed',
+      c: 'completed',
+      d: 'waiting',
+      e: 'waiting',
+    })
+    expect([retry.task.teams.get('team1')?.outcome, root(retry)?.calls.map(({ id }) => id)]).toEqual([
+      null,
+      ['c1'],
+    ])
     expect(retry.task.teams.has('team2')).toBe(false)
   })
 
@@ -245,7 +386,15 @@ describe('a team of five in which one node failed', () => {
       graph: graph(node('x')),
       concurrent_nodes_max: 1,
     } as never)
-    const log = [...begun('root'), calls('root', 'c1'), started('c1'), ...team, result('root', 'c1', 'tool'), calls('root', 'c2'), second]
+    const log = [
+      ...begun('root'),
+      calls('root', 'c1'),
+      started('c1'),
+      ...team,
+      result('root', 'c1', 'tool'),
+      calls('root', 'c2'),
+      second,
+    ]
     const done = plain('task_team_run_completed', { team_run_id: 'team2', outcome: 'complete' })
     const retry = retried(...log, done, result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed'))
     expect([...retry.task.teams.values()].map(({ outcome }) => outcome)).toEqual(['incomplete', 'complete'])
@@ -254,12 +403,21 @@ describe('a team of five in which one node failed', () => {
 
   it('continues without a root if the task is a workflow', () => {
     const retry = retried(started(null), ...team, ended('task_incomplete'))
-    expect(nodes(retry)).toEqual({ a: 'completed', b: 'completed', c: 'completed', d: 'waiting', e: 'waiting' })
+    expect(nodes(retry)).toEqual({
+      a: 'completed',
+      b: 'completed',
+      c: 'completed',
+      d: 'waiting',
+      e: 'waiting',
+    })
     expect(retry.task.rootRunId).toBeNull()
   })
 
   it('starts the running nodes from the beginning if the task was cancelled while they ran', () => {
-    const running = [plain('node_started', { ...of('b'), run_id: 'run-b', input: null } as never), ...begun('run-b', 'b')]
+    const running = [
+      plain('node_started', { ...of('b'), run_id: 'run-b', input: null } as never),
+      ...begun('run-b', 'b'),
+    ]
     const requested = plain('node_cancel_requested', { ...of('c'), reason: 'x' } as never)
     const retry = retried(
       started(null),
@@ -277,22 +435,38 @@ describe('a team of five in which one node failed', () => {
     const doubt = [calls('run-d', 'w1'), called('run-d', 'w1', false)]
     const retry = retried(started(null), ...completes('a'), ...fails('d', ...doubt), ended('task_incomplete'))
     expect(nodes(retry)).toMatchObject({ a: 'completed', d: 'running' })
-    expect(retry.task.runs.get('run-d')).toMatchObject({ status: 'acting', calls: [{ id: 'w1', started: true, result: null }] })
+    expect(retry.task.runs.get('run-d')).toMatchObject({
+      status: 'acting',
+      calls: [{ id: 'w1', started: true, result: null }],
+    })
   })
 
   describe('whose program lets the graph grow', () => {
     const change = (run: string | null, path: string): DomainEvent =>
-      plain('shared_state_changed', { team_run_id: 'team1', run_id: run, change: { action: 'set', path, value: 1 } } as never)
+      plain('shared_state_changed', {
+        team_run_id: 'team1',
+        run_id: run,
+        change: { action: 'set', path, value: 1 },
+      } as never)
     const growth = { nodes: [node('f', 'a')], outputs: ['e', 'f'], output: null }
-    /** After a, the graph grows and the program writes into the shared state. The node e is told which nodes failed. */
+    /**
+     * After a, the graph grows and the program writes into the shared state. The node e is told which nodes
+     * failed.
+     */
     const program: TeamProgram = {
       after: (_, { node_id }) =>
-        node_id === 'a' ? { kind: 'go_on', growth, stateChanges: [{ action: 'set', path: 'program', value: 1 }] } : { kind: 'go_on' },
-      enter: (view, { node_id }) => ({ kind: 'run', input: node_id === 'f' ? { instruction: view.statusOf('b') } : null }),
+        node_id === 'a'
+          ? { kind: 'go_on', growth, stateChanges: [{ action: 'set', path: 'program', value: 1 }] }
+          : { kind: 'go_on' },
+      enter: (view, { node_id }) => ({
+        kind: 'run',
+        input: node_id === 'f' ? { instruction: view.statusOf('b') } : null,
+      }),
     }
     const grown = plain('graph_extended', { ...of('a'), ...growth, edges: [] } as never)
     const endOfA = [...completes('a'), change(null, 'program'), grown]
-    const teamOf = (...log: DomainEvent[]) => retriedBy(() => program, started(null), ...log, ended('task_incomplete')).task.teams.get('team1')
+    const teamOf = (...log: DomainEvent[]) =>
+      retriedBy(() => program, started(null), ...log, ended('task_incomplete')).task.teams.get('team1')
     const startOfF = (instruction: string): DomainEvent[] => [
       plain('node_started', { ...of('f'), run_id: 'run-f', input: { instruction } } as never),
       ...begun('run-f', 'f'),
@@ -323,9 +497,18 @@ describe('a team of five in which one node failed', () => {
     })
 
     it('lets a run stay ended from which something else follows now, and draws the conclusion anew', () => {
-      const otherwise = plain('graph_extended', { ...of('a'), ...growth, nodes: [node('f', 'a', 'b')], edges: [] } as never)
+      const otherwise = plain('graph_extended', {
+        ...of('a'),
+        ...growth,
+        nodes: [node('f', 'a', 'b')],
+        edges: [],
+      } as never)
       const team = teamOf(...completes('a'), change(null, 'program'), otherwise, ...fails('d'))
-      expect([statusOf(team, 'a'), statusOf(team, 'f'), team?.sharedState]).toEqual(['running', undefined, {}])
+      expect([statusOf(team, 'a'), statusOf(team, 'f'), team?.sharedState]).toEqual([
+        'running',
+        undefined,
+        {},
+      ])
     })
   })
 
@@ -347,7 +530,10 @@ describe('a team of five in which one node failed', () => {
       runCompleted('run-a'),
     ]
     const run = foldTask(recorded(submitted, claimed, ...log)).runs.get('run-a')
-    const { checks } = evaluateNode(judged, { ...factsOf(run as RunState), given: { outputs: [], texts: [] } })
+    const { checks } = evaluateNode(judged, {
+      ...factsOf(run as RunState),
+      given: { outputs: [], texts: [] },
+    })
     expect(checks[0]?.rests_on).toEqual([9])
     const { copy } = retried(
       ...log,
@@ -357,7 +543,9 @@ describe('a team of five in which one node failed', () => {
     )
     const verdict = copy.find((event) => event.type === 'node_evidence_evaluated')
     const placed = recorded(submitted, claimed, ...copy)
-    const at = placed.find((event) => event.type === 'assistant_message_added' && event.runId === 'run-a')?.taskseq ?? 0
+    const at =
+      placed.find((event) => event.type === 'assistant_message_added' && event.runId === 'run-a')?.taskseq ??
+      0
     expect([verdict?.data.checks[0]?.rests_on, at]).toEqual([[at], 8])
   })
 
@@ -369,7 +557,18 @@ describe('a team of five in which one node failed', () => {
       graph: graph(node('a'), node('d'), quorum(1, 'e', 'a', 'd')),
       concurrent_nodes_max: 4,
     } as never)
-    expect(nodes(retried(start, ...completes('a'), ...fails('d'), ...completes('e'), incomplete, ended('task_incomplete')))).toEqual({
+    expect(
+      nodes(
+        retried(
+          start,
+          ...completes('a'),
+          ...fails('d'),
+          ...completes('e'),
+          incomplete,
+          ended('task_incomplete'),
+        ),
+      ),
+    ).toEqual({
       a: 'completed',
       d: 'waiting',
       e: 'waiting',
@@ -378,5 +577,7 @@ describe('a team of five in which one node failed', () => {
 })
 
 it('refuses a log that has not ended', () => {
-  expect(() => retryCopy(recorded(submitted, claimed), into, noProgram)).toThrow('Only a task that has ended is retried.')
+  expect(() => retryCopy(recorded(submitted, claimed), into, noProgram)).toThrow(
+    'Only a task that has ended is retried.',
+  )
 })

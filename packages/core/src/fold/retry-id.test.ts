@@ -4,17 +4,32 @@ import { attemptOf, retryIdOf } from './retry-id.ts'
 
 const submitted = (task: string, of?: string): Parameters<typeof retryIdOf>[0] => ({
   task_id: task as TaskId,
-  request: { text: '', workspace: '/w', skill: null, source: 'x', ...(of === undefined ? {} : { retry_of: of as TaskId }) },
+  request: {
+    text: '',
+    workspace: '/w',
+    skill: null,
+    source: 'x',
+    ...(of === undefined ? {} : { retry_of: of as TaskId }),
+  },
 })
 const retryOf = (task: string, of?: string): string => retryIdOf(submitted(task, of))
 
 it('says which attempt a task is', () => {
-  const attempts = [submitted('a'), submitted('a.retry-1'), submitted('a.retry-1', 'a'), submitted('a.retry-9', 'a.retry-8')].map(attemptOf)
+  const attempts = [
+    submitted('a'),
+    submitted('a.retry-1'),
+    submitted('a.retry-1', 'a'),
+    submitted('a.retry-9', 'a.retry-8'),
+  ].map(attemptOf)
   expect(attempts).toEqual([1, 1, 2, 10])
 })
 
 it('counts on from the first task', () => {
-  expect([retryOf('a'), retryOf('a.retry-1', 'a'), retryOf('a.retry-9', 'a.retry-8')]).toEqual(['a.retry-1', 'a.retry-2', 'a.retry-10'])
+  expect([retryOf('a'), retryOf('a.retry-1', 'a'), retryOf('a.retry-9', 'a.retry-8')]).toEqual([
+    'a.retry-1',
+    'a.retry-2',
+    'a.retry-10',
+  ])
 })
 
 it('does not count an id that only looks like a retry', () => {

@@ -1,4 +1,5 @@
-// The id of a retry. It is derived from the id of the old task, so that a repeated request names the same retry.
+// The id of a retry. It is derived from the id of the old task, so that a repeated request names the same
+// retry.
 import { hash } from 'node:crypto'
 import type { DataOf } from '../events/catalog.ts'
 import type { TaskId } from '../ids.ts'
@@ -8,7 +9,8 @@ const charsMax = 128
 type Submitted = Pick<DataOf<'task_submitted'>, 'task_id' | 'request'>
 
 /**
- * `<id>.retry-1`, and for a retry of that one `<id>.retry-2`. If the id would be too long, a hash replaces the id of the old task.
+ * `<id>.retry-1`, and for a retry of that one `<id>.retry-2`. If the id would be too long, a hash replaces
+ * the id of the old task.
  *
  * @example
  * const first = foldTask(events).submitted

@@ -7,38 +7,81 @@ import { evolveRun, type RunState, runEnded, startRun } from './run-state.ts'
 const started = runStarted('r1')
 const prompt = plain('system_prompt_snapshotted', { content: 'You are Beaver.' }, 'r1')
 const user = (content: string): DomainEvent => plain('user_message_added', { content }, 'r1')
-const callStarted = (call_id: string, idempotent: boolean): DomainEvent => plain('tool_call_started', { call_id, tool_name: 'read', idempotent }, 'r1')
-const completed = plain('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1')
+const callStarted = (call_id: string, idempotent: boolean): DomainEvent =>
+  plain('tool_call_started', { call_id, tool_name: 'read', idempotent }, 'r1')
+const completed = plain(
+  'run_completed',
+  { finish_reason: 'stop', tool_iterations: 1, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } },
+  'r1',
+)
 
 /** The state after a run's log, with the `taskseq` that the journal gives. */
 function folded(...events: DomainEvent[]): RunState {
   const [first, ...rest] = recorded(started, ...events)
-  return rest.reduce((run, event) => evolveRun(run, event, event), startRun(first?.data as DataOf<'run_started'>))
+  return rest.reduce(
+    (run, event) => evolveRun(run, event, event),
+    startRun(first?.data as DataOf<'run_started'>),
+  )
 }
 
 const status = (...events: DomainEvent[]) => folded(...events).status
 
 describe('the status of a run', () => {
   it('follows its log: assembling, thinking, acting, thinking, finalizing, completed', () => {
-    const log = [prompt, user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done'), completed]
-    expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual(['assembling', 'thinking', 'acting', 'thinking', 'finalizing', 'completed'])
+    const log = [
+      prompt,
+      user('hi'),
+      answer('r1', null, [{ id: 'c1', name: 'read' }]),
+      result('r1', 'c1', 'read'),
+      answer('r1', 'done'),
+      completed,
+    ]
+    expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual([
+      'assembling',
+      'thinking',
+      'acting',
+      'thinking',
+      'finalizing',
+      'completed',
+    ])
   })
 
   it.each([
     [completed, true],
     [
-      plain('run_failed', { failure: { class: 'internal', message: 'm' }, tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'),
+      plain(
+        'run_failed',
+        {
+          failure: { class: 'internal', message: 'm' },
+          tool_iterations: 0,
+          usage: { input_tokens: 0, output_tokens: 0, calls: 0 },
+        },
+        'r1',
+      ),
       true,
     ],
-    [plain('run_cancelled', { reason: 'stop', tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } }, 'r1'), true],
+    [
+      plain(
+        'run_cancelled',
+        { reason: 'stop', tool_iterations: 0, usage: { input_tokens: 0, output_tokens: 0, calls: 0 } },
+        'r1',
+      ),
+      true,
+    ],
     [answer('r1', 'done'), false],
     [plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'), false],
-  ])('after %j, the run has ended: %j', (event, ended) => expect(runEnded(folded(user('hi'), event))).toBe(ended))
+  ])('after %j, the run has ended: %j', (event, ended) =>
+    expect(runEnded(folded(user('hi'), event))).toBe(ended),
+  )
 })
 
 describe('the messages of a run', () => {
   it('are the prompt, the skills, the request, the answers and the results', () => {
-    const skills = plain('skill_activation_snapshotted', { skills: [{ name: 'a"b', sha256: 'x', content: 'Body' }] }, 'r1')
+    const skills = plain(
+      'skill_activation_snapshotted',
+      { skills: [{ name: 'a"b', sha256: 'x', content: 'Body' }] },
+      'r1',
+    )
     const run = folded(
       prompt,
       skills,
@@ -50,7 +93,10 @@ describe('the messages of a run', () => {
     const mark = frameMark('r1')
     expect(run.messages).toEqual([
       { role: 'system', content: 'You are Beaver.' },
-      { role: 'user', content: `<activated_skill name="a\\"b" mark="${mark}">\nBody\n</activated_skill mark="${mark}">` },
+      {
+        role: 'user',
+        content: `<activated_skill name="a\\"b" mark="${mark}">\nBody\n</activated_skill mark="${mark}">`,
+      },
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'let me see', tool_calls: [{ id: 'c1', name: 'read', arguments: '{}' }] },
       { role: 'tool', tool_call_id: 'c1', content: 'text' },
@@ -65,7 +111,11 @@ describe('the messages of a run', () => {
   it('do not contain hidden events', () => {
     const hidden = [
       plain('tool_scope_applied', { allowed: [], effective: [], dropped: [] }, 'r1'),
-      plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 5, status: 429 }, 'r1'),
+      plain(
+        'provider_call_failed',
+        { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 5, status: 429 },
+        'r1',
+      ),
       plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 1 }, 'r1'),
     ]
     expect(folded(user('hi'), ...hidden).messages).toEqual([{ role: 'user', content: 'hi' }])
@@ -89,7 +139,12 @@ describe('tool calls', () => {
   })
 
   it('add their results to the messages in call order, whatever the order in which they came (S3)', () => {
-    const run = folded(user('hi'), two, result('r1', 'c2', 'write', 'second'), result('r1', 'c1', 'read', 'first'))
+    const run = folded(
+      user('hi'),
+      two,
+      result('r1', 'c2', 'write', 'second'),
+      result('r1', 'c1', 'read', 'first'),
+    )
     expect(run.messages.slice(-2)).toEqual([
       { role: 'tool', tool_call_id: 'c1', content: 'first' },
       { role: 'tool', tool_call_id: 'c2', content: 'second' },
@@ -99,7 +154,9 @@ describe('tool calls', () => {
 
   it('are in doubt once started, unless they are idempotent or have a result', () => {
     const run = folded(user('hi'), two, callStarted('c1', true), callStarted('c2', false))
-    expect(run.calls.map(({ id, started: begun, idempotent, result: got }) => ({ id, begun, idempotent, got }))).toEqual([
+    expect(
+      run.calls.map(({ id, started: begun, idempotent, result: got }) => ({ id, begun, idempotent, got })),
+    ).toEqual([
       { id: 'c1', begun: true, idempotent: true, got: null },
       { id: 'c2', begun: true, idempotent: false, got: null },
     ])
@@ -120,12 +177,21 @@ describe('approvals', () => {
     { id: 'c1', name: 'write' },
     { id: 'c2', name: 'read' },
   ])
-  const asked = (call_id: string) => plain('approval_requested', { call_id, tool_name: 'write', subject: 's', rule: null }, 'r1')
+  const asked = (call_id: string) =>
+    plain('approval_requested', { call_id, tool_name: 'write', subject: 's', rule: null }, 'r1')
   const granted = (call_id: string) => plain('approval_granted', { call_id, by: 'ann' }, 'r1')
   const denied = (call_id: string) => plain('approval_denied', { call_id, by: 'ann', reason: 'no' }, 'r1')
 
   it('make a run wait if every call without a result waits for one, until one is decided', () => {
-    const log = [user('hi'), two, asked('c1'), callStarted('c2', true), result('r1', 'c2', 'read'), granted('c1'), callStarted('c1', false)]
+    const log = [
+      user('hi'),
+      two,
+      asked('c1'),
+      callStarted('c2', true),
+      result('r1', 'c2', 'read'),
+      granted('c1'),
+      callStarted('c1', false),
+    ]
     expect(log.map((_, index) => status(...log.slice(0, index + 1)))).toEqual([
       ...['thinking', 'acting', 'acting', 'acting', 'waiting_for_approval', 'acting', 'acting'],
     ])
@@ -152,7 +218,14 @@ describe('what a run counts', () => {
   })
 
   it('sums the usage of the answers', () => {
-    expect(folded(user('hi'), answer('r1', null, [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'done')).usage).toEqual({
+    expect(
+      folded(
+        user('hi'),
+        answer('r1', null, [{ id: 'c1', name: 'read' }]),
+        result('r1', 'c1', 'read'),
+        answer('r1', 'done'),
+      ).usage,
+    ).toEqual({
       input_tokens: 20,
       output_tokens: 10,
       calls: 2,
@@ -161,13 +234,21 @@ describe('what a run counts', () => {
 
   it('counts the tries of the next call only: an answer resets them', () => {
     const failed = (tries: number) =>
-      plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 }, 'r1')
+      plain(
+        'provider_call_failed',
+        { failure: { class: 'rate_limited', message: 'm' }, tries, retry_in_ms: 5, status: 429 },
+        'r1',
+      )
     expect(folded(user('hi'), failed(1), failed(2)).tries).toBe(2)
     expect(folded(user('hi'), failed(1), failed(2), answer('r1', 'done')).tries).toBe(0)
   })
 
   it('does not count a try of the main provider before the fallback has failed too', () => {
-    const first = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 0, status: 429 }, 'r1')
+    const first = plain(
+      'provider_call_failed',
+      { failure: { class: 'rate_limited', message: 'm' }, tries: 1, retry_in_ms: 0, status: 429 },
+      'r1',
+    )
     expect(folded(user('hi'), first).tries).toBe(0)
   })
 
@@ -186,33 +267,69 @@ describe('what a run counts', () => {
       },
       'r1',
     )
-    expect(folded(chosen, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 14, output_tokens: 7, calls: 2 })
+    expect(folded(chosen, user('hi'), answer('r1', 'done')).usage).toEqual({
+      input_tokens: 14,
+      output_tokens: 7,
+      calls: 2,
+    })
     const paid = { usage: { input_tokens: 100, output_tokens: 20, calls: 1 }, provider_name: 'p', model: 'm' }
     const failed = { ...chosen, data: { ...chosen.data, failed_calls: [paid, paid] } } as typeof chosen
-    expect(folded(failed, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 214, output_tokens: 47, calls: 4 })
+    expect(folded(failed, user('hi'), answer('r1', 'done')).usage).toEqual({
+      input_tokens: 214,
+      output_tokens: 47,
+      calls: 4,
+    })
   })
 
   it('keeps the restarts over answers', () => {
-    const restarted = plain('run_restarted', { failure: { class: 'worker_lost', message: 'm' }, restarts: 2 }, 'r1')
+    const restarted = plain(
+      'run_restarted',
+      { failure: { class: 'worker_lost', message: 'm' }, restarts: 2 },
+      'r1',
+    )
     expect(folded(user('hi'), restarted, answer('r1', 'done')).restarts).toBe(2)
   })
 })
 
 describe('the result of a run', () => {
   it('is the text of the last answer, with its position, its provider and its model', () => {
-    const run = folded(user('hi'), answer('r1', 'draft', [{ id: 'c1', name: 'read' }]), result('r1', 'c1', 'read'), answer('r1', 'final'), completed)
-    expect(run).toMatchObject({ outputText: 'final', outputSeq: 5, provider: 'simulated', model: 'm', finishReason: 'stop', failure: null })
+    const run = folded(
+      user('hi'),
+      answer('r1', 'draft', [{ id: 'c1', name: 'read' }]),
+      result('r1', 'c1', 'read'),
+      answer('r1', 'final'),
+      completed,
+    )
+    expect(run).toMatchObject({
+      outputText: 'final',
+      outputSeq: 5,
+      provider: 'simulated',
+      model: 'm',
+      finishReason: 'stop',
+      failure: null,
+    })
   })
 
-  it('is empty, not "null", if the answer has no text', () => expect(folded(user('hi'), answer('r1', null)).outputText).toBe(''))
+  it('is empty, not "null", if the answer has no text', () =>
+    expect(folded(user('hi'), answer('r1', null)).outputText).toBe(''))
 
   it('contains the failure, or the reason of the cancellation', () => {
     const usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
-    expect(folded(plain('run_failed', { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage }, 'r1')).failure).toEqual({
+    expect(
+      folded(
+        plain(
+          'run_failed',
+          { failure: { class: 'refusal', message: 'no' }, tool_iterations: 0, usage },
+          'r1',
+        ),
+      ).failure,
+    ).toEqual({
       class: 'refusal',
       message: 'no',
     })
-    expect(folded(plain('run_cancelled', { reason: 'asked', tool_iterations: 1, usage }, 'r1')).failure).toEqual({ class: 'cancelled', message: 'asked' })
+    expect(
+      folded(plain('run_cancelled', { reason: 'asked', tool_iterations: 1, usage }, 'r1')).failure,
+    ).toEqual({ class: 'cancelled', message: 'asked' })
   })
 })
 

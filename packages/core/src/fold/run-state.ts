@@ -1,9 +1,12 @@
-// The state of one run, folded from its events. An AgentLoop is restored from it, and prompts and screens are views of it.
+// The state of one run, folded from its events. An AgentLoop is restored from it, and prompts and screens are
+// views of it.
 // S1. `evolveRun` is pure: it returns a new state and changes no earlier one.
 // S2. A run ends once. Events after its end change nothing.
-// S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join `messages` in the order of the calls,
+// S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join
+// `messages` in the order of the calls,
 //     whatever the order in which they came.
-// S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what the model gets.
+// S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what
+// the model gets.
 import { type Doer, doerOf, whoDid } from '../telling/who.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
@@ -67,7 +70,10 @@ export interface ToolFact {
   readonly success: boolean
   /** The `taskseq` of the answer that asked for the call. */
   readonly askedSeq?: number
-  /** The arguments with which the call was made. They and the result are left out if no requirement reads them. */
+  /**
+   * The arguments with which the call was made. They and the result are left out if no requirement reads
+   * them.
+   */
   readonly arguments?: string
   readonly result?: string
 }
@@ -83,7 +89,10 @@ export interface RunState {
   readonly start: DataOf<'run_started'>
   readonly status: RunStatus
   readonly messages: readonly ChatMessage[]
-  /** The index in `messages` where the session's history belongs: before the message with which this run began. */
+  /**
+   * The index in `messages` where the session's history belongs: before the message with which this run
+   * began.
+   */
   readonly historyIndex: number
   /** How many of the oldest messages of the history are left out because the conversation was too long. */
   readonly historyDropped: number
@@ -100,11 +109,20 @@ export interface RunState {
   readonly compactions: number
   /** How often a summary replaced messages since the last answer because the conversation was too long. */
   readonly summaries: number
-  /** How often what was asked for as a summary was none, since the last answer or the last change of the conversation. */
+  /**
+   * How often what was asked for as a summary was none, since the last answer or the last change of the
+   * conversation.
+   */
   readonly summariesRefused: number
-  /** The ids of the calls of each answer that called tools, in the order of the answers. A summary does not remove them. */
+  /**
+   * The ids of the calls of each answer that called tools, in the order of the answers. A summary does not
+   * remove them.
+   */
   readonly callsOfAnswers: readonly (readonly string[])[]
-  /** The failed tries of the next provider call. A try that asks the main provider and then the fallback counts once. */
+  /**
+   * The failed tries of the next provider call. A try that asks the main provider and then the fallback
+   * counts once.
+   */
   readonly tries: number
   /** The failures of the next provider call by class, and how long the run has waited for it. */
   readonly due: DueCall
@@ -185,28 +203,36 @@ export function startRun(start: DataOf<'run_started'>): RunState {
  * runEnded(startRun(run.start)) // => false
  * runEnded(run) // => true
  */
-export const runEnded = (run: RunState): boolean => run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
+export const runEnded = (run: RunState): boolean =>
+  run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled'
 
 /**
  * The message that activates a skill. It contains the body of the skill, in a frame with the mark of the run.
  *
  * @example
- * skillMessage({ name: 'tides', content: 'Name the harbour.' }, 'bcdfghjk').content?.includes('Name the harbour.') // => true
+ * skillMessage({ name: 'tides', content: 'Name the harbour.' }, 'bcdfghjk').content?.includes('Name the
+ * harbour.') // => true
  */
 export function skillMessage(skill: { name: string; content: string }, mark: string): ChatMessage {
-  return { role: 'user', content: framed(skill.content, { name: 'activated_skill', attributes: { name: skill.name }, mark }) }
+  return {
+    role: 'user',
+    content: framed(skill.content, { name: 'activated_skill', attributes: { name: skill.name }, mark }),
+  }
 }
 
 /**
  * The state after an event of this run. An event that does not concern the run changes nothing.
  *
  * @example
- * const started = startRun(run.start)
- * const next = evolveRun(started, event('system_prompt_snapshotted', { content: 'You are brief.' }, run.start.run_id), { taskseq: 2 })
- * next.messages // => [{ role: 'system', content: 'You are brief.' }]
- * started.messages // => []
+ * const started = startRun(run.start) const next = evolveRun(started, event('system_prompt_snapshotted', {
+ * content: 'You are brief.' }, run.start.run_id), { taskseq: 2 }) next.messages // => [{ role: 'system',
+ * content: 'You are brief.' }] started.messages // => []
  */
-export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<EventPlace, 'taskseq'>): RunState {
+export function evolveRun(
+  run: RunState,
+  event: DomainEvent,
+  { taskseq }: Pick<EventPlace, 'taskseq'>,
+): RunState {
   if (runEnded(run)) return run
   switch (event.type) {
     case 'system_prompt_snapshotted':
@@ -215,17 +241,30 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
       return {
         ...run,
         skills: event.data.skills,
-        messages: [...run.messages, ...event.data.skills.map((skill) => skillMessage(skill, frameMark(run.start.run_id)))],
+        messages: [
+          ...run.messages,
+          ...event.data.skills.map((skill) => skillMessage(skill, frameMark(run.start.run_id))),
+        ],
       }
     case 'skill_selection_recorded':
-      return { ...run, usage: [event.data, ...(event.data.failed_calls ?? [])].reduce((sum, { usage }) => addUsage(sum, usage), run.usage) }
+      return {
+        ...run,
+        usage: [event.data, ...(event.data.failed_calls ?? [])].reduce(
+          (sum, { usage }) => addUsage(sum, usage),
+          run.usage,
+        ),
+      }
     case 'user_message_added':
-      if (event.data.steer_request_id !== undefined) return steered(run, event.data.content, event.data.steer_request_id)
+      if (event.data.steer_request_id !== undefined)
+        return steered(run, event.data.content, event.data.steer_request_id)
       return {
         ...run,
         status: 'thinking',
         historyIndex: run.status === 'assembling' ? run.messages.length : run.historyIndex,
-        messages: [...run.messages, { role: 'user', content: event.data.content, ...shown(event.data, frameMark(run.start.run_id)) }],
+        messages: [
+          ...run.messages,
+          { role: 'user', content: event.data.content, ...shown(event.data, frameMark(run.start.run_id)) },
+        ],
       }
     case 'execution_mode_selected':
       return { ...run, executionMode: event.data.execution_mode }
@@ -238,7 +277,13 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'context_summarized':
       return summarized(run, event.data)
     case 'summary_refused':
-      return { ...run, summariesRefused: run.summariesRefused + 1, usage: addUsage(run.usage, event.data.usage), tries: 0, due: nothingFailed }
+      return {
+        ...run,
+        summariesRefused: run.summariesRefused + 1,
+        usage: addUsage(run.usage, event.data.usage),
+        tries: 0,
+        due: nothingFailed,
+      }
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
     case 'output_rejected':
@@ -246,11 +291,17 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'tool_call_requested':
       return { ...run, status: 'acting', calls: [openCall(event.data.call)] }
     case 'approval_requested':
-      return withCall(run, event.data.call_id, { approval: 'requested', callHash: event.data.call_hash ?? null })
+      return withCall(run, event.data.call_id, {
+        approval: 'requested',
+        callHash: event.data.call_hash ?? null,
+      })
     case 'approval_granted':
       return granted(run, event.data)
     case 'approval_denied':
-      return withCall(run, event.data.call_id, { approval: 'denied', denial: { ...doerOf(event.data), reason: event.data.reason } })
+      return withCall(run, event.data.call_id, {
+        approval: 'denied',
+        denial: { ...doerOf(event.data), reason: event.data.reason },
+      })
     case 'tool_call_started':
       return withCall(run, event.data.call_id, { started: true, idempotent: event.data.idempotent })
     case 'question_asked':
@@ -261,13 +312,22 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'workspace_files_checked':
       return { ...run, files: { taskseq, found: event.data.files } }
     case 'run_completed':
-      return { ...run, status: 'completed', finishReason: event.data.finish_reason, outputText: checkedText(run) }
+      return {
+        ...run,
+        status: 'completed',
+        finishReason: event.data.finish_reason,
+        outputText: checkedText(run),
+      }
     case 'run_failed':
       return { ...run, status: 'failed', failure: event.data.failure }
     case 'run_cancelled':
       return { ...run, status: 'cancelled', failure: { class: 'cancelled', message: event.data.reason } }
     case 'run_restarted':
-      return { ...run, restarts: event.data.restarts, suspectTools: countTools(run.suspectTools, event.data.suspect_tools ?? []) }
+      return {
+        ...run,
+        restarts: event.data.restarts,
+        suspectTools: countTools(run.suspectTools, event.data.suspect_tools ?? []),
+      }
     default:
       return run
   }
@@ -275,23 +335,47 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
 
 function outputRejected(run: RunState, { faults }: DataOf<'output_rejected'>): RunState {
   const message: ChatMessage = { role: 'user', content: repairMessage(faults) }
-  return { ...run, status: 'thinking', outputsRejected: run.outputsRejected + 1, repairing: true, messages: [...run.messages, message] }
+  return {
+    ...run,
+    status: 'thinking',
+    outputsRejected: run.outputsRejected + 1,
+    repairing: true,
+    messages: [...run.messages, message],
+  }
 }
 
-/** The output of a completed run: what the model said, or the canonical JSON of it if the run has a schema. */
+/**
+ * The output of a completed run: what the model said, or the canonical JSON of it if the run has a schema.
+ */
 function checkedText({ start: { output_schema: schema }, outputText }: RunState): string {
   const judged = schema === undefined ? null : judgeOutput(schema, outputText)
   return judged?.kind === 'fits' ? judged.text : outputText
 }
 
-/** The words of a person, in the frame of an instruction. The system prompt of every run says that instructions are followed. */
+/**
+ * The words of a person, in the frame of an instruction. The system prompt of every run says that
+ * instructions are followed.
+ */
 function steered(run: RunState, text: string, requestId: string): RunState {
-  const frame = framed(text, { name: 'instruction', attributes: { from: 'user' }, mark: frameMark(run.start.run_id) })
+  const frame = framed(text, {
+    name: 'instruction',
+    attributes: { from: 'user' },
+    mark: frameMark(run.start.run_id),
+  })
   const message: ChatMessage = { role: 'user', content: `The user adds while you work:\n${frame}` }
-  return { ...run, status: 'thinking', repairing: false, messages: [...run.messages, message], steersGiven: [...run.steersGiven, requestId] }
+  return {
+    ...run,
+    status: 'thinking',
+    repairing: false,
+    messages: [...run.messages, message],
+    steersGiven: [...run.steersGiven, requestId],
+  }
 }
 
-function leftOut(before: RunState['toolsLeftOut'], { provider_name: provider, tools }: DataOf<'tools_left_out'>): RunState['toolsLeftOut'] {
+function leftOut(
+  before: RunState['toolsLeftOut'],
+  { provider_name: provider, tools }: DataOf<'tools_left_out'>,
+): RunState['toolsLeftOut'] {
   const known = Object.hasOwn(before, provider) ? (before[provider] ?? []) : []
   return { ...before, [provider]: [...known, ...tools.map(({ name }) => name)] }
 }
@@ -302,7 +386,15 @@ function countTools(counts: RunState['suspectTools'], tools: readonly string[]):
 }
 
 function openCall(call: ToolCall): OpenCall {
-  const none = { approval: null, callHash: null, denial: null, edited: null, questions: [], asking: false, result: null }
+  const none = {
+    approval: null,
+    callHash: null,
+    denial: null,
+    edited: null,
+    questions: [],
+    asking: false,
+    result: null,
+  }
   return { ...call, started: false, idempotent: false, ...none }
 }
 
@@ -319,12 +411,17 @@ function granted(run: RunState, { call_id, arguments: args, ...data }: DataOf<'a
   return withCall(run, call_id, { approval: 'granted', arguments: args, edited: { ...doerOf(data), asked } })
 }
 
-function questioned(run: RunState, { type, data }: Extract<DomainEvent, { type: 'question_asked' | 'question_answered' }>): RunState {
+function questioned(
+  run: RunState,
+  { type, data }: Extract<DomainEvent, { type: 'question_asked' | 'question_answered' }>,
+): RunState {
   const known = run.calls.find((call) => call.id === data.call_id)?.questions ?? []
   const questions =
     type === 'question_asked'
       ? [...known, { index: data.question_index, question: data.question, answer: null }]
-      : known.map((each): AskedQuestion => (each.index === data.question_index ? { ...each, answer: data } : each))
+      : known.map((each): AskedQuestion =>
+          each.index === data.question_index ? { ...each, answer: data } : each,
+        )
   return withCall(run, data.call_id, { questions, asking: questions.some(({ answer }) => answer === null) })
 }
 
@@ -341,7 +438,8 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     status: calls.length > 0 ? 'acting' : 'finalizing',
     messages: [...run.messages, message],
     calls: calls.map(openCall),
-    callsOfAnswers: calls.length > 0 ? [...run.callsOfAnswers, calls.map((call) => call.id)] : run.callsOfAnswers,
+    callsOfAnswers:
+      calls.length > 0 ? [...run.callsOfAnswers, calls.map((call) => call.id)] : run.callsOfAnswers,
     answers: run.answers + (answer.delivered_from === undefined ? 1 : 0),
     askedTaint: run.taint,
     toolIterations: run.toolIterations + (calls.length > 0 ? 1 : 0),
@@ -364,10 +462,15 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
   const asked = run.calls.find((call) => call.id === result.call_id && call.result === null)
   if (asked === undefined) return run
   const calls = run.calls.map((call) =>
-    call.id === result.call_id ? { ...call, result: result.content, ...shown(result, frameMark(run.start.run_id)) } : call,
+    call.id === result.call_id
+      ? { ...call, result: result.content, ...shown(result, frameMark(run.start.run_id)) }
+      : call,
   )
   const { tool_name: tool, success, content } = result
-  const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
+  const facts = [
+    ...run.facts,
+    { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content },
+  ]
   const status = statusOfCalls(calls)
   const taint = taintAfterResult(run.taint, result)
   if (status !== 'thinking') return { ...run, calls, facts, status, taint }
@@ -379,7 +482,8 @@ function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, t
     ...(call.images === undefined ? {} : { images: call.images }),
   }))
   // The result of a tool node's call is the output of the node.
-  const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
+  const output =
+    run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
   return { ...run, ...output, status, taint, calls: [], facts, messages: [...run.messages, ...results] }
 }
 
@@ -388,12 +492,22 @@ const editedCharsMax = 4_000
 /** Tells the model that the call was not made as it had asked. */
 function editedNote({ edited, arguments: args }: OpenCall): string {
   if (edited === null) return ''
-  const shown = args.length > editedCharsMax ? `${args.slice(0, editedCharsMax).toWellFormed()} [cut: ${args.length - editedCharsMax} more characters]` : args
+  const shown =
+    args.length > editedCharsMax
+      ? `${args.slice(0, editedCharsMax).toWellFormed()} [cut: ${args.length - editedCharsMax} more characters]`
+      : args
   return `[${whoDid(edited)} changed the arguments before the call was made. It was made with: ${shown}]\n`
 }
 
 /** The images of an event. A name comes from outside, and cannot close a frame. */
-function shown({ images = [] }: { readonly images?: readonly ImagePart[] | undefined }, mark: string): { images?: readonly ImagePart[] } {
+function shown(
+  { images = [] }: { readonly images?: readonly ImagePart[] | undefined },
+  mark: string,
+): { images?: readonly ImagePart[] } {
   if (images.length === 0) return {}
-  return { images: images.map((image) => (image.name === undefined ? image : { ...image, name: unmarked(image.name, mark) })) }
+  return {
+    images: images.map((image) =>
+      image.name === undefined ? image : { ...image, name: unmarked(image.name, mark) },
+    ),
+  }
 }

@@ -1,10 +1,14 @@
-// Decides which owners a task may have killed, and with which tools. It reads the log, because an owner that dies cannot report anything.
-// Who is charged for the death of a worker thread is decided by the worker pool, whose main thread survives and saw what was under way.
+// Decides which owners a task may have killed, and with which tools. It reads the log, because an owner that
+// dies cannot report anything. Who is charged for the death of a worker thread is decided by the worker pool,
+// whose main thread survives and saw what was under way.
 //
-// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had no result, of a tool that ran inside the
+// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had
+// no result, of a tool that ran inside the
 //     owner's process. A task that waits for the model, for a person, for a team or for its turn is not charged.
-// O2. A tool is charged once. From the next claim on, its calls run in a process of their own, where they cannot kill an owner.
-// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a death while a run was about to act makes
+// O2. A tool is charged once. From the next claim on, its calls run in a process of their own, where they
+// cannot kill an owner.
+// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a
+// death while a run was about to act makes
 //     the pure tools of the task suspect, without a charge.
 // O4. The fold is pure. An owner that let go (`task_released`, `task_suspended`) is not lost.
 import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
@@ -21,7 +25,10 @@ export const noSuspects: SuspectTools = { names: [], pure: false }
 
 /** What a log says about the owners of its task that disappeared without letting go. */
 export interface OwnerLosses {
-  /** How many owners were lost so far. The last one counts as lost if it has not let go: the caller knows whether it is dead. */
+  /**
+   * How many owners were lost so far. The last one counts as lost if it has not let go: the caller knows
+   * whether it is dead.
+   */
   readonly lost: number
   /** How many of these deaths may be charged to the task. */
   readonly charged: number
@@ -32,7 +39,10 @@ export interface OwnerLosses {
 }
 
 interface Run {
-  /** The calls of the last answer that have no result. The value is the tool while the call is at work in the owner's process, else `null`. */
+  /**
+   * The calls of the last answer that have no result. The value is the tool while the call is at work in the
+   * owner's process, else `null`.
+   */
   readonly due: Map<string, string | null>
   /** The tools of the calls that wait for a person. */
   readonly asking: Map<string, string>
@@ -54,7 +64,9 @@ export function ownerLosses(events: Iterable<DomainEvent>): OwnerLosses {
   let [lastCharged, pure] = [false, false]
 
   function lose(): void {
-    const underWay = [...runs.values()].flatMap(({ due }) => [...due.values()]).filter((tool) => tool !== null)
+    const underWay = [...runs.values()]
+      .flatMap(({ due }) => [...due.values()])
+      .filter((tool) => tool !== null)
     const unknown = underWay.filter((tool) => !names.has(tool))
     for (const tool of unknown) names.add(tool)
     pure ||= [...runs.values()].some(({ due }) => due.size === 0)

@@ -1,6 +1,17 @@
 import { ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { answer, code, graph, node, plain, recorded, result, runStarted, submitted, taskEnd } from '../../test/log.ts'
+import {
+  answer,
+  code,
+  graph,
+  node,
+  plain,
+  recorded,
+  result,
+  runStarted,
+  submitted,
+  taskEnd,
+} from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { evolveTask, foldTask, newTask } from './task-state.ts'
 
@@ -32,7 +43,11 @@ describe('a task of one agent', () => {
       ended: { type: 'task_completed', data: { final_output: 'fin' } },
     })
     expect(task.submitted?.request.text).toBe('比较')
-    expect(task.runs.get('r1')).toMatchObject({ outputText: 'fin', outputSeq: 7, facts: [{ taskseq: 6, tool: 'read', success: true }] })
+    expect(task.runs.get('r1')).toMatchObject({
+      outputText: 'fin',
+      outputSeq: 7,
+      facts: [{ taskseq: 6, tool: 'read', success: true }],
+    })
   })
 
   it('folds to the same state at once and event by event, and every time (T1)', () => {
@@ -49,17 +64,25 @@ describe('a task of one agent', () => {
     [[submitted, plain('task_failed', taskEnd)], 'failed'],
     [[submitted, plain('task_incomplete', taskEnd)], 'incomplete'],
     [[submitted, plain('task_cancelled', taskEnd)], 'cancelled'],
-  ] as const)('%#: has the status of its log', (events, status) => expect(folded(...events).status).toBe(status))
+  ] as const)('%#: has the status of its log', (events, status) =>
+    expect(folded(...events).status).toBe(status),
+  )
 })
 
 describe('ownership', () => {
   it('counts a lost owner for a takeover without a release', () => {
-    expect(folded(submitted, claimed('d1'), claimed('d2'), claimed('d3'))).toMatchObject({ owner: 'd3', ownersLost: 2 })
+    expect(folded(submitted, claimed('d1'), claimed('d2'), claimed('d3'))).toMatchObject({
+      owner: 'd3',
+      ownersLost: 2,
+    })
   })
 
   it('counts no loss for a release', () => {
     expect(folded(submitted, claimed('d1'), released('d1'))).toMatchObject({ owner: null, ownersLost: 0 })
-    expect(folded(submitted, claimed('d1'), released('d1'), claimed('d2'))).toMatchObject({ owner: 'd2', ownersLost: 0 })
+    expect(folded(submitted, claimed('d1'), released('d1'), claimed('d2'))).toMatchObject({
+      owner: 'd2',
+      ownersLost: 0,
+    })
   })
 
   it('counts a loss for a daemon that crashed and claims again', () => {
@@ -68,9 +91,20 @@ describe('ownership', () => {
 
   it('shows the next owner a call in doubt after a crash in the middle of the call', () => {
     const started = plain('tool_call_started', { call_id: 'c1', tool_name: 'exec', idempotent: false }, 'r1')
-    const task = folded(submitted, claimed('d1'), runStarted('r1'), user('r1'), answer('r1', null, [{ id: 'c1', name: 'exec' }]), started, claimed('d2'))
+    const task = folded(
+      submitted,
+      claimed('d1'),
+      runStarted('r1'),
+      user('r1'),
+      answer('r1', null, [{ id: 'c1', name: 'exec' }]),
+      started,
+      claimed('d2'),
+    )
     expect(task).toMatchObject({ status: 'running', owner: 'd2', ownersLost: 0, progressed: false })
-    expect(task.runs.get('r1')).toMatchObject({ status: 'acting', calls: [{ id: 'c1', started: true, idempotent: false, result: null }] })
+    expect(task.runs.get('r1')).toMatchObject({
+      status: 'acting',
+      calls: [{ id: 'c1', started: true, idempotent: false, result: null }],
+    })
   })
 })
 
@@ -84,7 +118,13 @@ describe('a team with a failed and a blocked node', () => {
   const of = (node_id: string, run_id: string) => ({ team_run_id, node_id, run_id })
   const teamStarted = plain(
     'task_team_run_started',
-    { team_run_id, run_id: 'r1', call_id: 'c1', graph: graph(node('a'), node('b'), node('c', 'b'), node('d', 'a', 'c')), concurrent_nodes_max: 16 },
+    {
+      team_run_id,
+      run_id: 'r1',
+      call_id: 'c1',
+      graph: graph(node('a'), node('b'), node('c', 'b'), node('d', 'a', 'c')),
+      concurrent_nodes_max: 16,
+    },
     'r1',
   )
   const failure = { class: 'evidence_missing' as const, message: 'no source' }
@@ -112,7 +152,15 @@ describe('a team with a failed and a blocked node', () => {
   it('folds to the state of every node, in declared order', () => {
     const team = folded(...log).teams.get(team_run_id)
     const startedAtMs = 0 // by the task's clock
-    const waited = { runId: null, startedAtMs: null, input: null, output: null, failure: null, causeNodeId: null, cancelReason: null }
+    const waited = {
+      runId: null,
+      startedAtMs: null,
+      input: null,
+      output: null,
+      failure: null,
+      causeNodeId: null,
+      cancelReason: null,
+    }
     expect([...(team?.nodes ?? [])]).toEqual([
       ['a', { ...waited, status: 'completed', runId: 'ra', startedAtMs, input: { instruction: 'Do it.' } }],
       ['b', { ...waited, status: 'failed', runId: 'rb', startedAtMs, failure }],
@@ -136,7 +184,12 @@ describe('a team with a failed and a blocked node', () => {
   it('has no outcome while it runs, and its nodes wait', () => {
     const team = folded(...log.slice(0, 7)).teams.get(team_run_id)
     expect(team?.outcome).toBeNull()
-    expect([...(team?.nodes.values() ?? [])].map((each) => each.status)).toEqual(['running', 'waiting', 'waiting', 'waiting'])
+    expect([...(team?.nodes.values() ?? [])].map((each) => each.status)).toEqual([
+      'running',
+      'waiting',
+      'waiting',
+      'waiting',
+    ])
   })
 
   it('keeps the run of a node that is cancelled while it runs', () => {
@@ -149,17 +202,38 @@ describe('a team with a failed and a blocked node', () => {
   })
 
   it('is complete if its log says so', () => {
-    expect(folded(...log.slice(0, 7), plain('task_team_run_completed', { team_run_id, outcome: 'complete' })).teams.get(team_run_id)?.outcome).toBe('complete')
+    expect(
+      folded(
+        ...log.slice(0, 7),
+        plain('task_team_run_completed', { team_run_id, outcome: 'complete' }),
+      ).teams.get(team_run_id)?.outcome,
+    ).toBe('complete')
   })
 })
 
 describe('a team of a task that is a workflow without a root agent', () => {
   const team_run_id = 'team1'
-  const start = plain('task_team_run_started', { team_run_id, run_id: null, call_id: null, graph: graph(node('a'), code('b', 'a')), concurrent_nodes_max: 16 })
-  const worker = plain('run_started', { ...(runStarted('ra', { node: 'a' }).data as DataOf<'run_started'>), parent_run_id: null }, 'ra')
+  const start = plain('task_team_run_started', {
+    team_run_id,
+    run_id: null,
+    call_id: null,
+    graph: graph(node('a'), code('b', 'a')),
+    concurrent_nodes_max: 16,
+  })
+  const worker = plain(
+    'run_started',
+    { ...(runStarted('ra', { node: 'a' }).data as DataOf<'run_started'>), parent_run_id: null },
+    'ra',
+  )
 
   it('has runs, and none of them is a root', () => {
-    const task = folded(submitted, claimed('d1'), start, plain('node_started', { team_run_id, node_id: 'a', run_id: 'ra', input: null }), worker)
+    const task = folded(
+      submitted,
+      claimed('d1'),
+      start,
+      plain('node_started', { team_run_id, node_id: 'a', run_id: 'ra', input: null }),
+      worker,
+    )
     expect([...task.runs.keys()]).toEqual(['ra'])
     expect(task.rootRunId).toBeNull()
   })
@@ -208,7 +282,11 @@ describe('a team of a task that is a workflow without a root agent', () => {
       graph: { ...graph(node('a')), shared_state: { count: 1 } },
     })
     const change = (by: number): DomainEvent =>
-      plain('shared_state_changed', { team_run_id, run_id: 'ra', change: { action: 'increment', path: 'count', by } } as never)
+      plain('shared_state_changed', {
+        team_run_id,
+        run_id: 'ra',
+        change: { action: 'increment', path: 'count', by },
+      } as never)
     const team = folded(submitted, shared, change(2), change(3)).teams.get(team_run_id)
     expect(team?.sharedState).toEqual({ count: 6 })
     expect(team?.start.graph.shared_state).toEqual({ count: 1 })
@@ -217,11 +295,17 @@ describe('a team of a task that is a workflow without a root agent', () => {
 
 it('ignores events of unknown runs, teams and nodes', () => {
   const before = folded(submitted, runStarted('r1'))
-  const stray = [answer('ghost', 'x'), plain('node_blocked', { team_run_id: 'ghost', node_id: 'a', cause_node_id: 'b' })]
+  const stray = [
+    answer('ghost', 'x'),
+    plain('node_blocked', { team_run_id: 'ghost', node_id: 'a', cause_node_id: 'b' }),
+  ]
   expect(folded(submitted, runStarted('r1'), ...stray)).toEqual(before)
 })
 
 it('folds a log of 5,000 runs in linear time', async () => {
-  const events = Array.from({ length: 5000 }, (_, index) => [runStarted(`r${index}`, { parent: 'r0', node: 'a' }), answer(`r${index}`, 'x')]).flat()
+  const events = Array.from({ length: 5000 }, (_, index) => [
+    runStarted(`r${index}`, { parent: 'r0', node: 'a' }),
+    answer(`r${index}`, 'x'),
+  ]).flat()
   expect(await ownMs(() => expect(folded(submitted, ...events).runs.size).toBe(5000))).toBeLessThan(10_000)
 })

@@ -1,8 +1,10 @@
-// The state of a task, folded from its log. A daemon that takes a task over begins with it, and so does every view.
+// The state of a task, folded from its log. A daemon that takes a task over begins with it, and so does every
+// view.
 // T1. The fold of a log is always the same.
 // T2. `evolveTask` changes the state that it gets (event-place.ts).
 // T3. A task ends once. Events after its terminal event change nothing.
-// T4. A task has a clock of its own, which runs while a daemon drives the task and while the task waits for a provider or a rate limit. Only times
+// T4. A task has a clock of its own, which runs while a daemon drives the task and while the task waits for a
+// provider or a rate limit. Only times
 //     from the same daemon are compared, so a wrong clock does no harm.
 import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
@@ -18,13 +20,21 @@ export type TaskStatus = 'submitted' | 'running' | 'completed' | 'incomplete' | 
 export interface TaskState {
   submitted: DataOf<'task_submitted'> | null
   status: TaskStatus
-  /** The daemon that drives the task; `null` before the first claim, after a release and while it is suspended. */
+  /**
+   * The daemon that drives the task; `null` before the first claim, after a release and while it is
+   * suspended.
+   */
   owner: string | null
-  /** How many owners in a row disappeared without a release and without progress. A task that kills its owners is given up. */
+  /**
+   * How many owners in a row disappeared without a release and without progress. A task that kills its owners
+   * is given up.
+   */
   ownersLost: number
   /** Whether progress was recorded since the last claim. */
   progressed: boolean
-  /** What the task waits for without a daemon; `null` if it does not wait, or if something was written since. */
+  /**
+   * What the task waits for without a daemon; `null` if it does not wait, or if something was written since.
+   */
   suspended: Pick<DataOf<'task_suspended'>, 'waits_for' | 'until' | 'wait_ms'> | null
   /** The task's own clock at its last event, in milliseconds. */
   clockMs: number
@@ -32,9 +42,14 @@ export interface TaskState {
   /** The last event of the owner. The clock continues from there. */
   written: { readonly source: string; readonly atMs: number } | null
   cancelReason: string | null
-  /** The texts with which the task is steered, by the id of the request, in the order in which they were recorded. */
+  /**
+   * The texts with which the task is steered, by the id of the request, in the order in which they were
+   * recorded.
+   */
   readonly steers: Map<string, string>
-  /** For a retry: the task from which the first events were copied. `null` if nothing was copied, or not yet. */
+  /**
+   * For a retry: the task from which the first events were copied. `null` if nothing was copied, or not yet.
+   */
   copied: DataOf<'task_log_copied'> | null
   rootRunId: string | null
   readonly runs: Map<string, RunState>
@@ -175,7 +190,12 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
       const evolved = evolveRun(run, event, event)
       task.runs.set(run.start.run_id, evolved)
       countPersonWait(task, run, event)
-      if (runEnded(evolved)) waitsOver(task.personWaits, { runId: run.start.run_id, teamRunId: run.start.team_run_id }, task.clockMs)
+      if (runEnded(evolved))
+        waitsOver(
+          task.personWaits,
+          { runId: run.start.run_id, teamRunId: run.start.team_run_id },
+          task.clockMs,
+        )
       return task
     }
   }
@@ -189,7 +209,8 @@ function passTime(task: TaskState, event: RecordedEvent): void {
   const atMs = Date.parse(event.time)
   const { written, suspended } = task
   if (event.type === 'task_claimed') {
-    // The clock ran while the task waited for a provider or a rate limit, for at most the time it was meant to wait.
+    // The clock ran while the task waited for a provider or a rate limit, for at most the time it was meant
+    // to wait.
     if (suspended !== null && suspended.waits_for !== 'person') task.clockMs += suspended.wait_ms
     task.written = { source: event.source, atMs }
   } else if (written === null) task.written = { source: event.source, atMs }
@@ -201,10 +222,17 @@ function passTime(task: TaskState, event: RecordedEvent): void {
 
 const beginsWait: ReadonlySet<EventType> = new Set(['approval_requested', 'question_asked'])
 /** A call may end although nobody answered: its outcome is in doubt, for example. */
-const endsPersonWait: ReadonlySet<EventType> = new Set(['approval_granted', 'approval_denied', 'question_answered', 'tool_result_recorded'])
+const endsPersonWait: ReadonlySet<EventType> = new Set([
+  'approval_granted',
+  'approval_denied',
+  'question_answered',
+  'tool_result_recorded',
+])
 
 function countPersonWait(task: TaskState, { start }: RunState, event: RecordedEvent): void {
   const of = { runId: start.run_id, teamRunId: start.team_run_id }
-  if (beginsWait.has(event.type) && 'call_id' in event.data) waitBegan(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
-  if (endsPersonWait.has(event.type) && 'call_id' in event.data) waitEnded(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
+  if (beginsWait.has(event.type) && 'call_id' in event.data)
+    waitBegan(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
+  if (endsPersonWait.has(event.type) && 'call_id' in event.data)
+    waitEnded(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
 }

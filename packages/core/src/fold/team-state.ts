@@ -1,4 +1,5 @@
-// The state of one team run, folded from its events. The fold changes the state that it gets (event-place.ts).
+// The state of one team run, folded from its events. The fold changes the state that it gets
+// (event-place.ts).
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { ExecutionGraph } from '../graph/execution-graph.ts'
@@ -43,7 +44,15 @@ export interface TeamState {
   message: string | null
 }
 
-const newNode: TeamNodeState = { ...waitingNode, startedAtMs: null, input: null, output: null, failure: null, causeNodeId: null, cancelReason: null }
+const newNode: TeamNodeState = {
+  ...waitingNode,
+  startedAtMs: null,
+  input: null,
+  output: null,
+  failure: null,
+  causeNodeId: null,
+  cancelReason: null,
+}
 
 /**
  * The state of a team at its start.
@@ -69,7 +78,8 @@ export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number):
 }
 
 /**
- * The state after an event of this team. It changes and returns `team`. An event that does not concern the team changes nothing.
+ * The state after an event of this team. It changes and returns `team`. An event that does not concern the
+ * team changes nothing.
  *
  * @example
  * const begun = events.find((each) => each.type === 'task_team_run_started')
@@ -78,17 +88,27 @@ export function startTeam(start: DataOf<'task_team_run_started'>, atMs: number):
  * for (const each of events) evolveTeam(team, each, { clockMs: 0 })
  * team.outcome // => 'complete'
  */
-export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pick<EventPlace, 'clockMs'>): TeamState {
+export function evolveTeam(
+  team: TeamState,
+  event: DomainEvent,
+  { clockMs }: Pick<EventPlace, 'clockMs'>,
+): TeamState {
   switch (event.type) {
     case 'node_started':
-      return setNode(team, event.data.node_id, { status: 'running', runId: event.data.run_id, input: event.data.input, startedAtMs: clockMs })
+      return setNode(team, event.data.node_id, {
+        status: 'running',
+        runId: event.data.run_id,
+        input: event.data.input,
+        startedAtMs: clockMs,
+      })
     case 'node_computed':
       return setNode(team, event.data.node_id, { status: 'completed', output: event.data.output })
     case 'node_completed':
       return setNode(team, event.data.node_id, { status: 'completed' })
     case 'node_skipped':
       // A node that runs is skipped if its program dismisses it. Its run must stop.
-      if (team.nodes.get(event.data.node_id)?.status !== 'running') return setNode(team, event.data.node_id, { status: 'skipped' })
+      if (team.nodes.get(event.data.node_id)?.status !== 'running')
+        return setNode(team, event.data.node_id, { status: 'skipped' })
       return setNode(team, event.data.node_id, { status: 'skipped', cancelReason: event.data.reason })
     case 'node_failed':
       return setNode(team, event.data.node_id, { status: 'failed', failure: event.data.failure })
@@ -105,7 +125,8 @@ export function evolveTeam(team: TeamState, event: DomainEvent, { clockMs }: Pic
     case 'shared_state_changed': {
       const changed = changeSharedState(team.sharedState, event.data.change)
       if (changed.ok) team.sharedState = changed.state
-      if (changed.ok && event.data.taint !== undefined) team.sharedTaint = joinTaints([team.sharedTaint, event.data.taint])
+      if (changed.ok && event.data.taint !== undefined)
+        team.sharedTaint = joinTaints([team.sharedTaint, event.data.taint])
       return team
     }
     case 'team_diagnostic_recorded': {

@@ -15,7 +15,10 @@ it('is otherwise the reason why there is none, with a mark', () => {
 it('is empty if there is neither', () => expect(visibleAnswer({ final_output: '', failure: null })).toBe(''))
 
 it('is bounded, and well-formed where it is cut', () => {
-  const answer = visibleAnswer({ final_output: '', failure: { ...failure, message: `x${'😀'.repeat(5_000)}` } })
+  const answer = visibleAnswer({
+    final_output: '',
+    failure: { ...failure, message: `x${'😀'.repeat(5_000)}` },
+  })
   expect(answer.length).toBeLessThan(1_020)
   expect(answer.isWellFormed()).toBe(true)
 })

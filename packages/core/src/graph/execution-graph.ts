@@ -1,13 +1,18 @@
-// The ExecutionGraph: a workflow builds it and the TeamSupervisor executes it. It is internal: no model writes it.
+// The ExecutionGraph: a workflow builds it and the TeamSupervisor executes it. It is internal: no model
+// writes it.
 // G1. Nodes have a declared order, and each depends only on nodes of the same graph.
 // G2. There is no cycle.
-// G3. A graph may grow while it runs, if its workflow's program decides so (`graph_extended`). It never shrinks.
+// G3. A graph may grow while it runs, if its workflow's program decides so (`graph_extended`). It never
+// shrinks.
 import { z } from 'zod'
 import { evidenceRequirement } from '../evidence/requirement.ts'
 import { jsonObject } from '../json.ts'
 import { modelSettings } from '../model-settings.ts'
 
-/** The descriptor of an agent node. `role` is always empty, because nodes are peers, not roles (S0 §2.3, §8.2). */
+/**
+ * The descriptor of an agent node. `role` is always empty, because nodes are peers, not roles (S0 §2.3,
+ * §8.2).
+ */
 export const agentDescriptor = z.object({
   name: z.string(),
   role: z.literal(''),
@@ -23,7 +28,10 @@ export type AgentDescriptor = z.infer<typeof agentDescriptor>
 const place = {
   node_id: z.string(),
   depends_on: z.array(z.string()),
-  /** How many of `depends_on` must complete. The node starts when all of them have ended. Default: all must complete. */
+  /**
+   * How many of `depends_on` must complete. The node starts when all of them have ended. Default: all must
+   * complete.
+   */
   quorum: z.number().int().nonnegative().optional(),
   /** How long the run of the node may take. Default: the configured limit. */
   deadline_ms: z.number().int().positive().optional(),
@@ -79,7 +87,10 @@ export const executionGraph = z.object({
   outputs: z.array(z.string()).min(1),
   /** The node whose text is the `final_output` of the team; `null` if several outputs are combined. */
   output: z.string().nullable(),
-  /** `user`: the final output of the complete team is the answer of the task, word for word (D-61). Default: the root agent goes on with it. */
+  /**
+   * `user`: the final output of the complete team is the answer of the task, word for word (D-61). Default:
+   * the root agent goes on with it.
+   */
   deliver: z.literal('user').optional(),
   /** How long the whole team may take. Default: the configured limit. */
   deadline_ms: z.number().int().positive().optional(),

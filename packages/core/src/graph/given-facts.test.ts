@@ -23,7 +23,9 @@ describe('a node is given', () => {
   })
 
   it('what its program put into its instruction: the words of others are what others said', () => {
-    expect(givenTo(team(of, { c: { instruction: ['Sum up ', { value: 'Twice a day.' }, ' now.'] } }), last)).toEqual({
+    expect(
+      givenTo(team(of, { c: { instruction: ['Sum up ', { value: 'Twice a day.' }, ' now.'] } }), last),
+    ).toEqual({
       outputs: ['a says', 'b says', 'Twice a day.'],
       texts: ['x', 'Sum up ', ' now.'],
     })
@@ -32,7 +34,10 @@ describe('a node is given', () => {
 
 describe('the final output of a team', () => {
   it('comes from its last node, and rests on what that one was given', () => {
-    expect(materialOf(team(graph(node('a'), node('b', 'a'))))).toEqual({ outputs: ['a says'], texts: ['x', 'Do b.'] })
+    expect(materialOf(team(graph(node('a'), node('b', 'a'))))).toEqual({
+      outputs: ['a says'],
+      texts: ['x', 'Do b.'],
+    })
   })
 
   it('of one agent that waits for nobody rests on no output', () => {

@@ -1,6 +1,9 @@
-// What was given to a node, or to those from which the final output of a team comes: what their texts are checked against. Pure.
-// F1. What others said are the outputs that a node is shown, and the texts of others that its program put into its instruction.
-// F2. A text is never checked against itself. What a team says is checked against what its authors were given.
+// What was given to a node, or to those from which the final output of a team comes: what their texts are
+// checked against. Pure.
+// F1. What others said are the outputs that a node is shown, and the texts of others that its program put
+// into its instruction.
+// F2. A text is never checked against itself. What a team says is checked against what its authors were
+// given.
 import type { GivenFact } from '../evidence/run-facts.ts'
 import type { JsonObject } from '../json.ts'
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
@@ -19,15 +22,21 @@ export interface GivingTeam {
 export function givenTo(team: GivingTeam, node: ExecutionNode): GivenFact {
   const input = team.inputOf(node.node_id)
   const shown = input?.['dependency_outputs']
-  const outputs = node.depends_on.filter((id) => !Array.isArray(shown) || shown.includes(id)).flatMap((id) => team.outputOf(id) ?? [])
+  const outputs = node.depends_on
+    .filter((id) => !Array.isArray(shown) || shown.includes(id))
+    .flatMap((id) => team.outputOf(id) ?? [])
   const instruction = givenInstruction(input) ?? (node.kind === 'agent' ? node.instruction : '')
   const parts = typeof instruction === 'string' ? [instruction] : instruction
   const values = parts.flatMap((part) => (typeof part === 'string' ? [] : [part.value]))
-  return { outputs: [...outputs, ...values], texts: [team.graph.task, ...parts.filter((part) => typeof part === 'string')] }
+  return {
+    outputs: [...outputs, ...values],
+    texts: [team.graph.task, ...parts.filter((part) => typeof part === 'string')],
+  }
 }
 
 /**
- * What the authors of the team's final output were given. A code node is no author: it passes on what others said.
+ * What the authors of the team's final output were given. A code node is no author: it passes on what others
+ * said.
  *
  * @example
  * const team = { graph, inputOf: () => null, outputOf: (id: string) => `${id} says` }
@@ -35,7 +44,10 @@ export function givenTo(team: GivingTeam, node: ExecutionNode): GivenFact {
  */
 export function materialOf(team: GivingTeam): GivenFact {
   const given = authorsOf(team.graph).map((node) => givenTo(team, node))
-  return { outputs: [...new Set(given.flatMap(({ outputs }) => outputs))], texts: [...new Set(given.flatMap(({ texts }) => texts))] }
+  return {
+    outputs: [...new Set(given.flatMap(({ outputs }) => outputs))],
+    texts: [...new Set(given.flatMap(({ texts }) => texts))],
+  }
 }
 
 /**

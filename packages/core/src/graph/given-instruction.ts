@@ -2,10 +2,12 @@ import type { FramedText } from '../fold/frame.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 
 /**
- * The instruction that a program gave a node with its input. `null`: the node has the instruction of the graph.
+ * The instruction that a program gave a node with its input. `null`: the node has the instruction of the
+ * graph.
  *
  * @example
- * givenInstruction({ instruction: ['Sum up ', { value: 'Twice a day.' }] }) // => ['Sum up ', { value: 'Twice a day.' }]
+ * givenInstruction({ instruction: ['Sum up ', { value: 'Twice a day.' }] }) // => ['Sum up ', { value: 'Twice
+ * a day.' }]
  */
 export function givenInstruction(input: JsonObject | null): FramedText | null {
   const instruction = input?.['instruction']

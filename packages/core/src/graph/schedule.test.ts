@@ -5,7 +5,8 @@ import { code, graph, node, quorum } from '../../test/log.ts'
 import type { ExecutionGraph } from './execution-graph.ts'
 import { decideTeam, type NodeStates, type NodeStatus, teamOutcome } from './schedule.ts'
 
-const given = (statuses: Record<string, NodeStatus>): NodeStates => new Map(Object.entries(statuses).map(([id, status]) => [id, { status, runId: null }]))
+const given = (statuses: Record<string, NodeStatus>): NodeStates =>
+  new Map(Object.entries(statuses).map(([id, status]) => [id, { status, runId: null }]))
 
 function decided(
   of: ExecutionGraph,
@@ -25,7 +26,8 @@ const diamond = graph(node('a'), node('b', 'a'), node('c', 'a'), node('d', 'b', 
 const wide = graph(node('a'), node('b'), node('c'), node('d'))
 
 describe('dataflow (D1)', () => {
-  it('starts a node without dependencies', () => expect(decided(diamond, {})).toEqual({ start: ['a'], block: [], done: false }))
+  it('starts a node without dependencies', () =>
+    expect(decided(diamond, {})).toEqual({ start: ['a'], block: [], done: false }))
 
   it('starts a node when all its dependencies have completed', () => {
     expect(decided(diamond, { a: 'completed' }).start).toEqual(['b', 'c'])
@@ -39,12 +41,22 @@ describe('dataflow (D1)', () => {
   })
 
   it('does not start a node again that runs or has ended', () => {
-    expect(decided(wide, { a: 'running', b: 'completed', c: 'failed', d: 'cancelled' })).toEqual({ start: [], block: [], done: false })
+    expect(decided(wide, { a: 'running', b: 'completed', c: 'failed', d: 'cancelled' })).toEqual({
+      start: [],
+      block: [],
+      done: false,
+    })
   })
 
   it('is done when every node has ended, and not before', () => {
-    expect(decided(diamond, { a: 'completed', b: 'completed', c: 'completed', d: 'running' }).done).toBe(false)
-    expect(decided(diamond, { a: 'completed', b: 'completed', c: 'completed', d: 'completed' })).toEqual({ start: [], block: [], done: true })
+    expect(decided(diamond, { a: 'completed', b: 'completed', c: 'completed', d: 'running' }).done).toBe(
+      false,
+    )
+    expect(decided(diamond, { a: 'completed', b: 'completed', c: 'completed', d: 'completed' })).toEqual({
+      start: [],
+      block: [],
+      done: true,
+    })
   })
 })
 
@@ -56,14 +68,19 @@ describe('bounded concurrency', () => {
 
   it('starts none while all places are taken, even if more nodes run than allowed', () => {
     expect(decided(wide, { a: 'running', b: 'running' }, { concurrentNodesMax: 2 }).start).toEqual([])
-    expect(decided(wide, { a: 'running', b: 'running', c: 'running' }, { concurrentNodesMax: 2 }).start).toEqual([])
+    expect(
+      decided(wide, { a: 'running', b: 'running', c: 'running' }, { concurrentNodesMax: 2 }).start,
+    ).toEqual([])
   })
 })
 
 describe('blocking (D2)', () => {
   it('does not count a lost dependency twice, as cancelled and as blocked by a later failure', () => {
     const of = graph(node('a'), node('b', 'a'), quorum(0, 'c', 'b'), node('d', 'c'))
-    expect(decided(of, { a: 'failed', b: 'cancelled', c: 'completed' })).toMatchObject({ start: ['d'], block: [] })
+    expect(decided(of, { a: 'failed', b: 'cancelled', c: 'completed' })).toMatchObject({
+      start: ['d'],
+      block: [],
+    })
   })
 
   const chain = graph(node('a'), node('b', 'a'), node('c', 'b'), node('d'))
@@ -83,11 +100,19 @@ describe('blocking (D2)', () => {
   )
 
   it('does not block a running node downstream of another failure', () => {
-    expect(decided(chain, { a: 'completed', b: 'running', d: 'failed' })).toEqual({ start: [], block: [], done: false })
+    expect(decided(chain, { a: 'completed', b: 'running', d: 'failed' })).toEqual({
+      start: [],
+      block: [],
+      done: false,
+    })
   })
 
   it('blocks a node as soon as one of its dependencies failed, while the others run', () => {
-    expect(decided(diamond, { a: 'completed', b: 'running', c: 'failed' })).toEqual({ start: [], block: [['d', 'c']], done: false })
+    expect(decided(diamond, { a: 'completed', b: 'running', c: 'failed' })).toEqual({
+      start: [],
+      block: [['d', 'c']],
+      done: false,
+    })
   })
 
   it('names the first declared failure if there are several', () => {
@@ -96,7 +121,11 @@ describe('blocking (D2)', () => {
 
   it('does not block a blocked node again, but blocks the nodes behind it', () => {
     expect(decided(chain, { a: 'failed', b: 'blocked' }).block).toEqual([['c', 'a']])
-    expect(decided(chain, { a: 'failed', b: 'blocked', c: 'blocked', d: 'completed' })).toEqual({ start: [], block: [], done: true })
+    expect(decided(chain, { a: 'failed', b: 'blocked', c: 'blocked', d: 'completed' })).toEqual({
+      start: [],
+      block: [],
+      done: true,
+    })
   })
 
   it('is done in the decision that blocks the last waiting nodes', () => {
@@ -113,12 +142,28 @@ describe('blocking (D2)', () => {
 
 describe('stopping', () => {
   it('starts nothing, and is not done while a node waits or runs', () => {
-    expect(decided(wide, { a: 'completed' }, { concurrentNodesMax: 16, stopping: true })).toEqual({ start: [], block: [], done: false })
-    expect(decided(wide, { a: 'running', b: 'cancelled', c: 'cancelled', d: 'cancelled' }, { concurrentNodesMax: 16, stopping: true }).done).toBe(false)
+    expect(decided(wide, { a: 'completed' }, { concurrentNodesMax: 16, stopping: true })).toEqual({
+      start: [],
+      block: [],
+      done: false,
+    })
+    expect(
+      decided(
+        wide,
+        { a: 'running', b: 'cancelled', c: 'cancelled', d: 'cancelled' },
+        { concurrentNodesMax: 16, stopping: true },
+      ).done,
+    ).toBe(false)
   })
 
   it('is done when all waiting nodes were cancelled and all running nodes have ended', () => {
-    expect(decided(wide, { a: 'completed', b: 'cancelled', c: 'cancelled', d: 'cancelled' }, { concurrentNodesMax: 16, stopping: true }).done).toBe(true)
+    expect(
+      decided(
+        wide,
+        { a: 'completed', b: 'cancelled', c: 'cancelled', d: 'cancelled' },
+        { concurrentNodesMax: 16, stopping: true },
+      ).done,
+    ).toBe(true)
   })
 })
 
@@ -126,7 +171,11 @@ describe('a quorum (D4)', () => {
   const two = graph(node('a'), node('b'), node('c'), quorum(2, 'join', 'a', 'b', 'c'), node('after', 'join'))
 
   it('waits until all dependencies have ended, even if enough have completed', () => {
-    expect(decided(two, { a: 'completed', b: 'completed', c: 'running' })).toEqual({ start: [], block: [], done: false })
+    expect(decided(two, { a: 'completed', b: 'completed', c: 'running' })).toEqual({
+      start: [],
+      block: [],
+      done: false,
+    })
   })
 
   it('starts the node when all dependencies have ended and enough have completed', () => {
@@ -136,7 +185,11 @@ describe('a quorum (D4)', () => {
   })
 
   it('blocks neither the node nor the nodes behind it while enough dependencies may still complete', () => {
-    expect(decided(two, { a: 'failed', b: 'running', c: 'running' })).toEqual({ start: [], block: [], done: false })
+    expect(decided(two, { a: 'failed', b: 'running', c: 'running' })).toEqual({
+      start: [],
+      block: [],
+      done: false,
+    })
   })
 
   it('blocks the node and all behind it as soon as too few can complete; the cause is the failure that made them too few', () => {
@@ -147,13 +200,23 @@ describe('a quorum (D4)', () => {
   })
 
   it('counts a blocked dependency as lost, once', () => {
-    const through = graph(node('x'), node('a', 'x'), node('b', 'x'), node('c'), quorum(1, 'join', 'a', 'b', 'c'))
+    const through = graph(
+      node('x'),
+      node('a', 'x'),
+      node('b', 'x'),
+      node('c'),
+      quorum(1, 'join', 'a', 'b', 'c'),
+    )
     expect(decided(through, { x: 'failed', c: 'running' }).block).toEqual([
       ['a', 'x'],
       ['b', 'x'],
     ])
-    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'completed' }).start).toEqual(['join'])
-    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'failed' }).block).toEqual([['join', 'c']])
+    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'completed' }).start).toEqual([
+      'join',
+    ])
+    expect(decided(through, { x: 'failed', a: 'blocked', b: 'blocked', c: 'failed' }).block).toEqual([
+      ['join', 'c'],
+    ])
   })
 
   it('starts the node when all dependencies have ended, whatever their outcome, if it is zero', () => {
@@ -174,33 +237,62 @@ describe('a quorum (D4)', () => {
     [{ a: 'skipped', b: 'skipped', c: 'failed' }, 'blocked by c'],
     [{ a: 'skipped', b: 'completed', c: 'completed' }, 'starts'],
     [{ a: 'skipped', b: 'skipped', c: 'skipped' }, 'is skipped'],
-  ] as const)('of two over %j %s: it counts only dependencies that were not skipped, and asks for all of them if they are fewer', (statuses, says) => {
-    const { start, block, skip } = decided(two, statuses)
-    const said = start.includes('join') ? 'starts' : skip?.includes('join') ? 'is skipped' : `blocked by ${block[0]?.[1]}`
-    expect(said).toBe(says)
-  })
+  ] as const)(
+    'of two over %j %s: it counts only dependencies that were not skipped, and asks for all of them if they are fewer',
+    (statuses, says) => {
+      const { start, block, skip } = decided(two, statuses)
+      const said = start.includes('join')
+        ? 'starts'
+        : skip?.includes('join')
+          ? 'is skipped'
+          : `blocked by ${block[0]?.[1]}`
+      expect(said).toBe(says)
+    },
+  )
 })
 
 describe('skipping (D5)', () => {
-  const fork = graph(node('a'), node('yes', 'a'), node('no', 'a'), node('after-no', 'no'), node('join', 'yes', 'after-no'))
+  const fork = graph(
+    node('a'),
+    node('yes', 'a'),
+    node('no', 'a'),
+    node('after-no', 'no'),
+    node('join', 'yes', 'after-no'),
+  )
 
   it('skips a node if all its dependencies were skipped', () => {
-    expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped' })).toEqual({ start: [], block: [], skip: ['after-no'], done: false })
+    expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped' })).toEqual({
+      start: [],
+      block: [],
+      skip: ['after-no'],
+      done: false,
+    })
   })
 
   it('starts a join when the branches that were not skipped have completed', () => {
-    expect(decided(fork, { a: 'completed', yes: 'running', no: 'skipped', 'after-no': 'skipped' }).start).toEqual([])
-    expect(decided(fork, { a: 'completed', yes: 'completed', no: 'skipped', 'after-no': 'skipped' }).start).toEqual(['join'])
+    expect(
+      decided(fork, { a: 'completed', yes: 'running', no: 'skipped', 'after-no': 'skipped' }).start,
+    ).toEqual([])
+    expect(
+      decided(fork, { a: 'completed', yes: 'completed', no: 'skipped', 'after-no': 'skipped' }).start,
+    ).toEqual(['join'])
   })
 
   it('blocks a join if a branch that was not skipped failed', () => {
-    expect(decided(fork, { a: 'completed', yes: 'failed', no: 'skipped', 'after-no': 'skipped' }).block).toEqual([['join', 'yes']])
+    expect(
+      decided(fork, { a: 'completed', yes: 'failed', no: 'skipped', 'after-no': 'skipped' }).block,
+    ).toEqual([['join', 'yes']])
   })
 
-  it('never skips a node without dependencies', () => expect(decided(graph(node('a')), {}).start).toEqual(['a']))
+  it('never skips a node without dependencies', () =>
+    expect(decided(graph(node('a')), {}).start).toEqual(['a']))
 
   it('skips nothing while stopping', () => {
-    const stopping = decided(fork, { a: 'completed', yes: 'running', no: 'skipped' }, { concurrentNodesMax: 16, stopping: true })
+    const stopping = decided(
+      fork,
+      { a: 'completed', yes: 'running', no: 'skipped' },
+      { concurrentNodesMax: 16, stopping: true },
+    )
     expect(stopping).toEqual({ start: [], block: [], done: false })
   })
 })
@@ -223,7 +315,9 @@ describe('teamOutcome (D-35)', () => {
     [{ a: 'completed', b: 'cancelled', c: 'failed', d: 'cancelled' }, true, 'cancelled'],
     [{ a: 'completed', b: 'completed', c: 'completed', d: 'completed' }, true, 'complete'],
     [{ a: 'completed', b: 'completed', c: 'completed' }, false, 'incomplete'],
-  ] as const)('for %j, told to stop: %j, is %s', (statuses, stopped, outcome) => expect(teamOutcome(wide, given(statuses), stopped)).toBe(outcome))
+  ] as const)('for %j, told to stop: %j, is %s', (statuses, stopped, outcome) =>
+    expect(teamOutcome(wide, given(statuses), stopped)).toBe(outcome),
+  )
 })
 
 interface Driven {
@@ -234,7 +328,11 @@ interface Driven {
 }
 
 /** Runs a graph to its end, as a supervisor would: start nodes, end one running node, decide again. */
-function drive(of: ExecutionGraph, concurrentNodesMax: number, end: (running: string[]) => readonly [id: string, status: 'completed' | 'failed']): Driven {
+function drive(
+  of: ExecutionGraph,
+  concurrentNodesMax: number,
+  end: (running: string[]) => readonly [id: string, status: 'completed' | 'failed'],
+): Driven {
   const states = new Map<string, { status: NodeStatus; runId: null }>()
   const order: string[] = []
   const running: string[] = []
@@ -256,14 +354,21 @@ function drive(of: ExecutionGraph, concurrentNodesMax: number, end: (running: st
     running.splice(running.indexOf(id), 1)
     states.set(id, { status, runId: null })
   }
-  return { statuses: new Map([...states].map(([id, state]) => [id, state.status])), order, mostRunning, decisions }
+  return {
+    statuses: new Map([...states].map(([id, state]) => [id, state.status])),
+    order,
+    mostRunning,
+    decisions,
+  }
 }
 
 describe('a graph that is driven to its end', () => {
   const first = (running: string[]) => [running[0] ?? '', 'completed'] as const
 
   it('completes a chain of 2,000 nodes in order, quickly', async () => {
-    const nodes = Array.from({ length: 2000 }, (_, index) => (index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`)))
+    const nodes = Array.from({ length: 2000 }, (_, index) =>
+      index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`),
+    )
     const work = (): void => {
       const { order, mostRunning, decisions } = drive(graph(...nodes), 16, first)
       expect(order).toEqual(nodes.map((each) => each.node_id))
@@ -273,7 +378,9 @@ describe('a graph that is driven to its end', () => {
   })
 
   it('blocks the rest of a chain of 2,000 nodes in one decision, if its head fails', () => {
-    const nodes = Array.from({ length: 2000 }, (_, index) => (index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`)))
+    const nodes = Array.from({ length: 2000 }, (_, index) =>
+      index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`),
+    )
     const { statuses, decisions } = drive(graph(...nodes), 16, ([id = '']) => [id, 'failed'])
     expect([...statuses.values()].filter((status) => status === 'blocked')).toHaveLength(1999)
     expect(decisions).toBe(2)
@@ -281,10 +388,11 @@ describe('a graph that is driven to its end', () => {
 
   it('starts the collector of a fan-in of 500 last, and never runs more than 16 nodes at once', () => {
     const sources = Array.from({ length: 500 }, (_, index) => node(`s${index}`))
-    const { order, mostRunning } = drive(graph(...sources, node('collector', ...sources.map((each) => each.node_id))), 16, (running) => [
-      running.at(-1) ?? '',
-      'completed',
-    ])
+    const { order, mostRunning } = drive(
+      graph(...sources, node('collector', ...sources.map((each) => each.node_id))),
+      16,
+      (running) => [running.at(-1) ?? '', 'completed'],
+    )
     expect(order).toHaveLength(501)
     expect(order.at(-1)).toBe('collector')
     expect(mostRunning).toBe(16)
@@ -295,7 +403,9 @@ describe('a graph that is driven to its end', () => {
       fc.record({
         nodes: fc.tuple(
           ...Array.from({ length: count }, (_, index) =>
-            fc.subarray(Array.from({ length: index }, (__, other) => `n${other}`)).map((needed) => node(`n${index}`, ...needed)),
+            fc
+              .subarray(Array.from({ length: index }, (__, other) => `n${other}`))
+              .map((needed) => node(`n${index}`, ...needed)),
           ),
         ),
         failing: fc.subarray(Array.from({ length: count }, (_, index) => `n${index}`)),
@@ -314,7 +424,9 @@ describe('a graph that is driven to its end', () => {
         expect(new Set(order).size).toBe(order.length)
         for (const each of nodes) {
           const stuck = each.depends_on.some((id) => statuses.get(id) !== 'completed')
-          expect(statuses.get(each.node_id)).toBe(stuck ? 'blocked' : failing.includes(each.node_id) ? 'failed' : 'completed')
+          expect(statuses.get(each.node_id)).toBe(
+            stuck ? 'blocked' : failing.includes(each.node_id) ? 'failed' : 'completed',
+          )
         }
       }),
       { numRuns: 200 },

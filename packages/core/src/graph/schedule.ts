@@ -1,8 +1,11 @@
-// Schedules a graph by its data flow: which nodes may start now, which can never start, and when the team is done. Pure.
+// Schedules a graph by its data flow: which nodes may start now, which can never start, and when the team is
+// done. Pure.
 // D1. A node starts when all its dependencies have completed. There are no layers.
-// D2. A node that failed or was cancelled blocks all nodes that depend on it, transitively, and no other node.
+// D2. A node that failed or was cancelled blocks all nodes that depend on it, transitively, and no other
+// node.
 // D3. Decisions are in declared order, never in the order of completion.
-// D4. A node with a quorum starts when all its dependencies have ended and at least that many have completed. It is blocked as soon as that number
+// D4. A node with a quorum starts when all its dependencies have ended and at least that many have completed.
+// It is blocked as soon as that number
 //     cannot be reached.
 // D5. A node is skipped if all its dependencies were skipped. If some were skipped, only the others count.
 // D6. A code node does not count for the limit of concurrent nodes.
@@ -37,7 +40,11 @@ export interface TeamDecision {
  *
  * @param limits `concurrentNodesMax`: how many nodes may run at once; `stopping`: nothing new starts
  */
-export function decideTeam(graph: ExecutionGraph, nodes: NodeStates, limits: { concurrentNodesMax: number; stopping?: boolean }): TeamDecision {
+export function decideTeam(
+  graph: ExecutionGraph,
+  nodes: NodeStates,
+  limits: { concurrentNodesMax: number; stopping?: boolean },
+): TeamDecision {
   const statusOf = (id: string): NodeStatus => nodes.get(id)?.status ?? 'waiting'
   const causes = blockCauses(graph, statusOf)
   let free = limits.concurrentNodesMax
@@ -85,10 +92,16 @@ const spareOf = ({ depends_on, quorum }: ExecutionNode, skipped: number): number
   quorum === undefined ? 0 : Math.max(0, depends_on.length - skipped - quorum)
 
 /**
- * For each node that can never run, the failed or cancelled node that is the cause: the first one in declared order after which the node cannot run.
+ * For each node that can never run, the failed or cancelled node that is the cause: the first one in declared
+ * order after which the node cannot run.
  */
-function blockCauses(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): ReadonlyMap<string, string> {
-  const lost = graph.nodes.some(({ node_id }) => statusOf(node_id) === 'failed' || statusOf(node_id) === 'cancelled')
+function blockCauses(
+  graph: ExecutionGraph,
+  statusOf: (id: string) => NodeStatus,
+): ReadonlyMap<string, string> {
+  const lost = graph.nodes.some(
+    ({ node_id }) => statusOf(node_id) === 'failed' || statusOf(node_id) === 'cancelled',
+  )
   if (!lost) return new Map()
   const dependents = new Map<string, ExecutionNode[]>()
   for (const node of graph.nodes) {
@@ -125,7 +138,10 @@ const isOpen = (status: NodeStatus): boolean => status === 'waiting' || status =
 /** The outcome of a team. */
 export type TeamOutcome = 'complete' | 'incomplete' | 'cancelled'
 
-/** The outcome of a team whose nodes have all ended (D-35). `cancelled` means that the team had to stop and is incomplete. */
+/**
+ * The outcome of a team whose nodes have all ended (D-35). `cancelled` means that the team had to stop and is
+ * incomplete.
+ */
 export function teamOutcome(graph: ExecutionGraph, nodes: NodeStates, stopped: boolean): TeamOutcome {
   const complete = graph.nodes.every((node) => {
     const status = nodes.get(node.node_id)?.status

@@ -4,12 +4,13 @@ import type { TeamState } from '../fold/team-state.ts'
 import type { TeamProgram, TeamView } from './team-program.ts'
 
 /**
- * The outputs of an ended team, in declared order (D-31). A program may define the final output of a complete team.
+ * The outputs of an ended team, in declared order (D-31). A program may define the final output of a complete
+ * team.
  *
  * @param outputs the texts of the completed nodes, by node id
  * @example
- * const [team] = foldTask(events).teams.values()
- * if (team !== undefined) teamOutput(team, new Map([['writer', 'Twice a day.']])).final_output // => 'Twice a day.'
+ * const [team] = foldTask(events).teams.values() if (team !== undefined) teamOutput(team, new Map([['writer',
+ * 'Twice a day.']])).final_output // => 'Twice a day.'
  */
 export function teamOutput(
   team: TeamState,
@@ -17,11 +18,16 @@ export function teamOutput(
   program: TeamProgram | null = null,
 ): { final_output: string; outputs: { node_id: string; output: string }[] } {
   const { graph } = team
-  const kept = (team.outcome === 'complete' ? graph.outputs.filter((id) => outputs.has(id)) : partialOutputs(team, outputs)).map((id) => ({
+  const kept = (
+    team.outcome === 'complete'
+      ? graph.outputs.filter((id) => outputs.has(id))
+      : partialOutputs(team, outputs)
+  ).map((id) => ({
     node_id: id,
     output: outputs.get(id) ?? '',
   }))
-  if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
+  if (program?.result !== undefined && team.outcome === 'complete')
+    return { ...program.result(viewOf(team, outputs)), outputs: kept }
   if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
   const only = graph.outputs.length === 1 ? kept[0] : undefined
   return { final_output: only?.output ?? joinedOutputs(kept), outputs: kept }
@@ -31,16 +37,22 @@ export function teamOutput(
  * Several outputs as one text: a section for each (D-31).
  *
  * @example
- * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n## b\n\ntwo'
+ * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n##
+ * b\n\ntwo'
  */
 export function joinedOutputs(outputs: readonly NodeOutput[]): string {
   return outputs.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n')
 }
 
-/** The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the last results on the way to it. */
+/**
+ * The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the
+ * last results on the way to it.
+ */
 function partialOutputs({ graph }: TeamState, outputs: ReadonlyMap<string, string>): string[] {
   const nodes = new Map(graph.nodes.map((node) => [node.node_id, node]))
-  const used = new Set(graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on))
+  const used = new Set(
+    graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on),
+  )
   const kept = new Set(graph.outputs.filter((id) => outputs.has(id)))
   const open = graph.outputs.filter((id) => !outputs.has(id))
   const seen = new Set(open)

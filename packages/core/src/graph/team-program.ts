@@ -1,5 +1,6 @@
-// TeamProgram: what a workflow decides while its graph runs: the input of each node, the output of code nodes, and how the graph grows.
-// The five workflow tools need no program. `graph.workflow` determines the program of a graph.
+// TeamProgram: what a workflow decides while its graph runs: the input of each node, the output of code
+// nodes, and how the graph grows. The five workflow tools need no program. `graph.workflow` determines the
+// program of a graph.
 // P1. A program is pure: the same team always gives the same decision.
 // P2. A program has no effects. Its decision is journaled before it takes effect.
 import type { Failure } from '../failure/failure-class.ts'
@@ -22,13 +23,19 @@ export interface TeamView {
 /** How a node begins after its dependencies have ended. */
 export type NodeEntry =
   /**
-   * The node runs. `input` replaces fields of the same name in the node: `instruction` of an agent, `arguments` of a tool.
-   * `instruction` takes the place of the agent's: a text, or a list of its parts, in which `{ "value": "…" }` is text of other nodes.
-   * `dependency_outputs`, a list of node ids, selects the outputs that an agent is shown. Default: those of all its dependencies.
+   * The node runs. `input` replaces fields of the same name in the node: `instruction` of an agent,
+   * `arguments` of a tool. `instruction` takes the place of the agent's: a text, or a list of its parts, in
+   * which `{ "value": "…" }` is text of other nodes. `dependency_outputs`, a list of node ids, selects the
+   * outputs that an agent is shown. Default: those of all its dependencies.
    */
   | { readonly kind: 'run'; readonly input: JsonObject | null }
   /** The output of a code node, and the growth of the graph that follows from it. */
-  | { readonly kind: 'output'; readonly output: string; readonly growth?: Growth; readonly diagnostics?: readonly Diagnostic[] }
+  | {
+      readonly kind: 'output'
+      readonly output: string
+      readonly growth?: Growth
+      readonly diagnostics?: readonly Diagnostic[]
+    }
   | { readonly kind: 'skip'; readonly reason: string }
   | { readonly kind: 'fail'; readonly failure: Failure }
 
@@ -51,8 +58,8 @@ export type NodeSequel =
       /** Changes of the shared state. A change that does not fit is left out and recorded as a diagnostic. */
       readonly stateChanges?: readonly SharedStateChange[]
       /**
-       * Nodes whose results are not needed any more, and why. They are skipped: one that waits never starts, and the run of one that runs is
-       * cancelled. A node that has ended stays as it is.
+       * Nodes whose results are not needed any more, and why. They are skipped: one that waits never starts,
+       * and the run of one that runs is cancelled. A node that has ended stays as it is.
        */
       readonly dismiss?: { readonly nodes: readonly string[]; readonly reason: string }
     }
@@ -65,11 +72,17 @@ export interface Diagnostic {
   readonly message: string
 }
 
-/** The decisions of a workflow. If a function throws, the node fails; if `result` throws, the team is incomplete. */
+/**
+ * The decisions of a workflow. If a function throws, the node fails; if `result` throws, the team is
+ * incomplete.
+ */
 export interface TeamProgram {
   /** Is called for every node that may start. Default: agents and tools run as the graph defines them. */
   readonly enter?: (team: TeamView, node: ExecutionNode) => NodeEntry
-  /** Is called when a node's run has completed and passed the gate, before that is recorded. `output` is its text. */
+  /**
+   * Is called when a node's run has completed and passed the gate, before that is recorded. `output` is its
+   * text.
+   */
   readonly after?: (team: TeamView, node: ExecutionNode, output: string) => NodeSequel
   /** The final output of a complete team. Default: the rules of D-31. */
   readonly result?: (team: TeamView) => { readonly final_output: string }

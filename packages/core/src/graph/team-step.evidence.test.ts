@@ -6,7 +6,9 @@ import type { AgentNode } from './execution-graph.ts'
 const demanding = (over: Partial<AgentNode>): AgentNode => ({ ...node('a'), ...over })
 
 it('fails a node whose output breaks a rule, as missing evidence does', () => {
-  const gated = team(graph(demanding({ validation_rules: [{ kind: 'output_contains', texts: ['Total'] }] }), node('b', 'a')))
+  const gated = team(
+    graph(demanding({ validation_rules: [{ kind: 'output_contains', texts: ['Total'] }] }), node('b', 'a')),
+  )
   step(gated, [])
   expect(step(gated, [completed('a', facts('no sum'))])).toEqual([
     'node_evidence_evaluated a refused',
@@ -14,7 +16,10 @@ it('fails a node whose output breaks a rule, as missing evidence does', () => {
     'node_blocked b by a',
     'task_team_run_failed incomplete',
   ])
-  expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The output does not contain 1 of 1 required text: "Total".' })
+  expect(gated.nodes.get('a')?.failure).toEqual({
+    class: 'evidence_missing',
+    message: 'The output does not contain 1 of 1 required text: "Total".',
+  })
 })
 
 it('compares figures with what the node was given: outputs, the task and its instruction', () => {
@@ -23,7 +28,9 @@ it('compares figures with what the node was given: outputs, the task and its ins
     const gated = team(graph(node('a'), { ...node('b', 'a'), ...check, instruction: 'Name 3 points.' }))
     step(gated, [])
     step(gated, [completed('a', facts('Revenue: HK$1,200 million'))])
-    return step(gated, [completed('b', facts(output))], { outputs: new Map([['a', 'Revenue: HK$1,200 million']]) })
+    return step(gated, [completed('b', facts(output))], {
+      outputs: new Map([['a', 'Revenue: HK$1,200 million']]),
+    })
   }
   expect(after('3 points: HK$1.2bn')[0]).toBe('node_evidence_evaluated b passed')
   expect(after('3 points: HK$1.3bn')[0]).toBe('node_evidence_evaluated b refused')
@@ -46,14 +53,30 @@ it('records a contract, which fails nothing', () => {
   const [verdict] = eventsOf(gated, [completed('a')])
   expect(verdict).toMatchObject({
     type: 'node_evidence_evaluated',
-    data: { passed: true, checks: [{ field: 'evidence_contract', requirement: 'Name each file.', status: 'not_checked', rests_on: [] }] },
+    data: {
+      passed: true,
+      checks: [
+        { field: 'evidence_contract', requirement: 'Name each file.', status: 'not_checked', rests_on: [] },
+      ],
+    },
   })
 })
 
 it('gives one verdict with the checks of both fields and the contract, in that order', () => {
-  const gated = team(graph(demanding({ required_evidence: ['x'], validation_rules: [{ kind: 'output_length', min: 1 }], evidence_contract: 'y' })))
+  const gated = team(
+    graph(
+      demanding({
+        required_evidence: ['x'],
+        validation_rules: [{ kind: 'output_length', min: 1 }],
+        evidence_contract: 'y',
+      }),
+    ),
+  )
   const [verdict] = eventsOf(gated, [completed('a')])
-  expect(verdict?.type === 'node_evidence_evaluated' && verdict.data.checks.map((check) => [check.field, check.status])).toEqual([
+  expect(
+    verdict?.type === 'node_evidence_evaluated' &&
+      verdict.data.checks.map((check) => [check.field, check.status]),
+  ).toEqual([
     [undefined, 'not_checked'],
     ['validation_rules', 'passed'],
     ['evidence_contract', 'not_checked'],

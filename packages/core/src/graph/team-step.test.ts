@@ -8,7 +8,11 @@ import type { ExecutionNode } from './execution-graph.ts'
 import { teamOutput } from './team-output.ts'
 import { stepTeam } from './team-step.ts'
 
-const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depends_on: string[]): ExecutionNode => ({
+const requiring = (
+  id: string,
+  required_evidence: EvidenceRequirement[],
+  ...depends_on: string[]
+): ExecutionNode => ({
   ...node(id, ...depends_on),
   required_evidence,
 })
@@ -17,7 +21,10 @@ describe('a team of one node', () => {
   it('starts its node, and ends when the node ends', () => {
     const one = team(graph(node('only')))
     expect(step(one, [])).toEqual(['node_started only'])
-    expect(step(one, [completed('only')])).toEqual(['node_completed only', 'task_team_run_completed complete'])
+    expect(step(one, [completed('only')])).toEqual([
+      'node_completed only',
+      'task_team_run_completed complete',
+    ])
   })
 
   it('starts its node with the run id that was supplied', () => {
@@ -38,7 +45,10 @@ describe('a team of one node', () => {
     const one = team(graph(node('only')))
     step(one, [])
     step(one, [{ ...failed('only'), failure: null }])
-    expect(one.nodes.get('only')?.failure).toEqual({ class: 'internal', message: 'The run failed without a reason.' })
+    expect(one.nodes.get('only')?.failure).toEqual({
+      class: 'internal',
+      message: 'The run failed without a reason.',
+    })
   })
 
   it('has no new events while its node runs and no run has ended', () => {
@@ -55,7 +65,11 @@ describe('the evidence gate (E2)', () => {
   it('completes a node with its evidence, and starts the nodes that depend on it', () => {
     const gated = team(graph(requiring('a', [needs]), node('b', 'a')))
     step(gated, [])
-    expect(step(gated, [completed('a', counted)])).toEqual(['node_evidence_evaluated a passed', 'node_completed a', 'node_started b'])
+    expect(step(gated, [completed('a', counted)])).toEqual([
+      'node_evidence_evaluated a passed',
+      'node_completed a',
+      'node_started b',
+    ])
   })
 
   it('fails a node without its evidence, says what is missing, and blocks the nodes that depend on it', () => {
@@ -67,19 +81,32 @@ describe('the evidence gate (E2)', () => {
       'node_blocked b by a',
       'task_team_run_failed incomplete',
     ])
-    expect(gated.nodes.get('a')?.failure).toEqual({ class: 'evidence_missing', message: 'The tool count was not called.' })
+    expect(gated.nodes.get('a')?.failure).toEqual({
+      class: 'evidence_missing',
+      message: 'The tool count was not called.',
+    })
   })
 
   it('records a verdict that names the run and every check', () => {
     const gated = team(graph(requiring('a', [needs, 'It reads well.'])))
     const [verdict] = eventsOf(gated, [completed('a', counted)])
-    expect(verdict).toMatchObject({ data: { run_id: 'run-a', passed: true, checks: [{ status: 'passed', rests_on: [5] }, { status: 'not_checked' }] } })
+    expect(verdict).toMatchObject({
+      data: {
+        run_id: 'run-a',
+        passed: true,
+        checks: [{ status: 'passed', rests_on: [5] }, { status: 'not_checked' }],
+      },
+    })
   })
 
   it('fails nothing for a natural-language requirement alone (D-11)', () => {
     const gated = team(graph(requiring('a', ['It reads well.'])))
     step(gated, [])
-    expect(step(gated, [completed('a')])).toEqual(['node_evidence_evaluated a passed', 'node_completed a', 'task_team_run_completed complete'])
+    expect(step(gated, [completed('a')])).toEqual([
+      'node_evidence_evaluated a passed',
+      'node_completed a',
+      'task_team_run_completed complete',
+    ])
   })
 
   it('records no verdict for a node without requirements', () => {
@@ -97,9 +124,16 @@ describe('failure (D-34)', () => {
   it('blocks a whole chain at once, each node with the failed node as its cause, and another branch continues', () => {
     const chain = team(graph(node('a'), node('b', 'a'), node('c', 'b'), node('free'), node('after', 'free')))
     step(chain, [])
-    expect(step(chain, [failed('a')])).toEqual(['node_failed a', 'node_blocked b by a', 'node_blocked c by a'])
+    expect(step(chain, [failed('a')])).toEqual([
+      'node_failed a',
+      'node_blocked b by a',
+      'node_blocked c by a',
+    ])
     expect(step(chain, [completed('free')])).toEqual(['node_completed free', 'node_started after'])
-    expect(step(chain, [completed('after')])).toEqual(['node_completed after', 'task_team_run_failed incomplete'])
+    expect(step(chain, [completed('after')])).toEqual([
+      'node_completed after',
+      'task_team_run_failed incomplete',
+    ])
     expect(chain.message).toBe('2 of 5 nodes completed; failed: a; blocked: b, c')
   })
 
@@ -115,13 +149,22 @@ describe('order (D-36)', () => {
   it('records ends that came together in declared order, whatever the order in which they came', () => {
     const wide = team(graph(node('a'), node('b'), node('c'), node('d', 'a', 'b', 'c')))
     step(wide, [])
-    expect(step(wide, [completed('c'), completed('a'), completed('b')])).toEqual(['node_completed a', 'node_completed b', 'node_completed c', 'node_started d'])
+    expect(step(wide, [completed('c'), completed('a'), completed('b')])).toEqual([
+      'node_completed a',
+      'node_completed b',
+      'node_completed c',
+      'node_started d',
+    ])
   })
 
   it('records outcomes before the starts that they make possible (E3)', () => {
     const two = team(graph(node('a'), node('after-a', 'a'), node('b')))
     step(two, [])
-    expect(step(two, [completed('b'), completed('a')])).toEqual(['node_completed a', 'node_completed b', 'node_started after-a'])
+    expect(step(two, [completed('b'), completed('a')])).toEqual([
+      'node_completed a',
+      'node_completed b',
+      'node_started after-a',
+    ])
   })
 
   it('gives the place of an ended node to another node in the same step', () => {
@@ -145,26 +188,40 @@ describe('cancel', () => {
     const chain = team(graph(node('a'), node('b'), node('c', 'a')), 1)
     step(chain, [])
     expect(step(chain, [], { cancelReason: 'enough' })).toEqual(['node_cancelled b', 'node_cancelled c'])
-    expect(step(chain, [cancelled('a')], { cancelReason: 'enough' })).toEqual(['node_cancelled a', 'task_team_run_failed cancelled'])
+    expect(step(chain, [cancelled('a')], { cancelReason: 'enough' })).toEqual([
+      'node_cancelled a',
+      'task_team_run_failed cancelled',
+    ])
   })
 
   it('keeps a node completed that completes nevertheless, and the team is cancelled', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
-    expect(step(chain, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
+    expect(step(chain, [completed('a')], { cancelReason: 'enough' })).toEqual([
+      'node_completed a',
+      'node_cancelled b',
+      'task_team_run_failed cancelled',
+    ])
     expect(chain.message).toBe('1 of 2 nodes completed; cancelled: b')
   })
 
   it('comes too late if all nodes have completed: the team is complete', () => {
     const one = team(graph(node('a')))
     step(one, [])
-    expect(step(one, [completed('a')], { cancelReason: 'enough' })).toEqual(['node_completed a', 'task_team_run_completed complete'])
+    expect(step(one, [completed('a')], { cancelReason: 'enough' })).toEqual([
+      'node_completed a',
+      'task_team_run_completed complete',
+    ])
   })
 
   it('keeps a node failed that failed before, and cancels the nodes that it would have blocked', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
-    expect(step(chain, [failed('a')], { cancelReason: 'enough' })).toEqual(['node_failed a', 'node_cancelled b', 'task_team_run_failed cancelled'])
+    expect(step(chain, [failed('a')], { cancelReason: 'enough' })).toEqual([
+      'node_failed a',
+      'node_cancelled b',
+      'task_team_run_failed cancelled',
+    ])
   })
 
   const cancelNode = (id: string): Parameters<typeof evolveTeam>[1] =>
@@ -175,7 +232,11 @@ describe('cancel', () => {
     step(chain, [])
     evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
     expect(step(chain, [])).toEqual(['node_cancelled b', 'node_blocked c by b'])
-    expect(step(chain, [completed('a'), completed('d')])).toEqual(['node_completed a', 'node_completed d', 'task_team_run_failed incomplete'])
+    expect(step(chain, [completed('a'), completed('d')])).toEqual([
+      'node_completed a',
+      'node_completed d',
+      'task_team_run_failed incomplete',
+    ])
     expect(chain.message).toBe('2 of 4 nodes completed; blocked: c; cancelled: b')
   })
 
@@ -183,7 +244,9 @@ describe('cancel', () => {
     const chain = team(graph(node('a'), node('b', 'a')))
     step(chain, [])
     evolveTeam(chain, cancelNode('b'), { clockMs: 0 })
-    expect(eventsOf(chain, [])).toMatchObject([{ type: 'node_cancelled', data: { node_id: 'b', reason: 'not needed' } }])
+    expect(eventsOf(chain, [])).toMatchObject([
+      { type: 'node_cancelled', data: { node_id: 'b', reason: 'not needed' } },
+    ])
   })
 
   it('waits for the run of one running node to end', () => {
@@ -213,7 +276,12 @@ describe('a wide team', () => {
     let running: string[] = []
     for (let events = step(wide, []), rounds = 0; rounds < 600; rounds++) {
       log.push(...events)
-      running = [...running, ...events.filter((each) => each.startsWith('node_started')).map((each) => each.split(' ')[1] as string)]
+      running = [
+        ...running,
+        ...events
+          .filter((each) => each.startsWith('node_started'))
+          .map((each) => each.split(' ')[1] as string),
+      ]
       expect(running.length).toBeLessThanOrEqual(16)
       if (events.some((each) => each.startsWith('task_team_run'))) break
       const last = running.pop() as string
@@ -230,10 +298,12 @@ describe('teamOutput (D-31)', () => {
   const outputs = (...pairs: [string, string][]): Map<string, string> => new Map(pairs)
 
   it('is the unchanged text of a single sink', () => {
-    expect(teamOutput(team(graph(node('a'), node('b', 'a'))), outputs(['a', 'x'], ['b', '  *y*  ']))).toEqual({
-      final_output: '  *y*  ',
-      outputs: [{ node_id: 'b', output: '  *y*  ' }],
-    })
+    expect(teamOutput(team(graph(node('a'), node('b', 'a'))), outputs(['a', 'x'], ['b', '  *y*  ']))).toEqual(
+      {
+        final_output: '  *y*  ',
+        outputs: [{ node_id: 'b', output: '  *y*  ' }],
+      },
+    )
   })
 
   it('has one section for each of several sinks, in declared order, whatever the order in which they ended', () => {
@@ -249,7 +319,10 @@ describe('teamOutput (D-31)', () => {
 
   it('leaves out a sink without output, and the last one of several keeps its heading', () => {
     const two = { ...graph(node('a'), node('b')), outputs: ['a', 'b'], output: null }
-    expect(teamOutput(team(two), outputs(['b', 'y']))).toEqual({ final_output: '## b\n\ny', outputs: [{ node_id: 'b', output: 'y' }] })
+    expect(teamOutput(team(two), outputs(['b', 'y']))).toEqual({
+      final_output: '## b\n\ny',
+      outputs: [{ node_id: 'b', output: 'y' }],
+    })
     expect(teamOutput(team(two), outputs())).toEqual({ final_output: '', outputs: [] })
   })
 
@@ -266,7 +339,9 @@ describe('teamOutput (D-31)', () => {
   })
 
   it('of an incomplete team has the results that no completed node has used, in declared order (D-34)', () => {
-    const of = team(graph(node('a'), node('b', 'a'), node('side', 'a'), node('end', 'b', 'side'), code('sum', 'a')))
+    const of = team(
+      graph(node('a'), node('b', 'a'), node('side', 'a'), node('end', 'b', 'side'), code('sum', 'a')),
+    )
     step(of, [])
     step(of, [completed('a')])
     step(of, [completed('b'), failed('side')])

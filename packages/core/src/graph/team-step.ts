@@ -1,6 +1,8 @@
-// One step of a team: the events that follow from the runs that ended. The TeamSupervisor appends them and acts on them.
+// One step of a team: the events that follow from the runs that ended. The TeamSupervisor appends them and
+// acts on them.
 // E1. A step is pure, except for the run ids, which `newRunId` supplies.
-// E2. A node completes only if the evidence gate lets its result pass and its program, if there is one, accepts the result.
+// E2. A node completes only if the evidence gate lets its result pass and its program, if there is one,
+// accepts the result.
 // E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step.
 // E4. The step that ends the last node also ends the team.
 import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
@@ -14,7 +16,14 @@ import type { JsonObject } from '../json.ts'
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
 import { givenTo, type GivingTeam } from './given-facts.ts'
 import { decideTeam, type NodeState, type NodeStatus, teamOutcome } from './schedule.ts'
-import { grow, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './team-program.ts'
+import {
+  grow,
+  type Growth,
+  type NodeEntry,
+  type NodeSequel,
+  type TeamProgram,
+  type TeamView,
+} from './team-program.ts'
 import { changeSharedState, type SharedStateChange } from '../team/shared-state.ts'
 import { graphFault } from './topology.ts'
 
@@ -35,7 +44,10 @@ export interface StepOptions {
   readonly program: TeamProgram | null
   /** How far a graph may grow (D-39). Default: there is no limit. */
   readonly graphMax?: { readonly agents: number; readonly edges: number }
-  /** Whether runs of nodes have not ended yet. The team ends after them: a run that was dismissed ends soon. Default: false. */
+  /**
+   * Whether runs of nodes have not ended yet. The team ends after them: a run that was dismissed ends soon.
+   * Default: false.
+   */
   readonly runsOpen?: boolean
   /** The texts of the nodes that completed before this step. */
   readonly outputs: ReadonlyMap<string, string>
@@ -45,10 +57,10 @@ export interface StepOptions {
  * The events that follow from the runs that ended, in order. `ended` is empty in the first step of a team.
  *
  * @example
- * const begun = events.find((each) => each.type === 'task_team_run_started')
- * if (begun === undefined) throw new Error('The task has no team.')
- * const options = { newRunId: () => 'run_1', cancelReason: null, program: null, outputs: new Map<string, string>() }
- * stepTeam(startTeam(begun.data, 0), [], options).map(({ type }) => type) // => ['node_started']
+ * const begun = events.find((each) => each.type === 'task_team_run_started') if (begun === undefined) throw
+ * new Error('The task has no team.') const options = { newRunId: () => 'run_1', cancelReason: null, program:
+ * null, outputs: new Map<string, string>() } stepTeam(startTeam(begun.data, 0), [], options).map(({ type })
+ * => type) // => ['node_started']
  */
 export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
   const step = new Step(team, options)
@@ -62,16 +74,25 @@ export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: St
 }
 
 /** What the end of one run means for the team, without what may begin after it. */
-export function settledNode(team: TeamState, end: NodeEnd, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
+export function settledNode(
+  team: TeamState,
+  end: NodeEnd,
+  options: Pick<StepOptions, 'program' | 'outputs'>,
+): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
   step.settleEnds([end])
   return step.events
 }
 
 /**
- * How one node begins, or is skipped, if it may now. The list is empty if it may not. It does not count how many nodes run. A run that starts has no id.
+ * How one node begins, or is skipped, if it may now. The list is empty if it may not. It does not count how
+ * many nodes run. A run that starts has no id.
  */
-export function enteredNode(team: TeamState, nodeId: string, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
+export function enteredNode(
+  team: TeamState,
+  nodeId: string,
+  options: Pick<StepOptions, 'program' | 'outputs'>,
+): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
   step.enterOne(nodeId)
   return step.events
@@ -106,7 +127,9 @@ class Step implements TeamView, GivingTeam {
   }
 
   outputOf(nodeId: string): string | null {
-    return this.statusOf(nodeId) === 'completed' ? (this.#outputs.get(nodeId) ?? this.#options.outputs.get(nodeId) ?? '') : null
+    return this.statusOf(nodeId) === 'completed'
+      ? (this.#outputs.get(nodeId) ?? this.#options.outputs.get(nodeId) ?? '')
+      : null
   }
 
   failureOf(nodeId: string): Failure | null {
@@ -118,7 +141,9 @@ class Step implements TeamView, GivingTeam {
   }
 
   settleEnds(ended: readonly NodeEnd[]): void {
-    const places = new Map(ended.length > 1 ? this.graph.nodes.map((node, place): [string, number] => [node.node_id, place]) : [])
+    const places = new Map(
+      ended.length > 1 ? this.graph.nodes.map((node, place): [string, number] => [node.node_id, place]) : [],
+    )
     const placeOf = (end: NodeEnd): number => places.get(end.nodeId) ?? 0
     for (const { nodeId } of ended) this.#ending.add(nodeId)
     for (const end of ended.toSorted((a, b) => placeOf(a) - placeOf(b))) this.#settleEnd(end)
@@ -135,7 +160,9 @@ class Step implements TeamView, GivingTeam {
 
   /** Blocks, skips and starts nodes. Returns whether more may follow at once. */
   advance(): boolean {
-    const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
+    const decision = decideTeam(this.graph, this.#nodes, {
+      concurrentNodesMax: this.#team.start.concurrent_nodes_max,
+    })
     for (const { node, causeNodeId } of decision.block) {
       this.#record('node_blocked', node.node_id, { cause_node_id: causeNodeId })
       this.#settle(node.node_id, { status: 'blocked' })
@@ -160,15 +187,22 @@ class Step implements TeamView, GivingTeam {
   }
 
   endTeam(): void {
-    const decision = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: this.#team.start.concurrent_nodes_max })
+    const decision = decideTeam(this.graph, this.#nodes, {
+      concurrentNodesMax: this.#team.start.concurrent_nodes_max,
+    })
     if (!decision.done || this.#options.runsOpen === true) return
     const { team_run_id } = this.#team.start
     const outcome = teamOutcome(this.graph, this.#nodes, this.#options.cancelReason !== null)
-    const fault = outcome === 'complete' ? this.#resultFault() : summary(this.graph, (id) => this.statusOf(id))
+    const fault =
+      outcome === 'complete' ? this.#resultFault() : summary(this.graph, (id) => this.statusOf(id))
     this.events.push(
       fault === null
         ? event('task_team_run_completed', { team_run_id, outcome: 'complete' })
-        : event('task_team_run_failed', { team_run_id, outcome: outcome === 'complete' ? 'incomplete' : outcome, message: fault }),
+        : event('task_team_run_failed', {
+            team_run_id,
+            outcome: outcome === 'complete' ? 'incomplete' : outcome,
+            message: fault,
+          }),
     )
   }
 
@@ -189,17 +223,25 @@ class Step implements TeamView, GivingTeam {
       this.#record('node_cancelled', end.nodeId, { reason: end.failure?.message ?? 'cancelled' })
       return this.#settle(end.nodeId, { status: 'cancelled' })
     }
-    if (end.status === 'failed') return this.#fail(end.nodeId, run_id, end.failure ?? { class: 'internal', message: 'The run failed without a reason.' })
+    if (end.status === 'failed')
+      return this.#fail(
+        end.nodeId,
+        run_id,
+        end.failure ?? { class: 'internal', message: 'The run failed without a reason.' },
+      )
     const node = this.graph.nodes.find((each) => each.node_id === end.nodeId)
     const { passed, checks } =
-      node?.kind === 'agent' ? evaluateNode(node, { ...end.facts, given: givenTo(this, node) }) : evaluateNode({ required_evidence: [] }, end.facts)
+      node?.kind === 'agent'
+        ? evaluateNode(node, { ...end.facts, given: givenTo(this, node) })
+        : evaluateNode({ required_evidence: [] }, end.facts)
     if (checks.length > 0) this.#record('node_evidence_evaluated', end.nodeId, { run_id, passed, checks })
     if (!passed) {
       const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)
       return this.#fail(end.nodeId, run_id, { class: 'evidence_missing', message: missing.join(' ') })
     }
     const sequel = node === undefined ? null : this.#sequel(node, end.facts.outputText)
-    for (const diagnostic of sequel?.diagnostics ?? []) this.#record('team_diagnostic_recorded', end.nodeId, { ...diagnostic })
+    for (const diagnostic of sequel?.diagnostics ?? [])
+      this.#record('team_diagnostic_recorded', end.nodeId, { ...diagnostic })
     if (sequel?.kind === 'fail') return this.#fail(end.nodeId, run_id, sequel.failure)
     this.#record('node_completed', end.nodeId, { run_id })
     this.#outputs.set(end.nodeId, end.facts.outputText)
@@ -213,26 +255,37 @@ class Step implements TeamView, GivingTeam {
     for (const id of dismissed?.nodes ?? []) {
       const node = this.graph.nodes.find((each) => each.node_id === id)
       const status = this.statusOf(id)
-      if (node !== undefined && (status === 'waiting' || (status === 'running' && !this.#ending.has(id)))) this.#skip(node, dismissed?.reason ?? '')
+      if (node !== undefined && (status === 'waiting' || (status === 'running' && !this.#ending.has(id))))
+        this.#skip(node, dismissed?.reason ?? '')
     }
   }
 
   #changeState(nodeId: string, change: SharedStateChange): void {
     const changed = changeSharedState(this.#sharedState, change)
-    if (!changed.ok) return this.#record('team_diagnostic_recorded', nodeId, { code: 'shared_state_refused', message: changed.message })
+    if (!changed.ok)
+      return this.#record('team_diagnostic_recorded', nodeId, {
+        code: 'shared_state_refused',
+        message: changed.message,
+      })
     this.#sharedState = changed.state
-    this.events.push(event('shared_state_changed', { team_run_id: this.#team.start.team_run_id, run_id: null, change }))
+    this.events.push(
+      event('shared_state_changed', { team_run_id: this.#team.start.team_run_id, run_id: null, change }),
+    )
   }
 
   #enter(node: ExecutionNode): boolean {
     const entry = this.#entry(node)
     switch (entry.kind) {
       case 'run':
-        this.#record('node_started', node.node_id, { run_id: this.#options.newRunId() as never, input: entry.input })
+        this.#record('node_started', node.node_id, {
+          run_id: this.#options.newRunId() as never,
+          input: entry.input,
+        })
         this.#settle(node.node_id, { status: 'running' })
         return false
       case 'output':
-        for (const diagnostic of entry.diagnostics ?? []) this.#record('team_diagnostic_recorded', node.node_id, { ...diagnostic })
+        for (const diagnostic of entry.diagnostics ?? [])
+          this.#record('team_diagnostic_recorded', node.node_id, { ...diagnostic })
         this.#record('node_computed', node.node_id, { output: entry.output })
         this.#outputs.set(node.node_id, entry.output)
         this.#settle(node.node_id, { status: 'completed' })
@@ -248,11 +301,15 @@ class Step implements TeamView, GivingTeam {
     }
   }
 
-  /** A program is code of Beaver, but it computes from files and from answers of models. If it throws, the node fails. */
+  /**
+   * A program is code of Beaver, but it computes from files and from answers of models. If it throws, the
+   * node fails.
+   */
   #entry(node: ExecutionNode): NodeEntry {
     try {
       const entry = this.#options.program?.enter?.(this, node) ?? { kind: 'run', input: null }
-      if (entry.kind !== 'run' || node.kind !== 'code') return this.#sound(entry.kind === 'output' ? entry.growth : undefined) ?? entry
+      if (entry.kind !== 'run' || node.kind !== 'code')
+        return this.#sound(entry.kind === 'output' ? entry.growth : undefined) ?? entry
       return broken(`${this.graph.workflow} has no code for the operation ${JSON.stringify(node.operation)}.`)
     } catch (error) {
       return broken(messageOf(error))
@@ -272,9 +329,13 @@ class Step implements TeamView, GivingTeam {
   #sound(growth: Growth | undefined): ReturnType<typeof broken> | null {
     if (growth === undefined) return null
     const started = growth.edges?.find(([, to]) => this.#nodes.has(to) && this.statusOf(to) !== 'waiting')
-    if (started !== undefined) return broken(`${this.graph.workflow} led an edge to ${started[1]}, which has begun.`)
-    const nowhere = growth.edges?.find(([, to]) => !this.#nodes.has(to) && !growth.nodes.some((node) => node.node_id === to))
-    if (nowhere !== undefined) return broken(`${this.graph.workflow} led an edge to ${nowhere[1]}, which is not a node of the graph.`)
+    if (started !== undefined)
+      return broken(`${this.graph.workflow} led an edge to ${started[1]}, which has begun.`)
+    const nowhere = growth.edges?.find(
+      ([, to]) => !this.#nodes.has(to) && !growth.nodes.some((node) => node.node_id === to),
+    )
+    if (nowhere !== undefined)
+      return broken(`${this.graph.workflow} led an edge to ${nowhere[1]}, which is not a node of the graph.`)
     const grown = grow(this.graph, growth)
     const fault = growth.outputs?.length === 0 ? 'no node is an output' : graphFault(grown)
     if (fault !== null) return broken(`${this.graph.workflow} would grow into a graph in which ${fault}.`)
@@ -292,7 +353,12 @@ class Step implements TeamView, GivingTeam {
         : edges > graphMax.edges
           ? `${edges} edges; the limit edgesMax is ${graphMax.edges}`
           : null
-    return over === null ? null : { kind: 'fail', failure: { class: 'budget_exceeded', message: `${this.graph.workflow} would grow to ${over}.` } }
+    return over === null
+      ? null
+      : {
+          kind: 'fail',
+          failure: { class: 'budget_exceeded', message: `${this.graph.workflow} would grow to ${over}.` },
+        }
   }
 
   #grow(nodeId: string, growth: Growth | undefined): void {
@@ -315,7 +381,11 @@ class Step implements TeamView, GivingTeam {
     this.#settle(nodeId, { status: 'failed', failure })
   }
 
-  #record<T extends NodeEvent>(type: T, nodeId: string, data: Omit<DataOf<T>, 'team_run_id' | 'node_id'>): void {
+  #record<T extends NodeEvent>(
+    type: T,
+    nodeId: string,
+    data: Omit<DataOf<T>, 'team_run_id' | 'node_id'>,
+  ): void {
     const named: object = { team_run_id: this.#team.start.team_run_id, node_id: nodeId, ...data }
     this.events.push(event(type, named as DataOf<T>))
   }
@@ -339,11 +409,15 @@ type NodeEvent =
   | 'graph_extended'
   | 'team_diagnostic_recorded'
 
-const broken = (message: string): { kind: 'fail'; failure: Failure } => ({ kind: 'fail', failure: { class: 'internal', message } })
+const broken = (message: string): { kind: 'fail'; failure: Failure } => ({
+  kind: 'fail',
+  failure: { class: 'internal', message },
+})
 
 /** "1 of 3 nodes completed; failed: b; blocked: c". */
 function summary(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): string {
-  const named = (status: NodeStatus): string[] => graph.nodes.map((node) => node.node_id).filter((id) => statusOf(id) === status)
+  const named = (status: NodeStatus): string[] =>
+    graph.nodes.map((node) => node.node_id).filter((id) => statusOf(id) === status)
   const parts = (['failed', 'blocked', 'cancelled', 'skipped'] as const).flatMap((status) => {
     const ids = named(status)
     const more = ids.length > namedMax ? ` and ${ids.length - namedMax} more` : ''

@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { node } from '../../test/log.ts'
-import { type Edge, findCycle, graphFault, reachable, sinksOf, topologyOf, weakComponents } from './topology.ts'
+import {
+  type Edge,
+  findCycle,
+  graphFault,
+  reachable,
+  sinksOf,
+  topologyOf,
+  weakComponents,
+} from './topology.ts'
 
 const diamond = topologyOf(
   ['a', 'b', 'c', 'd'],
@@ -81,7 +89,8 @@ describe('findCycle', () => {
     ).toEqual(['a', 'b', 'c'])
   })
 
-  it('finds a self-loop as a cycle of one node', () => expect(findCycle(topologyOf(['a'], [['a', 'a']]))).toEqual(['a']))
+  it('finds a self-loop as a cycle of one node', () =>
+    expect(findCycle(topologyOf(['a'], [['a', 'a']]))).toEqual(['a']))
 
   it('walks a chain of 20,000 nodes without recursion', () => {
     const nodes = Array.from({ length: 20_000 }, (_, index) => `n${index}`)
@@ -103,7 +112,9 @@ describe('findCycle', () => {
       fc.property(anyEdges, ({ nodes, edges }) => {
         const topology = topologyOf(nodes, edges)
         const cycle = findCycle(topology)
-        expect(cycle !== null).toBe(nodes.some((node) => reachable(topology, node, 'downstream').includes(node)))
+        expect(cycle !== null).toBe(
+          nodes.some((node) => reachable(topology, node, 'downstream').includes(node)),
+        )
         for (const [index, node] of (cycle ?? []).entries()) {
           expect(topology.dependentsOf.get(node)).toContain(cycle?.[(index + 1) % cycle.length])
         }
@@ -143,7 +154,9 @@ describe('weakComponents', () => {
       fc.property(anyEdges, ({ nodes, edges }) => {
         const components = weakComponents(topologyOf(nodes, edges))
         expect(components.flat().toSorted()).toEqual(nodes.toSorted())
-        const componentOf = new Map(components.flatMap((members, index) => members.map((node) => [node, index] as const)))
+        const componentOf = new Map(
+          components.flatMap((members, index) => members.map((node) => [node, index] as const)),
+        )
         for (const [from, to] of edges) expect(componentOf.get(from)).toBe(componentOf.get(to))
       }),
       runs,
@@ -185,10 +198,20 @@ describe('graphFault', () => {
   })
 
   it('names the broken invariant', () => {
-    expect(graphFault({ nodes: [node('a'), node('a')], outputs: ['a'], output: null })).toBe('two nodes are called a')
-    expect(graphFault({ nodes: [node('a', 'ghost')], outputs: ['a'], output: null })).toBe('a depends on ghost, which is not a node of the graph')
-    expect(graphFault({ nodes: [node('a')], outputs: ['ghost'], output: null })).toBe('the output ghost is not a node of the graph')
-    expect(graphFault({ nodes: [node('a')], outputs: ['a'], output: 'ghost' })).toBe('the output ghost is not a node of the graph')
-    expect(graphFault({ nodes: [node('a', 'b'), node('b', 'a')], outputs: ['a'], output: 'a' })).toBe('a -> b -> a is a cycle')
+    expect(graphFault({ nodes: [node('a'), node('a')], outputs: ['a'], output: null })).toBe(
+      'two nodes are called a',
+    )
+    expect(graphFault({ nodes: [node('a', 'ghost')], outputs: ['a'], output: null })).toBe(
+      'a depends on ghost, which is not a node of the graph',
+    )
+    expect(graphFault({ nodes: [node('a')], outputs: ['ghost'], output: null })).toBe(
+      'the output ghost is not a node of the graph',
+    )
+    expect(graphFault({ nodes: [node('a')], outputs: ['a'], output: 'ghost' })).toBe(
+      'the output ghost is not a node of the graph',
+    )
+    expect(graphFault({ nodes: [node('a', 'b'), node('b', 'a')], outputs: ['a'], output: 'a' })).toBe(
+      'a -> b -> a is a cycle',
+    )
   })
 })

@@ -1,5 +1,6 @@
-// The shape of a graph: cycles, weakly connected components and reachability, over plain nodes and edges. What a shape means to a workflow, and how
-// its faults are worded for a model, is defined in @beaver/workflows.
+// The shape of a graph: cycles, weakly connected components and reachability, over plain nodes and edges.
+// What a shape means to a workflow, and how its faults are worded for a model, is defined in
+// @beaver/workflows.
 // P1. Results depend on the declared order of the nodes, never on the order of the edges.
 // P2. A repeated edge counts once.
 // P3. Nothing here recurses, so a chain may have any length.
@@ -36,18 +37,27 @@ export function topologyOf(nodes: readonly string[], edges: Iterable<Edge>): Top
   let edgeCount = 0
   for (const [from, to] of edges) {
     const [upstream, downstream] = [dependencies.get(to), dependents.get(from)]
-    invariant(upstream !== undefined && downstream !== undefined, `The edge ${from} -> ${to} has an end that is not declared`)
+    invariant(
+      upstream !== undefined && downstream !== undefined,
+      `The edge ${from} -> ${to} has an end that is not declared`,
+    )
     if (!upstream.has(from)) edgeCount++
     upstream.add(from)
     downstream.add(to)
   }
   const declared = (of: Map<string, Set<string>>): ReadonlyMap<string, readonly string[]> =>
-    new Map([...of].map(([node, others]) => [node, [...others].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0))]))
+    new Map(
+      [...of].map(([node, others]) => [
+        node,
+        [...others].toSorted((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0)),
+      ]),
+    )
   return { nodes, dependenciesOf: declared(dependencies), dependentsOf: declared(dependents), edgeCount }
 }
 
 /**
- * The nodes of one cycle: each node depends on the one before it, and the first depends on the last. `null` if there is no cycle.
+ * The nodes of one cycle: each node depends on the one before it, and the first depends on the last. `null`
+ * if there is no cycle.
  *
  * @example
  * findCycle(topologyOf(['a', 'b'], [['a', 'b']])) // => null
@@ -83,7 +93,8 @@ export function findCycle(topology: Topology): readonly string[] | null {
 }
 
 /**
- * The weakly connected components, in the order of their first nodes. The nodes of each component are in declared order.
+ * The weakly connected components, in the order of their first nodes. The nodes of each component are in
+ * declared order.
  *
  * @example
  * weakComponents(topologyOf(['a', 'b', 'c'], [['a', 'c']])) // => [['a', 'c'], ['b']]
@@ -97,7 +108,10 @@ export function weakComponents(topology: Topology): readonly (readonly string[])
       const open = [start]
       componentOf.set(start, component)
       for (let node = open.pop(); node !== undefined; node = open.pop()) {
-        for (const near of [...(topology.dependenciesOf.get(node) ?? []), ...(topology.dependentsOf.get(node) ?? [])]) {
+        for (const near of [
+          ...(topology.dependenciesOf.get(node) ?? []),
+          ...(topology.dependentsOf.get(node) ?? []),
+        ]) {
           if (componentOf.has(near)) continue
           componentOf.set(near, component)
           open.push(near)
@@ -110,15 +124,19 @@ export function weakComponents(topology: Topology): readonly (readonly string[])
 }
 
 /**
- * The nodes on which `from` depends (`upstream`) or which depend on `from` (`downstream`), directly or not, in declared order.
- * `from` itself is included only if it is in a cycle.
+ * The nodes on which `from` depends (`upstream`) or which depend on `from` (`downstream`), directly or not,
+ * in declared order. `from` itself is included only if it is in a cycle.
  *
  * @example
  * const topology = topologyOf(['a', 'b', 'c'], [['a', 'b'], ['b', 'c']])
  * reachable(topology, 'c', 'upstream') // => ['a', 'b']
  * reachable(topology, 'b', 'downstream') // => ['c']
  */
-export function reachable(topology: Topology, from: string, direction: 'upstream' | 'downstream'): readonly string[] {
+export function reachable(
+  topology: Topology,
+  from: string,
+  direction: 'upstream' | 'downstream',
+): readonly string[] {
   const step = direction === 'upstream' ? topology.dependenciesOf : topology.dependentsOf
   const reached = new Set<string>()
   const open = [from]
@@ -143,7 +161,8 @@ export function sinksOf(topology: Topology): readonly string[] {
 }
 
 /**
- * The first broken invariant of execution-graph.ts, in words; `null` if there is none. Each builder of a graph has checks of its own too.
+ * The first broken invariant of execution-graph.ts, in words; `null` if there is none. Each builder of a
+ * graph has checks of its own too.
  *
  * @example
  * graphFault(graph) // => null
@@ -152,12 +171,16 @@ export function sinksOf(topology: Topology): readonly string[] {
 export function graphFault(graph: Pick<ExecutionGraph, 'nodes' | 'outputs' | 'output'>): string | null {
   const ids = graph.nodes.map((node) => node.node_id)
   const known = new Set(ids)
-  if (known.size < ids.length) return `two nodes are called ${ids.find((id, index) => ids.indexOf(id) !== index)}`
+  if (known.size < ids.length)
+    return `two nodes are called ${ids.find((id, index) => ids.indexOf(id) !== index)}`
   for (const node of graph.nodes) {
     const missing = node.depends_on.find((id) => !known.has(id))
-    if (missing !== undefined) return `${node.node_id} depends on ${missing}, which is not a node of the graph`
+    if (missing !== undefined)
+      return `${node.node_id} depends on ${missing}, which is not a node of the graph`
   }
-  const output = [...graph.outputs, ...(graph.output === null ? [] : [graph.output])].find((id) => !known.has(id))
+  const output = [...graph.outputs, ...(graph.output === null ? [] : [graph.output])].find(
+    (id) => !known.has(id),
+  )
   if (output !== undefined) return `the output ${output} is not a node of the graph`
   const cycle = findCycle(
     topologyOf(

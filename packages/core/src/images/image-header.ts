@@ -10,18 +10,28 @@ export type ImageHeader = Pick<ImagePart, 'media_type' | 'width' | 'height'>
  * What the bytes of an image say; `null` if they are none that models take.
  *
  * @example
- * readImageHeader(Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')) // => { media_type: 'image/gif', width: 3, height: 2 }
- * readImageHeader(Buffer.from('<svg>')) // => null
+ * readImageHeader(Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')) // => { media_type: 'image/gif', width: 3,
+ * height: 2 } readImageHeader(Buffer.from('<svg>')) // => null
  */
 export function readImageHeader(content: Uint8Array): ImageHeader | null {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
-  const starts = (text: string, at = 0): boolean => bytes.length >= at + text.length && bytes.toString('latin1', at, at + text.length) === text
+  const starts = (text: string, at = 0): boolean =>
+    bytes.length >= at + text.length && bytes.toString('latin1', at, at + text.length) === text
   if (starts('\u0089PNG\r\n\u001a\n'))
-    return { media_type: 'image/png', ...(starts('IHDR', 12) && bytes.length >= 24 ? sized(bytes.readUInt32BE(16), bytes.readUInt32BE(20)) : {}) }
+    return {
+      media_type: 'image/png',
+      ...(starts('IHDR', 12) && bytes.length >= 24
+        ? sized(bytes.readUInt32BE(16), bytes.readUInt32BE(20))
+        : {}),
+    }
   if (starts('GIF87a') || starts('GIF89a'))
-    return { media_type: 'image/gif', ...(bytes.length >= 10 ? sized(bytes.readUInt16LE(6), bytes.readUInt16LE(8)) : {}) }
+    return {
+      media_type: 'image/gif',
+      ...(bytes.length >= 10 ? sized(bytes.readUInt16LE(6), bytes.readUInt16LE(8)) : {}),
+    }
   if (starts('RIFF') && starts('WEBP', 8)) return { media_type: 'image/webp', ...webpSize(bytes) }
-  if (bytes.length >= 3 && bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return { media_type: 'image/jpeg', ...jpegSize(bytes) }
+  if (bytes.length >= 3 && bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff)
+    return { media_type: 'image/jpeg', ...jpegSize(bytes) }
   return null
 }
 
@@ -53,7 +63,8 @@ function jpegSize(bytes: Buffer): Size {
     if (bytes[at] !== 0xff) return {}
     const marker = bytes[at + 1] as number
     if (marker === 0xff) at++
-    else if (marker >= 0xc0 && marker <= 0xcf && !noFrame.has(marker)) return sized(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5))
+    else if (marker >= 0xc0 && marker <= 0xcf && !noFrame.has(marker))
+      return sized(bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5))
     else at += 2 + Math.max(2, bytes.readUInt16BE(at + 2))
   }
   return {}

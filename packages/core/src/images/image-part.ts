@@ -1,6 +1,8 @@
-// What the journal says about an image: its kind, its size and the SHA-256 under which the blob store has its content.
+// What the journal says about an image: its kind, its size and the SHA-256 under which the blob store has its
+// content.
 // I1. No event contains the content of an image. The content is durable before the event that refers to it.
-// I2. The limits hold for a task, for a result and for a request. A longer conversation keeps references to its older images.
+// I2. The limits hold for a task, for a result and for a request. A longer conversation keeps references to
+// its older images.
 import { z } from 'zod'
 import { visible } from '../hidden-characters.ts'
 
@@ -37,13 +39,24 @@ export const imageLimits = {
  * An image in words, for people and for models that cannot be shown it.
  *
  * @example
- * const chart = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 35_000, name: 'chart.png', width: 640, height: 480 } as const
- * imageText(chart) // => 'image chart.png 640×480 png 35 KB'
+ * const chart = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 35_000, name: 'chart.png', width:
+ * 640, height: 480 } as const imageText(chart) // => 'image chart.png 640×480 png 35 KB'
  */
 export function imageText({ name, width, height, media_type, bytes }: ImagePart): string {
   const size = width === undefined || height === undefined ? [] : [`${width}×${height}`]
-  const weight = bytes < 1_000 ? `${bytes} B` : bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-  return ['image', ...(name === undefined ? [] : [visible(name)]), ...size, media_type.slice('image/'.length), weight].join(' ')
+  const weight =
+    bytes < 1_000
+      ? `${bytes} B`
+      : bytes < 1_000_000
+        ? `${Math.round(bytes / 1_000)} KB`
+        : `${(bytes / 1_000_000).toFixed(1)} MB`
+  return [
+    'image',
+    ...(name === undefined ? [] : [visible(name)]),
+    ...size,
+    media_type.slice('image/'.length),
+    weight,
+  ].join(' ')
 }
 
 const baseTokens = 85
@@ -55,15 +68,19 @@ const shortSideMax = 768
 const tokensMax = baseTokens + tileTokens * 8
 
 /**
- * The estimated tokens of an image, by the published rule of OpenAI's models for images of high detail: the image is made to fit into 2,048 × 2,048
- * pixels and to have a short side of at most 768; then it costs 85 tokens, and 170 more for each square of 512 pixels.
+ * The estimated tokens of an image, by the published rule of OpenAI's models for images of high detail: the
+ * image is made to fit into 2,048 × 2,048 pixels and to have a short side of at most 768; then it costs 85
+ * tokens, and 170 more for each square of 512 pixels.
  *
  * @example
- * const square = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 900, width: 1_024, height: 1_024 } as const
- * imageTokens(square) // => 765
+ * const square = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 900, width: 1_024, height: 1_024 }
+ * as const imageTokens(square) // => 765
  */
 export function imageTokens({ width = 0, height = 0 }: Pick<ImagePart, 'width' | 'height'>): number {
   if (width === 0 || height === 0) return tokensMax
   const scale = Math.min(1, longSideMax / Math.max(width, height), shortSideMax / Math.min(width, height))
-  return baseTokens + tileTokens * Math.ceil((width * scale) / tilePixels) * Math.ceil((height * scale) / tilePixels)
+  return (
+    baseTokens +
+    tileTokens * Math.ceil((width * scale) / tilePixels) * Math.ceil((height * scale) / tilePixels)
+  )
 }

@@ -14,9 +14,15 @@ import { appendSystemEvent, type RecordedSystemEvent, type SystemWriter } from '
 const log = { tenant: 'default', session: 's1', task: 't1' } as LogId
 const of = { file: '/archive/a.ndjson', file_sha256: 'a'.repeat(64), by: 'ada' }
 
-/** A log of `n` entries with one record each. Its first entry lies at 10, and every second message of the stream belongs to it. */
+/**
+ * A log of `n` entries with one record each. Its first entry lies at 10, and every second message of the
+ * stream belongs to it.
+ */
 function logOf(n: number) {
-  const events = [submitted, ...Array.from({ length: n - 1 }, (_, i) => plain('task_claimed', { daemon: `d${i}` }))]
+  const events = [
+    submitted,
+    ...Array.from({ length: n - 1 }, (_, i) => plain('task_claimed', { daemon: `d${i}` })),
+  ]
   const entries = sealed(events).map((record, i) => entryOf(record, 10 + 2 * i))
   const middle = entries.slice(1, -1)
   const [first] = entries
@@ -38,7 +44,15 @@ const archivableOf = (entry: TestEntry) => ({
 
 type Data = SystemDataOf<'messages_archived'>
 const recorded = (data: Data, revision = 100_000): RecordedSystemEvent => ({
-  ...{ type: 'messages_archived', data, taskseq: 1, epoch: 0, source: '/beaver/operator', time: '2026-01-01T00:00:00.000Z', hash: 'f'.repeat(64) },
+  ...{
+    type: 'messages_archived',
+    data,
+    taskseq: 1,
+    epoch: 0,
+    source: '/beaver/operator',
+    time: '2026-01-01T00:00:00.000Z',
+    hash: 'f'.repeat(64),
+  },
   ...{ revision, signature: undefined },
 })
 const archivedBy = (...events: readonly Data[]) =>
@@ -71,8 +85,19 @@ describe('a log whose middle is archived', () => {
   it('is named by one event, with every message between the first and the last', () => {
     expect(archiveEvents(of, [archivable])).toHaveLength(1)
     expect(event!.logs[0]!.sequences).toEqual([12, 14, 16, 18])
-    expect([archived.size, archived.has(12), archived.has(10), archived.has(20)]).toEqual([4, true, false, false])
-    expect(archived.at(12)).toEqual({ sequence: 12, log, payloadSha256: hash('sha256', entries[1]!.payload), file: of.file, sha256: of.file_sha256 })
+    expect([archived.size, archived.has(12), archived.has(10), archived.has(20)]).toEqual([
+      4,
+      true,
+      false,
+      false,
+    ])
+    expect(archived.at(12)).toEqual({
+      sequence: 12,
+      log,
+      payloadSha256: hash('sha256', entries[1]!.payload),
+      file: of.file,
+      sha256: of.file_sha256,
+    })
   })
 
   it('is read from its first and its last entry, and the reader says where the rest is', async () => {
@@ -98,8 +123,12 @@ describe('a log whose middle is archived', () => {
     const longer = logOf(8)
     const some = { ...longer.archivable, messages: longer.archivable.messages.slice(0, 3) }
     const partly = archivedBy(...archiveEvents(of, [some]))
-    expect(await read([longer.entries[0]!, ...longer.entries.slice(4)], partly)).toMatchObject({ numbers: [1, 5, 6, 7, 8] })
-    expect(await read([longer.entries[0]!, ...longer.entries.slice(5)], partly)).toContain('event 6 follows event 1')
+    expect(await read([longer.entries[0]!, ...longer.entries.slice(4)], partly)).toMatchObject({
+      numbers: [1, 5, 6, 7, 8],
+    })
+    expect(await read([longer.entries[0]!, ...longer.entries.slice(5)], partly)).toContain(
+      'event 6 follows event 1',
+    )
     expect(await read(longer.ends, partly)).toContain('event 8 follows event 1')
   })
 
@@ -108,16 +137,25 @@ describe('a log whose middle is archived', () => {
     ['of another session', (part) => ({ ...part, session_id: 'other' })],
     ['with another end', (part) => ({ ...part, end: { ...part.end, hash: 'e'.repeat(64) } })],
     ['that begins elsewhere', (part) => ({ ...part, after: { ...part.after, hash: 'e'.repeat(64) } })],
-    ['that counts a record less', (part) => ({ ...part, end: { ...part.end, taskseq: part.end.taskseq - 1 } })],
+    [
+      'that counts a record less',
+      (part) => ({ ...part, end: { ...part.end, taskseq: part.end.taskseq - 1 } }),
+    ],
     ['with fewer hashes than messages', (part) => ({ ...part, payloads: part.payloads.slice(1) })],
     ['whose messages do not rise', (part) => ({ ...part, sequences: part.sequences.toReversed() })],
     ['of messages behind itself', (part) => ({ ...part, sequences: part.sequences.map((n) => n + 200_000) })],
   ])('is not explained by an event %s', async (_, change) => {
-    expect(await read(ends, archivedBy({ ...event!, logs: event!.logs.map(change) }))).toContain('event 6 follows event 1')
+    expect(await read(ends, archivedBy({ ...event!, logs: event!.logs.map(change) }))).toContain(
+      'event 6 follows event 1',
+    )
   })
 
   it('belongs to the first event that names it', () => {
-    const again = { ...event!, file: '/elsewhere', logs: event!.logs.map((part) => ({ ...part, payloads: part.payloads.map(() => 'A'.repeat(43)) })) }
+    const again = {
+      ...event!,
+      file: '/elsewhere',
+      logs: event!.logs.map((part) => ({ ...part, payloads: part.payloads.map(() => 'A'.repeat(43)) })),
+    }
     expect(archivedBy(event!, again).gapsOf(log)).toMatchObject([{ file: of.file, messages: 4 }])
     expect(archivedBy(event!, again).at(12)).toEqual(archived.at(12))
   })
@@ -131,23 +169,37 @@ it('a log with thousands of messages is in several events, and every subset of t
   expect(await read(ends, archivedBy(...events))).toMatchObject({ numbers: [1, 2_500] })
   const named = archivedBy(events[0]!)
   const left = entries.filter(({ revision }) => !named.has(revision))
-  expect(await read(left, named)).toMatchObject({ numbers: [1, ...left.slice(1).map((entry) => headOf(entry).taskseq)] })
+  expect(await read(left, named)).toMatchObject({
+    numbers: [1, ...left.slice(1).map((entry) => headOf(entry).taskseq)],
+  })
   expect(await read(ends, named)).toContain('event 2500 follows event 1')
 })
 
 it('counts only if the operator signed it: not unsigned, not by a daemon, not in a journal without an operator', async () => {
   const { archivable } = logOf(4)
   const [event] = archiveEvents(of, [archivable])
-  const ports = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => 0, name: 'test' }
+  const ports = {
+    log: memorySystemLog(),
+    keys: memoryKeys(),
+    namespace: 'default',
+    now: () => 0,
+    name: 'test',
+  }
   const write = (sign?: SystemWriter['sign']) =>
     appendSystemEvent(ports.log, 'redactions', () => ({ type: 'messages_archived', data: event! }), {
       source: '/x',
       now: ports.now,
       ...(sign === undefined ? {} : { sign }),
     })
-  const size = async (): Promise<number> => (await new RemovalLog('default', ports.log, () => readKeyRing(ports)).now()).archived.size
+  const size = async (): Promise<number> =>
+    (await new RemovalLog('default', ports.log, () => readKeyRing(ports)).now()).archived.size
   for (let i = 0; i < 20; i++)
-    await appendSystemEvent(ports.log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note: '' } }), { source: '/x', now: ports.now })
+    await appendSystemEvent(
+      ports.log,
+      'checkpoints',
+      () => ({ type: 'checkpoint_made', data: { note: '' } }),
+      { source: '/x', now: ports.now },
+    )
   await write()
   expect(await size()).toBe(0)
   const { key, ring } = await joinJournal('daemon', ports)

@@ -1,8 +1,12 @@
-// Archived messages: the entries of ended tasks that were moved from the journal to a verified file. The operator names each of them in a signed event
-// (`messages_archived`), and only then deletes it. Every reader that finds a gap in the journal asks this module whether such an event explains it.
-// V1. Only a message that a counting event names may be missing. The event must be signed by an operator's key; without a signature it names nothing.
-// V2. The first and the last entry of a log stay. The event says how the chain continues from the one to the other: the records before and after the gap.
-// V3. A named message counts as deleted as soon as the event is durable, also while it is still there. So an archive that was interrupted changes no answer.
+// Archived messages: the entries of ended tasks that were moved from the journal to a verified file. The
+// operator names each of them in a signed event (`messages_archived`), and only then deletes it. Every reader
+// that finds a gap in the journal asks this module whether such an event explains it.
+// V1. Only a message that a counting event names may be missing. The event must be signed by an operator's
+// key; without a signature it names nothing.
+// V2. The first and the last entry of a log stay. The event says how the chain continues from the one to the
+// other: the records before and after the gap.
+// V3. A named message counts as deleted as soon as the event is durable, also while it is still there. So an
+// archive that was interrupted changes no answer.
 // V4. If two events name one message, the first one counts.
 import { logKey, type LogId } from '../ids.ts'
 import { canonicalJson } from '../json.ts'
@@ -64,7 +68,8 @@ export class ArchivedMessages {
     for (const event of events) {
       if (event.type !== 'messages_archived') continue
       const { file, file_sha256: sha256, logs } = event.data
-      for (const part of logs) if (part.tenant === tenant && isSound(part, event.revision)) this.#take(part, { file, sha256 })
+      for (const part of logs)
+        if (part.tenant === tenant && isSound(part, event.revision)) this.#take(part, { file, sha256 })
     }
   }
 
@@ -93,7 +98,13 @@ export class ArchivedMessages {
     const named = this.#named.get(sequence)
     if (named === undefined) return null
     const { log, file, sha256 } = named.gap
-    return { sequence, log, payloadSha256: Buffer.from(named.payload, 'base64url').toString('hex'), file, sha256 }
+    return {
+      sequence,
+      log,
+      payloadSha256: Buffer.from(named.payload, 'base64url').toString('hex'),
+      file,
+      sha256,
+    }
   }
 
   /** The places of all archived messages. */
@@ -101,12 +112,16 @@ export class ArchivedMessages {
     return this.#named.keys()
   }
 
-  #take({ tenant, session_id, task_id, after, end, sequences, payloads }: LogPart, { file, sha256 }: Pick<ArchivedGap, 'file' | 'sha256'>): void {
+  #take(
+    { tenant, session_id, task_id, after, end, sequences, payloads }: LogPart,
+    { file, sha256 }: Pick<ArchivedGap, 'file' | 'sha256'>,
+  ): void {
     if (sequences.some((sequence) => this.#named.has(sequence))) return // V4
     const log = { tenant, session: session_id, task: task_id } as LogId
     const key = logKey(log)
     const gap = { log, after, end, messages: sequences.length, file, sha256 }
-    for (const [i, sequence] of sequences.entries()) this.#named.set(sequence, { gap, payload: payloads[i] ?? '' })
+    for (const [i, sequence] of sequences.entries())
+      this.#named.set(sequence, { gap, payload: payloads[i] ?? '' })
     this.#gaps.set(
       key,
       [...(this.#gaps.get(key) ?? []), gap].toSorted((a, b) => a.after.taskseq - b.after.taskseq),
@@ -116,20 +131,31 @@ export class ArchivedMessages {
 
 function isSound({ after, end, sequences, payloads }: LogPart, revision: number): boolean {
   const rises = sequences.every((sequence, i) => sequence > (sequences[i - 1] ?? 0))
-  return rises && sequences.length === payloads.length && (sequences.at(-1) ?? revision) < revision && after.taskseq < end.taskseq
+  return (
+    rises &&
+    sequences.length === payloads.length &&
+    (sequences.at(-1) ?? revision) < revision &&
+    after.taskseq < end.taskseq
+  )
 }
 
 /**
- * The head of a log from which a record continues, if the messages between what was read and the record are archived; `null` if they are not.
+ * The head of a log from which a record continues, if the messages between what was read and the record are
+ * archived; `null` if they are not.
  *
  * @param gaps of the log
- * @param head the head after what was read. It may lie between archived messages, if these were deleted while somebody read them
+ * @param head the head after what was read. It may lie between archived messages, if these were deleted while
+ * somebody read them
  * @example
  * const [first] = await journal.read(log)
  * const [record] = first === undefined ? [] : splitBatch(first.payload)
  * if (record !== undefined) headAcross([], emptyHead, record) // => null
  */
-export function headAcross(gaps: readonly ArchivedGap[], head: LogHead, { taskseq, prevhash }: Pick<WireRecord, 'taskseq' | 'prevhash'>): LogHead | null {
+export function headAcross(
+  gaps: readonly ArchivedGap[],
+  head: LogHead,
+  { taskseq, prevhash }: Pick<WireRecord, 'taskseq' | 'prevhash'>,
+): LogHead | null {
   const last = gaps.find(({ end }) => end.taskseq === taskseq - 1 && end.hash === prevhash)
   let { after } = last ?? { after: null }
   // Several events may name the messages of one log. Each continues where the one before it ends.
@@ -142,16 +168,25 @@ export function headAcross(gaps: readonly ArchivedGap[], head: LogHead, { taskse
 }
 
 /**
- * The archived messages that these events of the log `redactions` name. An event without a signature names none, also in a journal without an operator.
+ * The archived messages that these events of the log `redactions` name. An event without a signature names
+ * none, also in a journal without an operator.
  *
  * @example
  * const { ring } = await joinJournal('daemon', keyPorts)
  * archivedIn('local', [], ring).size // => 0
  */
-export const archivedIn = (tenant: string, events: readonly RecordedSystemEvent[], ring: KeyRing): ArchivedMessages =>
+export const archivedIn = (
+  tenant: string,
+  events: readonly RecordedSystemEvent[],
+  ring: KeyRing,
+): ArchivedMessages =>
   new ArchivedMessages(
     tenant,
-    events.filter((event) => event.type === 'messages_archived' && ring.faultOf('redactions', { ...event, lastHash: event.hash }) === null),
+    events.filter(
+      (event) =>
+        event.type === 'messages_archived' &&
+        ring.faultOf('redactions', { ...event, lastHash: event.hash }) === null,
+    ),
   )
 
 /** A message that goes to an archive. */
@@ -176,12 +211,16 @@ const eventBytesMax = inlineBytesMax - 4_096
 const messagesMax = 500
 
 /**
- * The data of as few events as possible that name these messages. A log with very many messages is in several events, one after the other.
+ * The data of as few events as possible that name these messages. A log with very many messages is in several
+ * events, one after the other.
  *
  * @example
  * archiveEvents({ file: '/archive/a.ndjson', file_sha256: 'f'.repeat(64), by: 'ada' }, []) // => []
  */
-export function archiveEvents(of: Omit<SystemDataOf<'messages_archived'>, 'logs'>, logs: readonly ArchivableLog[]): SystemDataOf<'messages_archived'>[] {
+export function archiveEvents(
+  of: Omit<SystemDataOf<'messages_archived'>, 'logs'>,
+  logs: readonly ArchivableLog[],
+): SystemDataOf<'messages_archived'>[] {
   const events: LogPart[][] = []
   let bytes = Infinity
   for (const part of logs.flatMap(partsOf)) {
@@ -204,7 +243,13 @@ function partsOf({ log, after, messages }: ArchivableLog): LogPart[] {
     const end = some.at(-1)?.head
     if (end === undefined) break
     parts.push({
-      ...{ tenant: log.tenant, session_id: log.session, task_id: log.task, after: { taskseq: before.taskseq, hash: before.hash }, end: { ...end } },
+      ...{
+        tenant: log.tenant,
+        session_id: log.session,
+        task_id: log.task,
+        after: { taskseq: before.taskseq, hash: before.hash },
+        end: { ...end },
+      },
       sequences: some.map(({ sequence }) => sequence),
       payloads: some.map(({ payloadSha256 }) => payloadSha256),
     })

@@ -1,5 +1,6 @@
-// The golden journals: logs as earlier versions wrote them. Every later version must read them all, and nobody edits them.
-// When the catalog grows, a new file is added and listed here. It is written by hand or by a script that is not kept.
+// The golden journals: logs as earlier versions wrote them. Every later version must read them all, and
+// nobody edits them. When the catalog grows, a new file is added and listed here. It is written by hand or by
+// a script that is not kept.
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
@@ -26,7 +27,8 @@ const files = {
   'outputs-2026-11.ndjson': 'da8f6dd721b6728866b6dde9fae220b6a53072a9e068a0eb40dde664afbff3a8',
   // The verdicts on the final text of a task, and a skill of its workspace.
   'evidence-2026-11.ndjson': '38b8211d041ccdd006ba9b931c1e25818f78f8f7b716b5c4b51d323423f33feb',
-  // A run with a model of its own and settings for it, arguments that were left out, and an answer with what goes back to its provider.
+  // A run with a model of its own and settings for it, arguments that were left out, and an answer with what
+  // goes back to its provider.
   'thoughts-2026-11.ndjson': '6c693b0c08a9541f3518a722feb7aa016e701b3ea2570caec6c9cac734e2afcb',
   // A tool whose schema the provider refused.
   'left-out-2026-11.ndjson': 'a5f5dbe4b34cfd3b3a0e1f7386e017c6988933fb5b76498c2bc6061d6f5c13c5',
@@ -48,8 +50,11 @@ const files = {
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
 }
 
-type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
-const textOf = (file: string): string => readFileSync(new URL(`../../test/golden/${file}`, import.meta.url), 'utf8')
+type Line =
+  | { readonly blob: string; readonly text: string }
+  | { readonly log: LogId; readonly entry: readonly WireRecord[] }
+const textOf = (file: string): string =>
+  readFileSync(new URL(`../../test/golden/${file}`, import.meta.url), 'utf8')
 const lines = Object.keys(files).flatMap((file) =>
   textOf(file)
     .trimEnd()
@@ -66,14 +71,24 @@ const dataOf = ({ data, dataref }: WireRecord): unknown =>
 async function read(): Promise<Map<string, RecordedEvent[]>> {
   const logs = new Map<string, { reader: LogReader; events: RecordedEvent[] }>()
   for (const { log, entry } of entries) {
-    const of = logs.get(logKey(log)) ?? { reader: new LogReader(log, { get: async (sha256) => Buffer.from(blobs.get(sha256) ?? '') }), events: [] }
+    const of = logs.get(logKey(log)) ?? {
+      reader: new LogReader(log, { get: async (sha256) => Buffer.from(blobs.get(sha256) ?? '') }),
+      events: [],
+    }
     logs.set(logKey(log), of)
     of.events.push(...(await of.reader.read({ payload: Buffer.from(JSON.stringify(entry)) })))
   }
-  return new Map([...logs].map(([, { events }]) => [events[0]?.type === 'task_submitted' ? events[0].data.task_id : '', events]))
+  return new Map(
+    [...logs].map(([, { events }]) => [
+      events[0]?.type === 'task_submitted' ? events[0].data.task_id : '',
+      events,
+    ]),
+  )
 }
 
-it.each(Object.entries(files))('%s was not edited', (file, sha256) => expect(hash('sha256', textOf(file))).toBe(sha256))
+it.each(Object.entries(files))('%s was not edited', (file, sha256) =>
+  expect(hash('sha256', textOf(file))).toBe(sha256),
+)
 
 it('reads every record and keeps all of its data', async () => {
   const versions = eventVersions()
@@ -81,14 +96,19 @@ it('reads every record and keeps all of its data', async () => {
   expect(events).toHaveLength(records.length)
   const byHash = new Map(events.map((event) => [event.hash, event.data]))
   for (const record of records)
-    expect({ type: record.type, data: byHash.get(record.hash) }).toEqual({ type: record.type, data: versions.newest(record.type, dataOf(record)) })
+    expect({ type: record.type, data: byHash.get(record.hash) }).toEqual({
+      type: record.type,
+      data: versions.newest(record.type, dataOf(record)),
+    })
 })
 
 describe('the golden journals contain', () => {
   it.each(Object.keys(eventData) as EventType[])('%s, with each of its fields', (type) => {
     const ofType = records.filter((record) => eventVersions().eventTypeOf(record.type) === type)
     expect(ofType.length).toBeGreaterThan(0)
-    const fields = new Set(ofType.flatMap((record) => Object.keys(eventVersions().newest(record.type, dataOf(record)) as object)))
+    const fields = new Set(
+      ofType.flatMap((record) => Object.keys(eventVersions().newest(record.type, dataOf(record)) as object)),
+    )
     expect([...fields].toSorted()).toEqual(Object.keys((eventData[type] as ZodObject).shape).toSorted())
   })
 })
@@ -96,8 +116,15 @@ describe('the golden journals contain', () => {
 it('folds the tasks to the recorded states', async () => {
   const told = [...(await read())].map(([task, events]) => {
     const { status, runs, teams } = foldTask(events)
-    const nodes = [...teams.values()].flatMap((team) => [...team.nodes].map(([name, node]) => `${name} ${node.status}`))
-    return [task, status, [...runs.values()].map((run) => `${run.start.agent_name} ${run.status}`).join(', '), nodes.join(', ')]
+    const nodes = [...teams.values()].flatMap((team) =>
+      [...team.nodes].map(([name, node]) => `${name} ${node.status}`),
+    )
+    return [
+      task,
+      status,
+      [...runs.values()].map((run) => `${run.start.agent_name} ${run.status}`).join(', '),
+      nodes.join(', '),
+    ]
   })
   expect(told).toEqual([
     ['task-single', 'completed', 'root completed', ''],

@@ -1,14 +1,22 @@
-// Joins a process to the keys of a journal: from then on its signatures count. Also the commands of an operator: trust and revoke.
+// Joins a process to the keys of a journal: from then on its signatures count. Also the commands of an
+// operator: trust and revoke.
 // J1. The first daemon of a journal without an operator makes the operator's key in its own home.
-// J2. A home pins the first operator that it sees in a namespace. Later it refuses every other one, and a journal that lost its operator.
-// J3. A process whose home has the operator's key trusts its own keys. All others ask, and run only after the operator trusted them.
+// J2. A home pins the first operator that it sees in a namespace. Later it refuses every other one, and a
+// journal that lost its operator.
+// J3. A process whose home has the operator's key trusts its own keys. All others ask, and run only after the
+// operator trusted them.
 import { BeaverError } from '../errors.ts'
 import type { KeyRole, SystemEvent, SystemLogName } from '../events/system-catalog.ts'
 import type { KeyStore } from '../ports/key-store.ts'
 import { KeyRing, keyStatus } from './key-ring.ts'
 import { leafContent, type SigningKey, signTree } from './signature.ts'
 import type { SystemLog } from './system-log.ts'
-import { appendSystemEvent, type ReadSystemLog, readSystemEntries, type SystemWriter } from './system-record.ts'
+import {
+  appendSystemEvent,
+  type ReadSystemLog,
+  readSystemEntries,
+  type SystemWriter,
+} from './system-record.ts'
 
 /** What joining needs. */
 export interface KeyPorts {
@@ -30,7 +38,13 @@ export interface KeyPorts {
  * const { operator } = await readKeyRing(keyPorts)
  * operator === keyPorts.keys.operator()?.id // => true
  */
-export async function readKeyRing({ log, namespace }: { readonly log: Pick<SystemLog, 'read'>; readonly namespace: string }): Promise<KeyRing> {
+export async function readKeyRing({
+  log,
+  namespace,
+}: {
+  readonly log: Pick<SystemLog, 'read'>
+  readonly namespace: string
+}): Promise<KeyRing> {
   return new KeyRing(namespace, readSystemEntries('keys', await log.read('keys')))
 }
 
@@ -43,7 +57,10 @@ export async function readKeyRing({ log, namespace }: { readonly log: Pick<Syste
  * checkOperator(ring, keyPorts)
  * keyPorts.keys.pinned('default') === ring.operator // => true
  */
-export function checkOperator(ring: KeyRing, { keys, namespace }: Pick<KeyPorts, 'keys' | 'namespace'>): void {
+export function checkOperator(
+  ring: KeyRing,
+  { keys, namespace }: Pick<KeyPorts, 'keys' | 'namespace'>,
+): void {
   const pinned = keys.pinned(namespace)
   if (pinned === ring.operator) return
   if (pinned === null) return keys.pin(namespace, ring.operator as string)
@@ -65,7 +82,10 @@ const triesMax = 20
  * const { ring, key } = await joinJournal('daemon', keyPorts)
  * ring.find(key.id)?.role // => 'daemon'
  */
-export async function joinJournal(role: 'daemon' | 'projector', ports: KeyPorts): Promise<{ readonly ring: KeyRing; readonly key: SigningKey }> {
+export async function joinJournal(
+  role: 'daemon' | 'projector',
+  ports: KeyPorts,
+): Promise<{ readonly ring: KeyRing; readonly key: SigningKey }> {
   const { keys, namespace } = ports
   for (let tries = 0; tries < triesMax; tries++) {
     let ring = await readKeyRing(ports)
@@ -81,7 +101,8 @@ export async function joinJournal(role: 'daemon' | 'projector', ports: KeyPorts)
     }
     const operator = keys.operator()
     const mayTrust = operator !== null && ring.mayOperate(operator.id)
-    if (mayTrust) await trust(ports, operator, { id: key.id, publicKey: key.publicKey, role, name: ports.name })
+    if (mayTrust)
+      await trust(ports, operator, { id: key.id, publicKey: key.publicKey, role, name: ports.name })
     else if (status === 'unknown') await announce(ports, key, role)
     if (!mayTrust) throw untrusted(key, role, ports)
   }
@@ -105,12 +126,15 @@ const untrusted = ({ id }: SigningKey, role: KeyRole, { namespace }: KeyPorts): 
 async function found(ports: KeyPorts): Promise<KeyRing> {
   const operator = ports.keys.makeOperator()
   const first = ({ events }: ReadSystemLog): SystemEvent | null =>
-    new KeyRing(ports.namespace, { events, faults: [] }).operator === null ? announcement(operator, 'operator', ports) : null
+    new KeyRing(ports.namespace, { events, faults: [] }).operator === null
+      ? announcement(operator, 'operator', ports)
+      : null
   return ringOf(ports, await appendSystemEvent(ports.log, 'keys', first, writerOf(operator, ports)))
 }
 
 async function announce(ports: KeyPorts, key: SigningKey, role: KeyRole): Promise<void> {
-  const decide = (read: ReadSystemLog): SystemEvent | null => (ringOf(ports, read).find(key.id) === null ? announcement(key, role, ports) : null)
+  const decide = (read: ReadSystemLog): SystemEvent | null =>
+    ringOf(ports, read).find(key.id) === null ? announcement(key, role, ports) : null
   await appendSystemEvent(ports.log, 'keys', decide, writerOf(key, ports))
 }
 
@@ -119,23 +143,37 @@ const announcement = ({ id, publicKey }: SigningKey, role: KeyRole, { name }: Ke
   data: { key_id: id, public_key: publicKey, role, name },
 })
 
-type Subject = { readonly id: string; readonly publicKey: string; readonly role: KeyRole; readonly name: string }
+type Subject = {
+  readonly id: string
+  readonly publicKey: string
+  readonly role: KeyRole
+  readonly name: string
+}
 
-async function trust(ports: KeyPorts, operator: SigningKey, { id, publicKey, role, name }: Subject): Promise<KeyRing> {
+async function trust(
+  ports: KeyPorts,
+  operator: SigningKey,
+  { id, publicKey, role, name }: Subject,
+): Promise<KeyRing> {
   const decide = (read: ReadSystemLog): SystemEvent | null => {
     const ring = ringOf(ports, read)
     const known = ring.find(id)
     if (known !== null && keyStatus(known) !== 'asks') return null
-    return { type: 'key_trusted', data: { key_id: id, public_key: publicKey, role, name, key_epoch: ring.nextEpoch } }
+    return {
+      type: 'key_trusted',
+      data: { key_id: id, public_key: publicKey, role, name, key_epoch: ring.nextEpoch },
+    }
   }
   return ringOf(ports, await appendSystemEvent(ports.log, 'keys', decide, writerOf(operator, ports)))
 }
 
-const ringOf = ({ namespace }: Pick<KeyPorts, 'namespace'>, read: ReadSystemLog): KeyRing => new KeyRing(namespace, read)
+const ringOf = ({ namespace }: Pick<KeyPorts, 'namespace'>, read: ReadSystemLog): KeyRing =>
+  new KeyRing(namespace, read)
 
 /** Signs the events of the log `keys`. */
 function writerOf(key: SigningKey, { namespace, now }: KeyPorts): SystemWriter {
-  const sign: SystemWriter['sign'] = ({ hash }) => signTree(key, namespace, [leafContent('keys', hash)])[0] as string
+  const sign: SystemWriter['sign'] = ({ hash }) =>
+    signTree(key, namespace, [leafContent('keys', hash)])[0] as string
   return { source: `/beaver/keys/${key.id}`, now, sign }
 }
 
@@ -156,7 +194,8 @@ function operatorKey(ring: KeyRing, ports: KeyPorts): SigningKey {
 }
 
 /**
- * Signs entries of the system log `redactions` as the operator. In a journal without an operator, nothing is signed.
+ * Signs entries of the system log `redactions` as the operator. In a journal without an operator, nothing is
+ * signed.
  *
  * @throws {BeaverError} `key_untrusted` if this home is not the operator's; `operator_changed`
  * @example
@@ -198,7 +237,11 @@ export async function trustKey(id: string, ports: KeyPorts): Promise<KeyRing> {
   const ring = await readKeyRing(ports)
   const operator = operatorKey(ring, ports)
   const known = knownKey(ring, id, ports)
-  if (keyStatus(known) === 'revoked') throw new BeaverError('conflict', `The key ${known.id} was revoked. It cannot be trusted again; make a new key.`)
+  if (keyStatus(known) === 'revoked')
+    throw new BeaverError(
+      'conflict',
+      `The key ${known.id} was revoked. It cannot be trusted again; make a new key.`,
+    )
   return trust(ports, operator, known)
 }
 
@@ -219,18 +262,31 @@ export async function revokeKey(id: string, reason: string, ports: KeyPorts): Pr
   const decide = (read: ReadSystemLog): SystemEvent | null => {
     const now = ringOf(ports, read)
     if (now.find(known.id)?.revokedFrom !== null) return null
-    const operators = now.keys.filter(({ role, trustedFrom, revokedFrom }) => role === 'operator' && trustedFrom !== null && revokedFrom === null)
+    const operators = now.keys.filter(
+      ({ role, trustedFrom, revokedFrom }) =>
+        role === 'operator' && trustedFrom !== null && revokedFrom === null,
+    )
     if (operators.length === 1 && operators[0]?.id === known.id)
-      throw new BeaverError('conflict', `The key ${known.id} is the only operator's key. Without it nobody could trust or revoke keys any more.`)
+      throw new BeaverError(
+        'conflict',
+        `The key ${known.id} is the only operator's key. Without it nobody could trust or revoke keys any more.`,
+      )
     return { type: 'key_revoked', data: { key_id: known.id, reason } }
   }
   return ringOf(ports, await appendSystemEvent(ports.log, 'keys', decide, writerOf(operator, ports)))
 }
 
 /** A key by its id or by the beginning of its id. */
-function knownKey(ring: KeyRing, id: string, { namespace }: KeyPorts): Subject & Parameters<typeof keyStatus>[0] {
+function knownKey(
+  ring: KeyRing,
+  id: string,
+  { namespace }: KeyPorts,
+): Subject & Parameters<typeof keyStatus>[0] {
   const [found, ...others] = id === '' ? [] : ring.keys.filter((key) => key.id.startsWith(id))
   if (found !== undefined && others.length === 0) return found
-  const why = found === undefined ? `There is no key ${id} in the journal ${namespace}.` : `Several keys of the journal ${namespace} begin with ${id}.`
+  const why =
+    found === undefined
+      ? `There is no key ${id} in the journal ${namespace}.`
+      : `Several keys of the journal ${namespace} begin with ${id}.`
   throw new BeaverError('not_found', `${why} "beaver keys list" lists them.`)
 }

@@ -1,10 +1,13 @@
-// The Journal port: the append-only authority, with one log per task. Its adapters are natsJournal and memoryJournal, and one contract suite tests
-// both.
-// J1. An append is stored as a whole, however many entries it has, after everything before it; or nothing of it is stored.
+// The Journal port: the append-only authority, with one log per task. Its adapters are natsJournal and
+// memoryJournal, and one contract suite tests both.
+// J1. An append is stored as a whole, however many entries it has, after everything before it; or nothing of
+// it is stored.
 // J2. An append is stored only if the log has the expected revision. This is the fence.
 // J3. What `append` acknowledged survives the death of every process.
-// J4. The first entry of a log accepts the task: it gives the task its place in its session and in the queue at the same moment.
-// J5. An id names one task of a tenant, whatever its session: of two acceptances with the same id, only one is stored.
+// J4. The first entry of a log accepts the task: it gives the task its place in its session and in the queue
+// at the same moment.
+// J5. An id names one task of a tenant, whatever its session: of two acceptances with the same id, only one
+// is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
 import type { ArchivedMessages } from './archived.ts'
 
@@ -13,7 +16,10 @@ export interface Entry {
   /** The revision rises from entry to entry. */
   readonly revision: number
   readonly payload: Uint8Array
-  /** When the journal stored the entry, in milliseconds since 1970, by the journal's own clock. All daemons see the same clock. */
+  /**
+   * When the journal stored the entry, in milliseconds since 1970, by the journal's own clock. All daemons
+   * see the same clock.
+   */
   readonly timeMs: number
   /** The signature of who wrote the entry, as text (signature.ts); absent if the entry has none. */
   readonly signature?: string | undefined
@@ -55,8 +61,9 @@ export interface Acceptance {
   /** The tail of the session that the first entry names. */
   readonly tail: SessionTail
   /**
-   * Tasks that are accepted behind this one in the session, in order, together with it or not at all. `payload` is the first entry of each. Default: none.
-   * The session has a task already, and `payloads` is one.
+   * Tasks that are accepted behind this one in the session, in order, together with it or not at all.
+   * `payload` is the first entry of each. Default: none. The session has a task already, and `payloads` is
+   * one.
    */
   readonly followers?: readonly { readonly log: LogId; readonly payload: Uint8Array }[]
 }
@@ -64,8 +71,9 @@ export interface Acceptance {
 /** The outcome of an acceptance. */
 export type AcceptOutcome =
   /**
-   * The tasks are accepted. `acceptedRevision`: the revision of the first entry of `log`; `signature`: its signature. `revision`: what the next append to
-   * `log` expects. `lastRevision`: that of the last entry that was stored.
+   * The tasks are accepted. `acceptedRevision`: the revision of the first entry of `log`; `signature`: its
+   * signature. `revision`: what the next append to `log` expects. `lastRevision`: that of the last entry that
+   * was stored.
    */
   | {
       readonly kind: 'accepted'
@@ -76,7 +84,10 @@ export type AcceptOutcome =
     }
   /** A task has this id already. `by` is its log, which may be in another session. */
   | { readonly kind: 'id_taken'; readonly by: LogId }
-  /** Another task of the session was accepted in between, or the id of a follower is taken. Nothing was stored. Read the tail again. */
+  /**
+   * Another task of the session was accepted in between, or the id of a follower is taken. Nothing was
+   * stored. Read the tail again.
+   */
   | { readonly kind: 'tail_moved' }
 
 /**
@@ -113,11 +124,14 @@ export interface Journal {
   first(log: LogId): Promise<Entry | null>
   /** The last entry of the log; `null` if the log is empty. The answer is never stale. */
   last(log: LogId): Promise<Entry | null>
-  /** The entries of the log, in order. The answer may be stale: the last entries may be missing, but none between others. */
+  /**
+   * The entries of the log, in order. The answer may be stale: the last entries may be missing, but none
+   * between others.
+   */
   read(log: LogId): Promise<Entry[]>
   /**
-   * Why the signature of an entry does not count, in words; `null` if a daemon that the operator trusts signed the entry at this place. A journal whose
-   * entries are not signed at all always gives `null`.
+   * Why the signature of an entry does not count, in words; `null` if a daemon that the operator trusts
+   * signed the entry at this place. A journal whose entries are not signed at all always gives `null`.
    *
    * @throws {BeaverError} `unreachable` if the keys cannot be read
    */

@@ -1,10 +1,14 @@
 // KeyRing: whose signatures count, and where in the journal. It is the fold of the system log `keys`.
-// K1. The first valid event of the log announces the operator's key, and this key signs it. It gives the journal its name, to which all later
+// K1. The first valid event of the log announces the operator's key, and this key signs it. It gives the
+// journal its name, to which all later
 //     signatures are bound.
-// K2. Every other event counts only if an operator's key signed it that counts at this position. An announcement is signed by the announced key itself;
+// K2. Every other event counts only if an operator's key signed it that counts at this position. An
+// announcement is signed by the announced key itself;
 //     it trusts nothing.
-// K3. A signature counts if its key has the right role, and if the position of the message lies after the key was trusted and before it was revoked.
-// K4. Somebody who can write to the stream can add events to the log. What does not count is kept in `ignored` and changes nothing.
+// K3. A signature counts if its key has the right role, and if the position of the message lies after the key
+// was trusted and before it was revoked.
+// K4. Somebody who can write to the stream can add events to the log. What does not count is kept in
+// `ignored` and changes nothing.
 import type { KeyObject } from 'node:crypto'
 import type { KeyRole, SystemLogName } from '../events/system-catalog.ts'
 import type { LogId } from '../ids.ts'
@@ -38,10 +42,15 @@ export type KeyStatus = 'asks' | 'trusted' | 'revoked'
  * const { ring, key } = await joinJournal('daemon', keyPorts)
  * ring.keys.filter(({ id }) => id === key.id).map(keyStatus) // => ['trusted']
  */
-export const keyStatus = ({ trustedFrom, revokedFrom }: KnownKey): KeyStatus => (revokedFrom !== null ? 'revoked' : trustedFrom !== null ? 'trusted' : 'asks')
+export const keyStatus = ({ trustedFrom, revokedFrom }: KnownKey): KeyStatus =>
+  revokedFrom !== null ? 'revoked' : trustedFrom !== null ? 'trusted' : 'asks'
 
 /** The role that signs each log. */
-const roleOfLog: Readonly<Record<SystemLogName, KeyRole>> = { keys: 'operator', checkpoints: 'projector', redactions: 'operator' }
+const roleOfLog: Readonly<Record<SystemLogName, KeyRole>> = {
+  keys: 'operator',
+  checkpoints: 'projector',
+  redactions: 'operator',
+}
 
 /**
  * Whose signatures count. It never changes; a newer state of the log makes another ring.
@@ -59,14 +68,22 @@ export class KeyRing {
   #journal: string
   #epochs = 0
 
-  constructor(namespace: string, { events, faults }: Pick<ReadSystemLog, 'events' | 'faults'>, verifier = new SignatureVerifier()) {
+  constructor(
+    namespace: string,
+    { events, faults }: Pick<ReadSystemLog, 'events' | 'faults'>,
+    verifier = new SignatureVerifier(),
+  ) {
     this.#namespace = namespace
     this.#journal = namespace
     this.#verifier = verifier
     this.ignored.push(...faults)
     for (const event of events) {
       const why = this.#take(event)
-      if (why !== null) this.ignored.push({ revision: event.revision, message: `event ${event.taskseq} (${event.type}) does not count: ${why}` })
+      if (why !== null)
+        this.ignored.push({
+          revision: event.revision,
+          message: `event ${event.taskseq} (${event.type}) does not count: ${why}`,
+        })
     }
   }
 
@@ -80,7 +97,9 @@ export class KeyRing {
     return this.#journal
   }
 
-  /** The position from which on every entry of a task must be signed; `null` if the journal has no operator. */
+  /**
+   * The position from which on every entry of a task must be signed; `null` if the journal has no operator.
+   */
   get signedFrom(): number | null {
     return this.#operator === null ? null : (this.find(this.#operator)?.trustedFrom ?? null)
   }
@@ -121,16 +140,27 @@ export class KeyRing {
     if (found === undefined || found.known.trustedFrom === null || found.known.trustedFrom >= revision)
       return `it is signed by the key ${read.keyId}, which the operator did not trust`
     const { known, key } = found
-    if (known.revokedFrom !== null && known.revokedFrom <= revision) return `it is signed by the key ${known.id}, which the operator revoked before`
-    if (known.role !== role) return `it is signed by the key ${known.id}, which is a key of the role ${known.role}, not ${role}`
-    if (lastHash === null || !this.#verifier.verifies(key, log === 'keys' ? this.#namespace : this.#journal, leafContent(log, lastHash), read))
+    if (known.revokedFrom !== null && known.revokedFrom <= revision)
+      return `it is signed by the key ${known.id}, which the operator revoked before`
+    if (known.role !== role)
+      return `it is signed by the key ${known.id}, which is a key of the role ${known.role}, not ${role}`
+    if (
+      lastHash === null ||
+      !this.#verifier.verifies(
+        key,
+        log === 'keys' ? this.#namespace : this.#journal,
+        leafContent(log, lastHash),
+        read,
+      )
+    )
       return `its signature by the key ${known.id} is not one of this content at this place`
     return null
   }
 
   /**
-   * Why an entry is not to be believed, for a reader of the record: as `faultOf`. An unsigned entry from before the journal had an operator is believed,
-   * because nothing could be signed then, and nobody can add an entry there later.
+   * Why an entry is not to be believed, for a reader of the record: as `faultOf`. An unsigned entry from
+   * before the journal had an operator is believed, because nothing could be signed then, and nobody can add
+   * an entry there later.
    */
   recordFault(log: LogId | SystemLogName, entry: SignedEntry): string | null {
     const isBefore = this.signedFrom === null || entry.revision < this.signedFrom
@@ -151,12 +181,19 @@ export class KeyRing {
     }
   }
 
-  #announced(event: RecordedSystemEvent, { key_id: id, public_key: publicKey, role, name }: Announced): string | null {
+  #announced(
+    event: RecordedSystemEvent,
+    { key_id: id, public_key: publicKey, role, name }: Announced,
+  ): string | null {
     if (this.#keys.has(id)) return 'the key is known already'
     const key = verifyingKey(id, publicKey)
     const read = event.signature === undefined ? null : readSignature(event.signature)
     if (key === null) return 'the id is not that of the key'
-    if (read?.keyId !== id || !this.#verifier.verifies(key, this.#namespace, leafContent('keys', event.hash), read)) return 'the key itself did not sign it'
+    if (
+      read?.keyId !== id ||
+      !this.#verifier.verifies(key, this.#namespace, leafContent('keys', event.hash), read)
+    )
+      return 'the key itself did not sign it'
     const first = this.#operator === null && role === 'operator'
     const asks: KnownKey = {
       id,
@@ -171,7 +208,12 @@ export class KeyRing {
       revokedFrom: null,
       reason: null,
     }
-    this.#keys.set(id, { key, known: first ? { ...asks, epoch: ++this.#epochs, trustedAt: event.time, trustedFrom: event.revision } : asks })
+    this.#keys.set(id, {
+      key,
+      known: first
+        ? { ...asks, epoch: ++this.#epochs, trustedAt: event.time, trustedFrom: event.revision }
+        : asks,
+    })
     if (first) {
       this.#operator = id
       this.#journal = `${this.#namespace}/${event.hash}`
@@ -179,7 +221,10 @@ export class KeyRing {
     return null
   }
 
-  #trusted(event: RecordedSystemEvent, { key_id: id, public_key: publicKey, role, name, key_epoch: epoch }: Announced & { key_epoch: number }): string | null {
+  #trusted(
+    event: RecordedSystemEvent,
+    { key_id: id, public_key: publicKey, role, name, key_epoch: epoch }: Announced & { key_epoch: number },
+  ): string | null {
     const before = this.find(id)
     const key = verifyingKey(id, publicKey)
     if (key === null) return 'the id is not that of the key'
@@ -187,12 +232,20 @@ export class KeyRing {
     if (epoch !== this.nextEpoch) return `it is the key ${epoch} after the key ${this.#epochs}`
     this.#epochs = epoch
     const { time: trustedAt, revision: trustedFrom } = event
-    const known = { announcedAt: before?.announcedAt ?? null, revokedAt: null, revokedFrom: null, reason: null }
+    const known = {
+      announcedAt: before?.announcedAt ?? null,
+      revokedAt: null,
+      revokedFrom: null,
+      reason: null,
+    }
     this.#keys.set(id, { key, known: { id, publicKey, role, name, epoch, trustedAt, trustedFrom, ...known } })
     return null
   }
 
-  #revoked(event: RecordedSystemEvent, { key_id: id, reason }: { key_id: string; reason: string }): string | null {
+  #revoked(
+    event: RecordedSystemEvent,
+    { key_id: id, reason }: { key_id: string; reason: string },
+  ): string | null {
     const found = this.#keys.get(id)
     if (found === undefined) return 'the key is not known'
     if (found.known.revokedFrom !== null) return 'the key is revoked already'

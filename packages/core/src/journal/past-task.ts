@@ -1,12 +1,16 @@
-// Reads an earlier task of a session from the first and the last entry of its log, and builds the visible history of a session from such tasks.
-// P1. A task normally costs two reads, however long its log is. The two entries are verified. The entries between them are verified when the whole
+// Reads an earlier task of a session from the first and the last entry of its log, and builds the visible
+// history of a session from such tasks.
+// P1. A task normally costs two reads, however long its log is. The two entries are verified. The entries
+// between them are verified when the whole
 //     log is read.
-// P2. The history is what was said: the conversation that a client gave with the request, the request, and the final answer or the reason why there
+// P2. The history is what was said: the conversation that a client gave with the request, the request, and
+// the final answer or the reason why there
 //     is none (AL-12). It contains the newest tasks that fit
 //     the bound, oldest first.
 // P3. A task that was retried is represented by its retry alone.
 // P4. An exchange that is longer than the whole bound is shortened, not left out with its question.
-// P5. What one user asked and was answered is never told to another (D-67). Today a session has one user. In an older session with several, the
+// P5. What one user asked and was answered is never told to another (D-67). Today a session has one user. In
+// an older session with several, the
 //     history begins after the newest task of somebody else.
 import { BeaverError } from '../errors.ts'
 import type { DataOf, TaskResult } from '../events/catalog.ts'
@@ -45,42 +49,65 @@ export interface PastTask {
  * past?.submitted.task_id // => task_id
  * await readPastTask({ ...log, task: taskId.parse('another') }, journal, blobs) // => null
  */
-export async function readPastTask(log: LogId, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask | null> {
+export async function readPastTask(
+  log: LogId,
+  source: LogSource,
+  blobs: Pick<BlobStore, 'get'>,
+): Promise<PastTask | null> {
   const [first, last] = await Promise.all([source.first(log), source.last(log)])
   if (first === null || last === null) return null
   for await (const event of new LogReader(log, blobs, { judge: judgeOf(source) }).events(first)) {
-    if (event.type !== 'task_submitted') throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${event.type}.`)
+    if (event.type !== 'task_submitted')
+      throw new BeaverError('corrupt_journal', `The log of task ${log.task} begins with ${event.type}.`)
     return { submitted: event.data, submittedAt: event.time, end: await endOf(log, last, source, blobs) }
   }
   return null // The first entry is a foreign message, so nobody submitted the task.
 }
 
-async function endOf(log: LogId, last: Entry, source: LogSource, blobs: Pick<BlobStore, 'get'>): Promise<PastTask['end']> {
-  const reading = (): LogReader => new LogReader(log, blobs, { from: headBefore(last), judge: judgeOf(source) })
+async function endOf(
+  log: LogId,
+  last: Entry,
+  source: LogSource,
+  blobs: Pick<BlobStore, 'get'>,
+): Promise<PastTask['end']> {
+  const reading = (): LogReader =>
+    new LogReader(log, blobs, { from: headBefore(last), judge: judgeOf(source) })
   const newest = newestRecord(last) === null ? undefined : (await reading().read(last)).at(-1)
   if (newest !== undefined && isTerminalTaskEvent(newest.type)) return ended(newest)
-  // Either the task is open, or something was written after its terminal event. The first terminal event counts.
+  // Either the task is open, or something was written after its terminal event. The first terminal event
+  // counts.
   const reader = new LogReader(log, blobs, { judge: judgeOf(source) })
-  for await (const entry of await source.read(log)) for await (const event of reader.events(entry)) if (isTerminalTaskEvent(event.type)) return ended(event)
+  for await (const entry of await source.read(log))
+    for await (const event of reader.events(entry)) if (isTerminalTaskEvent(event.type)) return ended(event)
   return null
 }
 
-const judgeOf = (source: LogSource): SignatureJudge | null => (source.signatureFault === undefined ? null : (source as SignatureJudge))
+const judgeOf = (source: LogSource): SignatureJudge | null =>
+  source.signatureFault === undefined ? null : (source as SignatureJudge)
 
-const ended = (event: RecordedEvent): PastTask['end'] => ({ result: event.data as TaskResult, at: event.time })
+const ended = (event: RecordedEvent): PastTask['end'] => ({
+  result: event.data as TaskResult,
+  at: event.time,
+})
 
 /** The question and the answer of one task. */
 export interface Exchange {
   readonly task: TaskId
   readonly said: string
-  /** The final output, or one line that says why there is none. It is empty if the task has not ended, or ended with nothing. */
+  /**
+   * The final output, or one line that says why there is none. It is empty if the task has not ended, or
+   * ended with nothing.
+   */
   readonly answered: string
   /** RFC 3339. `answeredAt` is empty for a task that has not ended. */
   readonly saidAt: string
   readonly answeredAt: string
   /** The labels of the answer. Absent: it has none. */
   readonly taint?: Taint
-  /** The conversation that the client gave with the task, oldest first. It comes before the question. Absent: none. */
+  /**
+   * The conversation that the client gave with the task, oldest first. It comes before the question. Absent:
+   * none.
+   */
   readonly given?: readonly GivenMessage[]
 }
 
@@ -89,12 +116,17 @@ export type GivenMessage = NonNullable<PastTask['submitted']['request']['history
 
 /** An exchange with what the history of a session needs besides. */
 export interface PastExchange extends Exchange {
-  /** The task before this one in the conversation: the one that it names, or the one before it in the session. */
+  /**
+   * The task before this one in the conversation: the one that it names, or the one before it in the session.
+   */
   readonly previous: TaskId | null
   readonly retryOf: TaskId | null
   /** For whom the task is; `null`: for no user in particular. */
   readonly user: string | null
-  /** The length of all texts. A cache may leave out texts that exceed every bound; `chars` stays the full length. */
+  /**
+   * The length of all texts. A cache may leave out texts that exceed every bound; `chars` stays the full
+   * length.
+   */
   readonly chars: number
 }
 
@@ -138,7 +170,8 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
  * The exchanges of a session, oldest first. A task without an answer is left out.
  *
  * @param newest the newest task of the session that belongs to the history
- * @param of the limits, by default `historyBound`; `user`: for whom the history is, by default the user of the newest task
+ * @param of the limits, by default `historyBound`; `user`: for whom the history is, by default the user of
+ * the newest task
  * @param read resolves with `null` if there is no such task; then the history begins after it
  * @example
  * const told = await visibleHistory(log.task, async (task) => {
@@ -150,7 +183,11 @@ export const historyBound: HistoryBound = { tasksMax: 20, charsMax: 100_000 }
 export async function visibleHistory(
   newest: TaskId | null,
   read: (task: TaskId) => Promise<PastExchange | null>,
-  { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax, user }: Partial<HistoryBound> & { readonly user?: string | null } = {},
+  {
+    tasksMax = historyBound.tasksMax,
+    charsMax = historyBound.charsMax,
+    user,
+  }: Partial<HistoryBound> & { readonly user?: string | null } = {},
 ): Promise<Exchange[]> {
   const exchanges: Exchange[] = []
   const retried = new Set<TaskId>()
@@ -166,7 +203,8 @@ export async function visibleHistory(
     task = past.previous
     if (toldByRetry) continue
     const short = past.chars > charsMax ? newestGiven(past, charsMax) : past
-    const fitting = short.chars > charsMax ? shortened(short, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : short
+    const fitting =
+      short.chars > charsMax ? shortened(short, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : short
     chars += fitting.chars
     if (chars > charsMax) break
     if (fitting.answered !== '') exchanges.unshift(fitting)
@@ -174,7 +212,8 @@ export async function visibleHistory(
   return exchanges
 }
 
-const charsOf = (given: readonly GivenMessage[] = []): number => given.reduce((chars, { content }) => chars + content.length, 0)
+const charsOf = (given: readonly GivenMessage[] = []): number =>
+  given.reduce((chars, { content }) => chars + content.length, 0)
 
 /** The exchange with the newest of its given messages that fit. */
 function newestGiven({ given: all = [], ...past }: PastExchange, charsMax: number): PastExchange {
@@ -190,7 +229,10 @@ function newestGiven({ given: all = [], ...past }: PastExchange, charsMax: numbe
 
 const leftOut = ' […] [The rest is left out here, because it is too long.]'
 
-/** The exchange in `charsMax` characters, or in a few more if these are very few. The question may take half of them. */
+/**
+ * The exchange in `charsMax` characters, or in a few more if these are very few. The question may take half
+ * of them.
+ */
 function shortened(past: PastExchange, charsMax: number): PastExchange {
   const said = beginning(past.said, Math.trunc(charsMax / 2))
   const answered = beginning(past.answered, charsMax - said.length)
@@ -198,4 +240,6 @@ function shortened(past: PastExchange, charsMax: number): PastExchange {
 }
 
 const beginning = (text: string, charsMax: number): string =>
-  text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - leftOut.length)).toWellFormed()}${leftOut}`
+  text.length <= charsMax
+    ? text
+    : `${text.slice(0, Math.max(0, charsMax - leftOut.length)).toWellFormed()}${leftOut}`

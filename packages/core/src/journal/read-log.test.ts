@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { plain, recorded, sealed, submitted, written } from '../../test/log.ts'
 import { BeaverError } from '../errors.ts'
 import type { LogId } from '../ids.ts'
-import { foreignFault, headBefore, identityFault, LogReader, newestRecord, openEntry, placeFault } from './read-log.ts'
+import {
+  foreignFault,
+  headBefore,
+  identityFault,
+  LogReader,
+  newestRecord,
+  openEntry,
+  placeFault,
+} from './read-log.ts'
 import { emptyHead, genesisHash, joinBatch, type SealedRecord } from './record.ts'
 
 const log = { tenant: 'default', session: 's1', task: 't1' } as LogId
@@ -13,9 +21,14 @@ const large = plain('user_message_added', { content: '长'.repeat(50_000) }, 'r1
 const events = [submitted, claimed, large]
 
 /** The log as one entry, and a store with its blobs. */
-function written3({ tamper = (records) => records, blobs = (sha256, bytes) => [sha256, bytes] }: Tampering = {}) {
+function written3({
+  tamper = (records) => records,
+  blobs = (sha256, bytes) => [sha256, bytes],
+}: Tampering = {}) {
   const records = sealed(events)
-  const store = new Map(records.flatMap(({ blob }) => (blob === null ? [] : [blobs(blob.sha256, blob.bytes)])))
+  const store = new Map(
+    records.flatMap(({ blob }) => (blob === null ? [] : [blobs(blob.sha256, blob.bytes)])),
+  )
   const readBlob = async (sha256: string): Promise<Uint8Array> => {
     const bytes = store.get(sha256)
     if (bytes === undefined) throw new BeaverError('blob_missing', `no ${sha256}`)
@@ -58,7 +71,9 @@ describe('an intact log', () => {
     const { blobs } = written3()
     const entry = { payload: joinBatch([last as SealedRecord]) }
     const reader = new LogReader(log, blobs, { from: headBefore(entry) })
-    expect((await reader.read(entry)).map(({ taskseq, type }) => [taskseq, type])).toEqual([[3, 'user_message_added']])
+    expect((await reader.read(entry)).map(({ taskseq, type }) => [taskseq, type])).toEqual([
+      [3, 'user_message_added'],
+    ])
     expect(newestRecord(entry)?.taskseq).toBe(3)
   })
 
@@ -73,37 +88,72 @@ describe('an intact log', () => {
 
 describe('a log with a fault', () => {
   it.each<[string, Tampering, { kind: string; message: string }, string]>([
-    ['a changed event', { tamper: changed(1, '"d1"', '"d2"') }, { kind: 'chain', message: 'event 2 does not have the content' }, 'corrupt_journal'],
-    ['a missing event', { tamper: ([first, , third]) => [first!, third!] }, { kind: 'chain', message: 'event 3 follows event 1' }, 'corrupt_journal'],
+    [
+      'a changed event',
+      { tamper: changed(1, '"d1"', '"d2"') },
+      { kind: 'chain', message: 'event 2 does not have the content' },
+      'corrupt_journal',
+    ],
+    [
+      'a missing event',
+      { tamper: ([first, , third]) => [first!, third!] },
+      { kind: 'chain', message: 'event 3 follows event 1' },
+      'corrupt_journal',
+    ],
     [
       'two events that changed places',
       { tamper: ([one, two, three]) => [two!, one!, three!] },
       { kind: 'chain', message: 'event 2 follows' },
       'corrupt_journal',
     ],
-    ['the records of another task', { tamper: () => strange('t2') }, { kind: 'identity', message: 'event 1 is about the task t2' }, 'corrupt_journal'],
-    ['a blob that is gone', { blobs: (_, bytes) => ['other', bytes] }, { kind: 'blob_missing', message: 'is missing' }, 'blob_missing'],
-    ['a blob with other content', { blobs: (name) => [name, Buffer.from('"x"')] }, { kind: 'blob_changed', message: 'holds other content' }, 'blob_corrupt'],
-  ])('with %s: the tolerant reader reports it, and the strict reader throws it in the same words', async (_, tampering, fault, code) => {
-    const at = written3(tampering)
-    const found = await firstFault(at)
-    expect(found).toMatchObject({ kind: fault.kind, message: expect.stringContaining(fault.message) as string })
-    const thrown = await new LogReader(log, at.blobs).read(at.entry).catch((error: unknown) => error)
-    expect(thrown).toMatchObject({ code, message: `The log of task t1 is broken: ${found?.message}.` })
-  })
+    [
+      'the records of another task',
+      { tamper: () => strange('t2') },
+      { kind: 'identity', message: 'event 1 is about the task t2' },
+      'corrupt_journal',
+    ],
+    [
+      'a blob that is gone',
+      { blobs: (_, bytes) => ['other', bytes] },
+      { kind: 'blob_missing', message: 'is missing' },
+      'blob_missing',
+    ],
+    [
+      'a blob with other content',
+      { blobs: (name) => [name, Buffer.from('"x"')] },
+      { kind: 'blob_changed', message: 'holds other content' },
+      'blob_corrupt',
+    ],
+  ])(
+    'with %s: the tolerant reader reports it, and the strict reader throws it in the same words',
+    async (_, tampering, fault, code) => {
+      const at = written3(tampering)
+      const found = await firstFault(at)
+      expect(found).toMatchObject({
+        kind: fault.kind,
+        message: expect.stringContaining(fault.message) as string,
+      })
+      const thrown = await new LogReader(log, at.blobs).read(at.entry).catch((error: unknown) => error)
+      expect(thrown).toMatchObject({ code, message: `The log of task t1 is broken: ${found?.message}.` })
+    },
+  )
 
   it('affects only its own record if data has another shape', async () => {
     const forged = chainedBy({ text: 7 })
     const { records } = await openEntry(forged, async () => Buffer.from(''))
     expect(records.map(({ event, fault }) => [event, fault?.kind])).toEqual([[null, 'shape']])
-    await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: forged })).rejects.toMatchObject({ code: 'corrupt_journal' })
+    await expect(
+      new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: forged }),
+    ).rejects.toMatchObject({ code: 'corrupt_journal' })
   })
 
   it('keeps an unknown type in the tolerant reader and throws in the strict reader', async () => {
     const unknown = chainedBy({ until: 'noon' }, 'beaver.task_paused.v1')
     const opened = await openEntry(unknown, async () => Buffer.from(''))
     expect(opened.records).toMatchObject([{ event: null, fault: null, dataJson: '{"until":"noon"}' }])
-    await expect(new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: unknown })).rejects.toThrow(/unknown type beaver\.task_paused\.v1/)
+    await expect(
+      new LogReader(log, { get: async () => Buffer.from('') }).read({ payload: unknown }),
+    ).rejects.toThrow(/unknown type beaver\.task_paused\.v1/)
   })
 
   it('yields the events before the broken one', async () => {
@@ -129,7 +179,18 @@ describe('a log with a fault', () => {
 /** A log of one well-chained record that no writer of this version makes. */
 function chainedBy(data: unknown, type = 'beaver.user_message_added.v1'): Uint8Array {
   const { source, time } = written
-  const record = { data, epoch: 1, id: 't1/1.1', prevhash: genesisHash, source, specversion: '1.0', subject: 't1', taskseq: 1, time, type }
+  const record = {
+    data,
+    epoch: 1,
+    id: 't1/1.1',
+    prevhash: genesisHash,
+    source,
+    specversion: '1.0',
+    subject: 't1',
+    taskseq: 1,
+    time,
+    type,
+  }
   return Buffer.from(JSON.stringify([{ ...record, hash: hash('sha256', JSON.stringify(record)) }]))
 }
 
@@ -144,12 +205,22 @@ describe('a foreign message', () => {
     ['a record and something else', `[${records.text},7]`, 'value 2 is not a record ('],
     ['half a record', `[${records.text.slice(0, -20)}`, 'it is not JSON'],
     ['a list that is nested deeply', '['.repeat(100_000), 'it is not JSON'],
-    ['closed lists that are nested deeply', '['.repeat(50_000) + ']'.repeat(50_000), 'value 1 is not a record ('],
-    ['bytes that are not UTF-8', Buffer.from(`[${records.text}]`.replace('hello', '\ufffd').slice(0, -3) + '\u00ff', 'latin1'), 'it is not UTF-8'],
+    [
+      'closed lists that are nested deeply',
+      '['.repeat(50_000) + ']'.repeat(50_000),
+      'value 1 is not a record (',
+    ],
+    [
+      'bytes that are not UTF-8',
+      Buffer.from(`[${records.text}]`.replace('hello', '\ufffd').slice(0, -3) + '\u00ff', 'latin1'),
+      'it is not UTF-8',
+    ],
     ['a megabyte', 'x'.repeat(1024 * 1024), 'it is not JSON'],
   ])('with %s has no records, and the log is read as if it were not there', async (_, content, why) => {
     const payload = Buffer.from(content)
-    expect(foreignFault({ payload })).toContain(`A journal message is not a batch of CloudEvents records: ${why}`)
+    expect(foreignFault({ payload })).toContain(
+      `A journal message is not a batch of CloudEvents records: ${why}`,
+    )
     expect(newestRecord({ payload })).toBeNull()
     const [first, second] = sealed([submitted, claimed]) as [SealedRecord, SealedRecord]
     const reader = new LogReader(log, { get: async () => Buffer.from('') })

@@ -1,14 +1,20 @@
-// Reads a log: how its entries become events, and what may be wrong with them. Every reader of a log uses this module.
-// L1. An entry is split into records. A record must follow the one before it (`chainFault`) and must be about the log's task. Its data, or the blob
+// Reads a log: how its entries become events, and what may be wrong with them. Every reader of a log uses
+// this module.
+// L1. An entry is split into records. A record must follow the one before it (`chainFault`) and must be about
+// the log's task. Its data, or the blob
 //     with its data, must have the shape of its type. Each fault is a `LogFault`, with the same words for every reader.
-// L2. `openEntry` and `placeFault` report a fault and continue, so that the projector can show a broken log as far as it is readable. `LogReader`
+// L2. `openEntry` and `placeFault` report a fault and continue, so that the projector can show a broken log
+// as far as it is readable. `LogReader`
 //     uses the same two checks and throws the first fault, because nobody may act on a log that does not verify.
 // L3. If the reader knows whose signatures count, it refuses an entry before it yields anything of it.
 // L4. An unreachable blob store is not a fault of the log. Its error is passed on.
-// L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
+// L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the
+// subject of the log. It is not a part of
 //     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
-// L6. If the entries between two entries were moved to an archive, `LogReader` continues behind them (archived.ts). Any other gap is a fault.
-// L7. What was removed from the record is never read from a log. `LogReader` asks once what was removed, before the first record. Only records of
+// L6. If the entries between two entries were moved to an archive, `LogReader` continues behind them
+// (archived.ts). Any other gap is a fault.
+// L7. What was removed from the record is never read from a log. `LogReader` asks once what was removed,
+// before the first record. Only records of
 //     ended tasks are redacted, so one question is enough for a log that still grows. A blob that is gone is asked about when it is read.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
@@ -17,7 +23,18 @@ import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry, Journal } from './journal.ts'
 import { ReplacementBytes, type Replacements } from './redactions.ts'
-import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, openRecord, type RecordedEvent, splitBatch, type WireRecord } from './record.ts'
+import {
+  blobOf,
+  chainFault,
+  emptyHead,
+  eventTypeOf,
+  headAfter,
+  type LogHead,
+  openRecord,
+  type RecordedEvent,
+  splitBatch,
+  type WireRecord,
+} from './record.ts'
 
 /**
  * - `message`: an entry is not a batch of records.
@@ -27,7 +44,14 @@ import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, op
  * - `signature`: an entry is not signed by a key that counts.
  * - `shape`: the data does not have the shape of its type, or the type is not known.
  */
-export type LogFaultKind = 'message' | 'signature' | 'chain' | 'identity' | 'blob_missing' | 'blob_changed' | 'shape'
+export type LogFaultKind =
+  | 'message'
+  | 'signature'
+  | 'chain'
+  | 'identity'
+  | 'blob_missing'
+  | 'blob_changed'
+  | 'shape'
 
 /** A fault of a log. */
 export interface LogFault {
@@ -41,7 +65,10 @@ export interface OpenedRecord {
   readonly record: WireRecord
   /** The data as JSON text; `null` if it could not be read. */
   readonly dataJson: string | null
-  /** `null` if this version does not know the type, if the data could not be read, or if the data has another shape. */
+  /**
+   * `null` if this version does not know the type, if the data could not be read, or if the data has another
+   * shape.
+   */
   readonly event: RecordedEvent | null
   readonly fault: LogFault | null
 }
@@ -54,30 +81,48 @@ export interface OpenedEntry {
   readonly fault: LogFault | null
 }
 
-/** Reads a blob by its SHA-256. It throws `blob_missing` or `blob_corrupt`, or another error if the store is unreachable. */
+/**
+ * Reads a blob by its SHA-256. It throws `blob_missing` or `blob_corrupt`, or another error if the store is
+ * unreachable.
+ */
 export type ReadBlob = (sha256: string) => Promise<Uint8Array>
-/** Reads what is shown in place of the data of a record, by the record's hash; `null` if the record was not redacted. */
+/**
+ * Reads what is shown in place of the data of a record, by the record's hash; `null` if the record was not
+ * redacted.
+ */
 export type ReplacedData = (hash: string) => Promise<Uint8Array> | null
 
-/** Where a reader of a log gets data that is not in the records. `Replacements` know what was removed; a plain store of blobs is for a journal without redactions. */
+/**
+ * Where a reader of a log gets data that is not in the records. `Replacements` know what was removed; a plain
+ * store of blobs is for a journal without redactions.
+ */
 export type LogBlobs = Pick<BlobStore, 'get'> & Partial<Replacements>
 
 /**
  * The records of an entry with their events. The content of the entry and of its blobs never makes it throw.
  *
- * @param replacedData reads what is shown in place of the data of redacted records. Default: no record was redacted
+ * @param replacedData reads what is shown in place of the data of redacted records. Default: no record was
+ * redacted
  * @throws the error of `readBlob` if the store is unreachable
  * @example
  * const last = await journal.last(log)
  * const opened = last === null ? null : await openEntry(last.payload, (sha256) => blobs.get(sha256))
  * opened?.records.at(-1)?.event?.type // => 'task_completed'
  */
-export async function openEntry(payload: Uint8Array, readBlob: ReadBlob, replacedData: ReplacedData = () => null): Promise<OpenedEntry> {
+export async function openEntry(
+  payload: Uint8Array,
+  readBlob: ReadBlob,
+  replacedData: ReplacedData = () => null,
+): Promise<OpenedEntry> {
   const { records, fault } = splitEntry(payload)
   const opened: OpenedRecord[] = []
   for (const record of records) {
     const text = await textOf(record, readBlob, replacedData)
-    opened.push(typeof text === 'object' && text !== null ? { record, dataJson: null, event: null, fault: text } : openWithText(record, text))
+    opened.push(
+      typeof text === 'object' && text !== null
+        ? { record, dataJson: null, event: null, fault: text }
+        : openWithText(record, text),
+    )
   }
   return { records: opened, fault }
 }
@@ -100,7 +145,8 @@ export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: Wire
     chain = `event ${record.taskseq} cannot be verified: ${messageOf(error)}`
   }
   if (chain !== null) return { kind: 'chain', message: chain }
-  if (record.subject !== log.task) return { kind: 'identity', message: `event ${record.taskseq} is about the task ${record.subject}` }
+  if (record.subject !== log.task)
+    return { kind: 'identity', message: `event ${record.taskseq} is about the task ${record.subject}` }
   return null
 }
 
@@ -108,15 +154,17 @@ export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: Wire
  * What is wrong with the event that begins a log: it may submit another task.
  *
  * @example
- * const [first] = events
- * if (first !== undefined) identityFault(log, first) // => null
- * if (first !== undefined) identityFault({ ...log, task: taskId.parse('another') }, first)?.kind // => 'identity'
+ * const [first] = events if (first !== undefined) identityFault(log, first) // => null if (first !==
+ * undefined) identityFault({ ...log, task: taskId.parse('another') }, first)?.kind // => 'identity'
  */
 export function identityFault(log: LogId, event: RecordedEvent): LogFault | null {
   if (event.type !== 'task_submitted') return null
   const { tenant, session_id: session, task_id: task } = event.data
   if (tenant === log.tenant && session === log.session && task === log.task) return null
-  return { kind: 'identity', message: `event ${event.taskseq} submits the task ${tenant}/${session}/${task}, which is not the task of this log` }
+  return {
+    kind: 'identity',
+    message: `event ${event.taskseq} submits the task ${tenant}/${session}/${task}, which is not the task of this log`,
+  }
 }
 
 /** Judges the signatures of entries, and says what was archived: a journal, or a reader of one. */
@@ -145,10 +193,16 @@ export class LogReader {
   #archived: ArchivedGap | null = null
 
   /**
-   * @param options.from the head of the log before the first entry that is read. Default: the head of an empty log
-   * @param options.judge judges the signatures of entries, and says what was archived. Default: signatures are not looked at, and nothing was archived
+   * @param options.from the head of the log before the first entry that is read. Default: the head of an
+   * empty log
+   * @param options.judge judges the signatures of entries, and says what was archived. Default: signatures
+   * are not looked at, and nothing was archived
    */
-  constructor(log: LogId, blobs: LogBlobs, { from = emptyHead, judge = null }: { from?: LogHead; judge?: SignatureJudge | null } = {}) {
+  constructor(
+    log: LogId,
+    blobs: LogBlobs,
+    { from = emptyHead, judge = null }: { from?: LogHead; judge?: SignatureJudge | null } = {},
+  ) {
     this.#log = log
     this.#blobs = blobs
     this.#judge = judge
@@ -160,7 +214,10 @@ export class LogReader {
     return this.#head
   }
 
-  /** The entries that the log does not have any more, because they are in an archive; `null` if nothing was passed over so far. */
+  /**
+   * The entries that the log does not have any more, because they are in an archive; `null` if nothing was
+   * passed over so far.
+   */
   get archived(): ArchivedGap | null {
     return this.#archived
   }
@@ -192,13 +249,29 @@ export class LogReader {
       this.#foreign++
       return
     }
-    const signed = { revision: entry.revision ?? 0, signature: entry.signature, lastHash: records.at(-1)?.hash ?? null }
+    const signed = {
+      revision: entry.revision ?? 0,
+      signature: entry.signature,
+      lastHash: records.at(-1)?.hash ?? null,
+    }
     const unsigned = (await this.#judge?.signatureFault(this.#log, signed)) ?? null
-    this.#refuse(unsigned === null ? null : { kind: 'signature', message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}` })
+    this.#refuse(
+      unsigned === null
+        ? null
+        : {
+            kind: 'signature',
+            message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}`,
+          },
+    )
     if (!this.#knowsRemoved) await this.#blobs.refresh?.()
     this.#knowsRemoved = true
     const [next] = records
-    if (next !== undefined && next.taskseq !== this.#head.taskseq + 1 && (await this.#isArchived(entry.revision ?? 0, next))) return
+    if (
+      next !== undefined &&
+      next.taskseq !== this.#head.taskseq + 1 &&
+      (await this.#isArchived(entry.revision ?? 0, next))
+    )
+      return
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))
       const text = await textOf(record, this.#readBlob, this.#replacedData)
@@ -206,7 +279,11 @@ export class LogReader {
       const { event, fault: misshapen } = openEvent(record, typeof text === 'string' ? text : undefined)
       this.#refuse(misshapen)
       this.#head = headAfter(record)
-      if (event === null) throw this.#broken({ kind: 'shape', message: `event ${record.taskseq} has the unknown type ${record.type}: a newer Beaver wrote it` })
+      if (event === null)
+        throw this.#broken({
+          kind: 'shape',
+          message: `event ${record.taskseq} has the unknown type ${record.type}: a newer Beaver wrote it`,
+        })
       this.#refuse(identityFault(this.#log, event))
       yield event
     }
@@ -216,7 +293,10 @@ export class LogReader {
 
   readonly #replacedData: ReplacedData = (hash) => this.#blobs.of?.(hash) ?? null
 
-  /** Whether an entry is archived, but not deleted yet. If the entries before it are archived, the head moves behind them. */
+  /**
+   * Whether an entry is archived, but not deleted yet. If the entries before it are archived, the head moves
+   * behind them.
+   */
   async #isArchived(revision: number, first: WireRecord): Promise<boolean> {
     if (this.#judge?.archived === undefined) return false
     const archived = await this.#judge.archived()
@@ -249,7 +329,8 @@ const errorCodeOf = {
 } as const satisfies Record<LogFaultKind, ErrorCode>
 
 /**
- * The head of the log before an entry, as the entry itself claims. Use it to read an entry without those before it.
+ * The head of the log before an entry, as the entry itself claims. Use it to read an entry without those
+ * before it.
  *
  * @example
  * const [first] = await journal.read(log)
@@ -261,8 +342,8 @@ export function headBefore({ payload }: Pick<Entry, 'payload'>): LogHead {
 }
 
 /**
- * The last record of an entry; `null` if the entry is a foreign message. The record is not verified; it shows who wrote the entry and what type
- * its last event has.
+ * The last record of an entry; `null` if the entry is a foreign message. The record is not verified; it shows
+ * who wrote the entry and what type its last event has.
  *
  * @example
  * const last = await journal.last(log)
@@ -278,9 +359,9 @@ export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord | 
  * Why an entry is a foreign message, in words; `null` if it is a batch of records.
  *
  * @example
- * const [first] = await journal.read(log)
- * if (first !== undefined) foreignFault(first) // => null
- * foreignFault({ payload: new TextEncoder().encode('[]') }) // => 'A journal message is not a batch of CloudEvents records: it is not a list of records'
+ * const [first] = await journal.read(log) if (first !== undefined) foreignFault(first) // => null
+ * foreignFault({ payload: new TextEncoder().encode('[]') }) // => 'A journal message is not a batch of
+ * CloudEvents records: it is not a list of records'
  */
 export function foreignFault({ payload }: Pick<Entry, 'payload'>): string | null {
   return splitEntry(payload).fault?.message ?? null
@@ -295,7 +376,8 @@ function splitEntry(payload: Uint8Array): { records: readonly WireRecord[]; faul
 }
 
 /**
- * The SHA-256 of the blob with the record's data. For a reference that is not a SHA-256, it is the reference itself, which no store has.
+ * The SHA-256 of the blob with the record's data. For a reference that is not a SHA-256, it is the reference
+ * itself, which no store has.
  *
  * @example
  * const [first] = await journal.read(log)
@@ -310,8 +392,15 @@ export function blobNameOf(record: WireRecord): string | null {
   }
 }
 
-/** The data of a record that is not in the record, or that is read in place of it; `null` if the record contains its data. */
-async function textOf(record: WireRecord, readBlob: ReadBlob, replacedData: ReplacedData): Promise<string | LogFault | null> {
+/**
+ * The data of a record that is not in the record, or that is read in place of it; `null` if the record
+ * contains its data.
+ */
+async function textOf(
+  record: WireRecord,
+  readBlob: ReadBlob,
+  replacedData: ReplacedData,
+): Promise<string | LogFault | null> {
   const name = blobNameOf(record)
   if (name !== null) return blobText(name, readBlob)
   const replaced = replacedData(record.hash)
@@ -322,16 +411,26 @@ const namedCharsMax = 200
 
 async function blobText(name: string, readBlob: ReadBlob): Promise<string | LogFault> {
   // A name that is not a SHA-256 is not looked up, because the error of the store could look like an outage.
-  if (!/^[0-9a-f]{64}$/.test(name)) return { kind: 'blob_missing', message: `the reference ${JSON.stringify(name.slice(0, namedCharsMax))} names no blob` }
+  if (!/^[0-9a-f]{64}$/.test(name))
+    return {
+      kind: 'blob_missing',
+      message: `the reference ${JSON.stringify(name.slice(0, namedCharsMax))} names no blob`,
+    }
   try {
     const bytes = await readBlob(name)
     const found = bytes instanceof ReplacementBytes ? name : hash('sha256', bytes)
-    if (found !== name) return { kind: 'blob_changed', message: `the blob ${name} holds other content, with the SHA-256 ${found}` }
+    if (found !== name)
+      return {
+        kind: 'blob_changed',
+        message: `the blob ${name} holds other content, with the SHA-256 ${found}`,
+      }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
     return isJson(text) ? text : { kind: 'shape', message: `the blob ${name} is not JSON` }
   } catch (error) {
-    if (error instanceof BeaverError && error.code === 'blob_corrupt') return { kind: 'blob_changed', message: error.message }
-    if (error instanceof BeaverError && error.code === 'blob_missing') return { kind: 'blob_missing', message: `the blob ${name} is missing` }
+    if (error instanceof BeaverError && error.code === 'blob_corrupt')
+      return { kind: 'blob_changed', message: error.message }
+    if (error instanceof BeaverError && error.code === 'blob_missing')
+      return { kind: 'blob_missing', message: `the blob ${name} is missing` }
     throw error
   }
 }

@@ -28,9 +28,14 @@ const log: DomainEvent[] = [
   plain('task_claimed', { daemon: 'd1' }),
   runStarted('r1'),
   answer('r1', '你好 "x"'),
-  plain('run_completed', { finish_reason: 'stop', tool_iterations: 0, usage: { input_tokens: 1, output_tokens: 1, calls: 1 } }, 'r1'),
+  plain(
+    'run_completed',
+    { finish_reason: 'stop', tool_iterations: 0, usage: { input_tokens: 1, output_tokens: 1, calls: 1 } },
+    'r1',
+  ),
 ]
-const bytesOf = (events: readonly DomainEvent[], options = written): Uint8Array => joinBatch(sealed(events, options))
+const bytesOf = (events: readonly DomainEvent[], options = written): Uint8Array =>
+  joinBatch(sealed(events, options))
 
 /** The first fault of a log, or `null`. */
 function faultOf(records: readonly WireRecord[], from: LogHead = emptyHead): string | null {
@@ -61,10 +66,15 @@ describe('sealedEvent', () => {
         const of = draft(plain('user_message_added', { content: text }, runId))
         const before = headAfter(record(submitted))
         const { record: made, head } = seal(before, of, written)
-        expect(sealedEvent(before, of, written, head)).toEqual(openRecord(splitBatch(joinBatch([made]))[0] as WireRecord))
+        expect(sealedEvent(before, of, written, head)).toEqual(
+          openRecord(splitBatch(joinBatch([made]))[0] as WireRecord),
+        )
       }),
     )
-    expect(sealedEvent(emptyHead, draft(plain('user_message_added', { content: 'a\ud800' })), written, emptyHead).data).toEqual({ content: 'a\ufffd' })
+    expect(
+      sealedEvent(emptyHead, draft(plain('user_message_added', { content: 'a\ud800' })), written, emptyHead)
+        .data,
+    ).toEqual({ content: 'a\ufffd' })
   })
 })
 
@@ -87,12 +97,21 @@ describe('seal', () => {
 
   it('is canonical for every text that a run id, a source or a subject may contain', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (run, source, subject) => {
-        const { record: made, head } = seal(emptyHead, draft(answer(run, subject)), { ...written, source, subject })
-        expect(canonicalJson(JSON.parse(made.text))).toBe(made.text)
-        expect(faultOf(splitBatch(joinBatch([made])))).toBeNull()
-        expect(head.hash).toBe(JSON.parse(made.text).hash)
-      }),
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary' }),
+        (run, source, subject) => {
+          const { record: made, head } = seal(emptyHead, draft(answer(run, subject)), {
+            ...written,
+            source,
+            subject,
+          })
+          expect(canonicalJson(JSON.parse(made.text))).toBe(made.text)
+          expect(faultOf(splitBatch(joinBatch([made])))).toBeNull()
+          expect(head.hash).toBe(JSON.parse(made.text).hash)
+        },
+      ),
       { numRuns: 200 },
     )
   })
@@ -105,14 +124,25 @@ describe('seal', () => {
   it('numbers the records 1, 2, 3 and chains each to the one before (R1, R3)', () => {
     const records = splitBatch(bytesOf(log))
     expect(records.map((each) => each.taskseq)).toEqual([1, 2, 3, 4, 5])
-    expect(records.map((each) => each.prevhash)).toEqual([genesisHash, ...records.slice(0, -1).map((each) => each.hash)])
+    expect(records.map((each) => each.prevhash)).toEqual([
+      genesisHash,
+      ...records.slice(0, -1).map((each) => each.hash),
+    ])
     expect(faultOf(records)).toBeNull()
   })
 
   it('opens to the event from which it was made, with its place', () => {
     const opened = recorded(...log)
-    expect(opened.map(({ type, data, runId }) => (runId === undefined ? { type, data } : { type, data, runId }))).toEqual(log)
-    expect(opened[3]).toMatchObject({ taskseq: 4, epoch: 1, id: 't1/1.4', source: written.source, time: written.time })
+    expect(
+      opened.map(({ type, data, runId }) => (runId === undefined ? { type, data } : { type, data, runId })),
+    ).toEqual(log)
+    expect(opened[3]).toMatchObject({
+      taskseq: 4,
+      epoch: 1,
+      id: 't1/1.4',
+      source: written.source,
+      time: written.time,
+    })
   })
 })
 
@@ -127,7 +157,8 @@ describe('the chain', () => {
         changed[at] = (changed[at] ?? 0) ^ flip
         const fault = codeOf(() => {
           const records = splitBatch(changed)
-          if (faultOf(records) !== null || records.length !== whole.length) throw new BeaverError('corrupt_journal', 'chain')
+          if (faultOf(records) !== null || records.length !== whole.length)
+            throw new BeaverError('corrupt_journal', 'chain')
         })
         if (fault !== 'corrupt_journal') undetected.push(`byte ${at} ^ ${flip}: ${fault}`)
       }
@@ -136,7 +167,9 @@ describe('the chain', () => {
   })
 
   it.each([0, 1, 2, 3])('detects that event %i of five is missing', (index) => {
-    expect(faultOf(splitBatch(bytesOf(log)).toSpliced(index, 1))).toContain(`event ${index + 2} follows event ${index}`)
+    expect(faultOf(splitBatch(bytesOf(log)).toSpliced(index, 1))).toContain(
+      `event ${index + 2} follows event ${index}`,
+    )
   })
 
   it('detects every other order', () => {
@@ -158,18 +191,28 @@ describe('the chain', () => {
   it('detects an event of another log, even if its number fits', () => {
     const [first] = splitBatch(bytesOf(log))
     const other = splitBatch(bytesOf(log, { ...written, subject: 't2' }))
-    expect(faultOf([first as WireRecord, other[1] as WireRecord])).toBe('event 2 does not name the hash of the event before it')
+    expect(faultOf([first as WireRecord, other[1] as WireRecord])).toBe(
+      'event 2 does not name the hash of the event before it',
+    )
   })
 
   it('detects a changed, an added and a removed member', () => {
-    for (const change of [{ time: '2027-01-01T00:00:00.000Z' }, { extra: 1 }, { runid: 'r9' }, { data: undefined }]) {
-      expect(faultOf([{ ...record(submitted), ...change }])).toBe('event 1 does not have the content that its hash says')
+    for (const change of [
+      { time: '2027-01-01T00:00:00.000Z' },
+      { extra: 1 },
+      { runid: 'r9' },
+      { data: undefined },
+    ]) {
+      expect(faultOf([{ ...record(submitted), ...change }])).toBe(
+        'event 1 does not have the content that its hash says',
+      )
     }
   })
 
   it('detects an epoch that falls, and accepts one that rises (R2)', () => {
     const first = seal(emptyHead, draft(submitted), { ...written, epoch: 5 })
-    const next = (epoch: number) => seal(first.head, draft(plain('task_claimed', { daemon: 'd2' })), { ...written, epoch })
+    const next = (epoch: number) =>
+      seal(first.head, draft(plain('task_claimed', { daemon: 'd2' })), { ...written, epoch })
     const chain = (epoch: number) => faultOf(splitBatch(joinBatch([first.record, next(epoch).record])))
     expect(chain(4)).toBe('event 2 has epoch 4, older than 5')
     expect(chain(5)).toBeNull()
@@ -190,10 +233,13 @@ describe('data over the inline bound (R5)', () => {
     return answer('r1', unit.repeat(count) + 'x'.repeat(bytes - frame - count * Buffer.byteLength(unit)))
   }
 
-  it.each(['x', 'é', '好', '😀'])('stays inline up to 64 KiB and becomes a blob one byte later (%s)', (unit) => {
-    expect(sealed([answerOf(inlineBytesMax, unit)])[0]?.blob).toBeNull()
-    expect(sealed([answerOf(inlineBytesMax + 1, unit)])[0]?.blob?.bytes.byteLength).toBe(inlineBytesMax + 1)
-  })
+  it.each(['x', 'é', '好', '😀'])(
+    'stays inline up to 64 KiB and becomes a blob one byte later (%s)',
+    (unit) => {
+      expect(sealed([answerOf(inlineBytesMax, unit)])[0]?.blob).toBeNull()
+      expect(sealed([answerOf(inlineBytesMax + 1, unit)])[0]?.blob?.bytes.byteLength).toBe(inlineBytesMax + 1)
+    },
+  )
 
   it('is stored under its SHA-256, which the record names in place of the data', () => {
     const [made] = sealed([answerOf(inlineBytesMax + 1, '好')])
@@ -222,20 +268,32 @@ describe('data over the inline bound (R5)', () => {
 })
 
 describe('splitBatch', () => {
-  it.each(['', '[]', '{}', 'null', '[1]', '[{}]', '[{"specversion":"1.0"}]', '[', '\ufeff[]'])('throws corrupt_journal for %j', (text) => {
-    expect(codeOf(() => splitBatch(Buffer.from(text)))).toBe('corrupt_journal')
-  })
-
-  it.each([{ taskseq: 0 }, { taskseq: 1.5 }, { epoch: -1 }, { specversion: '0.3' }, { hash: 1 }, { runid: null }])(
-    'throws corrupt_journal for a record with %j',
-    (change) => {
-      expect(codeOf(() => splitBatch(Buffer.from(JSON.stringify([{ ...record(submitted), ...change }]))))).toBe('corrupt_journal')
+  it.each(['', '[]', '{}', 'null', '[1]', '[{}]', '[{"specversion":"1.0"}]', '[', '\ufeff[]'])(
+    'throws corrupt_journal for %j',
+    (text) => {
+      expect(codeOf(() => splitBatch(Buffer.from(text)))).toBe('corrupt_journal')
     },
   )
 
+  it.each([
+    { taskseq: 0 },
+    { taskseq: 1.5 },
+    { epoch: -1 },
+    { specversion: '0.3' },
+    { hash: 1 },
+    { runid: null },
+  ])('throws corrupt_journal for a record with %j', (change) => {
+    expect(codeOf(() => splitBatch(Buffer.from(JSON.stringify([{ ...record(submitted), ...change }]))))).toBe(
+      'corrupt_journal',
+    )
+  })
+
   it('judges a record as the schema does, and keeps its members as they were written', () => {
     const members = Object.keys(record(submitted))
-    const value = fc.oneof(fc.jsonValue(), fc.constantFrom(0, 1, -1, 1.5, 2 ** 53, '1.0', '', null, undefined))
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom(0, 1, -1, 1.5, 2 ** 53, '1.0', '', null, undefined),
+    )
     fc.assert(
       fc.property(fc.constantFrom(...members, 'dataref', 'runid', 'constructor'), value, (name, changed) => {
         const wire = { ...record(submitted), [name]: changed }
@@ -255,7 +313,11 @@ describe('splitBatch', () => {
         }
         const { extension: _, ...rest } = judged as Record<string, unknown>
         expect(quick).toEqual(rest)
-        expect(Object.keys(quick as object)).toEqual(name === 'constructor' ? expect.anything() : Object.keys(JSON.parse(JSON.stringify(wire)) as object))
+        expect(Object.keys(quick as object)).toEqual(
+          name === 'constructor'
+            ? expect.anything()
+            : Object.keys(JSON.parse(JSON.stringify(wire)) as object),
+        )
       }),
       { numRuns: 300 },
     )
@@ -270,14 +332,18 @@ describe('splitBatch', () => {
 })
 
 describe('openRecord', () => {
-  it.each(['beaver.never_heard_of.v1', 'beaver.task_claimed.v2', 'beaver.__proto__.v1', 'beaver.constructor.v1', 'task_claimed', 'xbeaver.task_claimed.v1'])(
-    'throws corrupt_journal for the unknown type %s',
-    (type) => {
-      const wire = { ...record(submitted), type }
-      expect(eventTypeOf(wire)).toBeNull()
-      expect(codeOf(() => openRecord(wire))).toBe('corrupt_journal')
-    },
-  )
+  it.each([
+    'beaver.never_heard_of.v1',
+    'beaver.task_claimed.v2',
+    'beaver.__proto__.v1',
+    'beaver.constructor.v1',
+    'task_claimed',
+    'xbeaver.task_claimed.v1',
+  ])('throws corrupt_journal for the unknown type %s', (type) => {
+    const wire = { ...record(submitted), type }
+    expect(eventTypeOf(wire)).toBeNull()
+    expect(codeOf(() => openRecord(wire))).toBe('corrupt_journal')
+  })
 
   it('throws corrupt_journal for data of another shape, and for missing data', () => {
     expect(codeOf(() => openRecord({ ...record(submitted), data: { daemon: 'd1' } }))).toBe('corrupt_journal')

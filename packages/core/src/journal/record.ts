@@ -1,11 +1,15 @@
-// The form of an event on the wire: a CloudEvents 1.0 record in canonical JSON, chained to the record before it.
+// The form of an event on the wire: a CloudEvents 1.0 record in canonical JSON, chained to the record before
+// it.
 // R1. `taskseq` counts 1, 2, 3 … without gaps within a task's log.
 // R2. `epoch` never falls.
-// R3. `hash` is the SHA-256 of the record's canonical JSON without `hash`. It covers `prevhash`, so a changed, missing or reordered event breaks the
+// R3. `hash` is the SHA-256 of the record's canonical JSON without `hash`. It covers `prevhash`, so a
+// changed, missing or reordered event breaks the
 //     chain.
 // R4. `source` and `id` together are unique. `source` names the daemon process that writes.
-// R5. No draft contains a secret that this process knows, or a text of the shape of a well-known key (secrets/process-secrets.ts).
-// R6. Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record then contains `dataref` (the CloudEvents claim check).
+// R5. No draft contains a secret that this process knows, or a text of the shape of a well-known key
+// (secrets/process-secrets.ts).
+// R6. Data above `inlineBytesMax` is stored as a blob under its SHA-256. The record then contains `dataref`
+// (the CloudEvents claim check).
 import { hash as digest } from 'node:crypto'
 import { z } from 'zod'
 import { BeaverError } from '../errors.ts'
@@ -42,7 +46,10 @@ export interface LogHead {
 /** The head of a log without records. */
 export const emptyHead: LogHead = { taskseq: 0, epoch: 0, hash: genesisHash }
 
-/** An event whose data is canonical JSON text. A worker thread writes the text, so that the journal's thread only seals it. */
+/**
+ * An event whose data is canonical JSON text. A worker thread writes the text, so that the journal's thread
+ * only seals it.
+ */
 export type Draft = DraftOf<EventType>
 
 /** The same for the events of any catalogue. */
@@ -62,18 +69,24 @@ export interface DraftOf<T extends string> {
 export const draft = (event: DomainEvent): Draft => drafted(event).draft
 
 /**
- * The draft of an event, and the event as it is recorded. Code that keeps an event in memory keeps this one, so that a state in memory equals the state
- * that is folded from the journal.
+ * The draft of an event, and the event as it is recorded. Code that keeps an event in memory keeps this one,
+ * so that a state in memory equals the state that is folded from the journal.
  *
  * @throws {BeaverError} `invalid_arguments` if the data is nested too deeply
  * @example
  * const said = event('user_message_added', { content: 'My id is AKIAIOSFODNN7EXAMPLE.' })
  * drafted(said).event.data // => { content: 'My id is [secret:aws_access_key].' }
  */
-export function drafted<Event extends DomainEvent>(event: Event): { readonly draft: Draft; readonly event: Event } {
+export function drafted<Event extends DomainEvent>(
+  event: Event,
+): { readonly draft: Draft; readonly event: Event } {
   const { type, runId } = event
   const written = canonicalJson(event.data)
-  if (!hasSecret(written)) return { draft: runId === undefined ? { type, dataJson: written } : { type, runId, dataJson: written }, event }
+  if (!hasSecret(written))
+    return {
+      draft: runId === undefined ? { type, dataJson: written } : { type, runId, dataJson: written },
+      event,
+    }
   const clean = { ...event, data: maskedData(event.data) }
   const dataJson = canonicalJson(clean.data)
   return { draft: runId === undefined ? { type, dataJson } : { type, runId, dataJson }, event: clean }
@@ -85,7 +98,10 @@ export interface Blob {
   readonly bytes: Uint8Array
 }
 
-/** The canonical JSON of a record. `blob` is its data if the data is too large for the record; store it before the record. */
+/**
+ * The canonical JSON of a record. `blob` is its data if the data is too large for the record; store it before
+ * the record.
+ */
 export interface SealedRecord {
   readonly text: string
   readonly blob: Blob | null
@@ -112,10 +128,9 @@ export interface Sealed {
  * Seals one event. Its record follows `head`.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
- * const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
- * head.taskseq // => 1
- * record.blob // => null
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
+ * '2026-05-04T08:00:00.000Z' } const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon:
+ * 'daemon_01k' })), written) head.taskseq // => 1 record.blob // => null
  */
 export function seal(head: LogHead, event: Draft, written: Written): Sealed {
   return sealer(written)(head, event)
@@ -125,17 +140,23 @@ export function seal(head: LogHead, event: Draft, written: Written): Sealed {
  * Returns a function that seals events which are written together, one after the other.
  *
  * @example
- * const next = sealer({ epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' })
- * const first = next(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })))
- * const second = next(first.head, draft(event('task_released', { daemon: 'daemon_01k', reason: 'The daemon stops.' })))
- * second.head.taskseq // => 2
+ * const next = sealer({ epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
+ * '2026-05-04T08:00:00.000Z' }) const first = next(emptyHead, draft(event('task_claimed', { daemon:
+ * 'daemon_01k' }))) const second = next(first.head, draft(event('task_released', { daemon: 'daemon_01k',
+ * reason: 'The daemon stops.' }))) second.head.taskseq // => 2
  */
 export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
   return sealing(written, (type: EventType) => versions.wireTypeOf(type))
 }
 
-/** The same for the events of any catalogue. `wireTypeOf` gives the type that a record has for a type of event. */
-export function sealing<T extends string>(written: Written, wireTypeOf: (type: T) => string): (head: LogHead, event: DraftOf<T>) => Sealed {
+/**
+ * The same for the events of any catalogue. `wireTypeOf` gives the type that a record has for a type of
+ * event.
+ */
+export function sealing<T extends string>(
+  written: Written,
+  wireTypeOf: (type: T) => string,
+): (head: LogHead, event: DraftOf<T>) => Sealed {
   const subject = canonicalJson(written.subject)
   const source = `"source":${canonicalJson(written.source)},"specversion":"1.0","subject":${subject},"taskseq":`
   return (head, event) => {
@@ -156,35 +177,57 @@ export function sealing<T extends string>(written: Written, wireTypeOf: (type: T
       (event.runId === undefined ? '' : `"runid":${canonicalJson(event.runId)},`) +
       `${source}${taskseq},"time":"${written.time}","type":"${wireTypeOf(event.type)}"}`
     const hash = digest('sha256', before + after)
-    return { record: { text: `${before}"hash":"${hash}",${after}`, blob }, head: { taskseq, epoch: written.epoch, hash } }
+    return {
+      record: { text: `${before}"hash":"${hash}",${after}`, blob },
+      head: { taskseq, epoch: written.epoch, hash },
+    }
   }
 }
 
 const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subject}/${epoch}.${taskseq}`
 
 /**
- * The event of a record that was just sealed. It equals the result of `openRecord`, without a second check of the shape.
+ * The event of a record that was just sealed. It equals the result of `openRecord`, without a second check of
+ * the shape.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
- * const claimed = draft(event('task_claimed', { daemon: 'daemon_01k' }))
- * const { record, head } = seal(emptyHead, claimed, written)
- * const [sent] = splitBatch(joinBatch([record]))
- * if (sent !== undefined) sealedEvent(emptyHead, claimed, written, head) // => openRecord(sent)
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
+ * '2026-05-04T08:00:00.000Z' } const claimed = draft(event('task_claimed', { daemon: 'daemon_01k' })) const {
+ * record, head } = seal(emptyHead, claimed, written) const [sent] = splitBatch(joinBatch([record])) if (sent
+ * !== undefined) sealedEvent(emptyHead, claimed, written, head) // => openRecord(sent)
  */
-export function sealedEvent(before: LogHead, { type, runId, dataJson }: Draft, written: Written, after: LogHead): RecordedEvent {
+export function sealedEvent(
+  before: LogHead,
+  { type, runId, dataJson }: Draft,
+  written: Written,
+  after: LogHead,
+): RecordedEvent {
   const { source, time } = written
-  const place = { taskseq: after.taskseq, epoch: after.epoch, id: idOf(written, after.taskseq), source, time, prevhash: before.hash, hash: after.hash }
-  return { type, data: JSON.parse(dataJson) as DataOf<EventType>, ...(runId === undefined ? {} : { runId }), ...place } as RecordedEvent
+  const place = {
+    taskseq: after.taskseq,
+    epoch: after.epoch,
+    id: idOf(written, after.taskseq),
+    source,
+    time,
+    prevhash: before.hash,
+    hash: after.hash,
+  }
+  return {
+    type,
+    data: JSON.parse(dataJson) as DataOf<EventType>,
+    ...(runId === undefined ? {} : { runId }),
+    ...place,
+  } as RecordedEvent
 }
 
 /**
  * One journal message: a CloudEvents batch.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
- * const { record } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
- * splitBatch(joinBatch([record])).map(({ type }) => type) // => ['beaver.task_claimed.v1']
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
+ * '2026-05-04T08:00:00.000Z' } const { record } = seal(emptyHead, draft(event('task_claimed', { daemon:
+ * 'daemon_01k' })), written) splitBatch(joinBatch([record])).map(({ type }) => type) // =>
+ * ['beaver.task_claimed.v1']
  */
 export function joinBatch(records: readonly SealedRecord[]): Uint8Array {
   return Buffer.from(`[${records.map((record) => record.text).join(',')}]`)
@@ -235,19 +278,24 @@ export function splitBatch(bytes: Uint8Array): WireRecord[] {
     throw new BeaverError('corrupt_journal', `${fault}: it is not JSON`, { cause })
   }
   if (isWireBatch(batch)) return batch
-  if (!Array.isArray(batch) || batch.length === 0) throw new BeaverError('corrupt_journal', `${fault}: it is not a list of records`)
+  if (!Array.isArray(batch) || batch.length === 0)
+    throw new BeaverError('corrupt_journal', `${fault}: it is not a list of records`)
   // The check stops at the first value that is no record: a stranger's message may have thousands of them.
   return batch.map((value: unknown, i) => {
     const record = wireRecord.safeParse(value)
     if (record.success) return record.data
     const [issue] = record.error.issues
-    throw new BeaverError('corrupt_journal', `${fault}: value ${i + 1} is not a record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`)
+    throw new BeaverError(
+      'corrupt_journal',
+      `${fault}: value ${i + 1} is not a record (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`,
+    )
   })
 }
 
 /**
- * A fast check that accepts only batches that the schema accepts. It copies nothing, so that the members keep the order in which they were written.
- * If it refuses a value, for example because of an extension, the schema decides.
+ * A fast check that accepts only batches that the schema accepts. It copies nothing, so that the members keep
+ * the order in which they were written. If it refuses a value, for example because of an extension, the
+ * schema decides.
  */
 function isWireBatch(value: unknown): value is WireRecord[] {
   return Array.isArray(value) && value.length > 0 && value.every(isKnownRecord)
@@ -256,7 +304,8 @@ function isWireBatch(value: unknown): value is WireRecord[] {
 function isKnownRecord(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const record = value as Record<string, unknown>
-  for (const name of Object.keys(record)) if (name !== 'data' && knownMembers.get(name)?.(record[name]) !== true) return false
+  for (const name of Object.keys(record))
+    if (name !== 'data' && knownMembers.get(name)?.(record[name]) !== true) return false
   return requiredMembers.every((name) => record[name] !== undefined)
 }
 
@@ -275,15 +324,29 @@ const knownMembers: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['hash', isText],
   ['dataref', isText],
 ])
-const requiredMembers = ['specversion', 'id', 'source', 'subject', 'type', 'time', 'taskseq', 'epoch', 'prevhash', 'hash']
+const requiredMembers = [
+  'specversion',
+  'id',
+  'source',
+  'subject',
+  'type',
+  'time',
+  'taskseq',
+  'epoch',
+  'prevhash',
+  'hash',
+]
 
 /** Why a record does not follow `head`; `null` if it follows. */
 export function chainFault(head: LogHead, record: WireRecord): string | null {
   if (record.taskseq !== head.taskseq + 1) return `event ${record.taskseq} follows event ${head.taskseq}`
-  if (record.epoch < head.epoch) return `event ${record.taskseq} has epoch ${record.epoch}, older than ${head.epoch}`
-  if (record.prevhash !== head.hash) return `event ${record.taskseq} does not name the hash of the event before it`
+  if (record.epoch < head.epoch)
+    return `event ${record.taskseq} has epoch ${record.epoch}, older than ${head.epoch}`
+  if (record.prevhash !== head.hash)
+    return `event ${record.taskseq} does not name the hash of the event before it`
   const { hash, ...rest } = record
-  if (digest('sha256', canonicalJson(rest)) !== hash) return `event ${record.taskseq} does not have the content that its hash says`
+  if (digest('sha256', canonicalJson(rest)) !== hash)
+    return `event ${record.taskseq} does not have the content that its hash says`
   return null
 }
 
@@ -316,7 +379,8 @@ export function blobOf(record: WireRecord): string | null {
 }
 
 /**
- * The event type of a record: `run_started` for `beaver.run_started.v1`; `null` if this version does not know the type.
+ * The event type of a record: `run_started` for `beaver.run_started.v1`; `null` if this version does not know
+ * the type.
  *
  * @example
  * const last = await journal.last(log)
@@ -339,14 +403,28 @@ export function eventTypeOf(record: WireRecord): EventType | null {
  */
 export function openRecord(record: WireRecord, blobText?: string): RecordedEvent {
   const type = eventTypeOf(record)
-  if (type === null) throw new BeaverError('corrupt_journal', `Event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`)
-  const parsed = eventData[type].safeParse(versions.newest(record.type, blobText === undefined ? record.data : readBlob(record, blobText)))
+  if (type === null)
+    throw new BeaverError(
+      'corrupt_journal',
+      `Event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`,
+    )
+  const parsed = eventData[type].safeParse(
+    versions.newest(record.type, blobText === undefined ? record.data : readBlob(record, blobText)),
+  )
   if (!parsed.success) {
-    throw new BeaverError('corrupt_journal', `Event ${record.taskseq} (${type}) does not have the shape of its type: ${z.prettifyError(parsed.error)}`)
+    throw new BeaverError(
+      'corrupt_journal',
+      `Event ${record.taskseq} (${type}) does not have the shape of its type: ${z.prettifyError(parsed.error)}`,
+    )
   }
   const { taskseq, epoch, id, source, time, prevhash, hash, runid } = record
   const place = { taskseq, epoch, id, source, time, prevhash, hash }
-  return { type, data: parsed.data as DataOf<EventType>, ...(runid === undefined ? {} : { runId: runid }), ...place } as RecordedEvent
+  return {
+    type,
+    data: parsed.data as DataOf<EventType>,
+    ...(runid === undefined ? {} : { runId: runid }),
+    ...place,
+  } as RecordedEvent
 }
 
 function readBlob(record: WireRecord, text: string): unknown {

@@ -17,7 +17,12 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const writer = { source: '/beaver/operator', now: () => 0 }
 
 function entryOf(content: string) {
-  const made = seal(emptyHead, draft(event('user_message_added', { content }, 'r')), { epoch: 1, source: '/d', subject: 't', time: '2026-01-01T00:00:00.000Z' })
+  const made = seal(emptyHead, draft(event('user_message_added', { content }, 'r')), {
+    epoch: 1,
+    source: '/d',
+    subject: 't',
+    time: '2026-01-01T00:00:00.000Z',
+  })
   return { ...made, payload: joinBatch([made.record]) }
 }
 
@@ -26,12 +31,16 @@ interface Given extends Pick<SystemWriter, 'sign'> {
   readonly systemLog?: SystemLog
 }
 
-async function given(content: string, { ring = new KeyRing('default', emptySystemLog), sign, systemLog = memorySystemLog() }: Given = {}) {
+async function given(
+  content: string,
+  { ring = new KeyRing('default', emptySystemLog), sign, systemLog = memorySystemLog() }: Given = {},
+) {
   const { record, head, payload } = entryOf(content)
   const kept = new Map<string, Uint8Array>()
   let blobs = memoryBlobStore()
   if (record.blob !== null) kept.set(record.blob.sha256, record.blob.bytes)
-  const get = (name: string): Promise<Uint8Array> => (kept.has(name) ? Promise.resolve(kept.get(name) as Uint8Array) : blobs.get(name))
+  const get = (name: string): Promise<Uint8Array> =>
+    kept.has(name) ? Promise.resolve(kept.get(name) as Uint8Array) : blobs.get(name)
   const removals = new RemovalLog('local', systemLog, async () => ring)
   const replacements = replacementsOf({ get }, () => removals.now())
   const redact = async (secret?: string): Promise<void> => {
@@ -43,7 +52,10 @@ async function given(content: string, { ring = new KeyRing('default', emptySyste
       'redactions',
       () =>
         record.blob === null
-          ? { type: 'record_redacted', data: { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: head.hash, ...of } }
+          ? {
+              type: 'record_redacted',
+              data: { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: head.hash, ...of },
+            }
           : { type: 'blob_redacted', data: { sha256: record.blob.sha256, ...of } },
       { ...writer, ...(sign === undefined ? {} : { sign }) },
     )
@@ -84,7 +96,13 @@ it('a lost replacement brings nothing back and stops no reader', async () => {
 })
 
 it('a redaction that no operator signed changes nothing in a journal that has one', async () => {
-  const ports = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => 0, name: 'here' }
+  const ports = {
+    log: memorySystemLog(),
+    keys: memoryKeys(),
+    namespace: 'default',
+    now: () => 0,
+    name: 'here',
+  }
   await joinJournal('daemon', ports)
   const ring = await readKeyRing(ports)
   const signer = await operatorSigner(ports)
@@ -102,7 +120,20 @@ it('a redaction that no operator signed changes nothing in a journal that has on
 })
 
 it('a replacement keeps names and figures, or loses one text everywhere, in keys too', () => {
-  const data = { tool_name: 'read_file', success: true, content: 'long '.repeat(50), parts: [{ k4711: 'a 4711 b', n: 4711 }] }
-  expect(redactedData(data)).toEqual({ tool_name: 'read_file', success: true, content: '[redacted]', parts: [{ k4711: 'a 4711 b', n: 4711 }] })
-  expect(redactedData(data, '4711')).toEqual({ ...data, parts: [{ 'k[redacted]': 'a [redacted] b', n: 4711 }] })
+  const data = {
+    tool_name: 'read_file',
+    success: true,
+    content: 'long '.repeat(50),
+    parts: [{ k4711: 'a 4711 b', n: 4711 }],
+  }
+  expect(redactedData(data)).toEqual({
+    tool_name: 'read_file',
+    success: true,
+    content: '[redacted]',
+    parts: [{ k4711: 'a 4711 b', n: 4711 }],
+  })
+  expect(redactedData(data, '4711')).toEqual({
+    ...data,
+    parts: [{ 'k[redacted]': 'a [redacted] b', n: 4711 }],
+  })
 })

@@ -1,8 +1,13 @@
-// Redactions: what was removed from the record on purpose, and what is read in its place. The operator writes them into the system log `redactions`.
-// R1. The record itself stays as it is. Its hash covers the name of a removed blob, so the chain verifies without the blob.
-// R2. In place of a removed text, readers get a replacement of the same shape, in which only what had to go is missing. So every fold works.
-// R3. The event is durable before the text is removed. To redact the same again completes what was interrupted.
-// R4. A reader believes only the redactions that an operator's key signed: a stranger's replacement would be read as what a daemon had written.
+// Redactions: what was removed from the record on purpose, and what is read in its place. The operator writes
+// them into the system log `redactions`.
+// R1. The record itself stays as it is. Its hash covers the name of a removed blob, so the chain verifies
+// without the blob.
+// R2. In place of a removed text, readers get a replacement of the same shape, in which only what had to go
+// is missing. So every fold works.
+// R3. The event is durable before the text is removed. To redact the same again completes what was
+// interrupted.
+// R4. A reader believes only the redactions that an operator's key signed: a stranger's replacement would be
+// read as what a daemon had written.
 import { BeaverError } from '../errors.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -11,7 +16,10 @@ import type { RecordedSystemEvent } from './system-record.ts'
 
 /** One text that was removed, or one record whose text is not shown any more. */
 export interface Redaction {
-  /** `blob`: the bytes were removed. `record`: the text is part of the record, so its bytes stay in the journal and readers do not show it. */
+  /**
+   * `blob`: the bytes were removed. `record`: the text is part of the record, so its bytes stay in the
+   * journal and readers do not show it.
+   */
   readonly kind: 'blob' | 'record'
   /** The SHA-256 of the blob, or the hash of the record. */
   readonly key: string
@@ -24,7 +32,8 @@ export interface Redaction {
 }
 
 /**
- * The bytes that are read in place of a blob that was redacted. They do not have the SHA-256 that was asked for.
+ * The bytes that are read in place of a blob that was redacted. They do not have the SHA-256 that was asked
+ * for.
  *
  * @example
  * new ReplacementBytes(Buffer.from('{}')).length // => 2
@@ -32,13 +41,18 @@ export interface Redaction {
 export class ReplacementBytes extends Uint8Array {}
 
 /**
- * The removed texts that these events of the log `redactions` name, by the SHA-256 of the blob or the hash of the record. The last redaction of a text
- * counts. In a journal with an operator, an event without the operator's signature names none.
+ * The removed texts that these events of the log `redactions` name, by the SHA-256 of the blob or the hash of
+ * the record. The last redaction of a text counts. In a journal with an operator, an event without the
+ * operator's signature names none.
  */
-export function redactionsIn(events: readonly RecordedSystemEvent[], ring: KeyRing): ReadonlyMap<string, Redaction> {
+export function redactionsIn(
+  events: readonly RecordedSystemEvent[],
+  ring: KeyRing,
+): ReadonlyMap<string, Redaction> {
   const found = new Map<string, Redaction>()
   for (const event of events) {
-    const redaction = ring.recordFault('redactions', { ...event, lastHash: event.hash }) === null ? redactionOf(event) : null
+    const redaction =
+      ring.recordFault('redactions', { ...event, lastHash: event.hash }) === null ? redactionOf(event) : null
     if (redaction !== null) found.set(redaction.key, redaction)
   }
   return found
@@ -47,19 +61,38 @@ export function redactionsIn(events: readonly RecordedSystemEvent[], ring: KeyRi
 function redactionOf({ type, data, time: at }: RecordedSystemEvent): Redaction | null {
   switch (type) {
     case 'blob_redacted':
-      return { kind: 'blob', key: data.sha256, replacement: data.replacement ?? null, by: data.by ?? 'the operator', at, reason: data.reason }
+      return {
+        kind: 'blob',
+        key: data.sha256,
+        replacement: data.replacement ?? null,
+        by: data.by ?? 'the operator',
+        at,
+        reason: data.reason,
+      }
     case 'record_redacted':
-      return { kind: 'record', key: data.hash, replacement: data.replacement, by: data.by, at, reason: data.reason }
+      return {
+        kind: 'record',
+        key: data.hash,
+        replacement: data.replacement,
+        by: data.by,
+        at,
+        reason: data.reason,
+      }
     default:
       return null
   }
 }
 
-/** Reads texts as they may be read: what was removed is replaced. Every reader of the record reads through it. */
+/**
+ * Reads texts as they may be read: what was removed is replaced. Every reader of the record reads through it.
+ */
 export interface Replacements {
   /** The blob, or what is read in its place. It throws `blob_missing` if the blob was not redacted. */
   readonly get: BlobStore['get']
-  /** What is read in place of the data of a record; `null` if the record was not redacted, as far as the last `refresh` tells. */
+  /**
+   * What is read in place of the data of a record; `null` if the record was not redacted, as far as the last
+   * `refresh` tells.
+   */
   of(hash: string): Promise<Uint8Array> | null
   /** Asks the journal what was removed. Returns a number that is another one if more was removed since. */
   refresh(): Promise<number>
@@ -75,7 +108,10 @@ export interface Replacements {
  * await replacements.refresh()
  * replacements.of('f'.repeat(64)) // => null
  */
-export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise<Pick<Removals, 'version' | 'redactions'>>): Replacements {
+export function replacementsOf(
+  blobs: Pick<BlobStore, 'get'>,
+  now: () => Promise<Pick<Removals, 'version' | 'redactions'>>,
+): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
   const refresh = async (): Promise<number> => {
     const { redactions, version } = await now()
@@ -84,11 +120,13 @@ export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise
   }
   const replacementOf = async ({ replacement }: Redaction): Promise<Uint8Array> => {
     if (replacement === null) return noReplacement
-    // A replacement that is lost must not bring the text back, and must not stop a reader either: its event has no shape.
+    // A replacement that is lost must not bring the text back, and must not stop a reader either: its event
+    // has no shape.
     return blobs.get(replacement).then(
       (bytes) => new ReplacementBytes(bytes),
       (error: unknown) => {
-        if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt')) return noReplacement
+        if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt'))
+          return noReplacement
         throw error
       },
     )
@@ -123,18 +161,26 @@ const textCharsMin = 80
 /**
  * The data of an event without what has to go.
  *
- * @param secret every occurrence of it is replaced. Absent: every text of more than 80 characters is replaced whole
+ * @param secret every occurrence of it is replaced. Absent: every text of more than 80 characters is replaced
+ * whole
  * @example
- * redactedData({ tool_name: 'read_file', content: 'The word is xyzzy.' }, 'xyzzy') // => { tool_name: 'read_file', content: 'The word is [redacted].' }
+ * redactedData({ tool_name: 'read_file', content: 'The word is xyzzy.' }, 'xyzzy') // => { tool_name:
+ * 'read_file', content: 'The word is [redacted].' }
  */
 export function redactedData(data: unknown, secret?: string): unknown {
   if (typeof data === 'string') {
     if (secret === undefined) return data.length > textCharsMin ? redactedText : data
-    return [secret, JSON.stringify(secret).slice(1, -1)].reduce((text, spelling) => text.replaceAll(spelling, redactedText), data)
+    return [secret, JSON.stringify(secret).slice(1, -1)].reduce(
+      (text, spelling) => text.replaceAll(spelling, redactedText),
+      data,
+    )
   }
   if (Array.isArray(data)) return data.map((item) => redactedData(item, secret))
   if (typeof data !== 'object' || data === null) return data
   return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [secret === undefined ? key : (redactedData(key, secret) as string), redactedData(value, secret)]),
+    Object.entries(data).map(([key, value]) => [
+      secret === undefined ? key : (redactedData(key, secret) as string),
+      redactedData(value, secret),
+    ]),
   )
 }

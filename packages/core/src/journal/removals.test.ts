@@ -15,10 +15,15 @@ function given() {
     last: (...of: Parameters<typeof stored.last>) => (asked.push('last'), stored.last(...of)),
   }
   const remove = (sha256: string) =>
-    appendSystemEvent(stored, 'redactions', () => ({ type: 'blob_redacted', data: { sha256, reason: 'A number.', replacement: null, by: 'ada' } }), {
-      source: '/beaver/operator',
-      now: () => 0,
-    })
+    appendSystemEvent(
+      stored,
+      'redactions',
+      () => ({ type: 'blob_redacted', data: { sha256, reason: 'A number.', replacement: null, by: 'ada' } }),
+      {
+        source: '/beaver/operator',
+        now: () => 0,
+      },
+    )
   return { removals: new RemovalLog('local', log, async () => ring), remove, asked }
 }
 

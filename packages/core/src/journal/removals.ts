@@ -1,5 +1,7 @@
-// What was removed from a journal on purpose, as the system log `redactions` and the keys say now: texts (redactions.ts) and messages (archived.ts).
-// V1. The log is read again only if it has grown. So the question costs one small request, and a reader may ask it before each log.
+// What was removed from a journal on purpose, as the system log `redactions` and the keys say now: texts
+// (redactions.ts) and messages (archived.ts).
+// V1. The log is read again only if it has grown. So the question costs one small request, and a reader may
+// ask it before each log.
 // V2. A signature of a key that the ring does not know is judged again when there is another ring.
 // V3. Callers who ask at the same time share an answer, but only one whose question was asked after theirs.
 import { archivedIn, ArchivedMessages } from './archived.ts'
@@ -10,7 +12,10 @@ import { readSystemEntries } from './system-record.ts'
 
 /** What was removed from a journal on purpose. */
 export interface Removals {
-  /** Counts the times that this was read anew: another number may mean that more was removed. 0: nothing was ever removed. */
+  /**
+   * Counts the times that this was read anew: another number may mean that more was removed. 0: nothing was
+   * ever removed.
+   */
   readonly version: number
   /** The messages that are in an archive. */
   readonly archived: ArchivedMessages
@@ -30,7 +35,11 @@ export class RemovalLog {
   readonly #tenant: string
   readonly #log: Pick<SystemLog, 'read' | 'last'>
   readonly #ring: () => Promise<KeyRing>
-  #known: { readonly removals: Removals; readonly revision: number; readonly uncertain: KeyRing | null } | null = null
+  #known: {
+    readonly removals: Removals
+    readonly revision: number
+    readonly uncertain: KeyRing | null
+  } | null = null
   #asking: Promise<unknown> = Promise.resolve()
   #next: Promise<Removals> | null = null
 
@@ -55,15 +64,29 @@ export class RemovalLog {
 
   async #ask(): Promise<Removals> {
     const revision = (await this.#log.last('redactions'))?.revision ?? 0
-    if (revision === 0) return { version: 0, archived: new ArchivedMessages(this.#tenant, []), redactions: new Map() }
+    if (revision === 0)
+      return { version: 0, archived: new ArchivedMessages(this.#tenant, []), redactions: new Map() }
     const known = this.#known
-    if (known?.revision === revision && (known.uncertain === null || known.uncertain === (await this.#ring()))) return known.removals
+    if (
+      known?.revision === revision &&
+      (known.uncertain === null || known.uncertain === (await this.#ring()))
+    )
+      return known.removals
     const { events, revision: read } = readSystemEntries('redactions', await this.#log.read('redactions'))
     const ring = await this.#ring()
     const version = (known?.removals.version ?? 0) + 1
-    const removals = { version, archived: archivedIn(this.#tenant, events, ring), redactions: redactionsIn(events, ring) }
-    // A ring that was read a moment too early may lack a new operator's key. It is judged again with the next ring.
-    this.#known = { removals, revision: read, uncertain: events.some((event) => ring.lacks(event)) ? ring : null }
+    const removals = {
+      version,
+      archived: archivedIn(this.#tenant, events, ring),
+      redactions: redactionsIn(events, ring),
+    }
+    // A ring that was read a moment too early may lack a new operator's key. It is judged again with the next
+    // ring.
+    this.#known = {
+      removals,
+      revision: read,
+      uncertain: events.some((event) => ring.lacks(event)) ? ring : null,
+    }
     return removals
   }
 }

@@ -1,8 +1,11 @@
-// Signatures of journal messages: how they are made and verified. Whose signatures count is decided in key-ring.ts.
+// Signatures of journal messages: how they are made and verified. Whose signatures count is decided in
+// key-ring.ts.
 // G1. A signature covers the last record of a message. The chain makes it cover all records before it.
-// G2. All messages of one commit share one Ed25519 signature over the root of a Merkle tree. Each message has the path of its leaf, so that it can be
+// G2. All messages of one commit share one Ed25519 signature over the root of a Merkle tree. Each message has
+// the path of its leaf, so that it can be
 //     verified alone.
-// G3. A leaf names the log to which the record belongs, and the signed text names the journal. A signature is worth nothing in another log, in
+// G3. A leaf names the log to which the record belongs, and the signed text names the journal. A signature is
+// worth nothing in another log, in
 //     another namespace or in another journal.
 // G4. To verify never throws, whatever the text of a signature is.
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
@@ -21,7 +24,9 @@ export type SignedLog = LogId | SystemLogName
  * leafContent('keys', 'ab').split('\u0000') // => ['system', 'keys', 'ab']
  */
 export const leafContent = (log: SignedLog, recordHash: string): string =>
-  typeof log === 'string' ? `system\u0000${log}\u0000${recordHash}` : `task\u0000${logKey(log)}\u0000${recordHash}`
+  typeof log === 'string'
+    ? `system\u0000${log}\u0000${recordHash}`
+    : `task\u0000${logKey(log)}\u0000${recordHash}`
 
 /** A key that signs. */
 export interface SigningKey {
@@ -31,7 +36,8 @@ export interface SigningKey {
   readonly privateKey: KeyObject
 }
 
-const keyIdOf = (publicKey: string): string => hash('sha256', Buffer.from(publicKey, 'base64url')).slice(0, 32)
+const keyIdOf = (publicKey: string): string =>
+  hash('sha256', Buffer.from(publicKey, 'base64url')).slice(0, 32)
 
 /**
  * The PKCS #8 text of a key in PEM.
@@ -39,7 +45,8 @@ const keyIdOf = (publicKey: string): string => hash('sha256', Buffer.from(public
  * @example
  * signingKeyFromPem(pemOf(signingKey)).id === signingKey.id // => true
  */
-export const pemOf = ({ privateKey }: SigningKey): string => privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+export const pemOf = ({ privateKey }: SigningKey): string =>
+  privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
 
 /**
  * The key of a PKCS #8 text in PEM.
@@ -50,7 +57,8 @@ export const pemOf = ({ privateKey }: SigningKey): string => privateKey.export({
  */
 export function signingKeyFromPem(pem: string): SigningKey {
   const key = createPrivateKey(pem)
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`the key is of the type ${key.asymmetricKeyType}, not Ed25519`)
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`the key is of the type ${key.asymmetricKeyType}, not Ed25519`)
   return signingKeyOf(key)
 }
 
@@ -74,7 +82,9 @@ export function signingKeyOf(privateKey: KeyObject): SigningKey {
  */
 export function verifyingKey(id: string, publicKey: string): KeyObject | null {
   try {
-    return keyIdOf(publicKey) === id ? createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' }) : null
+    return keyIdOf(publicKey) === id
+      ? createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
+      : null
   } catch {
     return null
   }
@@ -100,7 +110,8 @@ export function signTree(key: SigningKey, journal: string, leaves: readonly stri
 }
 
 /** It is never empty, because a header loses the spaces at its end. */
-const hashesOf = (path: readonly Uint8Array[]): string => (path.length === 0 ? '-' : Buffer.concat(path).toString('base64url'))
+const hashesOf = (path: readonly Uint8Array[]): string =>
+  path.length === 0 ? '-' : Buffer.concat(path).toString('base64url')
 
 /** A signature as it was read from a message. */
 export interface ReadSignature {
@@ -111,7 +122,8 @@ export interface ReadSignature {
   readonly path: readonly Uint8Array[]
 }
 
-const form = /^v1 ([0-9a-f]{32}) (0|[1-9]\d{0,5}) ([1-9]\d{0,5}) ([A-Za-z0-9_-]{86}) (-|[A-Za-z0-9_-]{43,1400})$/
+const form =
+  /^v1 ([0-9a-f]{32}) (0|[1-9]\d{0,5}) ([1-9]\d{0,5}) ([A-Za-z0-9_-]{86}) (-|[A-Za-z0-9_-]{43,1400})$/
 
 /** Reads the text of a signature; `null` if it is none. */
 export function readSignature(text: string): ReadSignature | null {
@@ -138,7 +150,12 @@ export class SignatureVerifier {
   readonly #verdicts = new Map<string, boolean>()
 
   /** Whether the key made the signature for this leaf in this journal. */
-  verifies(key: KeyObject, journal: string, leaf: string, { keyId, index, size, signed, path }: ReadSignature): boolean {
+  verifies(
+    key: KeyObject,
+    journal: string,
+    leaf: string,
+    { keyId, index, size, signed, path }: ReadSignature,
+  ): boolean {
     const root = rootOf(leafHash(leaf), { index, size }, path)
     if (root === null) return false
     const text = statement(journal, size, root)
@@ -146,7 +163,8 @@ export class SignatureVerifier {
     let verdict = this.#verdicts.get(name)
     if (verdict === undefined) {
       verdict = verify(null, text, key, signed)
-      if (this.#verdicts.size >= verdictsMax) this.#verdicts.delete(this.#verdicts.keys().next().value as string)
+      if (this.#verdicts.size >= verdictsMax)
+        this.#verdicts.delete(this.#verdicts.keys().next().value as string)
       this.#verdicts.set(name, verdict)
     }
     return verdict
@@ -156,9 +174,10 @@ export class SignatureVerifier {
 const marker = Buffer.from('"hash":"')
 
 /**
- * The hash of the last record of a message that this process sealed itself, found without parsing it; `null` if there is none. Do not use it
- * to verify: a stranger's record may have a member of its own that contains the hash of another record. Nothing that Beaver
- * writes behind a record's hash can contain the marker, because a quotation mark within a text is escaped.
+ * The hash of the last record of a message that this process sealed itself, found without parsing it; `null`
+ * if there is none. Do not use it to verify: a stranger's record may have a member of its own that contains
+ * the hash of another record. Nothing that Beaver writes behind a record's hash can contain the marker,
+ * because a quotation mark within a text is escaped.
  *
  * @example
  * const last = await journal.last(log)

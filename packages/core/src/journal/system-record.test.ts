@@ -4,7 +4,10 @@ import type { Entry } from './journal.ts'
 import type { SystemLog } from './system-log.ts'
 import { appendSystemEvent, readSystemEntries } from './system-record.ts'
 
-const redacted = (reason: string): SystemEvent => ({ type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason } })
+const redacted = (reason: string): SystemEvent => ({
+  type: 'blob_redacted',
+  data: { sha256: '0'.repeat(64), reason },
+})
 const wireType = ['beaver', 'system', 'blob_redacted', 'v1'].join('.')
 const writer = { source: '/beaver/operator', now: () => 0 }
 
@@ -26,9 +29,16 @@ function contested(times: number): SystemLog & { entries: Entry[] } {
 
 test('a record of a system log is chained, is about the log, and has a type of its own on the wire', async () => {
   const log = contested(0)
-  for (const reason of ['one', 'two']) await appendSystemEvent(log, 'redactions', () => redacted(reason), writer)
+  for (const reason of ['one', 'two'])
+    await appendSystemEvent(log, 'redactions', () => redacted(reason), writer)
   const records = log.entries.flatMap(
-    ({ payload }) => JSON.parse(Buffer.from(payload).toString()) as { type: string; subject: string; prevhash: string; hash: string }[],
+    ({ payload }) =>
+      JSON.parse(Buffer.from(payload).toString()) as {
+        type: string
+        subject: string
+        prevhash: string
+        hash: string
+      }[],
   )
   expect(records.map(({ type, subject }) => [type, subject])).toEqual([
     [wireType, 'redactions'],
@@ -41,7 +51,9 @@ test('an append that was overtaken is decided again, and gives up in the end', a
   let decided = 0
   await appendSystemEvent(contested(3), 'redactions', () => (decided++, redacted('x')), writer)
   expect(decided).toBe(4)
-  await expect(appendSystemEvent(contested(1_000), 'redactions', () => redacted('x'), writer)).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(
+    appendSystemEvent(contested(1_000), 'redactions', () => redacted('x'), writer),
+  ).rejects.toMatchObject({ code: 'unreachable' })
 })
 
 test('nothing is written if the decision is null', async () => {
@@ -52,10 +64,19 @@ test('nothing is written if the decision is null', async () => {
 
 test('a changed, moved or foreign record is left out, and the log continues from the record before it', async () => {
   const log = contested(0)
-  for (const reason of ['one', 'two']) await appendSystemEvent(log, 'redactions', () => redacted(reason), writer)
+  for (const reason of ['one', 'two'])
+    await appendSystemEvent(log, 'redactions', () => redacted(reason), writer)
   const [first, second] = log.entries as [Entry, Entry]
-  const changed = { ...second, payload: Buffer.from(Buffer.from(second.payload).toString().replace('two', 'six')) }
-  const read = readSystemEntries('redactions', [first, changed, { ...second, payload: Buffer.from('no batch') }, second])
+  const changed = {
+    ...second,
+    payload: Buffer.from(Buffer.from(second.payload).toString().replace('two', 'six')),
+  }
+  const read = readSystemEntries('redactions', [
+    first,
+    changed,
+    { ...second, payload: Buffer.from('no batch') },
+    second,
+  ])
   expect(read.events.map(({ taskseq }) => taskseq)).toEqual([1, 2])
   expect(read.faults.map(({ message }) => message)).toEqual([
     'event 2 does not have the content that its hash says',
@@ -66,5 +87,7 @@ test('a changed, moved or foreign record is left out, and the log continues from
 })
 
 test('an event is not written to a log to which it does not belong', async () => {
-  await expect(appendSystemEvent(contested(0), 'keys', () => redacted('x'), writer)).rejects.toMatchObject({ code: 'internal' })
+  await expect(appendSystemEvent(contested(0), 'keys', () => redacted('x'), writer)).rejects.toMatchObject({
+    code: 'internal',
+  })
 })

@@ -1,15 +1,34 @@
-// The records of system logs. They have the form and the chain of task records (record.ts), with `subject` = the name of the log, and events of
-// their own (system-catalog.ts). The type on the wire is `beaver.system.<type>.v1`.
-// T1. A reader verifies the whole chain. A record that does not follow is left out and reported: somebody who can only write must not be able to
+// The records of system logs. They have the form and the chain of task records (record.ts), with `subject` =
+// the name of the log, and events of their own (system-catalog.ts). The type on the wire is
+// `beaver.system.<type>.v1`.
+// T1. A reader verifies the whole chain. A record that does not follow is left out and reported: somebody who
+// can only write must not be able to
 //     stop all readers. Who signed a record is decided by the reader of each log.
 // T2. An append that another writer overtook is decided again from the new state of the log.
 import { z } from 'zod'
 import { BeaverError, messageOf } from '../errors.ts'
-import { isSystemLogName, type SystemEvent, systemEventData, type SystemEventType, type SystemLogName, systemLogOf } from '../events/system-catalog.ts'
+import {
+  isSystemLogName,
+  type SystemEvent,
+  systemEventData,
+  type SystemEventType,
+  type SystemLogName,
+  systemLogOf,
+} from '../events/system-catalog.ts'
 import { canonicalJson } from '../json.ts'
 import type { Entry } from './journal.ts'
 import type { KeyRing } from './key-ring.ts'
-import { chainFault, emptyHead, headAfter, inlineBytesMax, joinBatch, type LogHead, sealing, splitBatch, type WireRecord } from './record.ts'
+import {
+  chainFault,
+  emptyHead,
+  headAfter,
+  inlineBytesMax,
+  joinBatch,
+  type LogHead,
+  sealing,
+  splitBatch,
+  type WireRecord,
+} from './record.ts'
 import type { SystemLog } from './system-log.ts'
 
 /** An event of a system log with its place. */
@@ -32,7 +51,10 @@ export interface ReadSystemLog {
   readonly head: LogHead
   /** What the next append expects. */
   readonly revision: number
-  /** Records and entries that do not belong there. They are left out, and the log continues from the record before them. */
+  /**
+   * Records and entries that do not belong there. They are left out, and the log continues from the record
+   * before them.
+   */
   readonly faults: readonly { readonly revision: number; readonly message: string }[]
 }
 
@@ -40,7 +62,9 @@ export interface ReadSystemLog {
 export const emptySystemLog: ReadSystemLog = { events: [], head: emptyHead, revision: 0, faults: [] }
 
 const wireTypeOf = (type: SystemEventType): string => ['beaver', 'system', type, 'v1'].join('.')
-const typeOfWire = new Map(Object.keys(systemEventData).map((type) => [wireTypeOf(type as SystemEventType), type as SystemEventType]))
+const typeOfWire = new Map(
+  Object.keys(systemEventData).map((type) => [wireTypeOf(type as SystemEventType), type as SystemEventType]),
+)
 
 /**
  * The events of a system log that follow what was read before. The content of an entry never makes it throw.
@@ -49,7 +73,11 @@ const typeOfWire = new Map(Object.keys(systemEventData).map((type) => [wireTypeO
  * const { events: recorded } = readSystemEntries('checkpoints', await systemLog.read('checkpoints'))
  * recorded // => []
  */
-export function readSystemEntries(name: SystemLogName, entries: readonly Entry[], from: ReadSystemLog = emptySystemLog): ReadSystemLog {
+export function readSystemEntries(
+  name: SystemLogName,
+  entries: readonly Entry[],
+  from: ReadSystemLog = emptySystemLog,
+): ReadSystemLog {
   const [events, faults] = [[...from.events], [...from.faults]]
   let { head, revision } = from
   for (const entry of entries) {
@@ -75,7 +103,11 @@ export function readSystemEntries(name: SystemLogName, entries: readonly Entry[]
  * const { ring } = await joinJournal('daemon', keyPorts)
  * await readTrustedEvents('redactions', keyPorts.log, ring) // => []
  */
-export async function readTrustedEvents(name: SystemLogName, log: Pick<SystemLog, 'read'>, ring: KeyRing): Promise<readonly RecordedSystemEvent[]> {
+export async function readTrustedEvents(
+  name: SystemLogName,
+  log: Pick<SystemLog, 'read'>,
+  ring: KeyRing,
+): Promise<readonly RecordedSystemEvent[]> {
   const { events } = readSystemEntries(name, await log.read(name))
   return events.filter((event) => ring.recordFault(name, { ...event, lastHash: event.hash }) === null)
 }
@@ -108,13 +140,29 @@ export function systemFault(name: SystemLogName, head: LogHead, record: WireReco
 }
 
 /** The event of a record, or why it has none. */
-function opened(name: SystemLogName, record: WireRecord, { revision, signature }: Entry): RecordedSystemEvent | string {
+function opened(
+  name: SystemLogName,
+  record: WireRecord,
+  { revision, signature }: Entry,
+): RecordedSystemEvent | string {
   const type = typeOfWire.get(record.type)
-  if (type === undefined || systemLogOf[type] !== name) return `event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`
+  if (type === undefined || systemLogOf[type] !== name)
+    return `event ${record.taskseq} has the unknown type ${record.type}; a newer Beaver wrote it`
   const parsed = systemEventData[type].safeParse(record.data)
-  if (!parsed.success) return `event ${record.taskseq} does not have the shape of its type: ${z.prettifyError(parsed.error)}`
+  if (!parsed.success)
+    return `event ${record.taskseq} does not have the shape of its type: ${z.prettifyError(parsed.error)}`
   const { taskseq, epoch, source, time, hash } = record
-  return { type, data: parsed.data, taskseq, epoch, source, time, hash, revision, signature } as RecordedSystemEvent
+  return {
+    type,
+    data: parsed.data,
+    taskseq,
+    epoch,
+    source,
+    time,
+    hash,
+    revision,
+    signature,
+  } as RecordedSystemEvent
 }
 
 /**
@@ -125,7 +173,8 @@ function opened(name: SystemLogName, record: WireRecord, { revision, signature }
  * const newest = last === null ? null : newestRecord(last)
  * if (newest !== null) systemEventTypeOf(newest) // => null
  */
-export const systemEventTypeOf = (record: WireRecord): SystemEventType | null => typeOfWire.get(record.type) ?? null
+export const systemEventTypeOf = (record: WireRecord): SystemEventType | null =>
+  typeOfWire.get(record.type) ?? null
 
 /** Who writes to a system log. */
 export interface SystemWriter {
@@ -133,22 +182,30 @@ export interface SystemWriter {
   readonly source: string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** The signature of a record, from its hash and from the log as it was before. Default: the entry is not signed. */
-  readonly sign?: (record: { readonly name: SystemLogName; readonly hash: string; readonly before: ReadSystemLog }) => string
+  /**
+   * The signature of a record, from its hash and from the log as it was before. Default: the entry is not
+   * signed.
+   */
+  readonly sign?: (record: {
+    readonly name: SystemLogName
+    readonly hash: string
+    readonly before: ReadSystemLog
+  }) => string
 }
 
 const triesMax = 20
 
 /**
- * Appends the event that `decide` makes of the log. If another writer was faster, the log is read and decided again.
+ * Appends the event that `decide` makes of the log. If another writer was faster, the log is read and decided
+ * again.
  *
  * @param decide returns `null` if nothing is to be written
  * @returns the log as it is afterwards
  * @throws {BeaverError} `unreachable`, `corrupt_journal`, `too_large`
  * @example
- * const blob_redacted = { type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason: 'It had a secret.' } } as const
- * const after = await appendSystemEvent(systemLog, 'redactions', () => blob_redacted, { source: '/beaver/operator', now: () => 0 })
- * after.events.length // => 1
+ * const blob_redacted = { type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason: 'It had a secret.' }
+ * } as const const after = await appendSystemEvent(systemLog, 'redactions', () => blob_redacted, { source:
+ * '/beaver/operator', now: () => 0 }) after.events.length // => 1
  */
 export async function appendSystemEvent(
   log: SystemLog,
@@ -172,18 +229,28 @@ export async function appendSystemEvent(
  * @returns the log as it is afterwards
  * @throws {BeaverError} the codes of `appendSystemEvent`
  * @example
- * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64), file: '/a', file_sha256: '0'.repeat(64), by: 'ada' }
- * const writer = { source: '/beaver/operator', now: () => 0 }
- * const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data: task_archived }], writer)
- * after.events.at(-1)?.type // => 'task_archived'
+ * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64),
+ * file: '/a', file_sha256: '0'.repeat(64), by: 'ada' } const writer = { source: '/beaver/operator', now: ()
+ * => 0 } const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data:
+ * task_archived }], writer) after.events.at(-1)?.type // => 'task_archived'
  */
-export async function appendSystemEvents(log: SystemLog, name: SystemLogName, events: readonly SystemEvent[], writer: SystemWriter): Promise<ReadSystemLog> {
+export async function appendSystemEvents(
+  log: SystemLog,
+  name: SystemLogName,
+  events: readonly SystemEvent[],
+  writer: SystemWriter,
+): Promise<ReadSystemLog> {
   let before = readSystemEntries(name, await log.read(name))
   for (const event of events) {
     let after = await appended(log, name, { before, event }, writer)
     for (let tries = 1; after === null; tries++) {
       if (tries === triesMax) throw notWritten(name)
-      after = await appended(log, name, { before: readSystemEntries(name, await log.read(name)), event }, writer)
+      after = await appended(
+        log,
+        name,
+        { before: readSystemEntries(name, await log.read(name)), event },
+        writer,
+      )
     }
     before = after
   }
@@ -191,7 +258,10 @@ export async function appendSystemEvents(log: SystemLog, name: SystemLogName, ev
 }
 
 const notWritten = (name: SystemLogName): BeaverError =>
-  new BeaverError('unreachable', `The system log ${name} could not be written: other writers were faster ${triesMax} times.`)
+  new BeaverError(
+    'unreachable',
+    `The system log ${name} could not be written: other writers were faster ${triesMax} times.`,
+  )
 
 /** The log after the event; `null` if another writer was faster. */
 async function appended(
@@ -203,15 +273,33 @@ async function appended(
   const { payload, hash } = sealed(name, before, event, writer)
   const signature = writer.sign?.({ name, hash, before })
   const outcome = await log.append({ name, expectedRevision: before.revision, payload, signature })
-  return outcome.kind === 'appended' ? readSystemEntries(name, [{ revision: outcome.revision, payload, timeMs: writer.now(), signature }], before) : null
+  return outcome.kind === 'appended'
+    ? readSystemEntries(
+        name,
+        [{ revision: outcome.revision, payload, timeMs: writer.now(), signature }],
+        before,
+      )
+    : null
 }
 
-function sealed(name: SystemLogName, { head }: ReadSystemLog, { type, data }: SystemEvent, { source, now }: SystemWriter) {
+function sealed(
+  name: SystemLogName,
+  { head }: ReadSystemLog,
+  { type, data }: SystemEvent,
+  { source, now }: SystemWriter,
+) {
   const dataJson = canonicalJson(data)
   if (Buffer.byteLength(dataJson) > inlineBytesMax)
-    throw new BeaverError('too_large', `The event ${type} of the system log ${name} has more than ${inlineBytesMax} bytes of data.`)
-  if (!isSystemLogName(name) || systemLogOf[type] !== name) throw new BeaverError('internal', `The event ${type} does not belong to the system log ${name}.`)
-  const seal = sealing({ epoch: head.epoch, source, subject: name, time: new Date(now()).toISOString() }, wireTypeOf)
+    throw new BeaverError(
+      'too_large',
+      `The event ${type} of the system log ${name} has more than ${inlineBytesMax} bytes of data.`,
+    )
+  if (!isSystemLogName(name) || systemLogOf[type] !== name)
+    throw new BeaverError('internal', `The event ${type} does not belong to the system log ${name}.`)
+  const seal = sealing(
+    { epoch: head.epoch, source, subject: name, time: new Date(now()).toISOString() },
+    wireTypeOf,
+  )
   const { record, head: after } = seal(head, { type, dataJson })
   return { payload: joinBatch([record]), hash: after.hash }
 }

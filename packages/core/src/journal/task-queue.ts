@@ -1,8 +1,11 @@
-// The TaskQueue port: which tasks a daemon must look at. It contains what the journal accepted; it is not a second source of truth.
+// The TaskQueue port: which tasks a daemon must look at. It contains what the journal accepted; it is not a
+// second source of truth.
 // Q1. Every accepted task is delivered at least once, in the order of acceptance, until it is acknowledged.
-// Q2. A delivery that is neither acknowledged nor extended within its lease is delivered again, to any daemon.
+// Q2. A delivery that is neither acknowledged nor extended within its lease is delivered again, to any
+// daemon.
 // Q3. Another daemon may continue a delivery in place of the one that got it.
-// Q4. A wake causes at least one delivery that begins after the wake, even while an older delivery of the task is under way. Several wakes of a task
+// Q4. A wake causes at least one delivery that begins after the wake, even while an older delivery of the
+// task is under way. Several wakes of a task
 //     that no daemon has taken yet may share one delivery.
 // Q5. A task has one alarm. A newer alarm replaces an older one.
 // Q6. A message that names no task is not delivered. The queue refuses it for good and reports it.
@@ -18,7 +21,10 @@ export interface Delivery {
   readonly cause: 'accepted' | 'woken' | 'alarm'
   /** The first entry of the log, if that entry was delivered; otherwise `null`. */
   readonly first: Entry | null
-  /** What another daemon needs to continue this delivery. The leases of two deliveries of the same message have the same beginning. */
+  /**
+   * What another daemon needs to continue this delivery. The leases of two deliveries of the same message
+   * have the same beginning.
+   */
   readonly lease: string
   /** The work is done: the message is never delivered again. */
   acknowledge(): void
@@ -45,10 +51,15 @@ export interface TaskQueue {
    */
   adopt(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Delivery
   /**
-   * Yields tasks that were accepted (`accepted`) or woken (`woken`), as they come. It ends after `deliveriesMax` tasks, after `waitMs`, or when
-   * `signal` aborts.
+   * Yields tasks that were accepted (`accepted`) or woken (`woken`), as they come. It ends after
+   * `deliveriesMax` tasks, after `waitMs`, or when `signal` aborts.
    */
-  pull(wanted: { of: 'accepted' | 'woken'; deliveriesMax: number; waitMs: number; signal: AbortSignal }): AsyncIterable<Delivery>
+  pull(wanted: {
+    of: 'accepted' | 'woken'
+    deliveriesMax: number
+    waitMs: number
+    signal: AbortSignal
+  }): AsyncIterable<Delivery>
   /**
    * Makes a daemon look at a task. The wake is durable when it resolves.
    *
@@ -56,7 +67,8 @@ export interface TaskQueue {
    */
   wake(log: LogId, wake?: Wake): Promise<void>
   /**
-   * Makes a daemon look at a task after `delayMs`, by the queue's clock. The alarm is durable when it resolves.
+   * Makes a daemon look at a task after `delayMs`, by the queue's clock. The alarm is durable when it
+   * resolves.
    *
    * @throws {BeaverError} `unreachable`
    */

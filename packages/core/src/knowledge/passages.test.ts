@@ -12,14 +12,19 @@ describe('a document', () => {
     ['that is empty has no passage', '', []],
     ['with only white space has no passage', ' \n\t\n\r\n\n', []],
     ['without headings is one passage', 'one\ntwo\n', ['1-2 null']],
-    ['is split at its headings, each with those above it', 'top\n# A\na\n## B\nb\n# C #\nc', ['1-1 null', '2-3 A', '4-5 A > B', '6-7 C']],
+    [
+      'is split at its headings, each with those above it',
+      'top\n# A\na\n## B\nb\n# C #\nc',
+      ['1-1 null', '2-3 A', '4-5 A > B', '6-7 C'],
+    ],
     ['keeps the lines of another system', '# A\r\n\r\na\r\n', ['1-3 A']],
     ['has no heading within a fence', '# A\n```sh\n# not\n```\n# B', ['1-4 A', '5-5 B']],
     ['has no heading without a space or with seven signs', '#tag\n####### seven', ['1-2 null']],
     ['may skip a level', '### deep\nx\n# top', ['1-2 deep', '3-3 top']],
   ])('%s', (_, text, expected) => expect(ranges(text)).toEqual(expected))
 
-  it('has headings only if it may have some', () => expect(ranges('# A\na\n# B', false)).toEqual(['1-3 null']))
+  it('has headings only if it may have some', () =>
+    expect(ranges('# A\na\n# B', false)).toEqual(['1-3 null']))
 
   it('is split between paragraphs', () => {
     const paragraph = `${'word '.repeat(180)}\n`
@@ -39,7 +44,14 @@ describe('a document', () => {
 })
 
 it('every passage has the text of its lines, no passage is too long, and no line with text is lost', () => {
-  const line = fc.oneof(fc.string(), fc.constant(''), fc.constant('# h'), fc.constant('```'), fc.constant('😀'.repeat(1_000)), fc.constant('word '.repeat(200)))
+  const line = fc.oneof(
+    fc.string(),
+    fc.constant(''),
+    fc.constant('# h'),
+    fc.constant('```'),
+    fc.constant('😀'.repeat(1_000)),
+    fc.constant('word '.repeat(200)),
+  )
   fc.assert(
     fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
       const text = lines.join('\n')

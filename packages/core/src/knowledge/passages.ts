@@ -22,12 +22,16 @@ export interface DocumentPassage {
 /**
  * The passages of a document, in their order.
  *
- * @param options `headings`: whether lines that begin with `#` are headings, as in Markdown. Default: `false`.
+ * @param options `headings`: whether lines that begin with `#` are headings, as in Markdown. Default:
+ * `false`.
  * @example
  * const [first] = documentPassages('# Leave\n\nThirty days a year.\n', { headings: true })
  * first // => { firstLine: 1, lastLine: 3, heading: 'Leave', text: '# Leave\n\nThirty days a year.' }
  */
-export function* documentPassages(text: string, { headings = false }: { readonly headings?: boolean } = {}): Generator<DocumentPassage> {
+export function* documentPassages(
+  text: string,
+  { headings = false }: { readonly headings?: boolean } = {},
+): Generator<DocumentPassage> {
   const open = new OpenPassage()
   const path: string[] = []
   let fence: string | null = null
@@ -43,10 +47,12 @@ export function* documentPassages(text: string, { headings = false }: { readonly
     }
     if (line.length > passageCharsMax) {
       yield* open.close()
-      for (const piece of piecesOf(line)) yield { firstLine: number, lastLine: number, heading: open.heading, text: piece }
+      for (const piece of piecesOf(line))
+        yield { firstLine: number, lastLine: number, heading: open.heading, text: piece }
       continue
     }
-    if (open.chars + line.length > passageCharsMax || (line.trim() === '' && open.chars >= paragraphCharsMin)) yield* open.close()
+    if (open.chars + line.length > passageCharsMax || (line.trim() === '' && open.chars >= paragraphCharsMin))
+      yield* open.close()
     open.add(number, line)
   }
   yield* open.close()
@@ -71,7 +77,13 @@ class OpenPassage {
   *close(): Generator<DocumentPassage> {
     const lines = this.#lines
     while (lines.at(-1)?.trim() === '') lines.pop()
-    if (lines.length > 0) yield { firstLine: this.#first, lastLine: this.#first + lines.length - 1, heading: this.heading, text: lines.join('\n') }
+    if (lines.length > 0)
+      yield {
+        firstLine: this.#first,
+        lastLine: this.#first + lines.length - 1,
+        heading: this.heading,
+        text: lines.join('\n'),
+      }
     this.#lines = []
     this.chars = 0
   }

@@ -6,7 +6,14 @@ import { guarded, processFacts, supervisionFacts, systemFacts, taskFacts, thread
 
 const log = { tenant: 'local', session: sessionId.parse('s'), task: taskId.parse('t') }
 const ids = { tenant: 'local', session_id: 's', task_id: 't' }
-const result = { final_output: '', outputs: [], usage: { input_tokens: 2, output_tokens: 3, calls: 1 }, provider: 'simulated', model: 'm', simulated: true }
+const result = {
+  final_output: '',
+  outputs: [],
+  usage: { input_tokens: 2, output_tokens: 3, calls: 1 },
+  provider: 'simulated',
+  model: 'm',
+  simulated: true,
+}
 
 function linesOf(act: (logger: ReturnType<typeof loggerOver>) => void, level?: 'info'): LogLine[] {
   const lines: LogLine[] = []
@@ -16,18 +23,32 @@ function linesOf(act: (logger: ReturnType<typeof loggerOver>) => void, level?: '
 
 it('reports a failed task with its class and its message, in one line', () => {
   const failure = { class: 'provider_refused', message: 'The key is refused.' } as const
-  expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_failed', data: { ...result, failure } }))).toEqual([
+  expect(
+    linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_failed', data: { ...result, failure } })),
+  ).toEqual([
     {
       level: 'warn',
       event: 'task_ended',
       message: 'The task is failed: The key is refused.',
-      fields: { ...ids, status: 'failed', failure_class: 'provider_refused', failure_message: failure.message, provider: 'simulated', model: 'm', tokens: 5 },
+      fields: {
+        ...ids,
+        status: 'failed',
+        failure_class: 'provider_refused',
+        failure_message: failure.message,
+        provider: 'simulated',
+        model: 'm',
+        tokens: 5,
+      },
     },
   ])
 })
 
 it('reports a completed task at a level below a warning', () => {
-  expect(linesOf((logger) => taskFacts.ended(logger, log, { type: 'task_completed', data: { ...result, failure: null } }))).toMatchObject([
+  expect(
+    linesOf((logger) =>
+      taskFacts.ended(logger, log, { type: 'task_completed', data: { ...result, failure: null } }),
+    ),
+  ).toMatchObject([
     { level: 'info', message: 'The task is completed.', fields: { ...ids, status: 'completed' } },
   ])
 })
@@ -46,30 +67,64 @@ it('distinguishes a takeover from a first claim', () => {
 it('reports a lost thread with its suspects and some of the charged runs, and as an error if the thread does not end', () => {
   const charged = Array.from({ length: 7 }, (_, i) => ({ task: 't', run: `r${i}` }))
   const loss = { thread: 3, reason: 'The worker thread was lost: x', suspects: ['grep'], charged, runs: 9 }
-  const fields = { thread: 3, suspect_tools: ['grep'], charged: 7, charged_runs: ['t/r0', 't/r1', 't/r2', 't/r3', 't/r4'], runs: 9 }
-  const lines = linesOf((logger) => [false, true].forEach((stuck) => threadFacts.lost(logger, { ...loss, stuck })))
+  const fields = {
+    thread: 3,
+    suspect_tools: ['grep'],
+    charged: 7,
+    charged_runs: ['t/r0', 't/r1', 't/r2', 't/r3', 't/r4'],
+    runs: 9,
+  }
+  const lines = linesOf((logger) =>
+    [false, true].forEach((stuck) => threadFacts.lost(logger, { ...loss, stuck })),
+  )
   expect(lines).toEqual([
-    { level: 'warn', event: 'thread_lost', message: 'The worker thread was lost: x. Its runs start again from the journal.', fields },
-    { level: 'error', event: 'thread_lost', message: 'The worker thread was lost: x; the thread does not end.', fields },
+    {
+      level: 'warn',
+      event: 'thread_lost',
+      message: 'The worker thread was lost: x. Its runs start again from the journal.',
+      fields,
+    },
+    {
+      level: 'error',
+      event: 'thread_lost',
+      message: 'The worker thread was lost: x; the thread does not end.',
+      fields,
+    },
   ])
 })
 
 it('reports the end of a watchdog with the name of its process', () => {
-  expect(linesOf((logger) => processFacts.watchdogEnded(logger, { name: 'supervisor', error: new Error('no memory') }))).toMatchObject([
-    { level: 'warn', event: 'process_unwatched', message: 'The watchdog of the supervisor ended: no memory', fields: { process: 'supervisor' } },
+  expect(
+    linesOf((logger) =>
+      processFacts.watchdogEnded(logger, { name: 'supervisor', error: new Error('no memory') }),
+    ),
+  ).toMatchObject([
+    {
+      level: 'warn',
+      event: 'process_unwatched',
+      message: 'The watchdog of the supervisor ended: no memory',
+      fields: { process: 'supervisor' },
+    },
   ])
 })
 
-it('writes no line below its level', () => expect(linesOf((logger) => taskFacts.accepted(logger, log), 'info')).toEqual([]))
+it('writes no line below its level', () =>
+  expect(linesOf((logger) => taskFacts.accepted(logger, log), 'info')).toEqual([]))
 
 it('says how long a connection was down', () => {
-  expect(linesOf((logger) => systemFacts.connectionUp(logger, { server: '127.0.0.1:4222', downMs: 6_140 }))).toMatchObject([
-    { message: 'The connection to NATS is back after 6.1 s.', fields: { down_ms: 6_140 } },
-  ])
+  expect(
+    linesOf((logger) => systemFacts.connectionUp(logger, { server: '127.0.0.1:4222', downMs: 6_140 })),
+  ).toMatchObject([{ message: 'The connection to NATS is back after 6.1 s.', fields: { down_ms: 6_140 } }])
 })
 
 it('names the child, its supervisor and what happens next when a supervisor gives up', () => {
-  const fields = { supervisor: 'services', child: 'projector', reason: 'exit code 1', deaths: 6, escalation: '"beaver up" stops' }
+  const fields = {
+    supervisor: 'services',
+    child: 'projector',
+    reason: 'exit code 1',
+    deaths: 6,
+    escalation: '"beaver up" stops',
+  }
   expect(linesOf((logger) => supervisionFacts.escalated(logger, fields))).toMatchObject([
     {
       level: 'error',

@@ -3,7 +3,10 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Runs `act` once after `delayMs`, unless it is cancelled before. `Infinity` is as long as the clock can wait. */
+  /**
+   * Runs `act` once after `delayMs`, unless it is cancelled before. `Infinity` is as long as the clock can
+   * wait.
+   */
   after(delayMs: number, act: () => void): { cancel(): void }
 }
 
@@ -20,10 +23,13 @@ export const systemClock: Clock = {
 }
 
 /**
- * The clock of the operating system at the start of the process, plus the time that has passed since. A jump of the system's clock does not move it.
- * Use it to measure how long something takes.
+ * The clock of the operating system at the start of the process, plus the time that has passed since. A jump
+ * of the system's clock does not move it. Use it to measure how long something takes.
  */
-export const steadyClock: Clock = { now: () => Math.round(performance.timeOrigin + performance.now()), after: systemClock.after }
+export const steadyClock: Clock = {
+  now: () => Math.round(performance.timeOrigin + performance.now()),
+  after: systemClock.after,
+}
 
 /**
  * Resolves after `delayMs`, or at once if `signal` aborts. It never rejects.

@@ -1,4 +1,5 @@
-// The Ids port. New ids come from outside, so that tests can control them. The adapter of the port is in this file.
+// The Ids port. New ids come from outside, so that tests can control them. The adapter of the port is in this
+// file.
 import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 
@@ -8,7 +9,8 @@ export interface Ids {
 }
 
 /**
- * Makes ids from the kind and a ULID in lower case. Each id of one instance is larger than the one before, even within a millisecond.
+ * Makes ids from the kind and a ULID in lower case. Each id of one instance is larger than the one before,
+ * even within a millisecond.
  *
  * @example
  * const ids = ulidIds()
@@ -21,7 +23,10 @@ export function ulidIds(): Ids {
   return { next: (kind) => `${kind}_${ulid().toLowerCase()}` }
 }
 
-/** Random numbers in [0, 1) from the system's generator. They are fetched many at a time, because each fetch costs a system call. */
+/**
+ * Random numbers in [0, 1) from the system's generator. They are fetched many at a time, because each fetch
+ * costs a system call.
+ */
 function pooledRandom(): () => number {
   const pool = new Uint32Array(1_024)
   let next = pool.length

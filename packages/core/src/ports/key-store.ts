@@ -11,7 +11,10 @@ export interface KeyStore {
   makeOperator(): SigningKey
   /** The key of a role, which is made if it does not exist. */
   own(role: 'daemon' | 'projector'): SigningKey
-  /** Puts the key with this id aside, so that `own` makes a new one. It does nothing if another process did so before. */
+  /**
+   * Puts the key with this id aside, so that `own` makes a new one. It does nothing if another process did so
+   * before.
+   */
   putAside(role: 'daemon' | 'projector', id: string): void
   /** The operator of a namespace that this home saw first; `null` if it saw none. */
   pinned(namespace: string): string | null

@@ -1,8 +1,9 @@
-// The Logger port: what operators read. The journal remains the record of what happened.
-// Where lines are written is decided by the adapter (@beaver/platform). The facts are defined in ../log/facts.ts.
+// The Logger port: what operators read. The journal remains the record of what happened. Where lines are
+// written is decided by the adapter (@beaver/platform). The facts are defined in ../log/facts.ts.
 // L1. A call never throws and never waits. One call is one fact.
 // L2. An adapter hides secrets, because a caller may pass text that others wrote.
-// L3. `event` is a constant in snake_case, so that lines can be searched by it. The parts that vary are in the fields.
+// L3. `event` is a constant in snake_case, so that lines can be searched by it. The parts that vary are in
+// the fields.
 import type { JsonValue } from '../json.ts'
 
 /** The levels, from the least to the most important. */
@@ -10,7 +11,10 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 /** How important a line is. */
 export type LogLevel = (typeof logLevels)[number]
 
-/** What a line contains besides its message. A field that is `undefined` is left out. Names are those of the wire: `task_id`, `run_id`. */
+/**
+ * What a line contains besides its message. A field that is `undefined` is left out. Names are those of the
+ * wire: `task_id`, `run_id`.
+ */
 export interface LogFields {
   readonly tenant?: string | undefined
   readonly session_id?: string | undefined
@@ -59,7 +63,11 @@ export interface LogLine {
  * logger.error('process_failed', 'The projector cannot go on.')
  * lines // => ['The projector cannot go on.']
  */
-export function loggerOver(write: (line: LogLine) => void, level: LogLevel = 'debug', common: LogFields = {}): Logger {
+export function loggerOver(
+  write: (line: LogLine) => void,
+  level: LogLevel = 'debug',
+  common: LogFields = {},
+): Logger {
   const least = logLevels.indexOf(level)
   const at =
     (of: LogLevel) =>

@@ -1,5 +1,7 @@
-// The MemoryStore port: durable facts that the agents of a tenant keep for later runs (D-45). A memory is curated and small; it is not a transcript.
-// M1. The list `memory` belongs to the tenant. The list `user` belongs to the user for whom the task is; no other user's run sees it (D-67).
+// The MemoryStore port: durable facts that the agents of a tenant keep for later runs (D-45). A memory is
+// curated and small; it is not a transcript.
+// M1. The list `memory` belongs to the tenant. The list `user` belongs to the user for whom the task is; no
+// other user's run sees it (D-67).
 // M2. A change is atomic, and concurrent writers lose no change.
 // M3. A memory that cannot be read is reported and never overwritten.
 import { z } from 'zod'
@@ -17,19 +19,36 @@ export const emptyMemory: MemorySnapshot = { memory: [], user: [] }
 /** `old_text` finds the entry that equals it; otherwise the only entry that contains it. */
 export type MemoryChange =
   | { readonly action: 'add'; readonly target: MemoryTarget; readonly content: string }
-  | { readonly action: 'replace'; readonly target: MemoryTarget; readonly old_text: string; readonly content: string }
+  | {
+      readonly action: 'replace'
+      readonly target: MemoryTarget
+      readonly old_text: string
+      readonly content: string
+    }
   | { readonly action: 'remove'; readonly target: MemoryTarget; readonly old_text: string }
 
 /** The answer to a change. `entries`, `chars` and `charsMax` are those of the target after the change. */
 export type MemoryAnswer =
-  | { readonly ok: true; readonly changed: boolean; readonly entries: readonly string[]; readonly chars: number; readonly charsMax: number }
-  /** `code`: `invalid_arguments`, `no_match`, `ambiguous_match`, `memory_full`, `memory_corrupt`, `memory_unavailable`. */
+  | {
+      readonly ok: true
+      readonly changed: boolean
+      readonly entries: readonly string[]
+      readonly chars: number
+      readonly charsMax: number
+    }
+  /**
+   * `code`: `invalid_arguments`, `no_match`, `ambiguous_match`, `memory_full`, `memory_corrupt`,
+   * `memory_unavailable`.
+   */
   | { readonly ok: false; readonly code: string; readonly message: string }
 
 /** Whose memory is meant. */
 export interface MemoryOwner {
   readonly tenant: string
-  /** The user to whom the list `user` belongs; `null` for a task that names no user: the list is the tenant's then. */
+  /**
+   * The user to whom the list `user` belongs; `null` for a task that names no user: the list is the tenant's
+   * then.
+   */
   readonly user: string | null
 }
 
@@ -41,6 +60,9 @@ export interface MemoryStore {
    * @throws {BeaverError} `memory_corrupt` if the stored memory cannot be read; `unreachable`
    */
   read(owner: MemoryOwner): Promise<MemorySnapshot>
-  /** The change is durable when it resolves with `ok`. It never rejects because of the stored memory: that is an answer. */
+  /**
+   * The change is durable when it resolves with `ok`. It never rejects because of the stored memory: that is
+   * an answer.
+   */
   change(owner: MemoryOwner, change: MemoryChange): Promise<MemoryAnswer>
 }

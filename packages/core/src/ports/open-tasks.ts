@@ -1,5 +1,5 @@
-// The OpenTasks port: the tasks that have not ended, as the read model knows them. The sweep of a daemon uses it as a hint and reads the journal
-// before it acts.
+// The OpenTasks port: the tasks that have not ended, as the read model knows them. The sweep of a daemon uses
+// it as a hint and reads the journal before it acts.
 
 /** A task that has not ended. */
 export interface OpenTask {
@@ -14,10 +14,16 @@ export interface OpenTask {
 /** The open tasks of the read model. They are a hint, and may be out of date. */
 export interface OpenTasks {
   /**
-   * The tasks of the tenant that need a daemon: those that a daemon claimed, and those without a daemon that wait for nothing in the journal and had
-   * no event for `idleMsMin`. The task with the oldest last event is first.
+   * The tasks of the tenant that need a daemon: those that a daemon claimed, and those without a daemon that
+   * wait for nothing in the journal and had no event for `idleMsMin`. The task with the oldest last event is
+   * first.
    *
    * @throws {BeaverError} if the read model does not answer
    */
-  list(wanted: { tenant: string; owner?: string; idleMsMin: number; limit: number }): Promise<readonly OpenTask[]>
+  list(wanted: {
+    tenant: string
+    owner?: string
+    idleMsMin: number
+    limit: number
+  }): Promise<readonly OpenTask[]>
 }

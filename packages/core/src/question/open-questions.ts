@@ -18,14 +18,21 @@ export interface OpenQuestion extends WaitingPlace {
  * The open questions after the next event of the task, in the order in which they were asked.
  *
  * @example
- * const question = { message: 'Why?' }
- * const asked = { type: 'question_asked', data: { call_id: 'c', tool_name: 'ask_user', question_index: 0, question }, taskseq: 7 } as RecordedEvent
- * openQuestions([], asked)[0]?.callId // => 'c'
+ * const question = { message: 'Why?' } const asked = { type: 'question_asked', data: { call_id: 'c',
+ * tool_name: 'ask_user', question_index: 0, question }, taskseq: 7 } as RecordedEvent openQuestions([],
+ * asked)[0]?.callId // => 'c'
  */
 export function openQuestions(open: readonly OpenQuestion[], event: RecordedEvent): readonly OpenQuestion[] {
   if (event.type !== 'question_asked') return stillWaiting(open, event, answers)
   const { data, runId, taskseq } = event
-  const asked = { runId, callId: data.call_id, tool: data.tool_name, index: data.question_index, question: data.question, taskseq }
+  const asked = {
+    runId,
+    callId: data.call_id,
+    tool: data.tool_name,
+    index: data.question_index,
+    question: data.question,
+    taskseq,
+  }
   return [...without(open, asked), asked]
 }
 
@@ -37,11 +44,12 @@ const answers: ReadonlySet<EventType> = new Set(['question_answered'])
  * @example
  * askingCall({ runId: 'r', callId: 'c' }) // => 'r/c'
  */
-export const askingCall = ({ runId, callId }: Pick<OpenQuestion, 'runId' | 'callId'>): string => (runId === undefined ? callId : `${runId}/${callId}`)
+export const askingCall = ({ runId, callId }: Pick<OpenQuestion, 'runId' | 'callId'>): string =>
+  runId === undefined ? callId : `${runId}/${callId}`
 
 /**
- * Whether the agent itself asks. The answer is then words of the user to the agent, as a text that steers it. What another tool asks may permit
- * something, so its answer needs the right to decide about calls.
+ * Whether the agent itself asks. The answer is then words of the user to the agent, as a text that steers it.
+ * What another tool asks may permit something, so its answer needs the right to decide about calls.
  *
  * @example
  * agentAsks({ tool: 'ask_user' }) // => true

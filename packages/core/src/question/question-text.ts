@@ -20,7 +20,10 @@ export interface FormField {
  * formFields({ form: { type: 'object', properties: { age: { type: 'integer' } } } })[0]?.says // => 'integer'
  */
 export function formFields({ form }: Pick<Question, 'form'>): FormField[] {
-  const { properties = {}, required = [] } = (form ?? {}) as { properties?: Record<string, Record<string, unknown>>; required?: readonly string[] }
+  const { properties = {}, required = [] } = (form ?? {}) as {
+    properties?: Record<string, Record<string, unknown>>
+    required?: readonly string[]
+  }
   return Object.entries(properties).map(([name, schema]) => {
     const kind = kindOf(schema)
     const given = schema['default'] === undefined ? '' : `default ${JSON.stringify(schema['default'])}`
@@ -35,7 +38,9 @@ export function formFields({ form }: Pick<Question, 'form'>): FormField[] {
 function kindOf(schema: Record<string, unknown>): string {
   const items = schema['items']
   const of = typeof items === 'object' && items !== null ? (items as Record<string, unknown>) : schema
-  const choices = [of['enum'], of['oneOf'], of['anyOf']].find((each) => Array.isArray(each)) as readonly unknown[] | undefined
+  const choices = [of['enum'], of['oneOf'], of['anyOf']].find((each) => Array.isArray(each)) as
+    | readonly unknown[]
+    | undefined
   if (choices === undefined) return typeOf(schema) ?? 'text'
   return `${of === schema ? 'one' : 'some, with commas between them,'} of ${choices.map(choiceText).join(', ')}`
 }
@@ -56,7 +61,9 @@ const typeOf = ({ type }: Record<string, unknown>): string | null => (typeof typ
  */
 export function questionLines(asked: Question): string[] {
   const options = (asked.options ?? []).map((each, i) => `  ${i + 1}) ${visible(each)}`)
-  const fields = formFields(asked).map(({ name, says, required }) => `  ${visible(name)}${required ? '' : ' (optional)'}: ${visible(says)}`)
+  const fields = formFields(asked).map(
+    ({ name, says, required }) => `  ${visible(name)}${required ? '' : ' (optional)'}: ${visible(says)}`,
+  )
   return [visible(asked.message, '\n\t'), ...options, ...fields, `${howToAnswer(asked)}${howLong(asked)}`]
 }
 
@@ -70,6 +77,8 @@ function howToAnswer(asked: Question): string {
   const { form, options = [], several = false } = asked
   if (form !== undefined) return 'Answer with a line <field>=<value> for each field.'
   if (options.length === 0) return 'Answer with a text.'
-  const chosen = several ? 'the numbers or the texts of options, with commas between them' : 'the number or the text of an option'
+  const chosen = several
+    ? 'the numbers or the texts of options, with commas between them'
+    : 'the number or the text of an option'
   return `Answer with ${chosen}${takesFreeText(asked) ? ', or with a text of your own' : ''}.`
 }

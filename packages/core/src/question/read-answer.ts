@@ -1,5 +1,5 @@
-// Turns what a person typed into the answer to a question: numbers or texts for options, `field=value` for a form. Whether the answer fits is decided
-// by `answerFault`.
+// Turns what a person typed into the answer to a question: numbers or texts for options, `field=value` for a
+// form. Whether the answer fits is decided by `answerFault`.
 import { BeaverError } from '../errors.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import type { Question, QuestionAnswer } from './question.ts'
@@ -20,17 +20,20 @@ export function readAnswer(asked: Question, typed: readonly string[]): QuestionA
 }
 
 /**
- * The answer in one text, such as a message of a chat. Several answers have commas between them. The fields of a form may be in one line or in several.
+ * The answer in one text, such as a message of a chat. Several answers have commas between them. The fields
+ * of a form may be in one line or in several.
  *
  * @throws {BeaverError} `invalid_arguments`
  * @example
- * answerInText({ message: 'Which?', options: ['a', 'b', 'c'], several: true }, '1, c').answers // => ['a', 'c']
+ * answerInText({ message: 'Which?', options: ['a', 'b', 'c'], several: true }, '1, c').answers // => ['a',
+ * 'c']
  */
 export function answerInText(asked: Question, text: string): QuestionAnswer {
   const said = text.trim()
   if (asked.form !== undefined) return readAnswer(asked, fieldsIn(asked, said))
   const options = asked.options ?? []
-  if (asked.several !== true || options.length === 0 || options.includes(said)) return readAnswer(asked, [said])
+  if (asked.several !== true || options.length === 0 || options.includes(said))
+    return readAnswer(asked, [said])
   const parts = said
     .split(/[,\n]/)
     .map((each) => each.trim())
@@ -69,7 +72,10 @@ function fieldsOf(asked: Question, typed: readonly string[]): JsonObject {
   return Object.fromEntries(
     typed.map((each) => {
       const at = each.indexOf('=')
-      if (at < 1) throw refused(`${JSON.stringify(each.slice(0, 100))} names no field. Write <field>=<value>; the fields are ${[...fields.keys()].join(', ')}.`)
+      if (at < 1)
+        throw refused(
+          `${JSON.stringify(each.slice(0, 100))} names no field. Write <field>=<value>; the fields are ${[...fields.keys()].join(', ')}.`,
+        )
       const name = each.slice(0, at)
       return [name, fieldValue(fields.get(name)?.type ?? 'string', each.slice(at + 1))]
     }),
@@ -99,4 +105,5 @@ function jsonOf(text: string): JsonObject {
   }
 }
 
-const refused = (message: string, cause?: unknown): BeaverError => new BeaverError('invalid_arguments', message, { cause })
+const refused = (message: string, cause?: unknown): BeaverError =>
+  new BeaverError('invalid_arguments', message, { cause })

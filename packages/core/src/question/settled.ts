@@ -1,5 +1,6 @@
-// Finds what people decided about calls and answered to questions, in the events of a task, and says that it cannot be done again.
-// A call is named by its id, or by `<run>/<call>` where several runs of the task have a call of that id.
+// Finds what people decided about calls and answered to questions, in the events of a task, and says that it
+// cannot be done again. A call is named by its id, or by `<run>/<call>` where several runs of the task have a
+// call of that id.
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import { canonicalJson } from '../json.ts'
@@ -23,26 +24,34 @@ const names = (callId: string | undefined, runId: string | undefined, id: string
  * isDecision(denied, 'r/c') // => true
  * isDecision(denied, 'other') // => false
  */
-export const isDecision = <Event extends DomainEvent>(event: Event, callId?: string): event is Event & Decided =>
-  (event.type === 'approval_granted' || event.type === 'approval_denied') && names(callId, event.runId, event.data.call_id)
+export const isDecision = <Event extends DomainEvent>(
+  event: Event,
+  callId?: string,
+): event is Event & Decided =>
+  (event.type === 'approval_granted' || event.type === 'approval_denied') &&
+  names(callId, event.runId, event.data.call_id)
 
 /**
  * Whether the event is an answer to this question.
  *
  * @param asked `callId` absent: of any call; `index` absent: any question of the call
  * @example
- * const answered = event('question_answered', { call_id: 'c', question_index: 1, answer: { action: 'decline' }, by: 'ada' }, 'r')
- * isAnswer(answered, { callId: 'c' }) // => true
- * isAnswer(answered, { callId: 'c', index: 0 }) // => false
+ * const answered = event('question_answered', { call_id: 'c', question_index: 1, answer: { action: 'decline'
+ * }, by: 'ada' }, 'r') isAnswer(answered, { callId: 'c' }) // => true isAnswer(answered, { callId: 'c',
+ * index: 0 }) // => false
  */
 export const isAnswer = <Event extends DomainEvent>(
   event: Event,
   { callId, index }: { readonly callId?: string | undefined; readonly index?: number | undefined } = {},
 ): event is Event & Answered =>
-  event.type === 'question_answered' && names(callId, event.runId, event.data.call_id) && (index === undefined || index === event.data.question_index)
+  event.type === 'question_answered' &&
+  names(callId, event.runId, event.data.call_id) &&
+  (index === undefined || index === event.data.question_index)
 
 /** What a person says about a call that asks: a decision, or an answer to a question. */
-export type Said = { readonly approved: boolean; readonly arguments?: string | undefined } | { readonly answer: QuestionAnswer }
+export type Said =
+  | { readonly approved: boolean; readonly arguments?: string | undefined }
+  | { readonly answer: QuestionAnswer }
 
 /**
  * Whether a person says what was said already. A request that is sent again is then no second answer.
@@ -54,7 +63,8 @@ export type Said = { readonly approved: boolean; readonly arguments?: string | u
  * saysTheSame(granted, { approved: false }) // => false
  */
 export function saysTheSame({ type, data }: Decided | Answered, said: Said): boolean {
-  if (type === 'question_answered') return 'answer' in said && canonicalJson(data.answer) === canonicalJson(said.answer)
+  if (type === 'question_answered')
+    return 'answer' in said && canonicalJson(data.answer) === canonicalJson(said.answer)
   if ('answer' in said || said.approved !== (type === 'approval_granted')) return false
   return type === 'approval_denied' || data.arguments === said.arguments
 }
@@ -90,18 +100,29 @@ export const isSettled = (state: string): state is Settled['state'] => Object.ha
  *
  * @param first an event, with its `time` if it is known, or what the read model knows
  * @example
- * const denied = event('approval_denied', { call_id: 'c', by: 'gateway', user_id: 'bob', reason: '' }, 'r') as Decided
- * alreadySettled(denied).code // => 'conflict'
- * alreadySettled({ call_id: 'c', state: 'granted', by: 'ada', time: '2026-01-01T09:00:00Z' }).message // => 'The call c was already allowed by ada at 2026-01-01T09:00:00Z.'
+ * const denied = event('approval_denied', { call_id: 'c', by: 'gateway', user_id: 'bob', reason: '' }, 'r')
+ * as Decided alreadySettled(denied).code // => 'conflict' alreadySettled({ call_id: 'c', state: 'granted',
+ * by: 'ada', time: '2026-01-01T09:00:00Z' }).message // => 'The call c was already allowed by ada at
+ * 2026-01-01T09:00:00Z.'
  */
-export function alreadySettled(first: Settled | ((Decided | Answered) & { readonly time?: string })): BeaverError {
+export function alreadySettled(
+  first: Settled | ((Decided | Answered) & { readonly time?: string }),
+): BeaverError {
   const { state, call_id: id, time, ...doer } = 'type' in first ? settledIn(first) : first
   const what = state === 'granted' || state === 'denied' ? `The call ${id}` : `The question of the call ${id}`
-  return new BeaverError('conflict', `${what} was already ${words[state]} by ${whoDid(doer)}${time === null ? '' : ` at ${time}`}.`)
+  return new BeaverError(
+    'conflict',
+    `${what} was already ${words[state]} by ${whoDid(doer)}${time === null ? '' : ` at ${time}`}.`,
+  )
 }
 
-function settledIn({ type, data, time = null }: (Decided | Answered) & { readonly time?: string | null }): Settled {
+function settledIn({
+  type,
+  data,
+  time = null,
+}: (Decided | Answered) & { readonly time?: string | null }): Settled {
   const { call_id, by, user_id } = data
-  const state = type === 'question_answered' ? data.answer.action : type === 'approval_granted' ? 'granted' : 'denied'
+  const state =
+    type === 'question_answered' ? data.answer.action : type === 'approval_granted' ? 'granted' : 'denied'
   return { call_id, by, user_id, state, time }
 }

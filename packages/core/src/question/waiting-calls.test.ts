@@ -5,9 +5,12 @@ import { type WaitingCall, waitingCalls } from './waiting-calls.ts'
 let taskseq = 0
 const happened = (type: string, data: object, runId: string | undefined = 'r'): RecordedEvent =>
   ({ type, data, runId, taskseq: ++taskseq }) as unknown as RecordedEvent
-const asks = (call_id: string, runId = 'r', tool_name = 'echo'): RecordedEvent => happened('approval_requested', { call_id, tool_name }, runId)
-const fold = (...events: readonly RecordedEvent[]): readonly WaitingCall[] => events.reduce(waitingCalls, [] as readonly WaitingCall[])
-const open = (...events: readonly RecordedEvent[]): string[] => fold(...events).map(({ runId, callId }) => `${runId}/${callId}`)
+const asks = (call_id: string, runId = 'r', tool_name = 'echo'): RecordedEvent =>
+  happened('approval_requested', { call_id, tool_name }, runId)
+const fold = (...events: readonly RecordedEvent[]): readonly WaitingCall[] =>
+  events.reduce(waitingCalls, [] as readonly WaitingCall[])
+const open = (...events: readonly RecordedEvent[]): string[] =>
+  fold(...events).map(({ runId, callId }) => `${runId}/${callId}`)
 
 describe('the calls that wait', () => {
   it('are those about which nobody has decided, oldest first, by their runs', () => {
@@ -18,7 +21,12 @@ describe('the calls that wait', () => {
   })
 
   it('ask once: a call that asks again counts as it asked last', () => {
-    expect(fold(asks('a'), asks('b'), asks('a', 'r', 'write_file')).map(({ callId, asked }) => [callId, asked.tool_name])).toEqual([
+    expect(
+      fold(asks('a'), asks('b'), asks('a', 'r', 'write_file')).map(({ callId, asked }) => [
+        callId,
+        asked.tool_name,
+      ]),
+    ).toEqual([
       ['b', 'echo'],
       ['a', 'write_file'],
     ])
@@ -32,6 +40,13 @@ describe('the calls that wait', () => {
   ])('are none any more when %s', (_, end) => expect(open(asks('a'), end)).toEqual([]))
 
   it('stay when another run ends, when the task is suspended, and when another daemon claims it', () => {
-    expect(open(asks('a'), happened('run_completed', {}, 's'), happened('task_suspended', {}), happened('task_claimed', {}))).toEqual(['r/a'])
+    expect(
+      open(
+        asks('a'),
+        happened('run_completed', {}, 's'),
+        happened('task_suspended', {}),
+        happened('task_claimed', {}),
+      ),
+    ).toEqual(['r/a'])
   })
 })

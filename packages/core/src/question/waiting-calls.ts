@@ -14,8 +14,8 @@ export interface WaitingCall extends WaitingPlace {
  * The waiting calls after the next event of the task, in the order in which they asked.
  *
  * @example
- * const asked = { type: 'approval_requested', data: { call_id: 'c', tool_name: 'echo' }, runId: 'r', taskseq: 7 } as RecordedEvent
- * waitingCalls([], asked)[0]?.callId // => 'c'
+ * const asked = { type: 'approval_requested', data: { call_id: 'c', tool_name: 'echo' }, runId: 'r', taskseq:
+ * 7 } as RecordedEvent waitingCalls([], asked)[0]?.callId // => 'c'
  */
 export function waitingCalls(waiting: readonly WaitingCall[], event: RecordedEvent): readonly WaitingCall[] {
   if (event.type !== 'approval_requested') return stillWaiting(waiting, event, decisions)

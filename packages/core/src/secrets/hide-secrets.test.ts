@@ -13,6 +13,10 @@ it.each([
   ['a secret in base64', Buffer.from('s3cr"et value').toString('base64'), '[secret:KEY]'],
   ['a key nobody named', 'Incorrect API key: sk-abc****wxyz.', 'Incorrect API key: [secret:key]'],
   ['a bearer token', 'Authorization: Bearer abc.def', 'Authorization: Bearer [secret:bearer_token]'],
-  ['the user of a URL', 'nats://admin:hunter2@10.0.0.1:4222', 'nats://[secret:url_credentials]@10.0.0.1:4222'],
+  [
+    'the user of a URL',
+    'nats://admin:hunter2@10.0.0.1:4222',
+    'nats://[secret:url_credentials]@10.0.0.1:4222',
+  ],
   ['nothing of a placeholder', 'a tiny key', 'a tiny key'],
 ])('hides %s', (_, text, expected) => expect(clean(text)).toBe(expected))

@@ -1,9 +1,13 @@
-// Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the log.
-// H1. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of an error needs no such text.
+// Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the
+// log.
+// H1. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
+// an error needs no such text.
 import { secretMasker } from './secret-masker.ts'
 import type { KnownSecret } from './secret-spellings.ts'
 
-/** A known secret of this length or longer is removed from errors and logs, even if it could be ordinary text. */
+/**
+ * A known secret of this length or longer is removed from errors and logs, even if it could be ordinary text.
+ */
 const charactersMin = 6
 
 /**
@@ -25,6 +29,9 @@ export function hideSecrets(secrets: readonly KnownSecret[]): (text: string) => 
       .replace(/\bBearer\s+(?!\[secret:)[^\s"\\]+/gi, 'Bearer [secret:bearer_token]')
     // This expression tries each character of each word, and most lines of the log have no URL.
     if (!clean.includes('://')) return clean
-    return clean.replace(/(\b[a-z][a-z0-9+.-]*:\/\/)(?!\[secret:)[^\s/@"\\]+@/gi, '$1[secret:url_credentials]@') // the user of a URL
+    return clean.replace(
+      /(\b[a-z][a-z0-9+.-]*:\/\/)(?!\[secret:)[^\s/@"\\]+@/gi,
+      '$1[secret:url_credentials]@',
+    ) // the user of a URL
   }
 }

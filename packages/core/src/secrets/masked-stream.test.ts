@@ -25,7 +25,10 @@ function streamed(pieces: readonly string[]): string[] {
 it('passes on the masked text, wherever secrets are split', ({ onTestFinished }) => {
   onTestFinished(protectSecrets([{ name: 'CANARY', value }]))
   const words = fc.array(
-    fc.oneof(fc.constantFrom(...secrets), fc.constantFrom('task-', 'a', 'sk', '-', '', '\n', 'Bearer ', 'KEY=', '://', '密钥', 'desk-top')),
+    fc.oneof(
+      fc.constantFrom(...secrets),
+      fc.constantFrom('task-', 'a', 'sk', '-', '', '\n', 'Bearer ', 'KEY=', '://', '密钥', 'desk-top'),
+    ),
     { maxLength: 12 },
   )
   fc.assert(
@@ -50,4 +53,5 @@ it('passes on a text of single characters without a secret as it comes, but for 
   expect(pieces.slice(0, -1).filter((piece) => piece === '').length).toBeLessThan(25)
 })
 
-it('does not hold back a long word that begins like no secret', () => expect(maskedStream().push('0123456789'.repeat(1_000))).toHaveLength(10_000))
+it('does not hold back a long word that begins like no secret', () =>
+  expect(maskedStream().push('0123456789'.repeat(1_000))).toHaveLength(10_000))

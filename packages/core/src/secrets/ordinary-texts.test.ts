@@ -1,4 +1,5 @@
-// What must stay as it is: texts of every kind that agents read and write, in which a hasty rule would see secrets.
+// What must stay as it is: texts of every kind that agents read and write, in which a hasty rule would see
+// secrets.
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +35,9 @@ it.each([
 it('leaves images in base64, hashes and ids', () => {
   /** Bytes that look random, the same in each run. */
   const bytes = (name: string, length: number): Buffer =>
-    Buffer.concat(Array.from({ length: Math.ceil(length / 64) }, (_, i) => hash('sha512', `${name} ${i}`, 'buffer'))).subarray(0, length)
+    Buffer.concat(
+      Array.from({ length: Math.ceil(length / 64) }, (_, i) => hash('sha512', `${name} ${i}`, 'buffer')),
+    ).subarray(0, length)
   for (let i = 0; i < 10; i++) {
     const id = bytes(`id ${i}`, 16)
       .toString('hex')
@@ -46,15 +49,31 @@ it('leaves images in base64, hashes and ids', () => {
 
 const textsBelow = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((each) => each.isFile() && /\.(?:md|ts|json|yaml)$/.test(each.name) && !each.parentPath.includes('node_modules'))
+    .filter(
+      (each) =>
+        each.isFile() &&
+        /\.(?:md|ts|json|yaml)$/.test(each.name) &&
+        !each.parentPath.includes('node_modules'),
+    )
     .map((each) => join(each.parentPath, each.name))
 
 it("leaves this repository's sources, documentation and lock file, but for the tests about secrets", () => {
-  const files = [...['docs', 'packages', 'skills', 'examples'].flatMap(textsBelow), join(root, 'pnpm-lock.yaml'), join(root, 'README.md')]
+  const files = [
+    ...['docs', 'packages', 'skills', 'examples'].flatMap(textsBelow),
+    join(root, 'pnpm-lock.yaml'),
+    join(root, 'README.md'),
+  ]
   const hit = files.flatMap((file) => {
     const text = readFileSync(file, 'utf8')
-    return masker.find(text).map(({ name, from, to }) => `${file.slice(root.length + 1)}: ${name} ${text.slice(from, Math.min(to, from + 40))}`)
+    return masker
+      .find(text)
+      .map(
+        ({ name, from, to }) =>
+          `${file.slice(root.length + 1)}: ${name} ${text.slice(from, Math.min(to, from + 40))}`,
+      )
   })
   expect(files.length).toBeGreaterThan(500)
-  expect(hit.filter((line) => !/secrets?|hide-|redact|canary|journal\/record/.test(line.split(':')[0] ?? ''))).toEqual([])
+  expect(
+    hit.filter((line) => !/secrets?|hide-|redact|canary|journal\/record/.test(line.split(':')[0] ?? '')),
+  ).toEqual([])
 })

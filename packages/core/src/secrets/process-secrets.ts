@@ -1,8 +1,11 @@
-// The secrets of this thread's process, and the one place where they are removed from what Beaver records, sends and says.
-// S1. A process names its secrets before its first task (`protectSecrets`), and those that it gets later, such as tokens, when it gets them. Worker
+// The secrets of this thread's process, and the one place where they are removed from what Beaver records,
+// sends and says.
+// S1. A process names its secrets before its first task (`protectSecrets`), and those that it gets later,
+// such as tokens, when it gets them. Worker
 //     threads get them from their main thread, also later ones (`onSecretsChange`). The registry is one for each thread, because a secret of the process
 //     must not get into any journal, whichever part of the program writes.
-// S2. `draft` masks the data of every event before it is hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run
+// S2. `draft` masks the data of every event before it is hashed. Code that keeps the event in memory keeps
+// the masked one (`drafted`), so that a run
 //     that goes on in memory equals one that is folded from the journal.
 import { type SecretMasker, secretMasker } from './secret-masker.ts'
 import type { KnownSecret } from './secret-spellings.ts'
@@ -14,7 +17,8 @@ const listeners = new Set<() => void>()
 const current = (): SecretMasker => (masker ??= secretMasker(secrets))
 
 /**
- * Adds secrets to those that this thread hides. Values that could be ordinary text are not hidden (`isHideable`).
+ * Adds secrets to those that this thread hides. Values that could be ordinary text are not hidden
+ * (`isHideable`).
  *
  * @returns takes exactly these secrets back
  * @example
@@ -63,8 +67,8 @@ export const protectedSecrets = (): readonly KnownSecret[] => secrets
  *
  * @param start what comes before this place is only looked at. Default: 0
  * @example
- * maskSecrets('id AKIAIOSFODNN7EXAMPLE') // => 'id [secret:aws_access_key]'
- * maskSecrets('commit 9fceb02d0ae598e95dc970b74767f19372d61af8') // => 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8'
+ * maskSecrets('id AKIAIOSFODNN7EXAMPLE') // => 'id [secret:aws_access_key]' maskSecrets('commit
+ * 9fceb02d0ae598e95dc970b74767f19372d61af8') // => 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8'
  */
 export const maskSecrets = (text: string, start = 0): string => current().mask(text, start)
 
@@ -76,14 +80,18 @@ export const maskSecrets = (text: string, start = 0): string => current().mask(t
  */
 export const hasSecret = (text: string): boolean => current().find(text).length > 0
 
-/** How much of a text that is still growing can be shown: nothing that is added later makes a secret of it. */
+/**
+ * How much of a text that is still growing can be shown: nothing that is added later makes a secret of it.
+ */
 export const decidedLength = (text: string): number => current().decided(text)
 
 /**
- * Plain data with a mark in place of each secret in its texts and its keys. A value without a secret is returned as it is.
+ * Plain data with a mark in place of each secret in its texts and its keys. A value without a secret is
+ * returned as it is.
  *
  * @example
- * maskedData({ command: 'env', output: ['ID=AKIAIOSFODNN7EXAMPLE'] }) // => { command: 'env', output: ['ID=[secret:aws_access_key]'] }
+ * maskedData({ command: 'env', output: ['ID=AKIAIOSFODNN7EXAMPLE'] }) // => { command: 'env', output:
+ * ['ID=[secret:aws_access_key]'] }
  */
 export const maskedData = <Value>(value: Value): Value => walk(value, current(), 0) as Value
 

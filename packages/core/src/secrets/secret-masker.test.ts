@@ -31,10 +31,14 @@ it.each([
   expect(masker.mask(masked)).toBe(masked)
 })
 
-it('hides a value that does not begin with ASCII', () => expect(masker.mask('es ist Üb3r-gehe1m.')).toBe('es ist [secret:UMLAUT].'))
+it('hides a value that does not begin with ASCII', () =>
+  expect(masker.mask('es ist Üb3r-gehe1m.')).toBe('es ist [secret:UMLAUT].'))
 it('leaves a value that is a word', () => expect(masker.mask('ask ollama')).toBe('ask ollama'))
 it('finds a secret wherever it stands in a long text', () => {
-  for (let before = 0; before < 50; before++) expect(masker.mask(`${'-'.repeat(before)}q8Zk2mPx7LwA${'.'.repeat(before)}`)).toContain('[secret:PLAIN_KEY]')
+  for (let before = 0; before < 50; before++)
+    expect(masker.mask(`${'-'.repeat(before)}q8Zk2mPx7LwA${'.'.repeat(before)}`)).toContain(
+      '[secret:PLAIN_KEY]',
+    )
 })
 it('returns a text without a secret as it is', () => {
   const text = 'a plain text about keys, tokens and task-lists'
@@ -61,7 +65,10 @@ it.each([
   ['npm_token', `npm_${random.slice(0, 36)}`],
   ['hugging_face_token', `hf_${random.slice(0, 34)}`],
   ['nats_seed', `SUA${'ABCDEFGHIJK234567MNOPQRSTUVWXYZ234567ABCDEFGHIJK234567M'.slice(0, 55)}`],
-  ['jwt', `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"sub":"1234"}').toString('base64url')}.${random}`],
+  [
+    'jwt',
+    `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"sub":"1234"}').toString('base64url')}.${random}`,
+  ],
   ['private_key', `-----BEGIN RSA PRIVATE KEY-----\n${random}\n${random}\n-----END RSA PRIVATE KEY-----`],
   ['private_key', JSON.stringify(`-----BEGIN PRIVATE KEY-----\n${random}\n-----END PRIVATE KEY-----\n`)],
   ['private_key', `-----BEGIN OPENSSH PRIVATE KEY-----\n${random}\n${random.slice(0, 20)}`],

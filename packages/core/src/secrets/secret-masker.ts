@@ -1,6 +1,8 @@
-// Replaces secrets in texts by marks: `[secret:OPENAI_API_KEY]`, `[secret:aws_access_key]`. It sits on the way of every event, so it reads
-// a text once, by pairs of bytes, and most texts contain few pairs with which a secret could begin.
-// M1. A masked text contains no known value in any of its spellings, and nothing of the shape of a well-known key.
+// Replaces secrets in texts by marks: `[secret:OPENAI_API_KEY]`, `[secret:aws_access_key]`. It sits on the
+// way of every event, so it reads a text once, by pairs of bytes, and most texts contain few pairs with which
+// a secret could begin.
+// M1. A masked text contains no known value in any of its spellings, and nothing of the shape of a well-known
+// key.
 // M2. Masking is idempotent: a mark contains no secret.
 // M3. A text or value without a secret is returned as it is: the same string, the same object.
 import type { SecretPattern } from './secret-patterns.ts'
@@ -12,7 +14,10 @@ export interface SecretMasker {
   mask(text: string, start?: number): string
   /** The places of the secrets, in order and without overlaps. */
   find(text: string): readonly FoundSecret[]
-  /** How much of a text that still grows is decided: whatever follows, no secret begins before this place and ends behind it. */
+  /**
+   * How much of a text that still grows is decided: whatever follows, no secret begins before this place and
+   * ends behind it.
+   */
   decided(text: string): number
 }
 
@@ -22,15 +27,19 @@ export interface FoundSecret {
   readonly to: number
 }
 
-type Candidate = { readonly anchor: string } & ({ readonly name: string } | { readonly pattern: SecretPattern })
+type Candidate = { readonly anchor: string } & (
+  | { readonly name: string }
+  | { readonly pattern: SecretPattern }
+)
 
 /** The first characters of each anchor that are looked for. */
 const windowLength = 3
 const nothing: readonly FoundSecret[] = []
 
 /**
- * The low byte of each character of a piece of the text. To read bytes takes a fraction of the time that it takes to read characters. A character
- * beyond ASCII may look like another one here, so what is found is compared with the text itself.
+ * The low byte of each character of a piece of the text. To read bytes takes a fraction of the time that it
+ * takes to read characters. A character beyond ASCII may look like another one here, so what is found is
+ * compared with the text itself.
  */
 const pieceLength = 65_536
 const bytes = Buffer.alloc(pieceLength + windowLength)
@@ -47,7 +56,8 @@ export function secretMasker(known: readonly KnownSecret[]): SecretMasker {
 
 const markOf = (name: string): string => `[secret:${name.replace(/[^\w.-]/g, '_')}]`
 
-const windowHash = (first: number, second: number, third: number): number => ((first << 8) ^ (second << 4) ^ third) & 0x7fff
+const windowHash = (first: number, second: number, third: number): number =>
+  ((first << 8) ^ (second << 4) ^ third) & 0x7fff
 
 class Masker implements SecretMasker {
   /** The list of candidates for each pair of ASCII characters, as an index into `#lists`; 0: none. */
@@ -60,7 +70,9 @@ class Masker implements SecretMasker {
   readonly #anchors: { readonly anchor: string; readonly pattern?: SecretPattern }[] = []
 
   constructor(known: readonly KnownSecret[]) {
-    const spellings = known.filter(({ value }) => isHideable(value)).flatMap(({ name, value }) => spellingsOf(value).map((anchor) => ({ anchor, name })))
+    const spellings = known
+      .filter(({ value }) => isHideable(value))
+      .flatMap(({ name, value }) => spellingsOf(value).map((anchor) => ({ anchor, name })))
     // A longer spelling first: a secret may begin another one.
     for (const each of spellings.toSorted((a, b) => b.anchor.length - a.anchor.length)) {
       if (/^[\x20-\x7f]{3}/.test(each.anchor)) this.#add(each)
@@ -98,7 +110,11 @@ class Masker implements SecretMasker {
         const second = (bytes[i + 1] as number) & 127
         const list = this.#pairs[(first << 7) | second] as number
         // Only then the third character, after the pair or before it.
-        if (list === 0 || (!this.#hasWindow(first, second, bytes[i + 2] as number) && !this.#hasWindow(i === 0 ? 0 : (bytes[i - 1] as number), first, second)))
+        if (
+          list === 0 ||
+          (!this.#hasWindow(first, second, bytes[i + 2] as number) &&
+            !this.#hasWindow(i === 0 ? 0 : (bytes[i - 1] as number), first, second))
+        )
           continue
         const one = this.#at(text, start + i, list, masked)
         if (one === null) continue
@@ -118,7 +134,8 @@ class Masker implements SecretMasker {
       if (from < open) open = from
     }
     // A secret that was found may be the beginning of a longer one.
-    for (const { to, from } of this.find(text)) if (to >= Math.min(open, text.length - 1)) return Math.min(open, from)
+    for (const { to, from } of this.find(text))
+      if (to >= Math.min(open, text.length - 1)) return Math.min(open, from)
     return open
   }
 
@@ -139,7 +156,12 @@ class Masker implements SecretMasker {
   #at(text: string, place: number, list: number, masked: number): FoundSecret | null {
     for (const { candidate, offset } of this.#lists[list] ?? []) {
       const from = place - offset
-      if (from < masked || text.charCodeAt(from + 2) !== candidate.anchor.charCodeAt(2) || !text.startsWith(candidate.anchor, from)) continue
+      if (
+        from < masked ||
+        text.charCodeAt(from + 2) !== candidate.anchor.charCodeAt(2) ||
+        !text.startsWith(candidate.anchor, from)
+      )
+        continue
       if ('name' in candidate) return { name: candidate.name, from, to: from + candidate.anchor.length }
       const found = shaped(text, from, candidate.pattern)
       if (found !== null) return found
@@ -150,15 +172,21 @@ class Masker implements SecretMasker {
   #withOthers(text: string, found: readonly FoundSecret[]): readonly FoundSecret[] {
     const all = [...found]
     for (const { anchor, name } of this.#others)
-      for (let from = text.indexOf(anchor); from >= 0; from = text.indexOf(anchor, from + anchor.length)) all.push({ name, from, to: from + anchor.length })
+      for (let from = text.indexOf(anchor); from >= 0; from = text.indexOf(anchor, from + anchor.length))
+        all.push({ name, from, to: from + anchor.length })
     if (all.length === found.length) return found
     const kept: FoundSecret[] = []
-    for (const each of all.toSorted((a, b) => a.from - b.from || b.to - a.to)) if (each.from >= (kept.at(-1)?.to ?? 0)) kept.push(each)
+    for (const each of all.toSorted((a, b) => a.from - b.from || b.to - a.to))
+      if (each.from >= (kept.at(-1)?.to ?? 0)) kept.push(each)
     return kept
   }
 }
 
-function shaped(text: string, at: number, { name, shape, wordStart = true, accepts }: SecretPattern): FoundSecret | null {
+function shaped(
+  text: string,
+  at: number,
+  { name, shape, wordStart = true, accepts }: SecretPattern,
+): FoundSecret | null {
   if (wordStart && !startsWord(text, at)) return null
   shape.lastIndex = at
   const match = shape.exec(text)
@@ -167,14 +195,23 @@ function shaped(text: string, at: number, { name, shape, wordStart = true, accep
   return { name, from, to }
 }
 
-/** Whether a word may begin here. A letter before this place may be part of an escape: `\n` in JSON, `%0A` in a URL. */
+/**
+ * Whether a word may begin here. A letter before this place may be part of an escape: `\n` in JSON, `%0A` in
+ * a URL.
+ */
 function startsWord(text: string, at: number): boolean {
   const before = text[at - 1] ?? ' '
   if (!/[A-Za-z0-9_-]/.test(before)) return true
-  return (/[bfnrt]/.test(before) && text[at - 2] === '\\') || /(?:%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})$/.test(text.slice(Math.max(0, at - 6), at))
+  return (
+    (/[bfnrt]/.test(before) && text[at - 2] === '\\') ||
+    /(?:%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})$/.test(text.slice(Math.max(0, at - 6), at))
+  )
 }
 
-/** Where the end of a text is the beginning of `anchor`, and no more than that; the length of the text: nowhere. */
+/**
+ * Where the end of a text is the beginning of `anchor`, and no more than that; the length of the text:
+ * nowhere.
+ */
 function beginningAtEnd(text: string, anchor: string): number {
   const first = anchor.charCodeAt(0)
   for (let from = Math.max(0, text.length - anchor.length + 1); from < text.length; from++)
@@ -182,10 +219,22 @@ function beginningAtEnd(text: string, anchor: string): number {
   return text.length
 }
 
-/** Where a secret of this shape may have begun that the text does not end yet; the length of the text: nowhere. */
-function growingAtEnd(text: string, anchor: string, { wordStart = true, goesOn = /^[\x21-\x7e]*$/ }: SecretPattern): number {
-  const growsAt = (from: number): boolean => (!wordStart || startsWord(text, from)) && goesOn.test(text.slice(from + anchor.length))
-  for (let from = text.indexOf(anchor, Math.max(0, text.length - growingCharactersMax)); from >= 0; from = text.indexOf(anchor, from + 1))
+/**
+ * Where a secret of this shape may have begun that the text does not end yet; the length of the text:
+ * nowhere.
+ */
+function growingAtEnd(
+  text: string,
+  anchor: string,
+  { wordStart = true, goesOn = /^[\x21-\x7e]*$/ }: SecretPattern,
+): number {
+  const growsAt = (from: number): boolean =>
+    (!wordStart || startsWord(text, from)) && goesOn.test(text.slice(from + anchor.length))
+  for (
+    let from = text.indexOf(anchor, Math.max(0, text.length - growingCharactersMax));
+    from >= 0;
+    from = text.indexOf(anchor, from + 1)
+  )
     if (growsAt(from)) return from
   const from = beginningAtEnd(text, anchor)
   return from === text.length || (wordStart && !startsWord(text, from)) ? text.length : from

@@ -1,5 +1,6 @@
 // The spellings of a secret whose value is known: as it is, and encoded as programs encode it.
-// S1. Base64 is found inside a longer text, such as `user:password` in a header, because all three positions within a group of bytes are spelled.
+// S1. Base64 is found inside a longer text, such as `user:password` in a header, because all three positions
+// within a group of bytes are spelled.
 // S2. Values that could be ordinary text are left alone: to hide them would destroy other texts.
 
 /** A secret whose value this process knows. `name` says where it comes from: `OPENAI_API_KEY`. */
@@ -27,8 +28,8 @@ const placeholders = new Set([
 ])
 
 /**
- * Whether a text of this value can be hidden wherever it occurs. A short value, a value of a few letters without a digit, and a number are too
- * common for that.
+ * Whether a text of this value can be hidden wherever it occurs. A short value, a value of a few letters
+ * without a digit, and a number are too common for that.
  *
  * @example
  * isHideable('hunter2-2026') // => true
@@ -57,7 +58,10 @@ export function spellingsOf(value: string): readonly string[] {
   ].filter(({ length }) => length >= charactersMin)
 }
 
-/** The characters of base64 that depend on these bytes alone, if `before` bytes come before them in a group of three. */
+/**
+ * The characters of base64 that depend on these bytes alone, if `before` bytes come before them in a group of
+ * three.
+ */
 function base64Within(bytes: Buffer, before: number): string {
   const text = Buffer.concat([Buffer.alloc(before), bytes])
     .toString('base64')

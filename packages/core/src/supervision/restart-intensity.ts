@@ -1,7 +1,9 @@
-// The restart budget: whether something that died is started again, and after which pause. OTP's intensity and period, and a pause that
-// grows. Everything in Beaver that starts something again asks here; supervisors.ts holds the numbers. Pure.
+// The restart budget: whether something that died is started again, and after which pause. OTP's intensity
+// and period, and a pause that grows. Everything in Beaver that starts something again asks here;
+// supervisors.ts holds the numbers. Pure.
 // R1. A death counts for `periodMs`. If more than `restartsMax` deaths count, the intensity is exceeded.
-// R2. The pause grows with the deaths that count. After a span of `periodMs` without a death it is the first pause again.
+// R2. The pause grows with the deaths that count. After a span of `periodMs` without a death it is the first
+// pause again.
 
 /** How many deaths are accepted. */
 export interface Intensity {
@@ -9,13 +11,22 @@ export interface Intensity {
   readonly restartsMax: number
   /** `null` means the child's whole life. */
   readonly periodMs: number | null
-  /** Which deaths count together. OTP counts `all_children`. `each_child` is the same as one supervisor for each child. */
+  /**
+   * Which deaths count together. OTP counts `all_children`. `each_child` is the same as one supervisor for
+   * each child.
+   */
   readonly counts: 'each_child' | 'all_children'
 }
 
-/** The pause before a restart. It doubles with each death within the period. With `jitter` it is between half and all of this. */
+/**
+ * The pause before a restart. It doubles with each death within the period. With `jitter` it is between half
+ * and all of this.
+ */
 export interface Backoff {
-  /** The pause after the first death within the period. The next pauses begin with `pauseMsMin`. Default: `pauseMsMin` is the first pause. */
+  /**
+   * The pause after the first death within the period. The next pauses begin with `pauseMsMin`. Default:
+   * `pauseMsMin` is the first pause.
+   */
   readonly pauseMsFirst?: number
   readonly pauseMsMin: number
   readonly pauseMsMax: number
@@ -24,38 +35,58 @@ export interface Backoff {
 
 /** Whether the child is started again, and after which pause in milliseconds. */
 export type AfterDeath =
-  | { readonly kind: 'restart'; readonly pauseMs: number; /** The deaths that count, including this one. */ readonly deaths: number }
+  | {
+      readonly kind: 'restart'
+      readonly pauseMs: number
+      /** The deaths that count, including this one. */ readonly deaths: number
+    }
   /** `againMs` is the time until one more restart is within the intensity. `null` means never. */
   | { readonly kind: 'exceeded'; readonly deaths: number; readonly againMs: number | null }
 
 /**
  * Decides what happens after the last of these deaths.
  *
- * @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a number in [0, 1)
+ * @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a
+ * number in [0, 1)
  * @example
- * const intensity = { restartsMax: 1, periodMs: 60_000, counts: 'each_child' } as const
- * const backoff = { pauseMsMin: 100, pauseMsMax: 5_000, jitter: false }
- * afterDeath([1_000], { now: 1_000, random: 0, intensity, backoff }) // => { kind: 'restart', pauseMs: 100, deaths: 1 }
- * afterDeath([1_000, 2_000], { now: 2_000, random: 0, intensity, backoff }) // => { kind: 'exceeded', deaths: 2, againMs: 59_000 }
+ * const intensity = { restartsMax: 1, periodMs: 60_000, counts: 'each_child' } as const const backoff = {
+ * pauseMsMin: 100, pauseMsMax: 5_000, jitter: false } afterDeath([1_000], { now: 1_000, random: 0, intensity,
+ * backoff }) // => { kind: 'restart', pauseMs: 100, deaths: 1 } afterDeath([1_000, 2_000], { now: 2_000,
+ * random: 0, intensity, backoff }) // => { kind: 'exceeded', deaths: 2, againMs: 59_000 }
  */
 export function afterDeath(
   deaths: readonly number[],
-  { now, random, intensity, backoff }: { now: number; random: number; intensity: Intensity; backoff: Backoff },
+  {
+    now,
+    random,
+    intensity,
+    backoff,
+  }: { now: number; random: number; intensity: Intensity; backoff: Backoff },
 ): AfterDeath {
   const { restartsMax, periodMs } = intensity
   const recent = recentDeaths(deaths, now, intensity)
-  if (!isExceeded(recent.length, intensity)) return { kind: 'restart', deaths: recent.length, pauseMs: pauseBefore(recent.length, backoff, random) }
+  if (!isExceeded(recent.length, intensity))
+    return { kind: 'restart', deaths: recent.length, pauseMs: pauseBefore(recent.length, backoff, random) }
   const oldest = recent.at(-restartsMax - 1) ?? now
-  return { kind: 'exceeded', deaths: recent.length, againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now }
+  return {
+    kind: 'exceeded',
+    deaths: recent.length,
+    againMs: periodMs === null || restartsMax === 0 ? null : oldest + periodMs - now,
+  }
 }
 
 /**
- * The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer count.
+ * The deaths that still count. If the clock is set back by more than the period, earlier deaths no longer
+ * count.
  *
  * @example
  * recentDeaths([1_000, 50_000], 62_000, { periodMs: 60_000 }) // => [50_000]
  */
-export function recentDeaths(deaths: readonly number[], now: number, { periodMs }: Pick<Intensity, 'periodMs'>): number[] {
+export function recentDeaths(
+  deaths: readonly number[],
+  now: number,
+  { periodMs }: Pick<Intensity, 'periodMs'>,
+): number[] {
   return deaths.filter((at) => periodMs === null || Math.abs(now - at) < periodMs)
 }
 
@@ -64,7 +95,8 @@ export function recentDeaths(deaths: readonly number[], now: number, { periodMs 
  *
  * @example isExceeded(4, { restartsMax: 3 }) // => true
  */
-export const isExceeded = (deaths: number, { restartsMax }: Pick<Intensity, 'restartsMax'>): boolean => deaths > restartsMax
+export const isExceeded = (deaths: number, { restartsMax }: Pick<Intensity, 'restartsMax'>): boolean =>
+  deaths > restartsMax
 
 /**
  * The pause before the next start, in milliseconds.
@@ -81,5 +113,7 @@ export function pauseBefore(deaths: number, backoff: Backoff, random = 0): numbe
 function ceilingOf(deaths: number, { pauseMsFirst, pauseMsMin, pauseMsMax }: Backoff): number {
   const doublings = deaths - (pauseMsFirst === undefined ? 1 : 2)
   // The bound of the exponent keeps the product finite, however many deaths count.
-  return doublings < 0 ? (pauseMsFirst ?? pauseMsMin) : Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(doublings, 40))
+  return doublings < 0
+    ? (pauseMsFirst ?? pauseMsMin)
+    : Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min(doublings, 40))
 }

@@ -53,7 +53,16 @@ function stage(spec: SupervisorSpec, how: (n: number) => 'ok' | 'refuse' | 'cras
       if (how(n) === 'crash') die('exit code 1')
       return part
     })
-  return { supervision, add, parts, lines, statuses, order, starts: () => starts, pass: (ms: number) => (now += ms) }
+  return {
+    supervision,
+    add,
+    parts,
+    lines,
+    statuses,
+    order,
+    starts: () => starts,
+    pass: (ms: number) => (now += ms),
+  }
 }
 
 /** Until a pause that is under way is over, and what follows it has been done. */
@@ -104,7 +113,9 @@ describe('a supervised child', () => {
     const supervision = startSupervision({ spec: services })
     const first = supervision.add({ id: 'slow', restart: 'permanent' }, async (signal) => {
       resolve(signal)
-      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }))
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
+      )
     })
     await asked
     await supervision.stop()
@@ -145,7 +156,8 @@ describe('a crash loop', () => {
           message: expect.stringContaining(spec.escalation.says) as string,
         },
       ])
-      if (spec.escalation.kind === 'fail') await expect(supervision.failed).rejects.toThrow(/ended \d+ times within 60 s \(last: exit code 1\)/)
+      if (spec.escalation.kind === 'fail')
+        await expect(supervision.failed).rejects.toThrow(/ended \d+ times within 60 s \(last: exit code 1\)/)
       if (spec.escalation.kind !== 'wait') {
         await settled()
         expect(starts()).toBe(until)
@@ -162,7 +174,9 @@ describe('a crash loop', () => {
       parts.at(-1)?.die('killed by SIGKILL')
       await settled()
     }
-    await expect(supervision.failed).rejects.toThrow('The projector ended 6 times within 60 s (last: killed by SIGKILL): "beaver up" stops everything')
+    await expect(supervision.failed).rejects.toThrow(
+      'The projector ended 6 times within 60 s (last: killed by SIGKILL): "beaver up" stops everything',
+    )
     expect(order).toEqual(['nats-server'])
   })
 })

@@ -1,14 +1,21 @@
-// A supervisor at work: it starts, stops and restarts its children as supervise.ts decides, and reports this in the log.
-// The starter of a child decides what the child is: a process, a connection or a thread.
+// A supervisor at work: it starts, stops and restarts its children as supervise.ts decides, and reports this
+// in the log. The starter of a child decides what the child is: a process, a connection or a thread.
 // S1. At most one instance of a child runs at a time.
 // S2. After `stop` nothing is started. `stop` resolves when every child is gone.
 // S3. `failed` settles at most once, after the children are gone.
-// S4. Each restart and each escalation is one line of the log. A report that fails changes nothing for the children.
+// S4. Each restart and each escalation is one line of the log. A report that fails changes nothing for the
+// children.
 import { BeaverError, messageOf } from '../errors.ts'
 import { guarded, supervisionFacts } from '../log/facts.ts'
 import { type Clock, pause, systemClock } from '../ports/clock.ts'
 import { type LogFields, type Logger, silentLogger } from '../ports/logger.ts'
-import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
+import {
+  newSupervisor,
+  supervise,
+  type SupervisorAction,
+  type SupervisorEvent,
+  type SupervisorState,
+} from './supervise.ts'
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 
 /** How a child ended. */
@@ -29,15 +36,33 @@ export interface RunningChild {
   kill?(): void
 }
 
-/** Resolves when the child is ready. @throws the reason why it did not start. In this case, or if `signal` aborts, nothing of it may be left. */
+/**
+ * Resolves when the child is ready. @throws the reason why it did not start. In this case, or if `signal`
+ * aborts, nothing of it may be left.
+ */
 export type StartChild<C extends RunningChild> = (signal: AbortSignal) => Promise<C>
 
-/** What happened to a child: it runs, it died and is started again after `pauseMs`, or its deaths exceeded the intensity. */
+/**
+ * What happened to a child: it runs, it died and is started again after `pauseMs`, or its deaths exceeded the
+ * intensity.
+ */
 export type SupervisionStatus<C extends RunningChild> =
   | { readonly kind: 'ready'; readonly id: string; readonly child: C; readonly restarted: boolean }
-  | { readonly kind: 'died'; readonly id: string; readonly reason: string; readonly pauseMs: number; readonly deaths: number }
+  | {
+      readonly kind: 'died'
+      readonly id: string
+      readonly reason: string
+      readonly pauseMs: number
+      readonly deaths: number
+    }
   /** `againMs` is the time until the child is started again. `null` means that it is not started again. */
-  | { readonly kind: 'escalated'; readonly id: string; readonly reason: string; readonly deaths: number; readonly againMs: number | null }
+  | {
+      readonly kind: 'escalated'
+      readonly id: string
+      readonly reason: string
+      readonly deaths: number
+      readonly againMs: number | null
+    }
 
 /** The options of `startSupervision`. */
 export interface SupervisionOptions<C extends RunningChild> {
@@ -57,7 +82,10 @@ export interface SupervisionOptions<C extends RunningChild> {
 
 /** A supervisor at work. */
 export interface Supervision<C extends RunningChild> {
-  /** Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran: see `firstStart` */
+  /**
+   * Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran:
+   * see `firstStart`
+   */
   add(child: ChildSpec, start: StartChild<C>): Promise<C>
   /** The running child, or `null` if it does not run. */
   get(id: string): C | null
@@ -78,7 +106,8 @@ interface Kept<C extends RunningChild> {
 }
 
 /**
- * Starts a supervisor without children; `add` gives it children. Its restarts, pauses and escalation are those of `spec`.
+ * Starts a supervisor without children; `add` gives it children. Its restarts, pauses and escalation are
+ * those of `spec`.
  *
  * @example
  * const supervision = startSupervision({ spec: supervisors.services })
@@ -117,7 +146,10 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   }
 
   add(child: ChildSpec, start: StartChild<C>): Promise<C> {
-    if (this.#state.status !== 'running') return Promise.reject(new BeaverError('start_failed', `${child.id} is not started, because its supervisor stops.`))
+    if (this.#state.status !== 'running')
+      return Promise.reject(
+        new BeaverError('start_failed', `${child.id} is not started, because its supervisor stops.`),
+      )
     const first = Promise.withResolvers<C>()
     first.promise.catch(() => {}) // The caller of `add` handles the error. The process must not fail if the caller does not.
     this.#kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })
@@ -132,7 +164,8 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   async stop(): Promise<void> {
     this.#dispatch({ kind: 'stop' })
     await this.#over.promise
-    for (const { first } of this.#kept.values()) first.reject(new BeaverError('start_failed', 'The start was interrupted.'))
+    for (const { first } of this.#kept.values())
+      first.reject(new BeaverError('start_failed', 'The start was interrupted.'))
   }
 
   kill(): void {
@@ -157,7 +190,9 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
         return void this.#stopChild(action.id)
       case 'tell_restart': {
         const { id, reason, pauseMs, deaths } = action
-        this.#report(() => supervisionFacts.restarting(this.#logger, { ...this.#fieldsOf(id), reason, pauseMs, deaths }))
+        this.#report(() =>
+          supervisionFacts.restarting(this.#logger, { ...this.#fieldsOf(id), reason, pauseMs, deaths }),
+        )
         return this.#tell({ kind: 'died', id, reason, pauseMs, deaths })
       }
       case 'escalate':
@@ -173,8 +208,16 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   #escalate({ id, reason, deaths, againMs }: SupervisorAction & { kind: 'escalate' }): void {
     const { escalation } = this.#spec
     const failure = (): BeaverError => failureOf(this.#spec, { id, reason, deaths })
-    this.#report(() => supervisionFacts.escalated(this.#logger, { ...this.#fieldsOf(id), reason, deaths, escalation: escalation.says }))
-    if (escalation.kind === 'fail') this.#failure ??= this.#options.failure?.({ id, reason, deaths }) ?? failure()
+    this.#report(() =>
+      supervisionFacts.escalated(this.#logger, {
+        ...this.#fieldsOf(id),
+        reason,
+        deaths,
+        escalation: escalation.says,
+      }),
+    )
+    if (escalation.kind === 'fail')
+      this.#failure ??= this.#options.failure?.({ id, reason, deaths }) ?? failure()
     if (againMs === null) this.#kept.get(id)?.first.reject(this.#failure ?? failure())
     this.#tell({ kind: 'escalated', id, reason, deaths, againMs })
   }
@@ -190,7 +233,8 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     try {
       child = await of.start(life.signal)
     } catch (error) {
-      if (of.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted) return this.#end(id, { reason: messageOf(error), normal: false })
+      if (of.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted)
+        return this.#end(id, { reason: messageOf(error), normal: false })
       of.first.reject(error)
       this.#kept.delete(id)
       return this.#dispatch({ kind: 'child_withdrawn', id })
@@ -199,7 +243,9 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     if (life.signal.aborted) await child.stop()
     else {
       this.#dispatch({ kind: 'child_started', id })
-      this.#report(() => supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart }))
+      this.#report(() =>
+        supervisionFacts.started(this.#logger, { ...this.#fieldsOf(id, child), restarted: restart }),
+      )
       this.#tell({ kind: 'ready', id, child, restarted: restart })
       of.hadFirst = true
       of.first.resolve(child)
@@ -221,14 +267,22 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   }
 
   #fieldsOf(id: string, child: C | null = null): LogFields & { supervisor: string; child: string } {
-    return { ...this.#options.fields, ...(child === null ? {} : this.#options.fieldsOf?.(child)), supervisor: this.#spec.id, child: id }
+    return {
+      ...this.#options.fields,
+      ...(child === null ? {} : this.#options.fieldsOf?.(child)),
+      supervisor: this.#spec.id,
+      child: id,
+    }
   }
 
   #tell(status: SupervisionStatus<C>): void {
     this.#report(() => this.#options.onStatus?.(status))
   }
 
-  /** A report that fails must not stop a restart: the callback is the caller's, and the log may be a file on a full disk. */
+  /**
+   * A report that fails must not stop a restart: the callback is the caller's, and the log may be a file on a
+   * full disk.
+   */
   #report(act: () => void): void {
     try {
       guarded(this.#logger, `supervisor ${this.#spec.id}`, act)()
@@ -238,7 +292,13 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
   }
 }
 
-function failureOf({ intensity, escalation }: SupervisorSpec, { id, reason, deaths }: { id: string; reason: string; deaths: number }): BeaverError {
+function failureOf(
+  { intensity, escalation }: SupervisorSpec,
+  { id, reason, deaths }: { id: string; reason: string; deaths: number },
+): BeaverError {
   const within = intensity.periodMs === null ? '' : ` within ${intensity.periodMs / 1000} s`
-  return new BeaverError('start_failed', `The ${id} ended ${deaths} times${within} (last: ${reason}): ${escalation.says}.`)
+  return new BeaverError(
+    'start_failed',
+    `The ${id} ended ${deaths} times${within} (last: ${reason}): ${escalation.says}.`,
+  )
 }

@@ -1,7 +1,14 @@
-// Given a supervisor with running children, when one ends, then these actions: OTP's semantics, strategy by strategy.
+// Given a supervisor with running children, when one ends, then these actions: OTP's semantics, strategy by
+// strategy.
 import { describe, expect, it } from 'vitest'
 import type { Intensity } from './restart-intensity.ts'
-import { newSupervisor, supervise, type SupervisorAction, type SupervisorEvent, type SupervisorState } from './supervise.ts'
+import {
+  newSupervisor,
+  supervise,
+  type SupervisorAction,
+  type SupervisorEvent,
+  type SupervisorState,
+} from './supervise.ts'
 import type { ChildSpec, Escalation, Restart, Strategy, SupervisorSpec } from './supervisor-spec.ts'
 
 const base: SupervisorSpec = {
@@ -15,19 +22,36 @@ const base: SupervisorSpec = {
   why: 'small numbers are easy to read',
 }
 
-const spec = (strategy: Strategy, { escalation = 'fail', ...intensity }: { escalation?: Escalation['kind'] } & Partial<Intensity> = {}): SupervisorSpec => ({
+const spec = (
+  strategy: Strategy,
+  { escalation = 'fail', ...intensity }: { escalation?: Escalation['kind'] } & Partial<Intensity> = {},
+): SupervisorSpec => ({
   ...base,
   strategy,
   intensity: { ...base.intensity, ...intensity },
   escalation: { kind: escalation, says: 'so it is' },
 })
 
-const died = (id: string, at = 0, normal = false): SupervisorEvent => ({ kind: 'child_ended', id, reason: 'exit code 1', normal, at, random: 0 })
+const died = (id: string, at = 0, normal = false): SupervisorEvent => ({
+  kind: 'child_ended',
+  id,
+  reason: 'exit code 1',
+  normal,
+  at,
+  random: 0,
+})
 const started = (id: string): SupervisorEvent => ({ kind: 'child_started', id })
 
 /** A supervisor whose children run. */
-function running(of: SupervisorSpec, ids: readonly string[] = ['a', 'b', 'c'], restart: Restart = 'permanent'): SupervisorState {
-  const events = ids.flatMap((id): SupervisorEvent[] => [{ kind: 'child_added', child: { id, restart } }, started(id)])
+function running(
+  of: SupervisorSpec,
+  ids: readonly string[] = ['a', 'b', 'c'],
+  restart: Restart = 'permanent',
+): SupervisorState {
+  const events = ids.flatMap((id): SupervisorEvent[] => [
+    { kind: 'child_added', child: { id, restart } },
+    started(id),
+  ])
   return events.reduce((state, event) => supervise(state, event).state, newSupervisor(of))
 }
 
@@ -59,7 +83,10 @@ function short(action: SupervisorAction): string {
 }
 
 it('what dies for the first time within the period is started again after a pause of its own', () => {
-  const of = { ...spec('one_for_one', { restartsMax: 5 }), backoff: { pauseMsFirst: 10, pauseMsMin: 100, pauseMsMax: 300, jitter: false } }
+  const of = {
+    ...spec('one_for_one', { restartsMax: 5 }),
+    backoff: { pauseMsFirst: 10, pauseMsMin: 100, pauseMsMax: 300, jitter: false },
+  }
   const deaths = [0, 1, 2, 3].flatMap((at) => [died('a', at), started('a')])
   expect(
     told(running(of), ...deaths)
@@ -104,7 +131,17 @@ describe('one_for_all', () => {
   })
 
   it('begins again when a child dies while all are started', () => {
-    const events = [died('c'), died('b'), died('a'), started('a'), died('b'), died('a'), started('a'), started('b'), started('c')]
+    const events = [
+      died('c'),
+      died('b'),
+      died('a'),
+      started('a'),
+      died('b'),
+      died('a'),
+      started('a'),
+      started('b'),
+      started('c'),
+    ]
     expect(told(running(spec('one_for_all')), ...events)).toEqual([
       ['tell c death 1', 'stop b'],
       ['stop a'],
@@ -130,7 +167,17 @@ describe('rest_for_one', () => {
   })
 
   it('takes an earlier child in that dies while the rest is stopped', () => {
-    expect(told(running(spec('rest_for_one')), died('b'), died('a'), died('c'), started('a'), started('b'), started('c'))).toEqual([
+    expect(
+      told(
+        running(spec('rest_for_one')),
+        died('b'),
+        died('a'),
+        died('c'),
+        started('a'),
+        started('b'),
+        started('c'),
+      ),
+    ).toEqual([
       ['tell b death 1', 'stop c'],
       ['tell a death 2'],
       ['start a after 200'],
@@ -173,42 +220,59 @@ describe('the intensity', () => {
   const third = [died('a', 0), started('a'), died('a', 1), started('a')]
 
   it('is exceeded by one death more than it allows: all are stopped, and nothing is started', () => {
-    expect(told(running(spec('one_for_one')), ...third, died('a', 2), died('c', 3), died('b', 3)).slice(4)).toEqual([
-      ['escalate a deaths 3', 'stop c'],
-      ['stop b'],
-      ['ended'],
-    ])
+    expect(
+      told(running(spec('one_for_one')), ...third, died('a', 2), died('c', 3), died('b', 3)).slice(4),
+    ).toEqual([['escalate a deaths 3', 'stop c'], ['stop b'], ['ended']])
   })
 
   it('forgets deaths that are older than the period', () => {
-    expect(told(running(spec('one_for_one')), ...third, died('a', 1_001)).at(-1)).toEqual(['tell a death 1', 'start a after 100'])
+    expect(told(running(spec('one_for_one')), ...third, died('a', 1_001)).at(-1)).toEqual([
+      'tell a death 1',
+      'start a after 100',
+    ])
   })
 
   it('counts the deaths of all children together, as OTP does', () => {
-    expect(told(running(spec('one_for_one')), died('a'), died('b'), died('c')).at(-1)?.[0]).toBe('escalate c deaths 3')
+    expect(told(running(spec('one_for_one')), died('a'), died('b'), died('c')).at(-1)?.[0]).toBe(
+      'escalate c deaths 3',
+    )
   })
 
   it('counts those of each child where the data says so', () => {
-    expect(told(running(spec('one_for_one', { counts: 'each_child' })), died('a'), died('b'), died('c')).at(-1)?.[0]).toBe('tell c death 1')
+    expect(
+      told(running(spec('one_for_one', { counts: 'each_child' })), died('a'), died('b'), died('c')).at(
+        -1,
+      )?.[0],
+    ).toBe('tell c death 1')
   })
 
   it('without a period counts the whole life of a child', () => {
     const given = running(spec('one_for_one', { periodMs: null }))
-    expect(told(given, died('a', 0), started('a'), died('a', 1e9), started('a'), died('a', 1e12)).at(-1)?.[0]).toBe('escalate a deaths 3')
+    expect(
+      told(given, died('a', 0), started('a'), died('a', 1e9), started('a'), died('a', 1e12)).at(-1)?.[0],
+    ).toBe('escalate a deaths 3')
   })
 
   it('is not outlived by a clock that is set back: the death of tomorrow does not count', () => {
-    expect(told(running(spec('one_for_one')), died('a', 90_000_000), started('a'), died('a', 0)).at(-1)).toEqual(['tell a death 1', 'start a after 100'])
+    expect(
+      told(running(spec('one_for_one')), died('a', 90_000_000), started('a'), died('a', 0)).at(-1),
+    ).toEqual(['tell a death 1', 'start a after 100'])
   })
 
   it('that leaves the child alone lets the others go on', () => {
     const given = running(spec('one_for_one', { escalation: 'leave', counts: 'each_child' }))
-    expect(told(given, ...third, died('a', 2), died('b', 2)).slice(4)).toEqual([['escalate a deaths 3'], ['tell b death 1', 'start b after 100']])
+    expect(told(given, ...third, died('a', 2), died('b', 2)).slice(4)).toEqual([
+      ['escalate a deaths 3'],
+      ['tell b death 1', 'start b after 100'],
+    ])
   })
 
   it('that waits starts the child when one more restart is within the period', () => {
     const given = running(spec('one_for_one', { escalation: 'wait' }))
-    expect(told(given, ...third, died('a', 600)).at(-1)).toEqual(['escalate a deaths 3 again in 400', 'start a after 400'])
+    expect(told(given, ...third, died('a', 600)).at(-1)).toEqual([
+      'escalate a deaths 3 again in 400',
+      'start a after 400',
+    ])
   })
 })
 
@@ -219,14 +283,9 @@ describe('a stop', () => {
   })
 
   it('starts nothing that dies meanwhile, and is done once', () => {
-    expect(told(running(base), { kind: 'stop' }, died('a'), { kind: 'stop' }, died('c'), died('b'), started('b'))).toEqual([
-      ['stop c'],
-      [],
-      [],
-      ['stop b'],
-      ['ended'],
-      [],
-    ])
+    expect(
+      told(running(base), { kind: 'stop' }, died('a'), { kind: 'stop' }, died('c'), died('b'), started('b')),
+    ).toEqual([['stop c'], [], [], ['stop b'], ['ended'], []])
   })
 
   it('ends a restart of all that is under way', () => {

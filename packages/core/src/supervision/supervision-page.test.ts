@@ -12,7 +12,15 @@ const seconds = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} min
 function rowOf({ id, what, intensity, backoff, escalation, why }: RestartPolicy | SupervisorSpec): string {
   const within = intensity.periodMs === null ? 'in its life' : `in ${seconds(intensity.periodMs)}`
   const counted = intensity.counts === 'all_children' ? ', all together' : ''
-  const cells = [`\`${id}\``, what, `${intensity.restartsMax} ${within}${counted}`, pausesOf(backoff), escalation.kind, escalation.says, why]
+  const cells = [
+    `\`${id}\``,
+    what,
+    `${intensity.restartsMax} ${within}${counted}`,
+    pausesOf(backoff),
+    escalation.kind,
+    escalation.says,
+    why,
+  ]
   return `| ${cells.join(' | ')} |`
 }
 
@@ -27,7 +35,9 @@ it('shows every supervisor with its data', () => {
 })
 
 it('shows no strategy, because every supervisor has the same one', () => {
-  expect(Object.values(supervisors).filter((row) => 'strategy' in row && row.strategy !== 'one_for_one')).toEqual([])
+  expect(
+    Object.values(supervisors).filter((row) => 'strategy' in row && row.strategy !== 'one_for_one'),
+  ).toEqual([])
 })
 
 it('names each supervisor by its key', () => {

@@ -1,5 +1,6 @@
 // A supervisor as data: what it starts again, how often, and what happens after that. The terms are OTP's.
-// restart-intensity.ts decides about the next restart, supervise.ts about the children, and supervisors.ts holds the values.
+// restart-intensity.ts decides about the next restart, supervise.ts about the children, and supervisors.ts
+// holds the values.
 // P1. Every restart is bounded: by an intensity within a period, or by a number over the child's whole life.
 import type { Backoff, Intensity } from './restart-intensity.ts'
 
@@ -28,7 +29,8 @@ export interface ChildSpec {
 
 /**
  * What happens if the intensity is exceeded. `says` is the sentence for the log and the documentation.
- * - `fail`: all children are stopped, and the supervisor fails. Its own supervisor or its caller decides what happens then.
+ * - `fail`: all children are stopped, and the supervisor fails. Its own supervisor or its caller decides what
+ *   happens then.
  * - `leave`: the child is left alone, and the others go on.
  * - `wait`: the child is started again as soon as the intensity allows one more restart.
  */
@@ -37,7 +39,10 @@ export interface Escalation {
   readonly says: string
 }
 
-/** How often something is started again. Places that restart in their own way, such as from the journal, apply it themselves. */
+/**
+ * How often something is started again. Places that restart in their own way, such as from the journal, apply
+ * it themselves.
+ */
 export interface RestartPolicy {
   readonly id: string
   /** What is started again, for the documentation. */
@@ -54,6 +59,9 @@ export interface RestartPolicy {
 export interface SupervisorSpec extends RestartPolicy {
   readonly strategy: Strategy
   readonly backoff: Backoff
-  /** If the first start of a child fails, the caller gets the error and the child is not kept, or the failure counts as a death. */
+  /**
+   * If the first start of a child fails, the caller gets the error and the child is not kept, or the failure
+   * counts as a death.
+   */
   readonly firstStart: 'must_succeed' | 'counts_as_death'
 }

@@ -1,21 +1,33 @@
-// Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same table, and a test compares the two.
-// Rows with a `strategy` are supervisors that startSupervision runs. The runtime applies the others: it restarts in its own way.
-// T1. Nothing in Beaver is started again without a bound, and each bound is in this table. A read, a request or a subscription that is
+// Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same
+// table, and a test compares the two. Rows with a `strategy` are supervisors that startSupervision runs. The
+// runtime applies the others: it restarts in its own way.
+// T1. Nothing in Beaver is started again without a bound, and each bound is in this table. A read, a request
+// or a subscription that is
 //     repeated is no restart: its pauses are where it is made.
-// T2. The code that restarts something reads its row here. A configuration may change `restartsMax`, and nothing else.
+// T2. The code that restarts something reads its row here. A configuration may change `restartsMax`, and
+// nothing else.
 import type { RestartPolicy, SupervisorSpec } from './supervisor-spec.ts'
 
-/** Beaver gives up on a task that lost this many times its bound of charged owners in a row without progress. */
+/**
+ * Beaver gives up on a task that lost this many times its bound of charged owners in a row without progress.
+ */
 export const timesWithoutProgress = 20
 
 const ownersLostMax = 5
-/** A part of one process or one machine. Its pauses need no jitter, because no other machine starts the same part. */
+/**
+ * A part of one process or one machine. Its pauses need no jitter, because no other machine starts the same
+ * part.
+ */
 const ofPart = {
   strategy: 'one_for_one',
   intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
   backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
 } as const
-const ofService = { ...ofPart, backoff: { pauseMsFirst: 10, ...ofPart.backoff }, firstStart: 'must_succeed' } as const
+const ofService = {
+  ...ofPart,
+  backoff: { pauseMsFirst: 10, ...ofPart.backoff },
+  firstStart: 'must_succeed',
+} as const
 const ofMcpServer = {
   what: 'MCP server',
   strategy: 'one_for_one',
@@ -28,13 +40,17 @@ const ofLoop = {
   backoff: null,
   escalation: { kind: 'leave', says: 'the run fails with the failure class, and its team or task decides' },
 } as const
-const ofTask = { what: 'owner of the task', escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' } } as const
+const ofTask = {
+  what: 'owner of the task',
+  escalation: { kind: 'leave', says: 'the task is dead-lettered and fails' },
+} as const
 
 /** Every supervisor of Beaver, by its name. */
 export const supervisors = {
   /**
-   * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon that is started again gives up
-   * the tasks that it drives and must read their logs. A daemon that goes on reconnects by itself, on the same port, and waits for its writes.
+   * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon
+   * that is started again gives up the tasks that it drives and must read their logs. A daemon that goes on
+   * reconnects by itself, on the same port, and waits for its writes.
    */
   services: {
     ...ofService,
@@ -60,14 +76,19 @@ export const supervisors = {
     firstStart: 'must_succeed',
     why: 'calls fail meanwhile and are tried again, so no short first pause is needed',
   },
-  /** An MCP server that a daemon starts. Each has its own supervisor. `restarts_max` of its configuration is the intensity. */
+  /**
+   * An MCP server that a daemon starts. Each has its own supervisor. `restarts_max` of its configuration is
+   * the intensity.
+   */
   mcp_program: {
     ...ofMcpServer,
     id: 'mcp_program',
     escalation: { kind: 'leave', says: 'its tools are withdrawn until the daemon starts again' },
     why: 'a program of others may be slow to start, and agents can work without it',
   },
-  /** An MCP server over HTTP. Beaver cannot start it, so it is connected again for as long as the daemon runs. */
+  /**
+   * An MCP server over HTTP. Beaver cannot start it, so it is connected again for as long as the daemon runs.
+   */
   mcp_http: {
     ...ofMcpServer,
     id: 'mcp_http',
@@ -79,7 +100,10 @@ export const supervisors = {
     ...ofPart,
     id: 'knowledge',
     what: 'thread of the knowledge bases',
-    escalation: { kind: 'wait', says: 'it is started again as soon as the period allows; until then searches fail' },
+    escalation: {
+      kind: 'wait',
+      says: 'it is started again as soon as the period allows; until then searches fail',
+    },
     firstStart: 'counts_as_death',
     why: 'agents can work without it, and its index is on disk',
   },
@@ -92,7 +116,10 @@ export const supervisors = {
     escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
     why: 'a thread starts fast and serves many loops; only losses without a suspect speak against the daemon',
   },
-  /** A tool of the user in the worker threads. A death is a lost thread in which a call of the tool was under way. */
+  /**
+   * A tool of the user in the worker threads. A death is a lost thread in which a call of the tool was under
+   * way.
+   */
   suspect_tool: {
     id: 'suspect_tool',
     what: 'tool in a worker thread',
@@ -101,7 +128,10 @@ export const supervisors = {
     escalation: { kind: 'leave', says: 'its calls run in a separate process until the daemon ends' },
     why: 'one or two losses may be a coincidence; an innocent tool in a separate process only costs time',
   },
-  /** A loop whose thread is lost. It is folded from the journal and goes on in another thread. The journal counts its restarts. */
+  /**
+   * A loop whose thread is lost. It is folded from the journal and goes on in another thread. The journal
+   * counts its restarts.
+   */
   loop: {
     ...ofLoop,
     id: 'loop',
@@ -122,7 +152,10 @@ export const supervisors = {
     intensity: { restartsMax: 16, periodMs: null, counts: 'each_child' },
     why: 'each tool costs a run one thread, because it runs in a separate process afterwards; the bound is for tools that find another way',
   },
-  /** A task whose owner died while a tool call was under way. `daemon.owners_lost_max` is the intensity. The journal counts the owners. */
+  /**
+   * A task whose owner died while a tool call was under way. `daemon.owners_lost_max` is the intensity. The
+   * journal counts the owners.
+   */
   task: {
     ...ofTask,
     id: 'task',
@@ -130,7 +163,10 @@ export const supervisors = {
     backoff: null,
     why: 'a tool that kills its owner must not kill every daemon; the others take the task over at once',
   },
-  /** A task that loses owners in a row without progress, for any reason. The pause is for a task that its daemon gives back after an error. */
+  /**
+   * A task that loses owners in a row without progress, for any reason. The pause is for a task that its
+   * daemon gives back after an error.
+   */
   task_without_progress: {
     ...ofTask,
     id: 'task_without_progress',

@@ -1,12 +1,15 @@
-// Which calls a run may still make by itself after it has read a stranger's text or a secret: one decision for each label and each kind of sink.
+// Which calls a run may still make by itself after it has read a stranger's text or a secret: one decision
+// for each label and each kind of sink.
 // G1. If both labels apply, the stricter decision counts.
-// G2. This is the table alone. Whether a call is an exception, such as a link from a search result, is decided in @beaver/agent.
+// G2. This is the table alone. Whether a call is an exception, such as a link from a search result, is
+// decided in @beaver/agent.
 import type { Taint, TaintLabel } from './taint.ts'
 
 /**
- * What a call does with its arguments. `fetch`: it contacts an address that the arguments name. `query`: it hands them to a service that the
- * operator chose. `send`: it acts on the outside, or nobody said what it does. `memory`: it writes what later runs read. `command`: it runs
- * a program. `files`: it writes in the workspace.
+ * What a call does with its arguments. `fetch`: it contacts an address that the arguments name. `query`: it
+ * hands them to a service that the operator chose. `send`: it acts on the outside, or nobody said what it
+ * does. `memory`: it writes what later runs read. `command`: it runs a program. `files`: it writes in the
+ * workspace.
  */
 export const sinks = ['fetch', 'query', 'send', 'memory', 'command', 'files'] as const
 /** What a call does with its arguments. */
@@ -37,7 +40,8 @@ export const defaultEgressPolicy: EgressPolicy = {
  * @example
  * stricter('ask', 'allow') // => 'ask'
  */
-export const stricter = (one: Guard, other: Guard): Guard => (guards.indexOf(one) >= guards.indexOf(other) ? one : other)
+export const stricter = (one: Guard, other: Guard): Guard =>
+  guards.indexOf(one) >= guards.indexOf(other) ? one : other
 
 /**
  * What the table says about a call with this sink in a run with these labels.
@@ -49,5 +53,8 @@ export const stricter = (one: Guard, other: Guard): Guard => (guards.indexOf(one
  */
 export function egressGuard(taint: Taint, sink: Sink, policy: EgressPolicy): Guard {
   const of = policy[sink]
-  return stricter(taint.untrusted.length === 0 ? 'allow' : of.untrusted, taint.secret.length === 0 ? 'allow' : of.secret)
+  return stricter(
+    taint.untrusted.length === 0 ? 'allow' : of.untrusted,
+    taint.secret.length === 0 ? 'allow' : of.secret,
+  )
 }

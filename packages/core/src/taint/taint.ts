@@ -1,10 +1,16 @@
-// What a run, a tool result or an answer carries because of where its text came from. A run is a fold of these, so a resumed run has the same.
-// A1. A label never goes away: a run that has read a stranger's text has read it, also after the text was shortened or summarised.
-// A2. The sources are for people. They are bounded, and a run that has more than `sourcesMax` of one label keeps the first ones.
+// What a run, a tool result or an answer carries because of where its text came from. A run is a fold of
+// these, so a resumed run has the same.
+// A1. A label never goes away: a run that has read a stranger's text has read it, also after the text was
+// shortened or summarised.
+// A2. The sources are for people. They are bounded, and a run that has more than `sourcesMax` of one label
+// keeps the first ones.
 import { z } from 'zod'
 import type { DataOf } from '../events/catalog.ts'
 
-/** The labels of a text. Sources say where the text came from; an empty list means that the label does not apply. */
+/**
+ * The labels of a text. Sources say where the text came from; an empty list means that the label does not
+ * apply.
+ */
 export const taint = z.object({
   untrusted: z.array(z.string()),
   secret: z.array(z.string()),
@@ -28,7 +34,8 @@ const sourcesMax = 5
  * @example
  * isUnlabelled({ untrusted: [], secret: [], public: false }) // => true
  */
-export const isUnlabelled = ({ untrusted, secret }: Taint): boolean => untrusted.length === 0 && secret.length === 0
+export const isUnlabelled = ({ untrusted, secret }: Taint): boolean =>
+  untrusted.length === 0 && secret.length === 0
 
 /**
  * The labels of all the texts together.
@@ -39,16 +46,30 @@ export const isUnlabelled = ({ untrusted, secret }: Taint): boolean => untrusted
  * joinTaints([page, file]) // => { untrusted: ['https://a.example'], secret: ['.env'], public: false }
  */
 export function joinTaints(all: readonly Taint[]): Taint {
-  const sources = (label: TaintLabel): string[] => [...new Set(all.flatMap((each) => each[label]))].slice(0, sourcesMax)
-  return { untrusted: sources('untrusted'), secret: sources('secret'), public: all.every((each) => each.public) }
+  const sources = (label: TaintLabel): string[] =>
+    [...new Set(all.flatMap((each) => each[label]))].slice(0, sourcesMax)
+  return {
+    untrusted: sources('untrusted'),
+    secret: sources('secret'),
+    public: all.every((each) => each.public),
+  }
 }
 
-/** Logs of earlier versions say nothing of labels. These tools bring strangers' text, whichever version made the call. */
+/**
+ * Logs of earlier versions say nothing of labels. These tools bring strangers' text, whichever version made
+ * the call.
+ */
 const alwaysWeb: ReadonlySet<string> = new Set(['web_fetch', 'web_search'])
 
-/** What a run carries after this result. A result that says nothing about its labels is the user's own text. */
-export function taintAfterResult(before: Taint, { tool_name: tool, success, error, taint: read }: DataOf<'tool_result_recorded'>): Taint {
+/**
+ * What a run carries after this result. A result that says nothing about its labels is the user's own text.
+ */
+export function taintAfterResult(
+  before: Taint,
+  { tool_name: tool, success, error, taint: read }: DataOf<'tool_result_recorded'>,
+): Taint {
   if (read !== undefined) return joinTaints([before, read])
-  if (alwaysWeb.has(tool) && (success || error === 'http_error')) return joinTaints([before, { untrusted: [tool], secret: [], public: true }])
+  if (alwaysWeb.has(tool) && (success || error === 'http_error'))
+    return joinTaints([before, { untrusted: [tool], secret: [], public: true }])
   return success && before.public ? { ...before, public: false } : before
 }

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, JsonValue } from '../json.ts'
-import { changeSharedState, readSharedState, type SharedStateChange, sharedStateBytesMax, sharedStateChange } from './shared-state.ts'
+import {
+  changeSharedState,
+  readSharedState,
+  type SharedStateChange,
+  sharedStateBytesMax,
+  sharedStateChange,
+} from './shared-state.ts'
 
 /** The state after changes that must all fit. */
 function after(state: JsonObject, ...changes: SharedStateChange[]): JsonObject {
@@ -26,33 +32,62 @@ const remove = (path: Path): SharedStateChange => ({ action: 'delete', path })
 
 describe('a change', () => {
   it('sets a value and makes the objects on its path', () => {
-    expect(after({}, set('a.b.c', [1]), set('a.b.d', null), set('a.b.c', 'x'))).toEqual({ a: { b: { c: 'x', d: null } } })
+    expect(after({}, set('a.b.c', [1]), set('a.b.d', null), set('a.b.c', 'x'))).toEqual({
+      a: { b: { c: 'x', d: null } },
+    })
   })
 
   it('increments a missing value, and by any number', () => {
     expect(after({}, increment('n'), increment('n', 4), increment('n', -2.5))).toEqual({ n: 2.5 })
   })
 
-  it('appends to a missing value and to a list', () => expect(after({}, append('l', 1), append('l', [2]))).toEqual({ l: [1, [2]] }))
+  it('appends to a missing value and to a list', () =>
+    expect(after({}, append('l', 1), append('l', [2]))).toEqual({ l: [1, [2]] }))
 
   it('deletes a member or an item of a list, and ignores a missing one', () => {
-    expect(after({ a: { b: 1, c: 2 }, l: ['x', 'y', 'z'] }, remove('a.b'), remove('l.1'), remove('ghost.x.y'), remove('a.ghost'))).toEqual({
+    expect(
+      after(
+        { a: { b: 1, c: 2 }, l: ['x', 'y', 'z'] },
+        remove('a.b'),
+        remove('l.1'),
+        remove('ghost.x.y'),
+        remove('a.ghost'),
+      ),
+    ).toEqual({
       a: { c: 2 },
       l: ['x', 'z'],
     })
   })
 
   it('reaches into lists by index, and sets at their end', () => {
-    expect(after({ l: [{ n: 1 }, 5] }, set('l.0.n', 2), increment('l.1'), set('l.2', 'end'), append('l.0.more', 1))).toEqual({
+    expect(
+      after(
+        { l: [{ n: 1 }, 5] },
+        set('l.0.n', 2),
+        increment('l.1'),
+        set('l.2', 'end'),
+        append('l.0.more', 1),
+      ),
+    ).toEqual({
       l: [{ n: 2, more: [1] }, 6, 'end'],
     })
   })
 
   it('accepts a path as a list of keys, so that a key may contain a dot', () => {
-    const state = after({}, set(['member_outputs', 'v1.2'], 'x'), increment(['n']), append('n2', 1), append(['n2'], 2), set('a.b', 0), remove(['a', 'b']))
+    const state = after(
+      {},
+      set(['member_outputs', 'v1.2'], 'x'),
+      increment(['n']),
+      append('n2', 1),
+      append(['n2'], 2),
+      set('a.b', 0),
+      remove(['a', 'b']),
+    )
     expect(state).toEqual({ member_outputs: { 'v1.2': 'x' }, n: 1, n2: [1, 2], a: {} })
     expect(readSharedState(state, ['member_outputs', 'v1.2'])).toBe('x')
-    expect(refusal(state, increment(['member_outputs', 'v1.2']))).toBe('"member_outputs.v1.2" is a string, not a number, so it cannot be incremented.')
+    expect(refusal(state, increment(['member_outputs', 'v1.2']))).toBe(
+      '"member_outputs.v1.2" is a string, not a number, so it cannot be incremented.',
+    )
   })
 
   it('returns the new value, and null after a delete', () => {
@@ -69,11 +104,23 @@ describe('a change', () => {
     [append('object', 1), '"object" is an object, not a list, so nothing can be appended.'],
     [set('text.x', 1), '"text" is a string, so it cannot have members.'],
     [set('nothing.x.y', 1), '"nothing" is null, so it cannot have members.'],
-    [set('list.7', 1), '"list" is a list of 2; "7" is not a place in it. To add at its end, use append on the list.'],
-    [set('list.01', 1), '"list" is a list of 2; "01" is not a place in it. To add at its end, use append on the list.'],
-    [set('list.length', 0), '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.'],
+    [
+      set('list.7', 1),
+      '"list" is a list of 2; "7" is not a place in it. To add at its end, use append on the list.',
+    ],
+    [
+      set('list.01', 1),
+      '"list" is a list of 2; "01" is not a place in it. To add at its end, use append on the list.',
+    ],
+    [
+      set('list.length', 0),
+      '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.',
+    ],
     [set('list.x.y', 1), '"list" is a list and has no place "x".'],
-    [remove('list.length'), '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.'],
+    [
+      remove('list.length'),
+      '"list" is a list of 2; "length" is not a place in it. To add at its end, use append on the list.',
+    ],
     [set('a..b', 1), 'The path "a..b" is not valid: join keys with dots.'],
     [set('.', 1), 'The path "." is not valid: join keys with dots.'],
   ])('is refused for %j with a reason, and changes nothing (H2)', (change, message) => {
@@ -92,7 +139,9 @@ describe('a change', () => {
   it('is refused if it is nested deeper than a record may be', () => {
     let deep: JsonValue = 0
     for (let i = 0; i < 999; i++) deep = { d: deep }
-    expect(refusal({ a: {} }, set('a.b.c', deep))).toBe('The value is nested too deeply. Store it flatter, or as text.')
+    expect(refusal({ a: {} }, set('a.b.c', deep))).toBe(
+      'The value is nested too deeply. Store it flatter, or as text.',
+    )
   })
 
   it('is not a change if it has another action or more fields', () => {
@@ -125,19 +174,35 @@ describe('reading', () => {
 
 describe('a hostile path (H3)', () => {
   const names = ['__proto__', 'constructor', 'prototype']
-  const paths = names.flatMap((name) => [name, `${name}.polluted`, `a.${name}`, `a.${name}.polluted`, `list.0.${name}.x`])
+  const paths = names.flatMap((name) => [
+    name,
+    `${name}.polluted`,
+    `a.${name}`,
+    `a.${name}.polluted`,
+    `list.0.${name}.x`,
+  ])
 
   it.each(paths)('%j is refused by every change', (path) => {
     for (const at of [path, path.split('.')]) {
       for (const change of [set(at, 1), increment(at), append(at, 1), remove(at)]) {
-        expect(refusal({ a: {}, list: [{}] }, change)).toBe(`The path ${JSON.stringify(at)} is not valid: join keys with dots.`)
+        expect(refusal({ a: {}, list: [{}] }, change)).toBe(
+          `The path ${JSON.stringify(at)} is not valid: join keys with dots.`,
+        )
       }
     }
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
   it('treats a name that every object inherits as an ordinary key', () => {
-    expect(after({}, increment('toString'), append('valueOf', 1), set('hasOwnProperty', 2), remove('isPrototypeOf'))).toEqual({
+    expect(
+      after(
+        {},
+        increment('toString'),
+        append('valueOf', 1),
+        set('hasOwnProperty', 2),
+        remove('isPrototypeOf'),
+      ),
+    ).toEqual({
       toString: 1,
       valueOf: [1],
       hasOwnProperty: 2,
@@ -174,22 +239,35 @@ describe('any changes of members', () => {
       { maxLength: 12 },
     )
     fc.assert(
-      fc.property(fc.array(member, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat(4)), (members, picks) => {
-        const queues = members.map((changes, who) => changes.map((change) => ({ who, change })))
-        const order: { who: number; change: SharedStateChange }[] = []
-        for (const pick of picks) {
-          const open = queues.filter((queue) => queue.length > 0)
-          if (open.length === 0) break
-          order.push(open[pick % open.length]!.shift()!)
-        }
-        const state = after({ n: 0, log: [] }, ...order.map(({ who, change }) => (change.action === 'append' ? append('log', [who, change.value]) : change)))
-        const all = members.flat()
-        expect(state['n']).toBe(all.reduce((sum, change) => sum + (change.action === 'increment' ? change.by : 0), 0))
-        const log = state['log'] as readonly (readonly [number, JsonValue])[]
-        members.forEach((changes, who) => {
-          expect(log.filter(([by]) => by === who).map(([, n]) => n)).toEqual(changes.flatMap((change) => (change.action === 'append' ? [change.value] : [])))
-        })
-      }),
+      fc.property(
+        fc.array(member, { minLength: 1, maxLength: 5 }),
+        fc.infiniteStream(fc.nat(4)),
+        (members, picks) => {
+          const queues = members.map((changes, who) => changes.map((change) => ({ who, change })))
+          const order: { who: number; change: SharedStateChange }[] = []
+          for (const pick of picks) {
+            const open = queues.filter((queue) => queue.length > 0)
+            if (open.length === 0) break
+            order.push(open[pick % open.length]!.shift()!)
+          }
+          const state = after(
+            { n: 0, log: [] },
+            ...order.map(({ who, change }) =>
+              change.action === 'append' ? append('log', [who, change.value]) : change,
+            ),
+          )
+          const all = members.flat()
+          expect(state['n']).toBe(
+            all.reduce((sum, change) => sum + (change.action === 'increment' ? change.by : 0), 0),
+          )
+          const log = state['log'] as readonly (readonly [number, JsonValue])[]
+          members.forEach((changes, who) => {
+            expect(log.filter(([by]) => by === who).map(([, n]) => n)).toEqual(
+              changes.flatMap((change) => (change.action === 'append' ? [change.value] : [])),
+            )
+          })
+        },
+      ),
       { numRuns: 300 },
     )
   })
@@ -206,7 +284,8 @@ describe('any changes of members', () => {
             expect(changed.message).toMatch(/^\S.{10,}\.$/)
             continue
           }
-          if (change.action !== 'delete') expect(readSharedState(changed.state, change.path)).toEqual(changed.value)
+          if (change.action !== 'delete')
+            expect(readSharedState(changed.state, change.path)).toEqual(changed.value)
           state = changed.state
         }
         expect(({} as Record<string, unknown>)['a']).toBeUndefined()

@@ -15,7 +15,12 @@ function specimen(type: EventType): DomainEvent {
       {
         kind: 'agent',
         node_id: 'n',
-        agent: { name: 'n', role: '', system_prompt: '', metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' } },
+        agent: {
+          name: 'n',
+          role: '',
+          system_prompt: '',
+          metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'W', workflow_agent_name: 'n' },
+        },
         instruction: long,
         depends_on: [],
         allowed_tool_names: null,
@@ -88,7 +93,12 @@ function specimen(type: EventType): DomainEvent {
     cause_node_id: 'm',
     input: { instruction: long },
     output: type === 'graph_extended' ? null : long,
-    nodes: Array.from({ length: 100 }, (_, i) => ({ kind: 'code', node_id: `grown ${i}`, depends_on: [], operation: 'x' })),
+    nodes: Array.from({ length: 100 }, (_, i) => ({
+      kind: 'code',
+      node_id: `grown ${i}`,
+      depends_on: [],
+      operation: 'x',
+    })),
     edges: [],
     code: long,
     change: { action: 'append', path: 'a.b', value: long },
@@ -132,20 +142,52 @@ test.each(Object.keys(eventData) as EventType[])('%s is told in one short senten
 
 test.each<[EventType, object]>([
   ['task_claimed', { daemon: 'long' }],
-  ['task_submitted', { task_id: 't', request: { source: 'long', skill: 'long', text: 't', profile: 'long', workflow: { name: 'long', arguments: {} } } }],
+  [
+    'task_submitted',
+    {
+      task_id: 't',
+      request: {
+        source: 'long',
+        skill: 'long',
+        text: 't',
+        profile: 'long',
+        workflow: { name: 'long', arguments: {} },
+      },
+    },
+  ],
   [
     'assistant_message_added',
-    { content: 'c', tool_calls: [], usage: { input_tokens: 1, output_tokens: 1 }, model: 'long', provider_name: 'long', duration_ms: 1 },
+    {
+      content: 'c',
+      tool_calls: [],
+      usage: { input_tokens: 1, output_tokens: 1 },
+      model: 'long',
+      provider_name: 'long',
+      duration_ms: 1,
+    },
   ],
   ['tool_call_started', { call_id: 'long', tool_name: 'long', idempotent: false }],
-  ['tool_result_recorded', { call_id: 'long', tool_name: 'long', success: false, content: 'c', error: 'e', duration_ms: 1 }],
+  [
+    'tool_result_recorded',
+    { call_id: 'long', tool_name: 'long', success: false, content: 'c', error: 'e', duration_ms: 1 },
+  ],
   ['approval_requested', { call_id: 'long', tool_name: 'long', subject: 's', rule: null }],
   ['graph_extended', { team_run_id: 't', node_id: 'long', nodes: [], edges: [] }],
   ['node_completed', { team_run_id: 't', node_id: 'long', run_id: 'r' }],
   ['node_blocked', { team_run_id: 't', node_id: 'a', cause_node_id: 'long' }],
 ])('%s is bounded also if a name or an id is far too long', (type, data) => {
-  const long = JSON.parse(JSON.stringify(data).replaceAll('"long"', JSON.stringify('long'.repeat(50_000)))) as object
-  const around = { taskId: 't', runId: 'r', agentName: 'long'.repeat(50_000), team: null, nodeTool: null, asked: null, takenOver: false }
+  const long = JSON.parse(
+    JSON.stringify(data).replaceAll('"long"', JSON.stringify('long'.repeat(50_000))),
+  ) as object
+  const around = {
+    taskId: 't',
+    runId: 'r',
+    agentName: 'long'.repeat(50_000),
+    team: null,
+    nodeTool: null,
+    asked: null,
+    takenOver: false,
+  }
   const told = describeEvent({ type, data: long } as DomainEvent, around)
   expect(told.text).toMatch(/^\S[^\n]{5,600}$/)
   expect(JSON.stringify(told).length).toBeLessThan(5_000)
@@ -163,25 +205,73 @@ test('a change of the shared state without a run is told of the team, because th
   }
   const change = { action: 'increment', path: 'round', by: 1 } as const
   const [ofProgram, ofRun] = ([null, 'r'] as const).map((run_id) =>
-    describeEvent({ type: 'shared_state_changed', data: { team_run_id: 'tr', run_id, change } } as DomainEvent, around),
+    describeEvent(
+      { type: 'shared_state_changed', data: { team_run_id: 'tr', run_id, change } } as DomainEvent,
+      around,
+    ),
   )
-  expect(ofProgram).toMatchObject({ actor: { type: 'team', id: 'tr', name: 'W' }, who: 'team', text: 'Team run added 1 to round in the shared state.' })
-  expect(ofRun).toMatchObject({ actor: { type: 'agent' }, text: 'Root agent added 1 to round in the shared state.' })
+  expect(ofProgram).toMatchObject({
+    actor: { type: 'team', id: 'tr', name: 'W' },
+    who: 'team',
+    text: 'Team run added 1 to round in the shared state.',
+  })
+  expect(ofRun).toMatchObject({
+    actor: { type: 'agent' },
+    text: 'Root agent added 1 to round in the shared state.',
+  })
 })
 
 test('a task that is given up on is told without a number: the failure that follows says what was lost', () => {
-  const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+  const around = {
+    taskId: 't',
+    runId: null,
+    agentName: 'Root agent',
+    team: null,
+    nodeTool: null,
+    asked: null,
+    takenOver: false,
+  }
   expect(describeEvent(event('task_dead_lettered', { claims: 6 }), around).text).toBe('Task was given up on.')
 })
 
 test.each<[EventType, object, string]>([
   ['approval_granted', { call_id: 'c' }, 'bob (over gateway) allowed write_file (a.md).'],
-  ['approval_denied', { call_id: 'c', reason: 'no' }, 'bob (over gateway) refused write_file (a.md). Why: no.'],
-  ['question_answered', { call_id: 'c', question_index: 0, answer: { action: 'accept', answers: ['main'] } }, 'bob (over gateway) answered: main'],
-  ['task_cancel_requested', { reason: 'enough' }, 'Task is to be cancelled, says bob (over gateway): enough.'],
-  ['task_steer_requested', { request_id: 's', text: 'Be brief.' }, 'Task is steered by bob (over gateway): Be brief.'],
-  ['node_cancel_requested', { team_run_id: 't', node_id: 'a', reason: 'enough' }, 'Node a is to be cancelled, says bob (over gateway): enough.'],
+  [
+    'approval_denied',
+    { call_id: 'c', reason: 'no' },
+    'bob (over gateway) refused write_file (a.md). Why: no.',
+  ],
+  [
+    'question_answered',
+    { call_id: 'c', question_index: 0, answer: { action: 'accept', answers: ['main'] } },
+    'bob (over gateway) answered: main',
+  ],
+  [
+    'task_cancel_requested',
+    { reason: 'enough' },
+    'Task is to be cancelled, says bob (over gateway): enough.',
+  ],
+  [
+    'task_steer_requested',
+    { request_id: 's', text: 'Be brief.' },
+    'Task is steered by bob (over gateway): Be brief.',
+  ],
+  [
+    'node_cancel_requested',
+    { team_run_id: 't', node_id: 'a', reason: 'enough' },
+    'Node a is to be cancelled, says bob (over gateway): enough.',
+  ],
 ])('%s names the person first, then the connection', (type, data, text) => {
-  const around = { taskId: 't', runId: 'r', agentName: 'root', team: null, nodeTool: null, asked: { tool: 'write_file', subject: 'a.md' }, takenOver: false }
-  expect(describeEvent({ type, data: { ...data, by: 'gateway', user_id: 'bob' } } as DomainEvent, around).text).toBe(text)
+  const around = {
+    taskId: 't',
+    runId: 'r',
+    agentName: 'root',
+    team: null,
+    nodeTool: null,
+    asked: { tool: 'write_file', subject: 'a.md' },
+    takenOver: false,
+  }
+  expect(
+    describeEvent({ type, data: { ...data, by: 'gateway', user_id: 'bob' } } as DomainEvent, around).text,
+  ).toBe(text)
 })

@@ -1,6 +1,8 @@
-// Describes an event for people: who did what, in one sentence. The timeline and the live view both tell events by it.
+// Describes an event for people: who did what, in one sentence. The timeline and the live view both tell
+// events by it.
 // D1. Every type of event has a teller: a type without one does not compile.
-// D2. Texts say "Root agent" (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as they are.
+// D2. Texts say "Root agent" (D-07), have a bounded length, and never contain the body of a prompt or of a
+// skill. Machine names stay as they are.
 // D3. Pure.
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import { tellRun } from './tell-run.ts'
@@ -15,8 +17,9 @@ const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tell
  *
  * @param around what the sentence needs besides the event
  * @example
- * const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
- * describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text // => 'Task is to be cancelled: too slow.'
+ * const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked:
+ * null, takenOver: false } describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text
+ * // => 'Task is to be cancelled: too slow.'
  */
 export function describeEvent(event: DomainEvent, around: Surroundings): Told {
   return tell(event, around)

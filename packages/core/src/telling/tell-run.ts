@@ -40,19 +40,35 @@ type RunEvent =
 export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   run_started({ tools, attempt_index, node_id }, around) {
     const { nodeTool } = around
-    const what = nodeTool === null ? `started with ${counted(tools.length, 'tool')}.` : `started: one call of the tool ${excerpt(nodeTool)}.`
+    const what =
+      nodeTool === null
+        ? `started with ${counted(tools.length, 'tool')}.`
+        : `started: one call of the tool ${excerpt(nodeTool)}.`
     // The call of a tool node is told next.
-    return ofAgent(around, what, { status: 'started', group: 'run', news: nodeTool === null, metadata: { attempt_index, node_id } })
+    return ofAgent(around, what, {
+      status: 'started',
+      group: 'run',
+      news: nodeTool === null,
+      metadata: { attempt_index, node_id },
+    })
   },
   tool_scope_applied({ effective, dropped }, around) {
     const without = dropped.length === 0 ? '' : `; not available: ${excerpt(dropped.join(', '))}`
-    return ofAgent(around, `may use ${counted(effective.length, 'tool')}${without}.`, { status: 'done', group: 'tool', news: false })
+    return ofAgent(around, `may use ${counted(effective.length, 'tool')}${without}.`, {
+      status: 'done',
+      group: 'tool',
+      news: false,
+    })
   },
   tools_left_out({ provider_name, tools }, around) {
     const [first] = tools
     const why = first === undefined ? '' : ` The first reason: ${sentence(excerpt(first.reason))}`
     const what = `goes on without ${excerpt(tools.map(({ name }) => name).join(', '))}, because the provider ${excerpt(provider_name)} refuses ${tools.length === 1 ? 'its schema' : 'their schemas'}.${why}`
-    return ofAgent(around, what, { status: 'done', group: 'tool', metadata: { provider_name: excerpt(provider_name), tools: tools.length } })
+    return ofAgent(around, what, {
+      status: 'done',
+      group: 'tool',
+      metadata: { provider_name: excerpt(provider_name), tools: tools.length },
+    })
   },
   skill_selection_recorded({ chosen, candidates, recall, failure, model, usage }, around) {
     const among = `${counted(candidates.length, 'candidate')} found by ${recall === 'embedding' ? 'meaning' : 'words'}`
@@ -77,13 +93,19 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
     })
   },
   skill_activation_snapshotted({ skills }, around) {
-    const names = skills.map(({ name, from_workspace }) => (from_workspace === true ? `${name} (from the workspace)` : name))
-    return ofAgent(around, names.length === 0 ? 'has no skill.' : `has the skill ${excerpt(names.join(', '))}.`, {
-      status: 'done',
-      group: 'skill',
-      news: names.length > 0,
-      metadata: { skills: skills.slice(0, 20).map(({ name, sha256 }) => ({ name, sha256 })) },
-    })
+    const names = skills.map(({ name, from_workspace }) =>
+      from_workspace === true ? `${name} (from the workspace)` : name,
+    )
+    return ofAgent(
+      around,
+      names.length === 0 ? 'has no skill.' : `has the skill ${excerpt(names.join(', '))}.`,
+      {
+        status: 'done',
+        group: 'skill',
+        news: names.length > 0,
+        metadata: { skills: skills.slice(0, 20).map(({ name, sha256 }) => ({ name, sha256 })) },
+      },
+    )
   },
   system_prompt_snapshotted({ content, context }, around) {
     const tokens = context?.reduce((sum, part) => sum + part.tokens_estimated, 0)
@@ -97,72 +119,167 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   },
   user_message_added: ({ content, steer_request_id, images }, around) =>
     steer_request_id === undefined
-      ? ofAgent(around, `was given: ${excerpt(content)}${shownImages(images)}`, { status: 'done', group: 'message', news: false })
-      : ofAgent(around, `was told: ${excerpt(content)}`, { status: 'done', group: 'message', metadata: { steer_request_id } }),
+      ? ofAgent(around, `was given: ${excerpt(content)}${shownImages(images)}`, {
+          status: 'done',
+          group: 'message',
+          news: false,
+        })
+      : ofAgent(around, `was told: ${excerpt(content)}`, {
+          status: 'done',
+          group: 'message',
+          metadata: { steer_request_id },
+        }),
   execution_mode_selected({ content: _content, ...payload }) {
     const what = `selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
-    const root = { taskId: payload.task_id, runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
-    return ofAgent(root, what, { status: 'done', group: 'execution_mode', metadata: payload }, { type: 'system', id: 'main-agent-router', name: 'Root agent' })
+    const root = {
+      taskId: payload.task_id,
+      runId: null,
+      agentName: 'Root agent',
+      team: null,
+      nodeTool: null,
+      asked: null,
+      takenOver: false,
+    }
+    return ofAgent(
+      root,
+      what,
+      { status: 'done', group: 'execution_mode', metadata: payload },
+      { type: 'system', id: 'main-agent-router', name: 'Root agent' },
+    )
   },
   provider_call_failed({ failure, tries, retry_in_ms, status, provider_name }, around) {
     const next =
-      retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The next model of the route is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`
+      retry_in_ms === null
+        ? 'No further try.'
+        : retry_in_ms === 0
+          ? 'The next model of the route is asked at once.'
+          : `Next try in ${spanOf(retry_in_ms)}.`
     const name = provider_name === undefined ? null : excerpt(provider_name)
     const what = `the model call${name === null ? '' : ` to ${name}`} failed (${failure.class}, try ${tries}): ${sentence(excerpt(failure.message))} ${next}`
     return forAgent(around, { type: 'provider', id: around.runId ?? '', name: name ?? 'Provider' }, what, {
       status: 'failed',
       group: 'provider',
-      metadata: { failure_class: failure.class, tries, retry_in_ms, http_status: status, provider_name: name },
+      metadata: {
+        failure_class: failure.class,
+        tries,
+        retry_in_ms,
+        http_status: status,
+        provider_name: name,
+      },
     })
   },
-  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, messages_dropped: cut = 0, outputs = [], images = [] }, around) {
+  context_compacted(
+    {
+      results,
+      arguments: args = [],
+      history_messages_dropped: dropped = 0,
+      messages_dropped: cut = 0,
+      outputs = [],
+      images = [],
+    },
+    around,
+  ) {
     const chars = results.reduce((sum, each) => sum + each.chars, 0)
     const parts = [
       ...(results.length === 0
         ? []
-        : [`${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`]),
+        : [
+            `${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`,
+          ]),
       ...(args.length === 0 ? [] : [`the arguments of ${counted(args.length, 'call')} were left out`]),
-      ...(images.length === 0 ? [] : [`${counted(images.length, 'image')} ${images.length === 1 ? 'is' : 'are'} not shown any more`]),
-      ...(outputs.length === 0 ? [] : [`${counted(outputs.length, 'output')} of other nodes ${outputs.length === 1 ? 'was' : 'were'} cut`]),
-      ...(cut === 0 ? [] : [`${counted(cut, 'message')} of its earlier work ${cut === 1 ? 'is' : 'are'} left out without a summary`]),
-      ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
+      ...(images.length === 0
+        ? []
+        : [`${counted(images.length, 'image')} ${images.length === 1 ? 'is' : 'are'} not shown any more`]),
+      ...(outputs.length === 0
+        ? []
+        : [
+            `${counted(outputs.length, 'output')} of other nodes ${outputs.length === 1 ? 'was' : 'were'} cut`,
+          ]),
+      ...(cut === 0
+        ? []
+        : [
+            `${counted(cut, 'message')} of its earlier work ${cut === 1 ? 'is' : 'are'} left out without a summary`,
+          ]),
+      ...(dropped === 0
+        ? []
+        : [
+            `the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`,
+          ]),
     ]
-    return ofAgent(around, `had too long a conversation: ${parts.join(', ') || 'nothing could be left out'}.`, {
-      status: 'done',
-      group: 'context',
-      metadata: { results: results.length, chars, history_messages_dropped: dropped, messages_dropped: cut, outputs_cut: outputs.length },
-    })
+    return ofAgent(
+      around,
+      `had too long a conversation: ${parts.join(', ') || 'nothing could be left out'}.`,
+      {
+        status: 'done',
+        group: 'context',
+        metadata: {
+          results: results.length,
+          chars,
+          history_messages_dropped: dropped,
+          messages_dropped: cut,
+          outputs_cut: outputs.length,
+        },
+      },
+    )
   },
   context_summarized: ({ messages_dropped, usage, model }, around) =>
-    ofAgent(around, `still had too long a conversation: a summary stands for ${counted(messages_dropped, 'message')} of it.`, {
-      status: 'done',
-      group: 'context',
-      metadata: { messages_dropped, model: excerpt(model), ...tokensOf(usage) },
-    }),
+    ofAgent(
+      around,
+      `still had too long a conversation: a summary stands for ${counted(messages_dropped, 'message')} of it.`,
+      {
+        status: 'done',
+        group: 'context',
+        metadata: { messages_dropped, model: excerpt(model), ...tokensOf(usage) },
+      },
+    ),
   summary_refused: ({ reason, usage, model }, around) =>
     ofAgent(around, `got no usable summary of its conversation: ${excerpt(reason)}.`, {
       status: 'failed',
       group: 'context',
       metadata: { reason: excerpt(reason), model: excerpt(model), ...tokensOf(usage) },
     }),
-  assistant_message_added({ content, tool_calls, usage, model, provider_name, duration_ms, delivered_from }, around) {
+  assistant_message_added(
+    { content, tool_calls, usage, model, provider_name, duration_ms, delivered_from },
+    around,
+  ) {
     if (delivered_from !== undefined)
-      return ofAgent(around, `delivered the team's text: ${excerpt(content ?? '')}`, { status: 'done', group: 'message', metadata: { delivered_from } })
-    const what = tool_calls.length > 0 ? `called ${excerpt(tool_calls.map((call) => call.name).join(', '))}.` : `answered: ${excerpt(content ?? '')}`
+      return ofAgent(around, `delivered the team's text: ${excerpt(content ?? '')}`, {
+        status: 'done',
+        group: 'message',
+        metadata: { delivered_from },
+      })
+    const what =
+      tool_calls.length > 0
+        ? `called ${excerpt(tool_calls.map((call) => call.name).join(', '))}.`
+        : `answered: ${excerpt(content ?? '')}`
     return ofAgent(around, what, {
       status: 'done',
       group: 'message',
-      metadata: { provider_name, model, duration_ms, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
+      metadata: {
+        provider_name,
+        model,
+        duration_ms,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+      },
     })
   },
   output_rejected: ({ faults }, around) =>
-    ofAgent(around, `must write its answer again, because it does not fit its JSON Schema: ${sentence(excerpt(faultsText(faults)))}`, {
-      status: 'waiting',
-      group: 'message',
-      metadata: { faults: faults.length },
-    }),
+    ofAgent(
+      around,
+      `must write its answer again, because it does not fit its JSON Schema: ${sentence(excerpt(faultsText(faults)))}`,
+      {
+        status: 'waiting',
+        group: 'message',
+        metadata: { faults: faults.length },
+      },
+    ),
   tool_call_requested: ({ call }, around) =>
-    ofAgent(around, `calls the tool ${excerpt(call.name)}, as its graph says.`, { status: 'done', group: 'tool', metadata: { call_id: call.id } }),
+    ofAgent(around, `calls the tool ${excerpt(call.name)}, as its graph says.`, {
+      status: 'done',
+      group: 'tool',
+      metadata: { call_id: call.id },
+    }),
   tool_call_started: ({ call_id, tool_name }, around) =>
     forAgent(around, { type: 'tool', id: call_id, name: tool_name }, `${excerpt(tool_name)} started.`, {
       status: 'started',
@@ -175,11 +292,16 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
     const outcome = success
       ? `succeeded in ${spanOf(duration_ms)}.${shownImages(images)}`
       : `failed${code === null ? '' : ` (${code})`}: ${sentence(excerpt(messageIn(content)))}`
-    return forAgent(around, { type: 'tool', id: call_id, name: tool_name }, `${excerpt(tool_name)} ${outcome}`, {
-      status: success ? 'done' : 'failed',
-      group: 'tool',
-      metadata: { call_id, duration_ms, error: code },
-    })
+    return forAgent(
+      around,
+      { type: 'tool', id: call_id, name: tool_name },
+      `${excerpt(tool_name)} ${outcome}`,
+      {
+        status: success ? 'done' : 'failed',
+        group: 'tool',
+        metadata: { call_id, duration_ms, error: code },
+      },
+    )
   },
   approval_requested: ({ call_id, tool_name, subject, rule, reason }, around) =>
     ofAgent(
@@ -188,21 +310,34 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       {
         status: 'waiting',
         group: 'approval',
-        metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule), ...(reason === undefined ? {} : { reason: excerpt(reason) }) },
+        metadata: {
+          call_id,
+          tool_name,
+          rule: rule === null ? null : excerpt(rule),
+          ...(reason === undefined ? {} : { reason: excerpt(reason) }),
+        },
       },
     ),
   approval_granted: ({ call_id, arguments: args, ...doer }, around) =>
-    ofPerson(doer, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(visible(args, '\n\t\r'))}`}`, {
-      status: 'done',
-      group: 'approval',
-      metadata: { call_id, ...(args === undefined ? {} : { arguments: excerpt(args) }) },
-    }),
+    ofPerson(
+      doer,
+      `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(visible(args, '\n\t\r'))}`}`,
+      {
+        status: 'done',
+        group: 'approval',
+        metadata: { call_id, ...(args === undefined ? {} : { arguments: excerpt(args) }) },
+      },
+    ),
   approval_denied: ({ call_id, reason, ...doer }, around) =>
-    ofPerson(doer, `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`, {
-      status: 'failed',
-      group: 'approval',
-      metadata: { call_id },
-    }),
+    ofPerson(
+      doer,
+      `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`,
+      {
+        status: 'failed',
+        group: 'approval',
+        metadata: { call_id },
+      },
+    ),
   question_asked({ call_id, tool_name, question_index, question: { message, options = [] } }, around) {
     const choices = options.length === 0 ? '' : ` (${excerpt(options.join(' | '))})`
     return ofAgent(around, `asks you: ${excerpt(message)}${choices}`, {
@@ -212,11 +347,15 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
     })
   },
   question_answered: ({ call_id, question_index, answer, reason, ...doer }) =>
-    ofPerson(doer, `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`, {
-      status: answer.action === 'accept' ? 'done' : 'failed',
-      group: 'question',
-      metadata: { call_id, question_index, action: answer.action },
-    }),
+    ofPerson(
+      doer,
+      `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`,
+      {
+        status: answer.action === 'accept' ? 'done' : 'failed',
+        group: 'question',
+        metadata: { call_id, question_index, action: answer.action },
+      },
+    ),
   workspace_files_checked({ files }, around) {
     const there = files.filter((file) => file.found === 'file').length
     const what = `was to leave ${counted(files.length, 'file')} in the workspace: ${there} ${there === 1 ? 'is' : 'are'} there.`
@@ -228,14 +367,23 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   },
   // The end of a run that goes well is told by what the node or the task says next.
   run_completed: ({ tool_iterations }, around) =>
-    ofAgent(around, `completed ${tool_iterations === 0 ? 'without a tool' : `after ${counted(tool_iterations, 'tool iteration')}`}.`, {
-      status: 'done',
-      group: 'run',
-      news: false,
-    }),
+    ofAgent(
+      around,
+      `completed ${tool_iterations === 0 ? 'without a tool' : `after ${counted(tool_iterations, 'tool iteration')}`}.`,
+      {
+        status: 'done',
+        group: 'run',
+        news: false,
+      },
+    ),
   run_failed: ({ failure }, around) =>
-    ofAgent(around, `failed${because(failure)}`, { status: 'failed', group: 'run', metadata: { failure_class: failure.class } }),
-  run_cancelled: ({ reason }, around) => ofAgent(around, `was cancelled: ${sentence(excerpt(reason))}`, { status: 'cancelled', group: 'run' }),
+    ofAgent(around, `failed${because(failure)}`, {
+      status: 'failed',
+      group: 'run',
+      metadata: { failure_class: failure.class },
+    }),
+  run_cancelled: ({ reason }, around) =>
+    ofAgent(around, `was cancelled: ${sentence(excerpt(reason))}`, { status: 'cancelled', group: 'run' }),
   run_restarted: ({ failure, restarts }, around) =>
     ofAgent(around, `was started again from the journal (restart ${restarts})${because(failure)}`, {
       status: 'done',
@@ -274,4 +422,5 @@ const askedOf = (callId: string, { asked }: Surroundings): string =>
 
 const tokensOf = ({ input_tokens, output_tokens }: Usage): JsonObject => ({ input_tokens, output_tokens })
 
-const shownImages = (images: readonly ImagePart[] = []): string => images.map((image) => ` [${excerpt(imageText(image))}]`).join('')
+const shownImages = (images: readonly ImagePart[] = []): string =>
+  images.map((image) => ` [${excerpt(imageText(image))}]`).join('')

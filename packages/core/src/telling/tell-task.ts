@@ -24,7 +24,11 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
     const { source, skill, text, workflow, profile, user_id } = request
     const as = workflow === undefined ? '' : ` as the workflow ${excerpt(workflow.name)}`
     const who = { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
-    const more = { ...who, ...(workflow === undefined ? {} : { workflow: workflow.name }), ...(profile === undefined ? {} : { profile }) }
+    const more = {
+      ...who,
+      ...(workflow === undefined ? {} : { workflow: workflow.name }),
+      ...(profile === undefined ? {} : { profile }),
+    }
     return ofTask(
       `${task_id} was submitted${as}: ${excerpt(text)}`,
       { status: 'done', group: 'task', metadata: { source, skill, ...more } },
@@ -32,27 +36,54 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
     )
   },
   task_claimed: ({ daemon }, { takenOver }) =>
-    ofDaemon(daemon, takenOver ? 'took the task over.' : 'took the task.', { status: 'done', group: 'task', news: takenOver }),
-  task_released: ({ daemon, reason }) => ofDaemon(daemon, `gave the task back: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
-  // What the task waits for has been told.
-  task_suspended: ({ daemon, reason }) =>
-    ofDaemon(daemon, `let the task wait without a daemon: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task', news: false }),
-  task_log_copied: ({ task_id, events }) =>
-    ofTask(`is the retry of ${task_id}: ${events === 1 ? 'one event of it was' : `${counted(events, 'event')} of it were`} taken over.`, {
+    ofDaemon(daemon, takenOver ? 'took the task over.' : 'took the task.', {
       status: 'done',
       group: 'task',
-      metadata: { retry_of: task_id, events },
+      news: takenOver,
     }),
+  task_released: ({ daemon, reason }) =>
+    ofDaemon(daemon, `gave the task back: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  // What the task waits for has been told.
+  task_suspended: ({ daemon, reason }) =>
+    ofDaemon(daemon, `let the task wait without a daemon: ${sentence(excerpt(reason))}`, {
+      status: 'done',
+      group: 'task',
+      news: false,
+    }),
+  task_log_copied: ({ task_id, events }) =>
+    ofTask(
+      `is the retry of ${task_id}: ${events === 1 ? 'one event of it was' : `${counted(events, 'event')} of it were`} taken over.`,
+      {
+        status: 'done',
+        group: 'task',
+        metadata: { retry_of: task_id, events },
+      },
+    ),
   task_cancel_requested: ({ reason, ...doer }) =>
-    ofTask(`is to be cancelled${byWhom(doer, ', says ')}: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+    ofTask(`is to be cancelled${byWhom(doer, ', says ')}: ${sentence(excerpt(reason))}`, {
+      status: 'done',
+      group: 'task',
+    }),
   task_steer_requested: ({ text, request_id, ...doer }) =>
-    ofTask(`is steered${byWhom(doer, ' by ')}: ${excerpt(text)}`, { status: 'done', group: 'task', metadata: { request_id } }),
+    ofTask(`is steered${byWhom(doer, ' by ')}: ${excerpt(text)}`, {
+      status: 'done',
+      group: 'task',
+      metadata: { request_id },
+    }),
   // How many owners were lost, if any were, is in the failure that follows.
-  task_dead_lettered: (data) => ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
+  task_dead_lettered: (data) =>
+    ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
   task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),
-  task_incomplete: (data) => ofTask(`ended incomplete${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
-  task_failed: (data) => ofTask(`failed${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
-  task_cancelled: (data) => ofTask('was cancelled.', { status: 'cancelled', group: 'task', metadata: usageOf(data) }),
+  task_incomplete: (data) =>
+    ofTask(`ended incomplete${because(data.failure)}`, {
+      status: 'failed',
+      group: 'task',
+      metadata: usageOf(data),
+    }),
+  task_failed: (data) =>
+    ofTask(`failed${because(data.failure)}`, { status: 'failed', group: 'task', metadata: usageOf(data) }),
+  task_cancelled: (data) =>
+    ofTask('was cancelled.', { status: 'cancelled', group: 'task', metadata: usageOf(data) }),
 }
 
 const usageOf = ({ usage, simulated }: TaskResult): JsonObject => ({

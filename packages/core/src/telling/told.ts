@@ -22,7 +22,10 @@ export interface Told {
   /** The same as one sentence. */
   readonly text: string
   readonly status: 'started' | 'waiting' | 'done' | 'skipped' | 'failed' | 'blocked' | 'cancelled'
-  /** Whether it is news for somebody who follows the task. What the next event says again, and what only an audit needs, is none. */
+  /**
+   * Whether it is news for somebody who follows the task. What the next event says again, and what only an
+   * audit needs, is none.
+   */
   readonly news: boolean
   /** Facts of the event, each of a bounded length, and `timeline_type`: the group of the event. */
   readonly metadata: JsonObject
@@ -41,7 +44,10 @@ export interface Surroundings {
   readonly nodeTool: string | null
   /** The call that the event decides about. */
   readonly asked: { readonly tool: string; readonly subject: string } | null
-  /** Whether the claim before was another daemon's. A daemon that claims again a task that waited takes nothing over. */
+  /**
+   * Whether the claim before was another daemon's. A daemon that claims again a task that waited takes
+   * nothing over.
+   */
   readonly takenOver: boolean
 }
 
@@ -54,8 +60,9 @@ export type Teller<T extends EventType> = (data: DataOf<T>, around: Surroundings
  * @param run `null`: no run is known
  * @example agentTitle({ team_run_id: null, agent_name: 'root' }) // => 'Root agent'
  */
-export const agentTitle = (run: { readonly team_run_id: string | null; readonly agent_name: string } | null): string =>
-  run === null || run.team_run_id === null ? 'Root agent' : run.agent_name
+export const agentTitle = (
+  run: { readonly team_run_id: string | null; readonly agent_name: string } | null,
+): string => (run === null || run.team_run_id === null ? 'Root agent' : run.agent_name)
 
 type Rest = Omit<Told, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> & {
   readonly group: string
@@ -66,8 +73,14 @@ type Rest = Omit<Told, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> 
 const textCharsMax = 600
 const factCharsMax = 400
 
-/** Names and ids come from models and from clients, and may have any length: here all of it gets its bound. */
-function told(actor: Actor, { who, what, text }: { who: string; what: string; text: string }, { group, news = true, metadata = {}, status }: Rest): Told {
+/**
+ * Names and ids come from models and from clients, and may have any length: here all of it gets its bound.
+ */
+function told(
+  actor: Actor,
+  { who, what, text }: { who: string; what: string; text: string },
+  { group, news = true, metadata = {}, status }: Rest,
+): Told {
   return {
     actor: { ...actor, id: clip(actor.id, factCharsMax), name: clip(actor.name, factCharsMax) },
     who: excerpt(who),
@@ -82,18 +95,31 @@ function told(actor: Actor, { who, what, text }: { who: string; what: string; te
 function bounded(value: JsonValue): JsonValue {
   if (typeof value === 'string') return clip(value, factCharsMax)
   if (Array.isArray(value)) return value.map(bounded)
-  return value === null || typeof value !== 'object' ? value : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, bounded(each as JsonValue)]))
+  return value === null || typeof value !== 'object'
+    ? value
+    : Object.fromEntries(Object.entries(value).map(([key, each]) => [key, bounded(each as JsonValue)]))
 }
 
 /** The task itself did it, or it was done to the task. */
-export const ofTask = (what: string, rest: Rest, actor: Actor = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' }): Told =>
-  told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
+export const ofTask = (
+  what: string,
+  rest: Rest,
+  actor: Actor = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' },
+): Told => told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
 
 export const ofDaemon = (daemon: string, what: string, rest: Rest): Told =>
-  told({ type: 'daemon', id: daemon, name: daemon }, { who: 'daemon', what, text: `Daemon ${daemon} ${what}` }, rest)
+  told(
+    { type: 'daemon', id: daemon, name: daemon },
+    { who: 'daemon', what, text: `Daemon ${daemon} ${what}` },
+    rest,
+  )
 
 export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: Actor): Told =>
-  told(actor ?? { type: 'agent', id: around.runId ?? '', name: around.agentName }, { who: around.agentName, what, text: `${around.agentName} ${what}` }, rest)
+  told(
+    actor ?? { type: 'agent', id: around.runId ?? '', name: around.agentName },
+    { who: around.agentName, what, text: `${around.agentName} ${what}` },
+    rest,
+  )
 
 /** Something that the agent uses did it: a tool, or a provider. */
 export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): Told =>
@@ -101,17 +127,31 @@ export const forAgent = (around: Surroundings, actor: Actor, what: string, rest:
 
 export const ofPerson = (doer: Doer & { readonly by: string }, what: string, rest: Rest): Told => {
   const who = excerpt(whoDid(doer))
-  return told({ type: 'client', id: excerpt(doer.by), name: who }, { who, what, text: `${who} ${what}` }, rest)
+  return told(
+    { type: 'client', id: excerpt(doer.by), name: who },
+    { who, what, text: `${who} ${what}` },
+    rest,
+  )
 }
 
 /** For example `, says bob (over gateway)`. Empty if the event names nobody. */
-export const byWhom = (doer: Doer, word: string): string => (doer.by === undefined && doer.user_id === undefined ? '' : `${word}${excerpt(whoDid(doer))}`)
+export const byWhom = (doer: Doer, word: string): string =>
+  doer.by === undefined && doer.user_id === undefined ? '' : `${word}${excerpt(whoDid(doer))}`
 
 export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): Told =>
-  told({ type: 'team', id: team.id, name: team.workflow }, { who: 'team', what, text: `Team run ${what}` }, rest)
+  told(
+    { type: 'team', id: team.id, name: team.workflow },
+    { who: 'team', what, text: `Team run ${what}` },
+    rest,
+  )
 
 export const ofNode = (nodeId: string, what: string, rest: Rest): Told =>
-  told({ type: 'node', id: nodeId, name: nodeId }, { who: nodeId, what, text: `Node ${nodeId} ${what}` }, rest)
+  told(
+    { type: 'node', id: nodeId, name: nodeId },
+    { who: nodeId, what, text: `Node ${nodeId} ${what}` },
+    rest,
+  )
 
 /** For example ` (evidence_missing): No list.` */
-export const because = (failure: Failure | null): string => (failure === null ? '.' : ` (${failure.class}): ${sentence(excerpt(failure.message))}`)
+export const because = (failure: Failure | null): string =>
+  failure === null ? '.' : ` (${failure.class}): ${sentence(excerpt(failure.message))}`

@@ -7,7 +7,8 @@ export interface Doer {
 }
 
 /**
- * The person first, then the connection over which the person did it. A person who did it without another one in between has one name.
+ * The person first, then the connection over which the person did it. A person who did it without another one
+ * in between has one name.
  *
  * @returns `somebody` if there is no name
  * @example

@@ -39,7 +39,16 @@ function treeOf(n: number, batch = n): { store: ReturnType<typeof memoryTiles>; 
 
 describe('the tree', () => {
   // The reference vectors of Certificate Transparency.
-  const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
+  const inputs = [
+    '',
+    '00',
+    '10',
+    '2021',
+    '3031',
+    '40414243',
+    '5051525354555657',
+    '606162636465666768696a6b6c6d6e6f',
+  ]
   const roots = [
     '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
     'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',
@@ -66,7 +75,8 @@ describe('the tree', () => {
   it('has the root of the definition at every size, across tiles', () => {
     const { tree } = treeOf(600)
     const leaves = leavesOf(600)
-    for (const size of [1, 2, 3, 255, 256, 257, 511, 512, 513, 600]) expect(hex(tree.root(size))).toBe(hex(rootOf(leaves.slice(0, size))))
+    for (const size of [1, 2, 3, 255, 256, 257, 511, 512, 513, 600])
+      expect(hex(tree.root(size))).toBe(hex(rootOf(leaves.slice(0, size))))
   })
 
   it('has the same tiles whatever the batches were', () => {

@@ -1,7 +1,9 @@
-// MerkleTree: an append-only hash tree over many leaves, as in RFC 6962. Where the hashes are stored belongs to the caller (`TileStore`); what a leaf
-// contains belongs to journal-leaf.ts. commit-tree.ts is for few leaves that are in memory.
+// MerkleTree: an append-only hash tree over many leaves, as in RFC 6962. Where the hashes are stored belongs
+// to the caller (`TileStore`); what a leaf contains belongs to journal-leaf.ts. commit-tree.ts is for few
+// leaves that are in memory.
 // T1. The hash of n leaves never changes, so an older root can always be computed again and compared.
-// T2. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles). Everything between these levels is computed, so that a leaf
+// T2. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles). Everything between these
+// levels is computed, so that a leaf
 //     costs 32 bytes of storage and about two hashes.
 import { hash as digest } from 'node:crypto'
 import { invariant } from '../errors.ts'
@@ -10,9 +12,15 @@ import { hashBytes, largestPowerBelow, nodeHash } from './tree-hash.ts'
 const tileHeight = 8
 const tileWidth = 1 << tileHeight
 
-/** Where tiles are stored. The tile (level, index) holds the hashes of `index × 256` and up, of the nodes at the height `level × 8`. */
+/**
+ * Where tiles are stored. The tile (level, index) holds the hashes of `index × 256` and up, of the nodes at
+ * the height `level × 8`.
+ */
 export interface TileStore {
-  /** The hashes of a tile, one after the other; `null` if it has none. A tile that is not full has fewer than 256. */
+  /**
+   * The hashes of a tile, one after the other; `null` if it has none. A tile that is not full has fewer than
+   * 256.
+   */
   read(level: number, index: number): Uint8Array | null
   write(level: number, index: number, hashes: Uint8Array): void
 }
@@ -21,7 +29,8 @@ export interface TileStore {
 export const emptyRoot: Uint8Array = digest('sha256', '', 'buffer')
 
 /**
- * Appends the hashes of new leaves, as a list or one after the other, to a tree of `size` leaves. Returns the new size.
+ * Appends the hashes of new leaves, as a list or one after the other, to a tree of `size` leaves. Returns the
+ * new size.
  *
  * @example
  * const tiles = new Map<string, Uint8Array>()
@@ -31,7 +40,11 @@ export const emptyRoot: Uint8Array = digest('sha256', '', 'buffer')
  * }
  * appendLeaves(store, 0, [new Uint8Array(32), new Uint8Array(32)]) // => 2
  */
-export function appendLeaves(store: TileStore, size: number, leaves: readonly Uint8Array[] | Uint8Array): number {
+export function appendLeaves(
+  store: TileStore,
+  size: number,
+  leaves: readonly Uint8Array[] | Uint8Array,
+): number {
   const row = leaves instanceof Uint8Array ? leaves : Buffer.concat(leaves)
   appendAt(store, 0, size, row)
   return size + row.length / hashBytes
@@ -45,7 +58,10 @@ function appendAt(store: TileStore, level: number, count: number, row: Uint8Arra
     const held = at % tileWidth
     const taken = row.subarray(from, from + (tileWidth - held) * hashBytes)
     const before = held === 0 ? Buffer.alloc(0) : store.read(level, index)
-    invariant(before?.length === held * hashBytes, `The tile ${level}/${index} of the tree does not hold ${held} hashes`)
+    invariant(
+      before?.length === held * hashBytes,
+      `The tile ${level}/${index} of the tree does not hold ${held} hashes`,
+    )
     const tile = Buffer.concat([before, taken])
     store.write(level, index, tile)
     if (tile.length === tileWidth * hashBytes) full.push(hashOfRow(tile))
@@ -55,20 +71,28 @@ function appendAt(store: TileStore, level: number, count: number, row: Uint8Arra
   if (full.length > 0) appendAt(store, level + 1, Math.floor(count / tileWidth), Buffer.concat(full))
 }
 
-/** The hash over neighbouring nodes, whose number is a power of two. In between, a character is a byte: this takes half the time of views. */
+/**
+ * The hash over neighbouring nodes, whose number is a power of two. In between, a character is a byte: this
+ * takes half the time of views.
+ */
 function hashOfRow(row: Uint8Array): Uint8Array {
   let text = Buffer.from(row).toString('latin1')
   while (text.length > hashBytes) {
     let above = ''
     for (let at = 0; at < text.length; at += 2 * hashBytes)
-      above += digest('sha256', Buffer.from(`\u0001${text.slice(at, at + 2 * hashBytes)}`, 'latin1'), 'latin1')
+      above += digest(
+        'sha256',
+        Buffer.from(`\u0001${text.slice(at, at + 2 * hashBytes)}`, 'latin1'),
+        'latin1',
+      )
     text = above
   }
   return Buffer.from(text, 'latin1')
 }
 
 /**
- * A tree for reading: its roots and proofs at any size up to the present one. It keeps what it computed, so use one for each answer.
+ * A tree for reading: its roots and proofs at any size up to the present one. It keeps what it computed, so
+ * use one for each answer.
  *
  * @example
  * const tree = new MerkleTree({ read: () => new Uint8Array(64), write: () => {} })
@@ -92,7 +116,9 @@ export class MerkleTree {
     return this.#node(0, index)
   }
 
-  /** The hashes that prove that the leaf `index` is in the tree of `size` leaves (RFC 6962, section 2.1.1). */
+  /**
+   * The hashes that prove that the leaf `index` is in the tree of `size` leaves (RFC 6962, section 2.1.1).
+   */
   inclusion(index: number, size: number): Uint8Array[] {
     invariant(index >= 0 && index < size, `The leaf ${index} is not in a tree of ${size} leaves`)
     const path: Uint8Array[] = []
@@ -105,7 +131,10 @@ export class MerkleTree {
     return path.toReversed()
   }
 
-  /** The hashes that prove that the tree of `older` leaves is the beginning of the tree of `size` leaves (RFC 6962, section 2.1.2). */
+  /**
+   * The hashes that prove that the tree of `older` leaves is the beginning of the tree of `size` leaves (RFC
+   * 6962, section 2.1.2).
+   */
   consistency(older: number, size: number): Uint8Array[] {
     invariant(older >= 0 && older <= size, `A tree of ${older} leaves is not the beginning of one of ${size}`)
     if (older === 0 || older === size) return []
@@ -138,7 +167,13 @@ export class MerkleTree {
     const key = `${height} ${index}`
     let known = this.#known.get(key)
     if (known === undefined)
-      this.#known.set(key, (known = height % tileHeight === 0 ? this.#stored(height / tileHeight, index) : this.#computed(height, index)))
+      this.#known.set(
+        key,
+        (known =
+          height % tileHeight === 0
+            ? this.#stored(height / tileHeight, index)
+            : this.#computed(height, index)),
+      )
     return known
   }
 
@@ -151,7 +186,10 @@ export class MerkleTree {
     const key = `tile ${level} ${place}`
     const tile = this.#known.get(key) ?? this.#store.read(level, place)
     const at = (index % tileWidth) * hashBytes
-    invariant(tile !== null && tile.length >= at + hashBytes, `The tile ${level}/${place} of the tree does not hold its hash ${index % tileWidth}`)
+    invariant(
+      tile !== null && tile.length >= at + hashBytes,
+      `The tile ${level}/${place} of the tree does not hold its hash ${index % tileWidth}`,
+    )
     this.#known.set(key, tile)
     return tile.subarray(at, at + hashBytes)
   }

@@ -1,6 +1,7 @@
-// SignedNote: a text with signatures below it, as in C2SP signed-note, and the checkpoint of a tree as such a text (C2SP tlog-checkpoint).
-// The private key stays with the caller, who signs the text.
-// N1. A name has no spaces and no plus sign, and a text has no control characters, so that a note has one meaning.
+// SignedNote: a text with signatures below it, as in C2SP signed-note, and the checkpoint of a tree as such a
+// text (C2SP tlog-checkpoint). The private key stays with the caller, who signs the text.
+// N1. A name has no spaces and no plus sign, and a text has no control characters, so that a note has one
+// meaning.
 import { hash as digest } from 'node:crypto'
 import { BeaverError } from '../errors.ts'
 import { hashBytes } from './tree-hash.ts'
@@ -28,7 +29,11 @@ const nameRule = /^[^\s+]+$/u
 
 /** The four bytes by which a signature names its key. */
 function keyIdOf({ name, publicKey }: NoteKey): Buffer {
-  return digest('sha256', Buffer.concat([Buffer.from(`${name}\n`), Buffer.from([ed25519]), publicKey]), 'buffer').subarray(0, keyIdBytes)
+  return digest(
+    'sha256',
+    Buffer.concat([Buffer.from(`${name}\n`), Buffer.from([ed25519]), publicKey]),
+    'buffer',
+  ).subarray(0, keyIdBytes)
 }
 
 /**
@@ -54,8 +59,16 @@ export function noteKeyText(key: NoteKey): string {
  * signNote('no end of line', key, () => new Uint8Array(64)) // throws invalid_arguments
  */
 export function signNote(text: string, key: NoteKey, sign: (bytes: Uint8Array) => Uint8Array): string {
-  if (!textRule.test(text)) throw new BeaverError('invalid_arguments', 'The text of a note must be lines that are not empty, without control characters.')
-  if (!nameRule.test(key.name)) throw new BeaverError('invalid_arguments', `The name ${JSON.stringify(key.name)} of a key must have no spaces and no "+".`)
+  if (!textRule.test(text))
+    throw new BeaverError(
+      'invalid_arguments',
+      'The text of a note must be lines that are not empty, without control characters.',
+    )
+  if (!nameRule.test(key.name))
+    throw new BeaverError(
+      'invalid_arguments',
+      `The name ${JSON.stringify(key.name)} of a key must have no spaces and no "+".`,
+    )
   const signature = Buffer.concat([keyIdOf(key), sign(Buffer.from(text))])
   return `${text}\n— ${key.name} ${signature.toString('base64')}\n`
 }
@@ -66,10 +79,12 @@ export function signNote(text: string, key: NoteKey, sign: (bytes: Uint8Array) =
  * @example
  * checkpointText({ origin: 'o', size: 0, root: Buffer.from('ab') }) // => 'o\n0\nYWI=\n'
  */
-export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`
+export const checkpointText = ({ origin, size, root }: TreeHead): string =>
+  `${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`
 
 /**
- * What the text of a checkpoint says; `null` if the note is not a checkpoint. The signatures are not verified.
+ * What the text of a checkpoint says; `null` if the note is not a checkpoint. The signatures are not
+ * verified.
  *
  * @example
  * readCheckpoint('not a checkpoint') // => null
@@ -77,6 +92,12 @@ export const checkpointText = ({ origin, size, root }: TreeHead): string => `${o
 export function readCheckpoint(note: string): TreeHead | null {
   const [origin = '', size = '', root = '', ...rest] = note.split('\n')
   const bytes = Buffer.from(root, 'base64')
-  if (origin === '' || !/^(?:0|[1-9]\d{0,15})$/.test(size) || bytes.length !== hashBytes || bytes.toString('base64') !== root) return null
+  if (
+    origin === '' ||
+    !/^(?:0|[1-9]\d{0,15})$/.test(size) ||
+    bytes.length !== hashBytes ||
+    bytes.toString('base64') !== root
+  )
+    return null
   return rest.includes('') ? { origin, size: Number(size), root: bytes } : null
 }

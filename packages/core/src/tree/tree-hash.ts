@@ -1,5 +1,6 @@
-// The arithmetic of Merkle trees as in RFC 6962: a leaf hashes 0x00 and its data, a node hashes 0x01 and its two children, so no node can be taken
-// for a leaf. A tree of n leaves has its left subtree of the largest power of two below n.
+// The arithmetic of Merkle trees as in RFC 6962: a leaf hashes 0x00 and its data, a node hashes 0x01 and its
+// two children, so no node can be taken for a leaf. A tree of n leaves has its left subtree of the largest
+// power of two below n.
 import { hash as digest } from 'node:crypto'
 
 /** The length of a hash in bytes. */

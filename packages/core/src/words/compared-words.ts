@@ -1,4 +1,5 @@
-// Splits a text into the words by which texts are compared: of a skill with a task, of a document with a question. Pure.
+// Splits a text into the words by which texts are compared: of a skill with a task, of a document with a
+// question. Pure.
 // W1. Words are compared whole, in lower case, without a final "s".
 // W2. Chinese, Japanese and Korean have no spaces between words. They are compared by pairs of characters.
 
@@ -32,7 +33,8 @@ export function* comparedWords(text: string): Generator<string> {
   }
 }
 
-const singular = (word: string): string => (word.length > 3 && !word.endsWith('ss') ? word.replace(/s$/, '') : word)
+const singular = (word: string): string =>
+  word.length > 3 && !word.endsWith('ss') ? word.replace(/s$/, '') : word
 
 function* pairsOf(text: string): Generator<string> {
   let before: string | null = null

@@ -11,8 +11,9 @@ test.each([
   ['plain ASCII', 'plain ASCII'],
 ])('%s becomes %s', (text, folded) => expect(foldedText(text)).toBe(folded))
 
-test.each(['がぎぐ', '한국어', '季度销售额', 'हिन्दी', '😀'])('%s stays as it is, because its marks make the word', (text) =>
-  expect(foldedText(text)).toBe(text),
+test.each(['がぎぐ', '한국어', '季度销售额', 'हिन्दी', '😀'])(
+  '%s stays as it is, because its marks make the word',
+  (text) => expect(foldedText(text)).toBe(text),
 )
 
 test('a folded text folds to itself', () => {

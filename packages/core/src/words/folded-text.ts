@@ -1,5 +1,6 @@
-// The form of a text in which words are searched: without accents, and in lower case where SQLite does not fold the case itself (beyond ASCII).
-// Only the marks of Latin, Greek and Cyrillic letters count as accents: in Japanese or Hindi a mark makes another word.
+// The form of a text in which words are searched: without accents, and in lower case where SQLite does not
+// fold the case itself (beyond ASCII). Only the marks of Latin, Greek and Cyrillic letters count as accents:
+// in Japanese or Hindi a mark makes another word.
 const accents = /[\u0300-\u036F]/g
 // oxlint-disable-next-line no-control-regex
 const beyondAscii = /[^\x00-\x7F]+/g
@@ -10,7 +11,9 @@ const beyondAscii = /[^\x00-\x7F]+/g
  * @example foldedText('Zürich') // => 'Zurich'
  */
 export function foldedText(text: string): string {
-  return text.replace(beyondAscii, (part) => part.toLowerCase().normalize('NFD').replace(accents, '').normalize('NFC')).replace(accents, '')
+  return text
+    .replace(beyondAscii, (part) => part.toLowerCase().normalize('NFD').replace(accents, '').normalize('NFC'))
+    .replace(accents, '')
 }
 
 /**

@@ -1,5 +1,7 @@
-// The cards by which clients find the agents: what each reads, where it is, and how a client proves who it is.
-// C1. The card that everybody may read says nothing about the profiles and the workflows of this Beaver. The cards of these need a token.
+// The cards by which clients find the agents: what each reads, where it is, and how a client proves who it
+// is.
+// C1. The card that everybody may read says nothing about the profiles and the workflows of this Beaver. The
+// cards of these need a token.
 import type { AgentCard, AgentSkill } from '@a2a-js/sdk'
 import type { DaemonStatus } from '@beaver/contracts'
 import { agentsIn, defaultAgent, isWorkflow } from '../agents.ts'
@@ -7,12 +9,18 @@ import { agentsIn, defaultAgent, isWorkflow } from '../agents.ts'
 /** The version of A2A that is spoken. */
 export const spoken = '1.0'
 
-/** A message with data of this extension decides about calls that wait for a person. docs/how-to/use-agent-protocols.md describes it. */
+/**
+ * A message with data of this extension decides about calls that wait for a person.
+ * docs/how-to/use-agent-protocols.md describes it.
+ */
 const approvalsExtension = 'urn:beaver:a2a:approvals:1'
 
 const jsonAndText = ['text/plain', 'application/json']
 
-/** A message with data of this extension answers questions of calls. A text answers the first of them without it. */
+/**
+ * A message with data of this extension answers questions of calls. A text answers the first of them without
+ * it.
+ */
 const questionsExtension = 'urn:beaver:a2a:questions:1'
 
 interface Place {
@@ -29,7 +37,9 @@ export function agentCard(place: Place, skills: readonly AgentSkill[] = [askSkil
   return {
     name: agent === defaultAgent ? 'Beaver' : agent,
     description: whatItIs(agent),
-    supportedInterfaces: [{ url: urlOf(place), protocolBinding: 'JSONRPC', tenant: '', protocolVersion: spoken }],
+    supportedInterfaces: [
+      { url: urlOf(place), protocolBinding: 'JSONRPC', tenant: '', protocolVersion: spoken },
+    ],
     provider: undefined,
     version: '1',
     capabilities: {
@@ -39,7 +49,8 @@ export function agentCard(place: Place, skills: readonly AgentSkill[] = [askSkil
       extensions: [
         {
           uri: approvalsExtension,
-          description: 'A part with data decides about a call of a tool: {"call_id": "…", "call_hash": "…", "approved": true}.',
+          description:
+            'A part with data decides about a call of a tool: {"call_id": "…", "call_hash": "…", "approved": true}.',
           required: false,
           params: undefined,
         },
@@ -53,7 +64,12 @@ export function agentCard(place: Place, skills: readonly AgentSkill[] = [askSkil
       ],
     },
     securitySchemes: {
-      token: { scheme: { $case: 'httpAuthSecurityScheme', value: { scheme: 'Bearer', description: '"beaver token create" makes one.', bearerFormat: '' } } },
+      token: {
+        scheme: {
+          $case: 'httpAuthSecurityScheme',
+          value: { scheme: 'Bearer', description: '"beaver token create" makes one.', bearerFormat: '' },
+        },
+      },
     },
     securityRequirements: [{ schemes: { token: { list: [] } } }],
     defaultInputModes: jsonAndText,
@@ -83,13 +99,22 @@ const skill = (id: string, name: string, description: string, tag: string): Agen
 
 const askSkill = skill('ask', 'Ask', 'Works on what the message says, and answers in words.', 'task')
 
-/** What a caller with a token reads besides: the skills of the agents, and for the default agent the other agents and their cards. */
+/**
+ * What a caller with a token reads besides: the skills of the agents, and for the default agent the other
+ * agents and their cards.
+ */
 export function extendedCard(place: Place, status: DaemonStatus): AgentCard {
   if (isWorkflow(place.agent)) return agentCard(place)
   const known = status.skills.map(({ name, description }) => skill(name, name, description, 'skill'))
-  const others = place.agent === defaultAgent ? agentsIn(status).filter((agent) => agent !== defaultAgent) : []
+  const others =
+    place.agent === defaultAgent ? agentsIn(status).filter((agent) => agent !== defaultAgent) : []
   const cards = others.map((agent) =>
-    skill(`agent:${agent}`, agent, `${whatItIs(agent)} Its card: ${urlOf({ ...place, agent })}/.well-known/agent-card.json`, 'agent'),
+    skill(
+      `agent:${agent}`,
+      agent,
+      `${whatItIs(agent)} Its card: ${urlOf({ ...place, agent })}/.well-known/agent-card.json`,
+      'agent',
+    ),
   )
   return agentCard(place, [askSkill, ...known, ...cards])
 }

@@ -1,7 +1,9 @@
 // Failures as clients of A2A read them: an error of JSON-RPC, with the codes of the specification.
-// J1. A request that this caller may not make, or that comes too early, is refused by HTTP (401, 403, 429): JSON-RPC has no codes for it. A stream that
+// J1. A request that this caller may not make, or that comes too early, is refused by HTTP (401, 403, 429):
+// JSON-RPC has no codes for it. A stream that
 //     ends for such a reason ends with an internal error, whose reason names it.
-// J2. A failure that another try may not meet has the status of HTTP that it has elsewhere (problem.ts). All others have 200, as the binding asks.
+// J2. A failure that another try may not meet has the status of HTTP that it has elsewhere (problem.ts). All
+// others have 200, as the binding asks.
 // J3. What is thrown without being meant for the client says nothing about the inside.
 import { A2A_ERROR_CODE, A2AError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import type { Problem } from '@beaver/core'
@@ -20,7 +22,8 @@ export interface RpcFailure {
 }
 
 /** Whether HTTP answers for a failure. */
-export const isForHttp = (error: unknown): error is HttpProblem => error instanceof HttpProblem && ofHttp.has(error.code)
+export const isForHttp = (error: unknown): error is HttpProblem =>
+  error instanceof HttpProblem && ofHttp.has(error.code)
 const ofHttp: ReadonlySet<string> = new Set(['unauthorized', 'not_allowed', 'too_many_requests'])
 
 /** A request that is not valid. */
@@ -34,17 +37,33 @@ export class InvalidParams extends Error {
 }
 
 /** @param failed gives the problem of a failure, and reports a defect. Default: `problemOf` */
-export function rpcFailure(error: unknown, failed: (error: unknown) => ProblemDetails = (thrown) => problemOf(thrown).details): RpcFailure {
+export function rpcFailure(
+  error: unknown,
+  failed: (error: unknown) => ProblemDetails = (thrown) => problemOf(thrown).details,
+): RpcFailure {
   if (error instanceof A2AError) return { status: 200, headers: {}, error: toJsonRpcError(error) }
-  if (error instanceof InvalidParams) return { status: 200, headers: {}, error: invalidParams(error.message, error.problems) }
+  if (error instanceof InvalidParams)
+    return { status: 200, headers: {}, error: invalidParams(error.message, error.problems) }
   const { code, status, detail, problems } = failed(error)
-  if (status < 500 && !isForHttp(error)) return { status: 200, headers: {}, error: invalidParams(detail, problems) }
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code.toUpperCase(), domain: 'beaver' }
-  return { status, headers: problemOf(error).headers, error: { code: A2A_ERROR_CODE.INTERNAL_ERROR, message: detail, data: [info] } }
+  if (status < 500 && !isForHttp(error))
+    return { status: 200, headers: {}, error: invalidParams(detail, problems) }
+  const info = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason: code.toUpperCase(),
+    domain: 'beaver',
+  }
+  return {
+    status,
+    headers: problemOf(error).headers,
+    error: { code: A2A_ERROR_CODE.INTERNAL_ERROR, message: detail, data: [info] },
+  }
 }
 
 function invalidParams(message: string, problems: readonly Problem[]): RpcError {
   const fieldViolations = problems.map(({ path, message: description }) => ({ field: path, description }))
-  const data = problems.length === 0 ? {} : { data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
+  const data =
+    problems.length === 0
+      ? {}
+      : { data: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }] }
   return { code: A2A_ERROR_CODE.INVALID_PARAMS, message, ...data }
 }

@@ -1,6 +1,8 @@
 // ListTasks: the read model says which tasks there are, and their logs say how far they are.
-// L1. Tasks come in the order of their submission, newest first. A page may have fewer tasks than were asked for although more follow.
-// L2. `totalSize` counts the tasks up to the end of the page, and one more if others follow: nobody counts all tasks for a page.
+// L1. Tasks come in the order of their submission, newest first. A page may have fewer tasks than were asked
+// for although more follow.
+// L2. `totalSize` counts the tasks up to the end of the page, and one more if others follow: nobody counts
+// all tasks for a page.
 import { Task, TaskState, taskStateFromJSON } from '@a2a-js/sdk'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
@@ -18,10 +20,14 @@ export const listParams = z.looseObject({
   status: z
     .union([z.string(), z.int()])
     .transform(taskStateFromJSON)
-    .refine((state) => state !== TaskState.UNRECOGNIZED, { message: 'is no state, such as TASK_STATE_WORKING' })
+    .refine((state) => state !== TaskState.UNRECOGNIZED, {
+      message: 'is no state, such as TASK_STATE_WORKING',
+    })
     .nullish(),
   pageSize: z.int().min(1).max(100).nullish(),
-  pageToken: z.union([z.literal(''), z.string().regex(/^\d{1,15}\.\d{1,9}$/, 'is not the "nextPageToken" of a page')]).nullish(),
+  pageToken: z
+    .union([z.literal(''), z.string().regex(/^\d{1,15}\.\d{1,9}$/, 'is not the "nextPageToken" of a page')])
+    .nullish(),
   historyLength,
   statusTimestampAfter: z.iso.datetime({ offset: true }).nullish(),
   includeArtifacts: z.boolean().nullish(),
@@ -56,7 +62,11 @@ export async function listTasks(params: z.output<typeof listParams>, call: Call)
 }
 
 /** The task, if it is one of the agent's that fits. */
-async function wanted(taskId: string, { status, statusTimestampAfter: after }: z.output<typeof listParams>, call: Call): Promise<SeenTask[]> {
+async function wanted(
+  taskId: string,
+  { status, statusTimestampAfter: after }: z.output<typeof listParams>,
+  call: Call,
+): Promise<SeenTask[]> {
   const seen = await seenTask(call, taskId)
   if (seen === null) return []
   const anyState = status === undefined || status === null || status === TaskState.TASK_STATE_UNSPECIFIED
@@ -65,7 +75,13 @@ async function wanted(taskId: string, { status, statusTimestampAfter: after }: z
 }
 
 /** Artifacts are left out unless they are asked for; then the field is there, also if it is empty. */
-function withArtifacts(seen: SeenTask, { historyLength: length, includeArtifacts }: z.output<typeof listParams>, { caller }: Call): object {
-  const { artifacts, ...task } = Task.toJSON(taskObject(seen, { sight: sightOf(caller), historyLength: length })) as { artifacts?: unknown[] }
+function withArtifacts(
+  seen: SeenTask,
+  { historyLength: length, includeArtifacts }: z.output<typeof listParams>,
+  { caller }: Call,
+): object {
+  const { artifacts, ...task } = Task.toJSON(
+    taskObject(seen, { sight: sightOf(caller), historyLength: length }),
+  ) as { artifacts?: unknown[] }
   return includeArtifacts === true ? { ...task, artifacts: artifacts ?? [] } : task
 }

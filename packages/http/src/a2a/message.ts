@@ -1,5 +1,7 @@
-// What a client of A2A sends, as a task, as a text that steers a task or answers its question, or as decisions about calls.
-// M1. Agents read text. A part with data is JSON for them. A file is refused, because an answer that ignores it would look like one that saw it.
+// What a client of A2A sends, as a task, as a text that steers a task or answers its question, or as
+// decisions about calls.
+// M1. Agents read text. A part with data is JSON for them. A file is refused, because an answer that ignores
+// it would look like one that saw it.
 import { Role } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
 import { type AnswerRequest, requestContracts, type SubmitTask } from '@beaver/contracts'
@@ -11,7 +13,8 @@ import { fieldsOf } from '../route.ts'
 import { InvalidParams } from './failure.ts'
 
 /** ProtoJSON may write the default of a field, which is the empty text. */
-const orEmpty = <Schema extends z.ZodType<string>>(schema: Schema) => z.union([z.literal('').transform(() => undefined), schema]).nullish()
+const orEmpty = <Schema extends z.ZodType<string>>(schema: Schema) =>
+  z.union([z.literal('').transform(() => undefined), schema]).nullish()
 
 const part = z.looseObject({
   text: z.string().nullish(),
@@ -24,7 +27,9 @@ type Part = z.infer<typeof part>
 
 const message = z.looseObject({
   messageId: z.string().min(1).max(255),
-  role: z.literal(['ROLE_USER', Role.ROLE_USER], { message: 'must be "ROLE_USER": the agent writes its own messages' }),
+  role: z.literal(['ROLE_USER', Role.ROLE_USER], {
+    message: 'must be "ROLE_USER": the agent writes its own messages',
+  }),
   parts: z.array(part).min(1, 'has no parts. Send a text').max(1_000),
   contextId: orEmpty(foreignId),
   taskId: orEmpty(foreignId),
@@ -63,8 +68,15 @@ export function mustSuit({ configuration }: SendParams): void {
     throw new PushNotificationNotSupportedError(
       'Beaver sends no push notifications. Leave "taskPushNotificationConfig" out, and use SubscribeToTask or GetTask.',
     )
-  if (modes !== undefined && modes !== null && modes.length > 0 && !modes.some((mode) => /^(text|\*)(\/|$)/.test(mode)))
-    throw new ContentTypeNotSupportedError(`Beaver's agents write text. Add "text/plain" to "acceptedOutputModes", which has ${modes.join(', ')}.`)
+  if (
+    modes !== undefined &&
+    modes !== null &&
+    modes.length > 0 &&
+    !modes.some((mode) => /^(text|\*)(\/|$)/.test(mode))
+  )
+    throw new ContentTypeNotSupportedError(
+      `Beaver's agents write text. Add "text/plain" to "acceptedOutputModes", which has ${modes.join(', ')}.`,
+    )
 }
 
 /** A decision about a call that waits for a person. */
@@ -84,14 +96,19 @@ export function decisionsIn({ parts }: A2aMessage): readonly Decision[] {
   return read.every((each) => each.success) ? read.map(({ data }) => data as Decision) : []
 }
 
-/** Refuses data that names a call and is neither a decision nor an answer: as a text it would steer the agent. @throws {InvalidParams} */
+/**
+ * Refuses data that names a call and is neither a decision nor an answer: as a text it would steer the agent.
+ * @throws {InvalidParams}
+ */
 export function mustSayWhat({ parts }: A2aMessage): void {
   const i = parts.findIndex(({ data }) => typeof data === 'object' && data !== null && 'call_id' in data)
   if (i === -1) return
-  const says = 'names a call, but is neither a decision (call_id, approved, and call_hash, reason, arguments) nor an answer (call_id, answer)'
-  throw new InvalidParams(`The part ${i} of the message ${says}. A message with a decision or an answer has no other parts.`, [
-    { path: `params.message.parts[${i}].data`, message: says },
-  ])
+  const says =
+    'names a call, but is neither a decision (call_id, approved, and call_hash, reason, arguments) nor an answer (call_id, answer)'
+  throw new InvalidParams(
+    `The part ${i} of the message ${says}. A message with a decision or an answer has no other parts.`,
+    [{ path: `params.message.parts[${i}].data`, message: says }],
+  )
 }
 
 /** An answer to a question of a call. */
@@ -107,7 +124,10 @@ export function answersIn({ parts }: A2aMessage): readonly Answer[] {
 /** The text of a message. @throws {A2AError}, {InvalidParams} */
 export function textOf({ parts }: A2aMessage): string {
   const text = parts.map(partText).join('\n')
-  if (text.trim() === '') throw new InvalidParams('The message is empty. Say what to do.', [{ path: 'params.message.parts', message: 'has no text' }])
+  if (text.trim() === '')
+    throw new InvalidParams('The message is empty. Say what to do.', [
+      { path: 'params.message.parts', message: 'has no text' },
+    ])
   return text
 }
 
@@ -120,7 +140,9 @@ function partText(said: Part, i: number): string {
   if (typeof text === 'string' && data === undefined) return text
   if (typeof text !== 'string' && data !== undefined) return JSON.stringify(data)
   const message = data === undefined ? 'has neither text nor data' : 'has both text and data'
-  throw new InvalidParams(`The part ${i} ${message}. Send one of them.`, [{ path: `params.message.parts.${i}`, message }])
+  throw new InvalidParams(`The part ${i} ${message}. Send one of them.`, [
+    { path: `params.message.parts.${i}`, message },
+  ])
 }
 
 /** The part of a task that its agent and its text decide. @throws {InvalidParams} */

@@ -1,8 +1,15 @@
-// The methods of A2A 1.0, over the tasks that exist. Nothing is remembered here: the id of a task is Beaver's, and its log says the rest.
-// M1. A message that begins a task is one task: its id follows from the caller and the id of the message, so a message that comes twice is one.
+// The methods of A2A 1.0, over the tasks that exist. Nothing is remembered here: the id of a task is
+// Beaver's, and its log says the rest.
+// M1. A message that begins a task is one task: its id follows from the caller and the id of the message, so
+// a message that comes twice is one.
 // M2. A client that goes away cancels nothing. It comes again with GetTask or SubscribeToTask.
 import { AgentCard, StreamResponse, Task, TaskState } from '@a2a-js/sdk'
-import { ExtendedAgentCardNotConfiguredError, PushNotificationNotSupportedError, TaskNotCancelableError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
+import {
+  ExtendedAgentCardNotConfiguredError,
+  PushNotificationNotSupportedError,
+  TaskNotCancelableError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmitTask } from '@beaver/contracts'
 import { answerInText, BeaverError, foreignId } from '@beaver/core'
@@ -35,7 +42,9 @@ import { isOver, sightOf, stateOf, taskObject } from './task-object.ts'
 import { taskUpdates } from './updates.ts'
 
 /** The JSON of an answer, or of each message of a stream. */
-export type Answer = { readonly kind: 'result'; readonly result: unknown } | { readonly kind: 'stream'; readonly results: AsyncGenerator }
+export type Answer =
+  | { readonly kind: 'result'; readonly result: unknown }
+  | { readonly kind: 'stream'; readonly results: AsyncGenerator }
 
 export interface Method {
   /** `null`: the method needs none, or what the message says decides. */
@@ -54,7 +63,9 @@ const ofTask = z.looseObject({ id: foreignId, historyLength })
 const anything = z.looseObject({})
 
 const pushRefused = method(null, anything, () => {
-  throw new PushNotificationNotSupportedError('Beaver sends no push notifications. Use SubscribeToTask or GetTask.')
+  throw new PushNotificationNotSupportedError(
+    'Beaver sends no push notifications. Use SubscribeToTask or GetTask.',
+  )
 })
 
 /** All methods, by their names. */
@@ -70,23 +81,36 @@ export const methods: Readonly<Record<string, Method>> = {
     const { message, configuration } = params
     if (!isNew(message)) {
       mustHave(call.caller, 'read')
-      return following(call, await mustSee(call, (await taken(params, call)).task_id), configuration?.historyLength)
+      return following(
+        call,
+        await mustSee(call, (await taken(params, call)).task_id),
+        configuration?.historyLength,
+      )
     }
-    const followed = submitAndFollow(call.host.client(), await newTask(message, call), { signal: call.signal })
+    const followed = submitAndFollow(call.host.client(), await newTask(message, call), {
+      signal: call.signal,
+    })
     return streamed(call, followed, { upTo: 1, historyLength: configuration?.historyLength, own: true })
   }),
-  GetTask: method('read', ofTask, async (params, call) => result(shown(await mustSee(call, params.id), call, params))),
+  GetTask: method('read', ofTask, async (params, call) =>
+    result(shown(await mustSee(call, params.id), call, params)),
+  ),
   ListTasks: method('read', listParams, async (params, call) => result(await listTasks(params, call))),
-  CancelTask: method('submit', ofTask, async ({ id }, call) => result(shown(await cancelled(call, id), call))),
+  CancelTask: method('submit', ofTask, async ({ id }, call) =>
+    result(shown(await cancelled(call, id), call)),
+  ),
   SubscribeToTask: method('read', ofTask, async ({ id }, call) => {
     const seen = await mustSee(call, id)
     if (isOver(stateOf(seen.progress)))
-      throw new UnsupportedOperationError(`The task ${id} has ended, so nothing of it can be followed. GetTask shows how it ended.`)
+      throw new UnsupportedOperationError(
+        `The task ${id} has ended, so nothing of it can be followed. GetTask shows how it ended.`,
+      )
     return following(call, seen)
   }),
   GetExtendedAgentCard: method(null, anything, async (_, call) => {
     const status = await call.host.client().status()
-    if (!agentsIn(status).includes(call.agent)) throw new ExtendedAgentCardNotConfiguredError(`There is no agent ${JSON.stringify(call.agent)}.`)
+    if (!agentsIn(status).includes(call.agent))
+      throw new ExtendedAgentCardNotConfiguredError(`There is no agent ${JSON.stringify(call.agent)}.`)
     return result(AgentCard.toJSON(extendedCard(call, status)))
   }),
   CreateTaskPushNotificationConfig: pushRefused,
@@ -110,8 +134,12 @@ const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskI
 /** Waits until a task has ended, or waits for a person, or until the request may not wait any longer. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
-  const isSettled = ({ result: end, waiting, asking }: TaskProgress): boolean => end !== null || waiting.length > 0 || asking.length > 0
-  await goneOn(seen, call, { until: isSettled, signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax.answer)]) })
+  const isSettled = ({ result: end, waiting, asking }: TaskProgress): boolean =>
+    end !== null || waiting.length > 0 || asking.length > 0
+  await goneOn(seen, call, {
+    until: isSettled,
+    signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax.answer)]),
+  })
   return seen
 }
 
@@ -133,7 +161,8 @@ async function goneOn(
 async function taken(params: SendParams, call: Call): Promise<{ readonly task_id: string }> {
   const { message } = params
   mustSuit(params)
-  if (message.taskId === undefined || message.taskId === null) return call.host.client().submit(await newTask(message, call))
+  if (message.taskId === undefined || message.taskId === null)
+    return call.host.client().submit(await newTask(message, call))
   return toldTo(message, message.taskId, call)
 }
 
@@ -150,25 +179,37 @@ async function newTask(message: A2aMessage, { agent, host, caller }: Call): Prom
   }
 }
 
-/** A message to a task decides about its calls, answers its question, or steers it. @throws {A2AError}, {InvalidParams}, {HttpProblem} `not_allowed` */
-async function toldTo(message: A2aMessage, taskId: string, call: Call): Promise<{ readonly task_id: string }> {
+/**
+ * A message to a task decides about its calls, answers its question, or steers it. @throws {A2AError},
+ * {InvalidParams}, {HttpProblem} `not_allowed`
+ */
+async function toldTo(
+  message: A2aMessage,
+  taskId: string,
+  call: Call,
+): Promise<{ readonly task_id: string }> {
   const decisions = decisionsIn(message)
   const answers = answersIn(message)
-  if (decisions.length > 0 || !hasRole(call.caller, 'approve')) mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
+  if (decisions.length > 0 || !hasRole(call.caller, 'approve'))
+    mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
   const { submitted, progress } = await mustSee(call, taskId)
   if (typeof message.contextId === 'string' && message.contextId !== submitted.session_id)
-    throw new InvalidParams(`The task ${taskId} belongs to another context. Leave "contextId" out, or send that of the task.`, [
-      { path: 'params.message.contextId', message: 'is not that of the task' },
-    ])
+    throw new InvalidParams(
+      `The task ${taskId} belongs to another context. Leave "contextId" out, or send that of the task.`,
+      [{ path: 'params.message.contextId', message: 'is not that of the task' }],
+    )
   if (isOver(stateOf(progress)))
-    throw new UnsupportedOperationError(`The task ${taskId} has ended and takes no messages. Send the message with its "contextId" and without "taskId".`)
+    throw new UnsupportedOperationError(
+      `The task ${taskId} has ended and takes no messages. Send the message with its "contextId" and without "taskId".`,
+    )
   try {
     for (const each of decisions) await decide(each, taskId, call)
     for (const each of answers) await answerAs(each, { taskId, progress }, call)
     if (decisions.length === 0 && answers.length === 0) mustSayWhat(message)
     if (decisions.length === 0 && answers.length === 0) await takeText(message, { taskId, progress }, call)
   } catch (error) {
-    if (error instanceof BeaverError && error.code === 'conflict') throw new UnsupportedOperationError(error.message)
+    if (error instanceof BeaverError && error.code === 'conflict')
+      throw new UnsupportedOperationError(error.message)
     throw error
   }
   return { task_id: taskId }
@@ -180,38 +221,69 @@ interface ToldTask {
 }
 
 /** A text answers the question that waits the longest. If none waits, it steers. */
-async function takeText(message: A2aMessage, { taskId, progress }: ToldTask, { host, caller }: Call): Promise<void> {
+async function takeText(
+  message: A2aMessage,
+  { taskId, progress }: ToldTask,
+  { host, caller }: Call,
+): Promise<void> {
   const text = textOf(message)
   const [asked] = progress.asking
   if (asked !== undefined) {
     mustAnswer(caller, asked)
-    return answerQuestion({ client: host.client(), caller, taskId }, asked, { answer: answerInText(asked.question, text) })
+    return answerQuestion({ client: host.client(), caller, taskId }, asked, {
+      answer: answerInText(asked.question, text),
+    })
   }
   mustHave(caller, 'submit')
-  await host.client().steer(taskId, text, { requestId: keyedId(caller, JSON.stringify(['a2a', message.messageId])), userId: caller.userId })
+  await host.client().steer(taskId, text, {
+    requestId: keyedId(caller, JSON.stringify(['a2a', message.messageId])),
+    userId: caller.userId,
+  })
 }
 
-async function answerAs({ call_id, question_index, answer, reason }: CallAnswer, { taskId, progress }: ToldTask, { host, caller }: Call): Promise<void> {
+async function answerAs(
+  { call_id, question_index, answer, reason }: CallAnswer,
+  { taskId, progress }: ToldTask,
+  { host, caller }: Call,
+): Promise<void> {
   const client = host.client()
   const asked = questionNamed(progress.asking, { call_id, question_index })
   if (asked !== null) return answerQuestion({ client, caller, taskId }, asked, { answer, reason })
   mustHave(caller, 'approve')
   // The log says why there is no such question.
-  await client.answer(taskId, { callId: call_id, questionIndex: question_index, answer, reason, userId: caller.userId }).catch((error: unknown) => {
-    if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
-    throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'names no question that waits' }])
-  })
+  await client
+    .answer(taskId, { callId: call_id, questionIndex: question_index, answer, reason, userId: caller.userId })
+    .catch((error: unknown) => {
+      if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
+      throw new InvalidParams(error.message, [
+        { path: 'params.message.parts', message: 'names no question that waits' },
+      ])
+    })
 }
 
-async function decide({ call_id: callId, call_hash: callHash, arguments: args, ...decided }: Decision, taskId: string, { host, caller }: Call): Promise<void> {
+async function decide(
+  { call_id: callId, call_hash: callHash, arguments: args, ...decided }: Decision,
+  taskId: string,
+  { host, caller }: Call,
+): Promise<void> {
   await host
     .client()
-    .decide(taskId, { ...decided, callId, callHash, userId: caller.userId, ...(args === undefined ? {} : { arguments: JSON.stringify(args) }) })
+    .decide(taskId, {
+      ...decided,
+      callId,
+      callHash,
+      userId: caller.userId,
+      ...(args === undefined ? {} : { arguments: JSON.stringify(args) }),
+    })
     .catch((error: unknown) => {
       if (error instanceof BeaverError && error.code === 'invalid_arguments')
-        throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'does not fit the tool' }])
+        throw new InvalidParams(error.message, [
+          { path: 'params.message.parts', message: 'does not fit the tool' },
+        ])
       if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
-      throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'names no call that waits' }])
+      throw new InvalidParams(error.message, [
+        { path: 'params.message.parts', message: 'names no call that waits' },
+      ])
     })
 }
 
@@ -230,7 +302,10 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
         if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
       })
   const after = await mustSee(call, taskId)
-  await goneOn(after, call, { until: ({ result: end }) => end !== null, signal: AbortSignal.timeout(cancelMsMax) })
+  await goneOn(after, call, {
+    until: ({ result: end }) => end !== null,
+    signal: AbortSignal.timeout(cancelMsMax),
+  })
   const state = stateOf(after.progress)
   if (isOver(state) && state !== TaskState.TASK_STATE_CANCELED)
     throw new TaskNotCancelableError(`The task ${taskId} has ended: ${after.progress.result?.status ?? ''}.`)
@@ -238,11 +313,24 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
 }
 
 const following = (call: Call, { submitted, progress }: SeenTask, length?: number | null): Answer =>
-  streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), { upTo: progress.taskseq, historyLength: length })
+  streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), {
+    upTo: progress.taskseq,
+    historyLength: length,
+  })
 
-function streamed(call: Call, followed: AsyncIterable<Followed>, { own, ...told }: Wish & { readonly upTo: number }): Answer {
-  const asks = async (taskId: string): Promise<boolean> => (await mustSee(call, taskId)).progress.asking.length > 0
-  return { kind: 'stream', results: asJson(taskUpdates(followed, { sight: sightOf(call.caller, { own: own === true }), asks, ...told })) }
+function streamed(
+  call: Call,
+  followed: AsyncIterable<Followed>,
+  { own, ...told }: Wish & { readonly upTo: number },
+): Answer {
+  const asks = async (taskId: string): Promise<boolean> =>
+    (await mustSee(call, taskId)).progress.asking.length > 0
+  return {
+    kind: 'stream',
+    results: asJson(
+      taskUpdates(followed, { sight: sightOf(call.caller, { own: own === true }), asks, ...told }),
+    ),
+  }
 }
 
 async function* asJson(updates: AsyncGenerator<StreamResponse>): AsyncGenerator {

@@ -1,5 +1,6 @@
 // The routes of A2A 1.0: the cards, and one address for the methods of each agent.
-// R1. The version of the request is judged first, because another version may mean something else. A request without a version is one of 0.3.
+// R1. The version of the request is judged first, because another version may mean something else. A request
+// without a version is one of 0.3.
 // R2. A failure before the first message of a stream is an answer, and no stream.
 import { AgentCard } from '@a2a-js/sdk'
 import { A2A_ERROR_CODE, VersionNotSupportedError } from '@a2a-js/sdk/errors'
@@ -19,7 +20,11 @@ import { isForHttp, rpcFailure } from './failure.ts'
 import { methods } from './methods.ts'
 
 const inPath = z.strictObject({
-  agent: z.string().min(1).max(256).describe('beaver (the default profile), the name of a profile, or workflow:<id>.'),
+  agent: z
+    .string()
+    .min(1)
+    .max(256)
+    .describe('beaver (the default profile), the name of a profile, or workflow:<id>.'),
 })
 
 /** The URL by which the caller reached the app. A proxy with TLS in front says so. */
@@ -34,28 +39,49 @@ function cardAnswer(request: ReadRequest['request'], agent: string): Response {
   const card = AgentCard.toJSON(agentCard({ agent, origin: originOf(request) }))
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('hex').slice(0, 32)}"`
   const headers = { etag, 'cache-control': `max-age=${cardSecondsMax}`, vary: 'host, x-forwarded-proto' }
-  return request.headers.get('if-none-match') === etag ? new Response(null, { status: 304, headers }) : json(card, { headers })
+  return request.headers.get('if-none-match') === etag
+    ? new Response(null, { status: 304, headers })
+    : json(card, { headers })
 }
 
-const cardPlace = { tag: 'a2a', method: 'get', answer: { status: 200, says: 'The card.', schema: z.looseObject({ name: z.string() }) } } as const
+const cardPlace = {
+  tag: 'a2a',
+  method: 'get',
+  answer: { status: 200, says: 'The card.', schema: z.looseObject({ name: z.string() }) },
+} as const
 
 const wellKnownCard = route(
-  { ...cardPlace, role: null, at: '/.well-known/agent-card.json', name: 'showAgentCard', says: 'The card of the default agent (A2A 1.0).' },
+  {
+    ...cardPlace,
+    role: null,
+    at: '/.well-known/agent-card.json',
+    name: 'showAgentCard',
+    says: 'The card of the default agent (A2A 1.0).',
+  },
   {},
   ({ request }) => cardAnswer(request, defaultAgent),
 )
 
 const cardOfAgent = route(
-  { ...cardPlace, role: 'any', at: '/a2a/{agent}/.well-known/agent-card.json', name: 'showCardOfAgent', says: 'The card of an agent (A2A 1.0).' },
+  {
+    ...cardPlace,
+    role: 'any',
+    at: '/a2a/{agent}/.well-known/agent-card.json',
+    name: 'showCardOfAgent',
+    says: 'The card of an agent (A2A 1.0).',
+  },
   { path: inPath },
   async ({ path: { agent }, request, host }) => {
-    if (!(await agentNames(host)).includes(agent)) throw new HttpProblem('not_found', `There is no agent ${JSON.stringify(agent)}.`)
+    if (!(await agentNames(host)).includes(agent))
+      throw new HttpProblem('not_found', `There is no agent ${JSON.stringify(agent)}.`)
     return cardAnswer(request, agent)
   },
 )
 
 const versionIn = z.looseObject({ 'A2A-Version': z.string().max(20).optional().describe('As the header.') })
-const headers = z.object({ 'a2a-version': z.string().max(20).optional().describe('The version of A2A: 1.0.') })
+const headers = z.object({
+  'a2a-version': z.string().max(20).optional().describe('The version of A2A: 1.0.'),
+})
 
 const asking = route(
   {
@@ -69,7 +95,8 @@ const asking = route(
       status: 200,
       says: 'The answer of the method.',
       schema: z.looseObject({ jsonrpc: z.literal('2.0') }),
-      events: 'SendStreamingMessage and SubscribeToTask: answers of JSON-RPC as data, each with a task, an update of its status or a piece of its artifact.',
+      events:
+        'SendStreamingMessage and SubscribeToTask: answers of JSON-RPC as data, each with a task, an update of its status or a piece of its artifact.',
     },
     readsBody: true,
   },
@@ -88,7 +115,11 @@ const asking = route(
       const answer = await method.run(envelope.params, call)
       if (answer.kind === 'result') return json(rpcResult(id, answer.result))
       const stream = await begun(answer.results)
-      if (stream === null) throw new BeaverError(options.closing() ? 'wrong_state' : 'timeout', 'The task cannot be followed now. Send the same request again.')
+      if (stream === null)
+        throw new BeaverError(
+          options.closing() ? 'wrong_state' : 'timeout',
+          'The task cannot be followed now. Send the same request again.',
+        )
       const errorData = (error: unknown): object => rpcRefusal(id, rpcFailure(error, options.failed).error)
       return eventStream(enveloped(stream.all, id), { ...options, errorData })
     } catch (error) {
@@ -106,8 +137,11 @@ async function* enveloped(results: AsyncGenerator, id: RpcId): AsyncGenerator<Se
 /** @throws {VersionNotSupportedError} */
 function mustSpeak(version: string): void {
   if (version === spoken) return
-  const asked = version === '' ? 'has no version, which means 0.3' : `has the version ${JSON.stringify(version)}`
-  throw new VersionNotSupportedError(`The request ${asked}. This agent speaks ${spoken}. Send the header "A2A-Version: ${spoken}".`)
+  const asked =
+    version === '' ? 'has no version, which means 0.3' : `has the version ${JSON.stringify(version)}`
+  throw new VersionNotSupportedError(
+    `The request ${asked}. This agent speaks ${spoken}. Send the header "A2A-Version: ${spoken}".`,
+  )
 }
 
 const noMethod = (name: string): { code: number; message: string } => ({

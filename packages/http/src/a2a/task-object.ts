@@ -1,11 +1,22 @@
 // A task as A2A shows it, made from how far it is. Nothing else is stored.
 // T1. The id of the task is Beaver's, and the context is the session.
 // T2. The answer is the artifact `answer`. Everything else that the agent says is a message.
-// T3. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the specification for a human approval (7.6).
-// T4. A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the next text of the client answers it. If other calls wait for an approval at the same
+// T3. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the specification
+// for a human approval (7.6).
+// T4. A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the next text of the client answers it. If
+// other calls wait for an approval at the same
 //     time, the message of the status has both.
-// T5. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave is its artifact.
-import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from '@a2a-js/sdk'
+// T5. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave
+// is its artifact.
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  Role,
+  type Task,
+  TaskState,
+  type TaskStatus,
+} from '@a2a-js/sdk'
 import { askingCall, type DataOf, type WaitingCall, type OpenQuestion, questionLines } from '@beaver/core'
 import { type Caller, hasRole } from '../access.ts'
 import type { SeenTask, TaskProgress } from '../task-progress.ts'
@@ -20,14 +31,19 @@ export interface Sight {
   readonly texts: boolean
 }
 
-/** @param own whether the task is that of a message which this caller sends. Default: it is not, and its texts need the role `read` */
+/**
+ * @param own whether the task is that of a message which this caller sends. Default: it is not, and its texts
+ * need the role `read`
+ */
 export const sightOf = (caller: Caller, { own = false }: { readonly own?: boolean } = {}): Sight => ({
   calls: hasRole(caller, 'read') || hasRole(caller, 'approve'),
   texts: own || hasRole(caller, 'read'),
 })
 
 export const isOver = (state: TaskState): boolean =>
-  state === TaskState.TASK_STATE_COMPLETED || state === TaskState.TASK_STATE_FAILED || state === TaskState.TASK_STATE_CANCELED
+  state === TaskState.TASK_STATE_COMPLETED ||
+  state === TaskState.TASK_STATE_FAILED ||
+  state === TaskState.TASK_STATE_CANCELED
 
 const ends = {
   completed: TaskState.TASK_STATE_COMPLETED,
@@ -36,7 +52,12 @@ const ends = {
   incomplete: TaskState.TASK_STATE_FAILED,
 } as const
 
-export function stateOf({ result, waiting, asking, begun }: Pick<TaskProgress, 'result' | 'waiting' | 'asking' | 'begun'>): TaskState {
+export function stateOf({
+  result,
+  waiting,
+  asking,
+  begun,
+}: Pick<TaskProgress, 'result' | 'waiting' | 'asking' | 'begun'>): TaskState {
   if (result !== null) return ends[result.status]
   if (asking.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
   if (waiting.length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
@@ -44,16 +65,28 @@ export function stateOf({ result, waiting, asking, begun }: Pick<TaskProgress, '
 }
 
 /** @param options `historyLength`: how many of the newest messages are shown. Default: all */
-export function taskObject(seen: SeenTask, { sight, historyLength }: { readonly sight: Sight; readonly historyLength?: number | null | undefined }): Task {
+export function taskObject(
+  seen: SeenTask,
+  { sight, historyLength }: { readonly sight: Sight; readonly historyLength?: number | null | undefined },
+): Task {
   const { submitted, progress } = seen
   const history = sight.texts ? historyOf(seen) : []
-  const text = !sight.texts ? '' : progress.result === null ? textUnderWay(progress) : progress.result.output_text
+  const text = !sight.texts
+    ? ''
+    : progress.result === null
+      ? textUnderWay(progress)
+      : progress.result.output_text
   return {
     id: submitted.task_id,
     contextId: submitted.session_id,
     status: statusOf(submitted, progress, sight),
     artifacts: text === '' ? [] : [answerOf(text)],
-    history: historyLength === undefined || historyLength === null ? history : historyLength === 0 ? [] : history.slice(-historyLength),
+    history:
+      historyLength === undefined || historyLength === null
+        ? history
+        : historyLength === 0
+          ? []
+          : history.slice(-historyLength),
     metadata: undefined,
   }
 }
@@ -73,13 +106,27 @@ export const answerOf = (text: string): Artifact => ({
   extensions: [],
 })
 
-export const textPart = (text: string): Part => ({ content: { $case: 'text', value: text }, mediaType: 'text/plain', filename: '', metadata: undefined })
-const dataPart = (value: unknown): Part => ({ content: { $case: 'data', value }, mediaType: 'application/json', filename: '', metadata: undefined })
+export const textPart = (text: string): Part => ({
+  content: { $case: 'text', value: text },
+  mediaType: 'text/plain',
+  filename: '',
+  metadata: undefined,
+})
+const dataPart = (value: unknown): Part => ({
+  content: { $case: 'data', value },
+  mediaType: 'application/json',
+  filename: '',
+  metadata: undefined,
+})
 
 /** @param place makes the id of the message unique in its task */
 export function messageOf(
   { task_id, session_id }: DataOf<'task_submitted'>,
-  { role, place, parts }: { readonly role: Role; readonly place: number | string; readonly parts: readonly Part[] },
+  {
+    role,
+    place,
+    parts,
+  }: { readonly role: Role; readonly place: number | string; readonly parts: readonly Part[] },
 ): Message {
   const ids = { messageId: `${task_id}.${place}`, taskId: task_id, contextId: session_id }
   return { ...ids, role, parts: [...parts], metadata: undefined, extensions: [], referenceTaskIds: [] }
@@ -87,17 +134,31 @@ export function messageOf(
 
 function historyOf({ submitted, progress }: SeenTask): Message[] {
   const { workflow, text } = submitted.request
-  const asked = messageOf(submitted, { role: Role.ROLE_USER, place: 1, parts: [workflow === undefined ? textPart(text) : dataPart(workflow.arguments)] })
+  const asked = messageOf(submitted, {
+    role: Role.ROLE_USER,
+    place: 1,
+    parts: [workflow === undefined ? textPart(text) : dataPart(workflow.arguments)],
+  })
   const said = progress.said.map(({ by, text: words, taskseq }) =>
-    messageOf(submitted, { role: by === 'user' ? Role.ROLE_USER : Role.ROLE_AGENT, place: taskseq, parts: [textPart(words)] }),
+    messageOf(submitted, {
+      role: by === 'user' ? Role.ROLE_USER : Role.ROLE_AGENT,
+      place: taskseq,
+      parts: [textPart(words)],
+    }),
   )
   return [asked, ...said]
 }
 
-export function statusOf(submitted: DataOf<'task_submitted'>, progress: TaskProgress, sight: Sight): TaskStatus {
+export function statusOf(
+  submitted: DataOf<'task_submitted'>,
+  progress: TaskProgress,
+  sight: Sight,
+): TaskStatus {
   const { result, waiting, asking, taskseq, time } = progress
-  const told = (parts: readonly Part[]): Message => messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
-  const why = result === null ? [...askingParts(asking, sight), ...waitingParts(waiting, sight)] : endParts(progress)
+  const told = (parts: readonly Part[]): Message =>
+    messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
+  const why =
+    result === null ? [...askingParts(asking, sight), ...waitingParts(waiting, sight)] : endParts(progress)
   return { state: stateOf(progress), timestamp: time, message: why.length === 0 ? undefined : told(why) }
 }
 
@@ -114,19 +175,32 @@ function askingParts(asking: readonly OpenQuestion[], { calls, texts }: Sight): 
   if (!calls && !texts) return [textPart('A call asks a question.')]
   const lines = asking.map(({ question }) => questionLines(question).join('\n'))
   const more = asking.length === 1 ? [] : ['A text answers the first of these questions.']
-  const questions = asking.map((each) => ({ call_id: askingCall(each), question_index: each.index, tool: each.tool, ...each.question }))
+  const questions = asking.map((each) => ({
+    call_id: askingCall(each),
+    question_index: each.index,
+    tool: each.tool,
+    ...each.question,
+  }))
   return [textPart([...lines, ...more].join('\n\n')), dataPart({ questions })]
 }
 
 function waitingParts(waiting: readonly WaitingCall[], { calls }: Sight): Part[] {
   if (waiting.length === 0) return []
-  const text = waiting.length === 1 ? 'One call of a tool waits for an approval.' : `${waiting.length} calls of tools wait for an approval.`
+  const text =
+    waiting.length === 1
+      ? 'One call of a tool waits for an approval.'
+      : `${waiting.length} calls of tools wait for an approval.`
   if (!calls) return [textPart(text)]
   const shown = waiting.map((each) => {
     const { call_hash, tool_name: tool, subject, reason, preview } = each.asked
     return Object.fromEntries(
-      Object.entries({ call_id: askingCall(each), call_hash, tool, subject, reason, preview }).filter(([, value]) => value !== undefined),
+      Object.entries({ call_id: askingCall(each), call_hash, tool, subject, reason, preview }).filter(
+        ([, value]) => value !== undefined,
+      ),
     )
   })
-  return [textPart(`${text} ${waiting.map(({ asked }) => `${asked.tool_name}: ${asked.subject}`).join('; ')}`), dataPart({ calls: shown })]
+  return [
+    textPart(`${text} ${waiting.map(({ asked }) => `${asked.tool_name}: ${asked.subject}`).join('; ')}`),
+    dataPart({ calls: shown }),
+  ]
 }

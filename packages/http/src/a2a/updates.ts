@@ -1,7 +1,10 @@
-// The stream of a task: the task as it is now, and then what changes, until the task ends or asks its client a question.
-// U1. The text under way is the artifact `answer`, in pieces. If another text follows, its first piece replaces the artifact, and the text before it
+// The stream of a task: the task as it is now, and then what changes, until the task ends or asks its client
+// a question.
+// U1. The text under way is the artifact `answer`, in pieces. If another text follows, its first piece
+// replaces the artifact, and the text before it
 //     is told as a message. What a reader has at the end is the answer.
-// U2. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with its journaled end.
+// U2. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with its
+// journaled end.
 import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
 import type { DataOf } from '@beaver/core'
@@ -18,7 +21,10 @@ interface Told {
   readonly asks: (taskId: string) => Promise<boolean>
 }
 
-export async function* taskUpdates(followed: AsyncIterable<Followed>, { upTo, asks, ...told }: Told): AsyncGenerator<StreamResponse> {
+export async function* taskUpdates(
+  followed: AsyncIterable<Followed>,
+  { upTo, asks, ...told }: Told,
+): AsyncGenerator<StreamResponse> {
   const progress = new TaskProgress()
   let updates: Updates | null = null
   for await (const each of followed) {
@@ -71,11 +77,18 @@ class Updates {
 
   #step(step: Step, next: Step | undefined): StreamResponse[] {
     if (step.kind === 'text') {
-      const isLast = next?.kind === 'ended' && next.index === step.index && next.item.kind === 'text' && next.item.final === true
+      const isLast =
+        next?.kind === 'ended' &&
+        next.index === step.index &&
+        next.item.kind === 'text' &&
+        next.item.final === true
       return [this.#chunk(step.index, step.delta, isLast)]
     }
     const { item } = step
-    if (item.kind === 'call') return step.kind === 'begun' ? [this.#says(`Calls ${item.name}.`, `${this.#progress.taskseq}.${step.index}`)] : []
+    if (item.kind === 'call')
+      return step.kind === 'begun'
+        ? [this.#says(`Calls ${item.name}.`, `${this.#progress.taskseq}.${step.index}`)]
+        : []
     if (step.kind === 'begun') return []
     const open = this.#open === step.index
     if (item.final === true) return open ? [this.#chunk(step.index, '', true)] : []
@@ -88,7 +101,19 @@ class Updates {
     const append = this.#open === index
     this.#open = isLast ? null : index
     const { task_id: taskId, session_id: contextId } = this.#submitted
-    return { payload: { $case: 'artifactUpdate', value: { taskId, contextId, artifact: answerOf(text), append, lastChunk: isLast, metadata: undefined } } }
+    return {
+      payload: {
+        $case: 'artifactUpdate',
+        value: {
+          taskId,
+          contextId,
+          artifact: answerOf(text),
+          append,
+          lastChunk: isLast,
+          metadata: undefined,
+        },
+      },
+    }
   }
 
   /** What the agent says or does before its answer. */

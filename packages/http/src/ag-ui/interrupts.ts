@@ -1,7 +1,9 @@
 // Calls and questions that wait for a person, as interrupts of a run, and the answers to them.
-// N1. The id of an interrupt says which call or question it is about, of which task, and where in its log the run stopped. So the run that resumes goes on there,
+// N1. The id of an interrupt says which call or question it is about, of which task, and where in its log the
+// run stopped. So the run that resumes goes on there,
 //     although nothing was stored.
-// N2. An answer about a call is a decision. It needs the role `approve`, and it is about the call as it was shown. Who may answer a question is in
+// N2. An answer about a call is a decision. It needs the role `approve`, and it is about the call as it was
+// shown. Who may answer a question is in
 //     answer-question.ts. Nothing is decided or answered if one of the answers does not fit. Who resumes a run that somebody else began needs
 //     the role `read`, too.
 import type { Interrupt } from '@ag-ui/core'
@@ -35,7 +37,10 @@ const responseSchema = {
   properties: {
     approved: { type: 'boolean' },
     reason: { type: 'string', description: 'Why the call is refused. The model reads it.' },
-    editedArgs: { type: 'object', description: 'The arguments with which the call is made instead, if it is approved.' },
+    editedArgs: {
+      type: 'object',
+      description: 'The arguments with which the call is made instead, if it is approved.',
+    },
   },
   required: ['approved'],
   additionalProperties: false,
@@ -49,14 +54,19 @@ const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
 const everythingIn = ({ waiting, asking }: TaskProgress): readonly Waiting[] => [...waiting, ...asking]
 
 function keyOf(each: Waiting): string {
-  const named = isQuestion(each) ? [each.callId, 'question', each.index] : [each.callId, each.asked.call_hash ?? null]
+  const named = isQuestion(each)
+    ? [each.callId, 'question', each.index]
+    : [each.callId, each.asked.call_hash ?? null]
   return createHash('sha256')
     .update(JSON.stringify([each.runId ?? null, ...named]))
     .digest('hex')
     .slice(0, 32)
 }
 
-/** What is known of a task when a run is asked for. A run does not stop for calls that have been decided since they asked. */
+/**
+ * What is known of a task when a run is asked for. A run does not stop for calls that have been decided since
+ * they asked.
+ */
 export interface Known {
   /** How much of the log was read. 0: nothing. */
   readonly taskseq: number
@@ -76,14 +86,25 @@ export const knownOf = (progress: TaskProgress, answered: readonly string[] = []
 
 /** What waits for an answer at a place in the log, and what nobody has answered so far. */
 export const unanswered = (progress: TaskProgress, known: Known): readonly Waiting[] =>
-  everythingIn(progress).filter((each) => !known.answered.has(keyOf(each)) && (progress.taskseq > known.taskseq || known.waiting.has(keyOf(each))))
+  everythingIn(progress).filter(
+    (each) =>
+      !known.answered.has(keyOf(each)) &&
+      (progress.taskseq > known.taskseq || known.waiting.has(keyOf(each))),
+  )
 
 /** What a run asks that stops at the newest event of the task. */
-export function interruptsOf(waiting: readonly Waiting[], progress: TaskProgress, caller: Caller): Interrupt[] {
+export function interruptsOf(
+  waiting: readonly Waiting[],
+  progress: TaskProgress,
+  caller: Caller,
+): Interrupt[] {
   const taskId = progress.submitted?.task_id ?? ''
   return waiting.map((each) => {
     const { callId } = each
-    const index = each.runId === progress.root ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId) : -1
+    const index =
+      each.runId === progress.root
+        ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
+        : -1
     return {
       id: `${progress.taskseq}.${keyOf(each)}.${taskId}`,
       ...(index === -1 ? {} : { toolCallId: tellsId(taskId, String(index)) }),
@@ -92,10 +113,19 @@ export function interruptsOf(waiting: readonly Waiting[], progress: TaskProgress
   })
 }
 
-function shownCall({ asked: { tool_name: tool, subject, reason, preview } }: WaitingCall, taskId: string, caller: Caller) {
+function shownCall(
+  { asked: { tool_name: tool, subject, reason, preview } }: WaitingCall,
+  taskId: string,
+  caller: Caller,
+) {
   const shown = hasRole(caller, 'read') || hasRole(caller, 'approve') ? { preview } : {}
   const about = { task_id: taskId, tool, subject, ...(reason === undefined ? {} : { reason }), ...shown }
-  return { reason: 'tool_call', message: `An agent asks to call ${tool}: ${subject}`, responseSchema, metadata: { beaver: about } }
+  return {
+    reason: 'tool_call',
+    message: `An agent asks to call ${tool}: ${subject}`,
+    responseSchema,
+    metadata: { beaver: about },
+  }
 }
 
 const shownQuestion = ({ question, tool }: OpenQuestion, taskId: string) => ({
@@ -122,23 +152,47 @@ interface Answer extends Omit<Resumed, 'known'> {
 
 const answersOf = ({ resume = [] }: RunInput): Answer[] =>
   resume.flatMap(({ interruptId, status, payload }, i) => {
-    const [, after, key = '', taskId = ''] = /^(\d{1,15})\.([0-9a-f]{32})\.(.{1,128})$/s.exec(interruptId) ?? []
-    return after === undefined ? [] : [{ taskId, key, after: Number(after), cancelled: status === 'cancelled', payload, at: `resume.${i}.payload` }]
+    const [, after, key = '', taskId = ''] =
+      /^(\d{1,15})\.([0-9a-f]{32})\.(.{1,128})$/s.exec(interruptId) ?? []
+    return after === undefined
+      ? []
+      : [
+          {
+            taskId,
+            key,
+            after: Number(after),
+            cancelled: status === 'cancelled',
+            payload,
+            at: `resume.${i}.payload`,
+          },
+        ]
   })
 
-/** A member that is not known may be an edit, so it is refused: nobody approves a call that the person has changed. */
+/**
+ * A member that is not known may be an edit, so it is refused: nobody approves a call that the person has
+ * changed.
+ */
 const decision = z.union([
   z.boolean().transform((approved) => ({ approved, reason: undefined, editedArgs: undefined })),
-  z.strictObject({ approved: z.boolean(), reason: z.string().max(1_000).optional(), editedArgs: z.record(z.string(), z.json()).optional() }),
+  z.strictObject({
+    approved: z.boolean(),
+    reason: z.string().max(1_000).optional(),
+    editedArgs: z.record(z.string(), z.json()).optional(),
+  }),
 ])
 
 /** @throws {HttpProblem} `invalid_arguments` */
 function decisionIn({ cancelled, payload, at }: Answer): Omit<Decided, 'taskId' | 'call'> {
   if (cancelled) return { approved: false, reason: 'The user did not answer.' }
   const read = decision.safeParse(payload)
-  if (!read.success) throw invalid(at, 'must be {"approved": true}, {"approved": true, "editedArgs": {…}} or {"approved": false, "reason": "…"}')
+  if (!read.success)
+    throw invalid(
+      at,
+      'must be {"approved": true}, {"approved": true, "editedArgs": {…}} or {"approved": false, "reason": "…"}',
+    )
   const { approved, reason, editedArgs } = read.data
-  if (!approved && editedArgs !== undefined) throw invalid(at, 'has "editedArgs", but does not approve the call')
+  if (!approved && editedArgs !== undefined)
+    throw invalid(at, 'has "editedArgs", but does not approve the call')
   return { approved, reason, ...(editedArgs === undefined ? {} : { arguments: JSON.stringify(editedArgs) }) }
 }
 
@@ -151,7 +205,11 @@ function answerTo({ question }: OpenQuestion, { cancelled, payload, at }: Answer
   if (!read.success) throw invalid(at, 'must be an object as "responseSchema" says, or a text')
   const { data: given } = read
   const answer =
-    typeof given === 'string' ? answerInText(question, given) : Array.isArray(given) ? readAnswer(question, given) : answerInForm(question, given as JsonObject)
+    typeof given === 'string'
+      ? answerInText(question, given)
+      : Array.isArray(given)
+        ? readAnswer(question, given)
+        : answerInForm(question, given as JsonObject)
   const fault = answerFault(question, answer)
   if (fault !== null) throw invalid(at, `is no answer. ${fault.replace(/\.$/, '')}`)
   return answer
@@ -164,11 +222,12 @@ interface Asker {
 }
 
 /**
- * Makes the decisions of a run that resumes. Answers about nothing that this caller was asked are left out, as the specification wants, and so are those
- * that say again what was said.
+ * Makes the decisions of a run that resumes. Answers about nothing that this caller was asked are left out,
+ * as the specification wants, and so are those that say again what was said.
  *
  * @returns `null`: the run resumes no task
- * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has said something else
+ * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has said
+ * something else
  */
 export async function resumed(input: RunInput, { host, caller, agent }: Asker): Promise<Resumed | null> {
   const answers = answersOf(input)
@@ -177,7 +236,8 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
   const { taskId } = first
   const seen = await readProgress(
     host.client().events(taskId),
-    ({ request, session_id }) => session_id === input.threadId && agentOf(request) === agent && reaches(caller, request.user_id),
+    ({ request, session_id }) =>
+      session_id === input.threadId && agentOf(request) === agent && reaches(caller, request.user_id),
   )
   if (seen === null) return null
   const given = answers.filter((each) => each.taskId === taskId)
@@ -193,17 +253,23 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
     const act = (): Promise<void> =>
       'answer' in said && isQuestion(about)
         ? answerQuestion({ client: host.client(), caller, taskId }, about, said)
-        : decide({ taskId, call: about as WaitingCall, ...(said as ReturnType<typeof decisionIn>) }, { host, caller })
+        : decide(
+            { taskId, call: about as WaitingCall, ...(said as ReturnType<typeof decisionIn>) },
+            { host, caller },
+          )
     return [{ answer, said, act }]
   })
-  for (const { act, ...given } of acts) await unlessSaid(act(), given, () => readProgress(host.client().events(taskId), () => true))
+  for (const { act, ...given } of acts)
+    await unlessSaid(act(), given, () => readProgress(host.client().events(taskId), () => true))
   const keys = given.map(({ key }) => key)
   return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.progress, keys) }
 }
 
 /** What an answer is about, whether or not it still waits. */
 const askedOf = (progress: TaskProgress, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
-  [...everythingIn(progress), ...progress.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
+  [...everythingIn(progress), ...progress.settled.map(({ asked }) => asked)].find(
+    (each) => keyOf(each) === key,
+  )
 
 interface Given {
   readonly answer: Answer
@@ -211,7 +277,8 @@ interface Given {
 }
 
 /**
- * Whether it was decided or answered before. The same again is no second answer, and who gave none lets the first one count.
+ * Whether it was decided or answered before. The same again is no second answer, and who gave none lets the
+ * first one count.
  *
  * @throws {BeaverError} `conflict` if somebody said something else
  */
@@ -220,7 +287,10 @@ function isSettled(progress: TaskProgress, { answer, said }: Given): boolean {
   if (first === undefined) return false
   if (answer.cancelled || saysTheSame(first, said)) return true
   const { message } = alreadySettled(first)
-  throw new BeaverError('conflict', `${message} Your answer does not count. To go on without it, resume with the status "cancelled".`)
+  throw new BeaverError(
+    'conflict',
+    `${message} Your answer does not count. To go on without it, resume with the status "cancelled".`,
+  )
 }
 
 interface Decided {
@@ -232,17 +302,27 @@ interface Decided {
   readonly arguments?: string
 }
 
-function decide({ taskId, call: { runId, asked }, ...decided }: Decided, { host, caller }: Pick<Asker, 'host' | 'caller'>): Promise<void> {
+function decide(
+  { taskId, call: { runId, asked }, ...decided }: Decided,
+  { host, caller }: Pick<Asker, 'host' | 'caller'>,
+): Promise<void> {
   const callId = runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`
-  return host.client().decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
+  return host
+    .client()
+    .decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
 }
 
 /** Somebody may have been faster since the log was read, or this request may have been sent twice. */
-async function unlessSaid(act: Promise<void>, given: Given, readAgain: () => Promise<SeenTask | null>): Promise<void> {
+async function unlessSaid(
+  act: Promise<void>,
+  given: Given,
+  readAgain: () => Promise<SeenTask | null>,
+): Promise<void> {
   try {
     await act
   } catch (error) {
-    if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
+    if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))
+      throw error
     const now = await readAgain()
     if (now !== null) isSettled(now.progress, given)
   }

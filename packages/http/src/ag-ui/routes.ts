@@ -1,5 +1,6 @@
 // The routes of AG-UI 1.0: a run of an agent, and the events of a task that exists.
-// G1. A client that goes away cancels the task of its run, because this is how AG-UI stops a run. A task goes on without its client if the client asks
+// G1. A client that goes away cancels the task of its run, because this is how AG-UI stops a run. A task goes
+// on without its client if the client asks
 //     for it, if the app is being closed, or if it waits for a person. The same run again follows the same task.
 // G2. Who follows a task that exists, and leaves, cancels nothing.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
@@ -25,8 +26,12 @@ interface Followable extends Pick<Run, 'after' | 'known'> {
   readonly accepted: () => boolean
 }
 
-const events = 'RUN_STARTED, the events of texts and of calls of tools, and at the end one of RUN_FINISHED and RUN_ERROR, each as data.'
-const errorData = (_: unknown, { detail: message, code }: { readonly detail: string; readonly code: string }): AGUIEvent => ({
+const events =
+  'RUN_STARTED, the events of texts and of calls of tools, and at the end one of RUN_FINISHED and RUN_ERROR, each as data.'
+const errorData = (
+  _: unknown,
+  { detail: message, code }: { readonly detail: string; readonly code: string },
+): AGUIEvent => ({
   type: EventType.RUN_ERROR,
   message,
   code,
@@ -43,7 +48,13 @@ const running = route(
     answer: { status: 200, says: 'The events of the run.', events },
   },
   {
-    path: z.strictObject({ agent: z.string().min(1).max(256).describe('beaver (the default profile), the name of a profile, or workflow:<id>.') }),
+    path: z.strictObject({
+      agent: z
+        .string()
+        .min(1)
+        .max(256)
+        .describe('beaver (the default profile), the name of a profile, or workflow:<id>.'),
+    }),
     body: runInput,
   },
   async ({ path, body, host, caller, options, signal }) => {
@@ -51,8 +62,11 @@ const running = route(
     const place: Place = { host, caller, options, signal: within }
     const followable = await taskOf(path.agent, body, place)
     const { threadId, runId } = body
-    const stream = await begun(attended(followable, { threadId, runId }, { ...place, goesOn: wantsToGoOn(body) }))
-    if (stream === null) throw new BeaverError('timeout', `The task ${followable.taskId} did not begin in time.`)
+    const stream = await begun(
+      attended(followable, { threadId, runId }, { ...place, goesOn: wantsToGoOn(body) }),
+    )
+    if (stream === null)
+      throw new BeaverError('timeout', `The task ${followable.taskId} did not begin in time.`)
     return eventStream(stream.all, { ...options, errorData })
   },
 )
@@ -60,7 +74,8 @@ const running = route(
 /** The task of a run: one that the client was asked about, or a new one. */
 async function taskOf(agent: string, input: RunInput, { host, caller, signal }: Place): Promise<Followable> {
   const on = await resumed(input, { host, caller, agent })
-  if (on !== null) return { ...on, followed: followTask(host.client(), on.taskId, { signal }), accepted: () => true }
+  if (on !== null)
+    return { ...on, followed: followTask(host.client(), on.taskId, { signal }), accepted: () => true }
   const { threadId, runId } = input
   const userId = userOf(caller, undefined)
   const task = {
@@ -95,14 +110,23 @@ async function* attended(
     if (accepted() && !isOver && !isBroken && !goesOn && !options.closing())
       await host
         .client()
-        .cancel(taskId, 'The client of the run went away, or waited for as long as it may.', { userId: caller.userId })
+        .cancel(taskId, 'The client of the run went away, or waited for as long as it may.', {
+          userId: caller.userId,
+        })
         .catch(() => {}) // It has ended meanwhile.
   }
   if (!isOver) throw lateError(taskId, { goesOn, closing: options.closing() })
 }
 
-function lateError(taskId: string, { goesOn, closing }: { readonly goesOn: boolean; readonly closing: boolean }): BeaverError {
-  if (closing) return new BeaverError('wrong_state', 'The interface is closing. The task goes on: send the same run again to follow it.')
+function lateError(
+  taskId: string,
+  { goesOn, closing }: { readonly goesOn: boolean; readonly closing: boolean },
+): BeaverError {
+  if (closing)
+    return new BeaverError(
+      'wrong_state',
+      'The interface is closing. The task goes on: send the same run again to follow it.',
+    )
   return new BeaverError(
     'timeout',
     `The task ${taskId} did not end in time. ${goesOn ? 'It goes on: send the same run again to follow it.' : 'It was cancelled.'}`,
@@ -125,7 +149,10 @@ const following = route(
     const seen = await readProgress(client.events(taskId), ({ request }) => reaches(caller, request.user_id))
     if (seen === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}.`)
     const run = { caller, after: 0, known: knownOf(seen.progress) }
-    return eventStream(asMessages(runEvents(followTask(client, taskId, { signal }), run)), { ...options, errorData })
+    return eventStream(asMessages(runEvents(followTask(client, taskId, { signal }), run)), {
+      ...options,
+      errorData,
+    })
   },
 )
 

@@ -15,13 +15,23 @@ const submitted = (): RecordedEvent => {
 }
 const began = (): RecordedEvent => event('run_started', { run_id: 'root', team_run_id: null }, 'root')
 const said = (content: string, ...tools: readonly string[]): RecordedEvent =>
-  event('assistant_message_added', { content, tool_calls: tools.map((id) => ({ id, name: `tool_${id}`, arguments: '{}' })) }, 'root')
+  event(
+    'assistant_message_added',
+    { content, tool_calls: tools.map((id) => ({ id, name: `tool_${id}`, arguments: '{}' })) },
+    'root',
+  )
 const asked = (callId: string, runId = 'root'): RecordedEvent =>
   event('approval_requested', { call_id: callId, tool_name: 'write', subject: callId, rule: null }, runId)
-const granted = (callId: string): RecordedEvent => event('approval_granted', { call_id: callId, by: 'ada' }, 'root')
-const result = (callId: string): RecordedEvent => event('tool_result_recorded', { call_id: callId, success: true, content: `did ${callId}` }, 'root')
+const granted = (callId: string): RecordedEvent =>
+  event('approval_granted', { call_id: callId, by: 'ada' }, 'root')
+const result = (callId: string): RecordedEvent =>
+  event('tool_result_recorded', { call_id: callId, success: true, content: `did ${callId}` }, 'root')
 const suspended = (): RecordedEvent => event('task_suspended', { waits_for: 'person' })
-const ended = (how: 'completed' | 'incomplete' | 'failed' | 'cancelled', text = '', used = {}): RecordedEvent =>
+const ended = (
+  how: 'completed' | 'incomplete' | 'failed' | 'cancelled',
+  text = '',
+  used = {},
+): RecordedEvent =>
   event(`task_${how}`, {
     final_output: text,
     outputs: [],
@@ -36,15 +46,26 @@ async function* stream(events: readonly (RecordedEvent | LiveProgress)[]): Async
   for (const each of events) yield 'call_id' in each ? { progress: each } : { event: each }
 }
 
-async function run(events: readonly (RecordedEvent | LiveProgress)[], over: Partial<Run> = {}): Promise<AGUIEvent[]> {
+async function run(
+  events: readonly (RecordedEvent | LiveProgress)[],
+  over: Partial<Run> = {},
+): Promise<AGUIEvent[]> {
   const all: AGUIEvent[] = []
-  const usual = { caller: { name: 'x', roles: ['admin'] as const }, ids: { threadId: 's', runId: 'r' }, after: 0, known: nothingKnown }
+  const usual = {
+    caller: { name: 'x', roles: ['admin'] as const },
+    ids: { threadId: 's', runId: 'r' },
+    after: 0,
+    known: nothingKnown,
+  }
   for await (const each of runEvents(stream(events), { ...usual, ...over })) all.push(each)
   return all
 }
 
 /** What is known of a task by somebody who read its log so far. */
-const known = (taskseq: number, { waiting = [], answered = [] }: { waiting?: readonly string[]; answered?: readonly string[] } = {}): Known => ({
+const known = (
+  taskseq: number,
+  { waiting = [], answered = [] }: { waiting?: readonly string[]; answered?: readonly string[] } = {},
+): Known => ({
   taskseq,
   waiting: new Set(waiting),
   answered: new Set(answered),
@@ -54,14 +75,17 @@ const known = (taskseq: number, { waiting = [], answered = [] }: { waiting?: rea
 const words = (events: readonly AGUIEvent[]): string[] =>
   events.map((each) => {
     if (each.type === EventType.TEXT_MESSAGE_CONTENT) return `+${each.delta}`
-    if (each.type === EventType.TOOL_CALL_START) return `call ${each.toolCallId} of ${each.parentMessageId ?? ''}`
+    if (each.type === EventType.TOOL_CALL_START)
+      return `call ${each.toolCallId} of ${each.parentMessageId ?? ''}`
     if (each.type === EventType.TOOL_CALL_RESULT) return `result ${each.toolCallId}`
     if (each.type === EventType.RUN_FINISHED) return `finished ${each.outcome?.type ?? ''}`
     return each.type
   })
 const interrupts = (events: readonly AGUIEvent[]): { id: string; toolCallId?: string }[] => {
   const last = events.at(-1)
-  return last?.type === EventType.RUN_FINISHED && last.outcome?.type === 'interrupt' ? last.outcome.interrupts : []
+  return last?.type === EventType.RUN_FINISHED && last.outcome?.type === 'interrupt'
+    ? last.outcome.interrupts
+    : []
 }
 const keyIn = (id: string | undefined): string => id?.split('.')[1] ?? ''
 
@@ -83,8 +107,22 @@ describe('a run', () => {
       'TEXT_MESSAGE_START',
       '+both',
       'TEXT_MESSAGE_END',
-      ...['call beaver:t:1 of beaver:t:0', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'call beaver:t:2 of beaver:t:0', 'TOOL_CALL_ARGS', 'TOOL_CALL_END'],
-      ...['result beaver:t:2', 'result beaver:t:1', 'call beaver:t:3 of beaver:t:3-calls', 'TOOL_CALL_ARGS', 'TOOL_CALL_END', 'result beaver:t:3'],
+      ...[
+        'call beaver:t:1 of beaver:t:0',
+        'TOOL_CALL_ARGS',
+        'TOOL_CALL_END',
+        'call beaver:t:2 of beaver:t:0',
+        'TOOL_CALL_ARGS',
+        'TOOL_CALL_END',
+      ],
+      ...[
+        'result beaver:t:2',
+        'result beaver:t:1',
+        'call beaver:t:3 of beaver:t:3-calls',
+        'TOOL_CALL_ARGS',
+        'TOOL_CALL_END',
+        'result beaver:t:3',
+      ],
       ...['TEXT_MESSAGE_START', '+done', 'TEXT_MESSAGE_END', 'finished success'],
     ])
   })
@@ -101,23 +139,50 @@ describe('a run', () => {
   })
 
   it('ends with the parts of its usage, and without those that nobody reported', async () => {
-    const usageOf = async (used: object) => (await run([submitted(), began(), ended('completed', '', used)])).at(-1)
-    expect(await usageOf({ cached_input_tokens: 1, cache_write_tokens: 1, reasoning_tokens: 2, audio_input_tokens: 1 })).toMatchObject({
-      usage: [{ inputTokens: 2, outputTokens: 3, totalTokens: 5, cachedInputTokens: 1, cacheWriteInputTokens: 1, reasoningTokens: 2 }],
+    const usageOf = async (used: object) =>
+      (await run([submitted(), began(), ended('completed', '', used)])).at(-1)
+    expect(
+      await usageOf({
+        cached_input_tokens: 1,
+        cache_write_tokens: 1,
+        reasoning_tokens: 2,
+        audio_input_tokens: 1,
+      }),
+    ).toMatchObject({
+      usage: [
+        {
+          inputTokens: 2,
+          outputTokens: 3,
+          totalTokens: 5,
+          cachedInputTokens: 1,
+          cacheWriteInputTokens: 1,
+          reasoningTokens: 2,
+        },
+      ],
     })
     expect(await usageOf({})).toHaveProperty('usage', [{ inputTokens: 2, outputTokens: 3, totalTokens: 5 }])
   })
 
-  it('ends without an end if its task cannot be followed', async () => expect(words(await run([submitted(), began()]))).toEqual(['RUN_STARTED']))
+  it('ends without an end if its task cannot be followed', async () =>
+    expect(words(await run([submitted(), began()]))).toEqual(['RUN_STARTED']))
 })
 
 describe('a task that waits for a person', () => {
-  const first = (): RecordedEvent[] => [submitted(), began(), said('', 'a', 'b'), asked('a'), asked('b', 'other'), suspended()]
+  const first = (): RecordedEvent[] => [
+    submitted(),
+    began(),
+    said('', 'a', 'b'),
+    asked('a'),
+    asked('b', 'other'),
+    suspended(),
+  ]
 
   it('interrupts its run, with a tool call for the calls of the root agent', async () => {
     const events = await run(first())
     expect(words(events).at(-1)).toBe('finished interrupt')
-    expect(interrupts(events).map(({ id, toolCallId }) => [id.replace(/[0-9a-f]{32}/, 'key'), toolCallId])).toEqual([
+    expect(
+      interrupts(events).map(({ id, toolCallId }) => [id.replace(/[0-9a-f]{32}/, 'key'), toolCallId]),
+    ).toEqual([
       ['6.key.t', 'beaver:t:0'],
       ['6.key.t', undefined],
     ])
@@ -129,8 +194,20 @@ describe('a task that waits for a person', () => {
     const both = [...one, asked('b')]
     const keys = interrupts(await run(both)).map(({ id }) => keyIn(id))
     expect(keys).toHaveLength(2)
-    const later = [suspended(), granted('a'), granted('b'), result('a'), result('b'), said('done'), ended('completed', 'done')]
-    expect(words(await run([...both, ...later], { after: 5, known: known(6, { waiting: keys, answered: keys }) })).at(-1)).toBe('finished success')
+    const later = [
+      suspended(),
+      granted('a'),
+      granted('b'),
+      result('a'),
+      result('b'),
+      said('done'),
+      ended('completed', 'done'),
+    ]
+    expect(
+      words(
+        await run([...both, ...later], { after: 5, known: known(6, { waiting: keys, answered: keys }) }),
+      ).at(-1),
+    ).toBe('finished success')
   })
 
   it('goes on in the run that resumes, behind the place where it stopped', async () => {
@@ -145,8 +222,18 @@ describe('a task that waits for a person', () => {
       said('done'),
       ended('completed', 'done'),
     ]
-    const rest = ['result beaver:t:0', 'result beaver:t:1', 'TEXT_MESSAGE_START', '+done', 'TEXT_MESSAGE_END', 'finished success']
-    const events = await run([...before, ...later], { after: 6, known: known(6, { waiting: keys, answered: keys }) })
+    const rest = [
+      'result beaver:t:0',
+      'result beaver:t:1',
+      'TEXT_MESSAGE_START',
+      '+done',
+      'TEXT_MESSAGE_END',
+      'finished success',
+    ]
+    const events = await run([...before, ...later], {
+      after: 6,
+      known: known(6, { waiting: keys, answered: keys }),
+    })
     expect(words(events)).toEqual(['RUN_STARTED', ...rest])
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
@@ -154,11 +241,32 @@ describe('a task that waits for a person', () => {
   it('interrupts the run that resumes at once for a call that it does not answer, and tells everything when all are answered', async () => {
     const before = first()
     const [a = '', b = ''] = interrupts(await run(before)).map(({ id }) => keyIn(id))
-    const half = await run([...before, granted('a'), result('a'), suspended()], { after: 6, known: known(6, { waiting: [a, b], answered: [a] }) })
-    expect([words(half), interrupts(half).map(({ id }) => keyIn(id))]).toEqual([['RUN_STARTED', 'finished interrupt'], [b]])
-    const later = [granted('a'), result('a'), suspended(), event('approval_granted', { call_id: 'b', by: 'ada' }, 'other'), result('b'), ended('completed')]
-    const whole = await run([...first(), ...later], { after: 6, known: known(9, { waiting: [b], answered: [b] }) })
-    expect(words(whole)).toEqual(['RUN_STARTED', 'result beaver:t:0', 'result beaver:t:1', 'finished success'])
+    const half = await run([...before, granted('a'), result('a'), suspended()], {
+      after: 6,
+      known: known(6, { waiting: [a, b], answered: [a] }),
+    })
+    expect([words(half), interrupts(half).map(({ id }) => keyIn(id))]).toEqual([
+      ['RUN_STARTED', 'finished interrupt'],
+      [b],
+    ])
+    const later = [
+      granted('a'),
+      result('a'),
+      suspended(),
+      event('approval_granted', { call_id: 'b', by: 'ada' }, 'other'),
+      result('b'),
+      ended('completed'),
+    ]
+    const whole = await run([...first(), ...later], {
+      after: 6,
+      known: known(9, { waiting: [b], answered: [b] }),
+    })
+    expect(words(whole)).toEqual([
+      'RUN_STARTED',
+      'result beaver:t:0',
+      'result beaver:t:1',
+      'finished success',
+    ])
   })
 
   it('interrupts the run that resumes at once, if it answers nothing that waits', async () => {
@@ -170,13 +278,29 @@ describe('a task that waits for a person', () => {
   it('interrupts the run that resumes for a call that asks later', async () => {
     const before = first()
     const keys = interrupts(await run(before)).map(({ id }) => keyIn(id))
-    const later = [granted('a'), event('approval_granted', { call_id: 'b', by: 'ada' }, 'other'), result('a'), result('b'), said('', 'c'), asked('c')]
-    const events = await run([...before, ...later], { after: 6, known: known(6, { waiting: keys, answered: keys }) })
-    expect([words(events).at(-1), interrupts(events).map(({ toolCallId }) => toolCallId)]).toEqual(['finished interrupt', ['beaver:t:2']])
+    const later = [
+      granted('a'),
+      event('approval_granted', { call_id: 'b', by: 'ada' }, 'other'),
+      result('a'),
+      result('b'),
+      said('', 'c'),
+      asked('c'),
+    ]
+    const events = await run([...before, ...later], {
+      after: 6,
+      known: known(6, { waiting: keys, answered: keys }),
+    })
+    expect([words(events).at(-1), interrupts(events).map(({ toolCallId }) => toolCallId)]).toEqual([
+      'finished interrupt',
+      ['beaver:t:2'],
+    ])
   })
 
   it('ends the run that resumes also if it names a place behind the end', async () => {
-    expect(words(await run([...first(), ended('cancelled')], { after: 1_000, known: known(7) }))).toEqual(['RUN_STARTED', 'finished cancelled'])
+    expect(words(await run([...first(), ended('cancelled')], { after: 1_000, known: known(7) }))).toEqual([
+      'RUN_STARTED',
+      'finished cancelled',
+    ])
   })
 
   it('does not stop a reader who comes later at what was decided, but at what still waits', async () => {
@@ -191,26 +315,36 @@ describe('a task that waits for a person', () => {
     expect(words(await run(all, { known: known(all.length) })).at(-1)).toBe('finished success')
     const keys = interrupts(await run(first())).map(({ id }) => keyIn(id))
     const claimed = [...first(), event('task_claimed', { daemon: 'd' })]
-    expect(words(await run(claimed, { known: known(7, { waiting: keys }) })).at(-1)).toBe('finished interrupt')
+    expect(words(await run(claimed, { known: known(7, { waiting: keys }) })).at(-1)).toBe(
+      'finished interrupt',
+    )
   })
 
   it('that waits for a provider goes on', async () => {
-    expect(words(await run([submitted(), began(), suspended(), said('done'), ended('completed', 'done')])).at(-1)).toBe('finished success')
+    expect(
+      words(await run([submitted(), began(), suspended(), said('done'), ended('completed', 'done')])).at(-1),
+    ).toBe('finished success')
   })
 })
 
 /** One answer of the root agent: whether it says something, and for each call whether it asks. */
-const answer = fc.record({ text: fc.boolean(), calls: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }) })
+const answer = fc.record({
+  text: fc.boolean(),
+  calls: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
+})
 
 /** The log of a task with these answers before its last one. */
-function logOf(answers: readonly { readonly text: boolean; readonly calls: readonly boolean[] }[]): RecordedEvent[] {
+function logOf(
+  answers: readonly { readonly text: boolean; readonly calls: readonly boolean[] }[],
+): RecordedEvent[] {
   const log = [submitted(), began()]
   for (const [i, { text, calls }] of answers.entries()) {
     const ids = calls.map((_, j) => `${i}${j}`)
     const asking = ids.filter((_, j) => calls[j] === true)
     log.push(said(text ? `text ${i}` : '', ...ids))
     log.push(...ids.filter((id) => !asking.includes(id)).map(result))
-    if (asking.length > 0) log.push(...asking.map((id) => asked(id)), suspended(), ...asking.map(granted), ...asking.map(result))
+    if (asking.length > 0)
+      log.push(...asking.map((id) => asked(id)), suspended(), ...asking.map(granted), ...asking.map(result))
   }
   return [...log, said('done'), ended('completed', 'done')]
 }
@@ -241,9 +375,24 @@ describe('the progress of a call', () => {
     ...{ run_id: 'root', agent_name: 'root', node_id, call_id, tool_name: 'deploy' },
     ...{ progress: done, total: 4, message: 'Builds.' },
   })
-  const told = (all: readonly AGUIEvent[]): unknown[] => all.flatMap((each) => (each.type === EventType.CUSTOM ? [[each.name, each.value as unknown]] : []))
-  const all = () => [progress('c1', 1), submitted(), began(), progress('c1', 2), said('', 'c1'), progress('c1', 3), progress('w1', 3, 'writer'), result('c1')]
-  const value = (done: number, message: string | null = 'Builds.') => ({ toolCallId: expect.stringMatching(/0$/) as string, progress: done, total: 4, message })
+  const told = (all: readonly AGUIEvent[]): unknown[] =>
+    all.flatMap((each) => (each.type === EventType.CUSTOM ? [[each.name, each.value as unknown]] : []))
+  const all = () => [
+    progress('c1', 1),
+    submitted(),
+    began(),
+    progress('c1', 2),
+    said('', 'c1'),
+    progress('c1', 3),
+    progress('w1', 3, 'writer'),
+    result('c1'),
+  ]
+  const value = (done: number, message: string | null = 'Builds.') => ({
+    toolCallId: expect.stringMatching(/0$/) as string,
+    progress: done,
+    total: 4,
+    message,
+  })
 
   it('tells how far an open call of the root agent is, after the call itself', async () => {
     const events = await run([...all(), progress('c1', 4), said('done'), ended('completed', 'done')])

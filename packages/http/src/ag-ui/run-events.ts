@@ -1,8 +1,10 @@
 // The events of a run of AG-UI 1.0, from the events of its task.
 // E1. RUN_STARTED comes first. Exactly one of RUN_FINISHED and RUN_ERROR comes last, and closes what is open.
-// E2. A task that only waits ends its run if a call of it waits for a person, or asks one. The run that resumes tells what comes behind. No text is open then,
+// E2. A task that only waits ends its run if a call of it waits for a person, or asks one. The run that
+// resumes tells what comes behind. No text is open then,
 //     because the call has no result yet.
-// E3. A task that is incomplete is a run that failed, because it gave less than was asked. What it gave was told.
+// E3. A task that is incomplete is a run that failed, because it gave less than was asked. What it gave was
+// told.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
 import type { DataOf, LiveProgress, RecordedEvent } from '@beaver/core'
@@ -15,7 +17,10 @@ import { tellsId } from './run-input.ts'
 
 export interface Run {
   readonly caller: Caller
-  /** The thread and the run as the client names them. Absent: the session and the task, and RUN_STARTED says what was asked. */
+  /**
+   * The thread and the run as the client names them. Absent: the session and the task, and RUN_STARTED says
+   * what was asked.
+   */
   readonly ids?: { readonly threadId: string; readonly runId: string }
   /** The run tells what comes behind this place in the log of its task. 0: it begins with the task. */
   readonly after: number
@@ -52,9 +57,13 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
 }
 
 /**
- * Whether nothing happens any more until a person has answered: the daemon let go of the task, or every call of the root agent without a result waits.
+ * Whether nothing happens any more until a person has answered: the daemon let go of the task, or every call
+ * of the root agent without a result waits.
  */
-function onlyWaits({ type, runId: asks }: RecordedEvent, { output, waiting, asking, root }: TaskProgress): boolean {
+function onlyWaits(
+  { type, runId: asks }: RecordedEvent,
+  { output, waiting, asking, root }: TaskProgress,
+): boolean {
   if (type !== 'approval_requested' && type !== 'question_asked') return type === 'task_suspended'
   // A question may hold its task, which is not suspended then.
   if (type === 'question_asked' && asks !== root) return true
@@ -64,7 +73,8 @@ function onlyWaits({ type, runId: asks }: RecordedEvent, { output, waiting, aski
 }
 
 /** Whether an event is the last one of its run. */
-export const isLast = ({ type }: AGUIEvent): boolean => type === EventType.RUN_FINISHED || type === EventType.RUN_ERROR
+export const isLast = ({ type }: AGUIEvent): boolean =>
+  type === EventType.RUN_FINISHED || type === EventType.RUN_ERROR
 
 const earlyMax = 100
 
@@ -89,13 +99,23 @@ class Teller {
   started(): AGUIEvent {
     const { task_id, session_id, request } = this.#submitted
     const messages = [{ id: this.#id('asked'), role: 'user' as const, content: request.text }]
-    const input = this.#run.ids === undefined ? { input: { ...this.#ids, messages, tools: [], context: [] } } : {}
-    return { type: EventType.RUN_STARTED, ...this.#ids, protocolVersion: PROTOCOL_VERSION, ...input, metadata: { beaver: { task_id, session_id } } }
+    const input =
+      this.#run.ids === undefined ? { input: { ...this.#ids, messages, tools: [], context: [] } } : {}
+    return {
+      type: EventType.RUN_STARTED,
+      ...this.#ids,
+      protocolVersion: PROTOCOL_VERSION,
+      ...input,
+      metadata: { beaver: { task_id, session_id } },
+    }
   }
 
   /** @param steps of one event or one piece */
   told(steps: readonly Step[]): AGUIEvent[] {
-    return [...this.#steps(steps), ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each)))]
+    return [
+      ...this.#steps(steps),
+      ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each))),
+    ]
   }
 
   #steps(steps: readonly Step[]): AGUIEvent[] {
@@ -109,20 +129,28 @@ class Teller {
     const { index } = step
     const messageId = this.#id(String(index))
     if (step.kind === 'text') return [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta: step.delta }]
-    if (step.item.kind === 'call') return step.kind === 'begun' ? this.#called(index, step.item, parent ?? index) : [this.#result(index, step.item)]
+    if (step.item.kind === 'call')
+      return step.kind === 'begun'
+        ? this.#called(index, step.item, parent ?? index)
+        : [this.#result(index, step.item)]
     if (step.kind === 'ended') return this.#close(index)
     this.#open.add(index)
     return [{ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant' }]
   }
 
   #close(index: number): AGUIEvent[] {
-    return this.#open.delete(index) ? [{ type: EventType.TEXT_MESSAGE_END, messageId: this.#id(String(index)) }] : []
+    return this.#open.delete(index)
+      ? [{ type: EventType.TEXT_MESSAGE_END, messageId: this.#id(String(index)) }]
+      : []
   }
 
   /** The calls of one answer belong to one message: that of its text, or else that of its first call. */
   #called(index: number, { name, arguments: args }: CallItem, parent: number): AGUIEvent[] {
     const toolCallId = this.#id(String(index))
-    const parentMessageId = parent === index || this.#progress.output.items[parent]?.kind === 'call' ? this.#id(`${parent}-calls`) : this.#id(String(parent))
+    const parentMessageId =
+      parent === index || this.#progress.output.items[parent]?.kind === 'call'
+        ? this.#id(`${parent}-calls`)
+        : this.#id(String(parent))
     return [
       { type: EventType.TOOL_CALL_START, toolCallId, toolCallName: name, parentMessageId },
       ...(args === '' ? [] : [{ type: EventType.TOOL_CALL_ARGS as const, toolCallId, delta: args }]),
@@ -130,11 +158,16 @@ class Teller {
     ]
   }
 
-  /** Of a call of the root agent that was told and has no result. An update may come before the event that its call is in, and then waits for it. */
+  /**
+   * Of a call of the root agent that was told and has no result. An update may come before the event that its
+   * call is in, and then waits for it.
+   */
   progressed(update: LiveProgress): AGUIEvent[] {
     const { node_id: node, call_id: callId, progress, total, message } = update
     if (node !== null) return []
-    const index = this.#progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
+    const index = this.#progress.output.items.findLastIndex(
+      (item) => item.kind === 'call' && item.callId === callId,
+    )
     const item = this.#progress.output.items[index]
     if (item?.kind !== 'call') {
       if (this.#early.length < earlyMax) this.#early.push(update)
@@ -143,14 +176,25 @@ class Teller {
     if (item.result !== null) return []
     // It is a text of the tool, as the result is.
     const said = hasRole(this.#run.caller, 'read') ? message : null
-    return [{ type: EventType.CUSTOM, name: 'beaver/progress', value: { toolCallId: this.#id(String(index)), progress, total, message: said } }]
+    return [
+      {
+        type: EventType.CUSTOM,
+        name: 'beaver/progress',
+        value: { toolCallId: this.#id(String(index)), progress, total, message: said },
+      },
+    ]
   }
 
   /** Each call has a result, because a call without one would be the client's to make. */
   #result(index: number, { result }: CallItem): AGUIEvent {
     const unseen = `The call ${result?.success === true ? 'succeeded' : 'failed'}. The token does not have the role read, so the result is not shown.`
     const content = hasRole(this.#run.caller, 'read') ? (result?.content ?? '') : unseen
-    return { type: EventType.TOOL_CALL_RESULT, messageId: this.#id(`${index}-result`), toolCallId: this.#id(String(index)), content }
+    return {
+      type: EventType.TOOL_CALL_RESULT,
+      messageId: this.#id(`${index}-result`),
+      toolCallId: this.#id(String(index)),
+      content,
+    }
   }
 
   closed(): AGUIEvent[] {
@@ -165,9 +209,22 @@ class Teller {
   ended(result: AgentRunResult): AGUIEvent {
     const usage = this.#usage(result)
     const { status, failure } = result
-    if (status === 'completed') return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'success' }, result: result.output_text, ...usage }
-    if (status === 'cancelled') return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'cancelled' }, ...usage }
-    return { type: EventType.RUN_ERROR, message: failure?.message ?? `The task is ${status}.`, code: failure?.class ?? status, ...usage }
+    if (status === 'completed')
+      return {
+        type: EventType.RUN_FINISHED,
+        ...this.#ids,
+        outcome: { type: 'success' },
+        result: result.output_text,
+        ...usage,
+      }
+    if (status === 'cancelled')
+      return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'cancelled' }, ...usage }
+    return {
+      type: EventType.RUN_ERROR,
+      message: failure?.message ?? `The task is ${status}.`,
+      code: failure?.class ?? status,
+      ...usage,
+    }
   }
 
   /** A run that resumes does not know what it used itself. */

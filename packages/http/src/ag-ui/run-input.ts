@@ -1,9 +1,12 @@
 // What a user interface sends by AG-UI 1.0, as a task. The thread is the session.
-// I1. The ids of the messages that a run tells contain the id of its task, so the newest of them in the list says how far the conversation is that the
+// I1. The ids of the messages that a run tells contain the id of its task, so the newest of them in the list
+// says how far the conversation is that the
 //     session has. What comes behind it is the history that only the client has, and the last message of the user is the task. Messages of other
 //     threads are history, too: an interface may copy them.
-// I2. Agents read text. The specification wants that a part which cannot be used is left out, so only a message without any text is refused.
-// I3. Tools of the interface are offers, and Beaver's agents do not take them: they call the tools of their profile.
+// I2. Agents read text. The specification wants that a part which cannot be used is left out, so only a
+// message without any text is refused.
+// I3. Tools of the interface are offers, and Beaver's agents do not take them: they call the tools of their
+// profile.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
@@ -16,29 +19,53 @@ const messagesMax = 2_000
 
 const message = z.looseObject({
   id: z.string().max(1_000).describe('The id of the message, as the run told it.'),
-  role: z.string().max(100).describe('user, assistant, system or developer. Messages of other roles are left out.'),
+  role: z
+    .string()
+    .max(100)
+    .describe('user, assistant, system or developer. Messages of other roles are left out.'),
   content: z.unknown().optional().describe('A text, or parts, of which those of type text are read.'),
 })
 type Message = z.infer<typeof message>
 
 export const runInput = z.looseObject({
   threadId: foreignId.describe('The session.'),
-  runId: z.string().min(1).max(255).describe('The run. A request that is sent again with the same run is the same task.'),
-  messages: z.array(message).max(messagesMax).describe('The conversation so far. The last message of the user is the task.'),
+  runId: z
+    .string()
+    .min(1)
+    .max(255)
+    .describe('The run. A request that is sent again with the same run is the same task.'),
+  messages: z
+    .array(message)
+    .max(messagesMax)
+    .describe('The conversation so far. The last message of the user is the task.'),
   context: z
     .array(z.looseObject({ description: z.string().max(10_000), value: z.string() }))
     .max(1_000)
     .optional()
     .describe('What the agent should know besides. It becomes a part of the instructions.'),
-  tools: z.array(z.unknown()).optional().describe('Tools of the interface. Not used: agents call the tools of their profile.'),
+  tools: z
+    .array(z.unknown())
+    .optional()
+    .describe('Tools of the interface. Not used: agents call the tools of their profile.'),
   resume: z
-    .array(z.looseObject({ interruptId: z.string().min(1).max(1_000), status: z.enum(['resolved', 'cancelled']), payload: z.unknown().optional() }))
+    .array(
+      z.looseObject({
+        interruptId: z.string().min(1).max(1_000),
+        status: z.enum(['resolved', 'cancelled']),
+        payload: z.unknown().optional(),
+      }),
+    )
     .max(1_000)
     .optional()
     .describe(
       'Answers to the interrupts that ended the run before. About a call, payload: {"approved": true}, or false and a "reason". To a question: what its "responseSchema" says, or a text.',
     ),
-  forwardedProps: z.unknown().optional().describe('{"beaver": {"goes_on": true}}: the task goes on if the client goes away. Default: it is cancelled.'),
+  forwardedProps: z
+    .unknown()
+    .optional()
+    .describe(
+      '{"beaver": {"goes_on": true}}: the task goes on if the client goes away. Default: it is cancelled.',
+    ),
 })
 export type RunInput = z.infer<typeof runInput>
 
@@ -65,7 +92,10 @@ interface Asker {
 }
 
 /** The newest message that a task of the thread told, and the task. `null`: there is none. */
-async function newestTold({ messages, threadId }: RunInput, asker: Asker): Promise<{ readonly at: number; readonly taskId: string } | null> {
+async function newestTold(
+  { messages, threadId }: RunInput,
+  asker: Asker,
+): Promise<{ readonly at: number; readonly taskId: string } | null> {
   const looked = new Set<string>()
   for (const [at, { id }] of [...messages.entries()].toReversed()) {
     const taskId = tellerOf(id)
@@ -89,8 +119,10 @@ export async function workOf(agent: string, input: RunInput, { host, caller }: A
   const told = isWorkflow(agent) ? null : await newestTold(input, { host, caller })
   const behind = messages.slice((told?.at ?? -1) + 1).flatMap((each) => turnOf(each))
   const last = behind.at(-1)
-  if (last?.role !== 'user' || last.content.trim() === '') throw invalid('messages', 'must end with a message of the user that has a text')
-  if (isWorkflow(agent)) return { workflow: { name: agent, arguments: await mustHaveArguments(agent, last.content, host) } }
+  if (last?.role !== 'user' || last.content.trim() === '')
+    throw invalid('messages', 'must end with a message of the user that has a text')
+  if (isWorkflow(agent))
+    return { workflow: { name: agent, arguments: await mustHaveArguments(agent, last.content, host) } }
   const history = behind.slice(0, -1).filter(({ content }) => content !== '')
   const instructions = [
     ...messages.filter(({ role }) => role === 'system' || role === 'developer').map(textOf),
@@ -118,14 +150,22 @@ function textOf({ content }: Message): string {
   return content.flatMap((part) => textPart.safeParse(part).data?.text ?? []).join('\n')
 }
 
-async function mustHaveArguments(workflow: string, text: string, host: TaskHost): Promise<Record<string, unknown>> {
+async function mustHaveArguments(
+  workflow: string,
+  text: string,
+  host: TaskHost,
+): Promise<Record<string, unknown>> {
   const read = await argumentsOf(workflow, text, host)
   if (read.kind === 'read') return read.arguments
-  throw read.kind === 'more' ? invalid('messages', read.message) : new HttpProblem('unknown_workflow', `There is no agent ${JSON.stringify(workflow)}.`)
+  throw read.kind === 'more'
+    ? invalid('messages', read.message)
+    : new HttpProblem('unknown_workflow', `There is no agent ${JSON.stringify(workflow)}.`)
 }
 
 /** A part of the body that is not valid. */
 export function invalid(at: string, message: string): HttpProblem {
   const path = `body.${at}`
-  return new HttpProblem('invalid_arguments', `The request is not valid: ${path} ${message}.`, { problems: [{ path, message }] })
+  return new HttpProblem('invalid_arguments', `The request is not valid: ${path} ${message}.`, {
+    problems: [{ path, message }],
+  })
 }

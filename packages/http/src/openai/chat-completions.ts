@@ -1,7 +1,10 @@
 // POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow.
-// K1. Each request is a task in a session of its own, because the client sends the whole conversation again with the next one.
-// K2. A question of the task is an answer of the assistant. The next message answers it, and the task goes on (open-question.ts).
-// K3. Without a stream the answer is the final text of the task. A stream has everything that the root agent says, with an empty line between texts.
+// K1. Each request is a task in a session of its own, because the client sends the whole conversation again
+// with the next one.
+// K2. A question of the task is an answer of the assistant. The next message answers it, and the task goes on
+// (open-question.ts).
+// K3. Without a stream the answer is the final text of the task. A stream has everything that the root agent
+// says, with an empty line between texts.
 import { withoutFence } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { z } from 'zod'
@@ -11,7 +14,17 @@ import { type Asked, json, type RequestParts, type Route, route } from '../route
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, messagesMax } from './conversation.ts'
-import { ended, type Ended, type Repeatable, repeatable, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import {
+  ended,
+  type Ended,
+  type Repeatable,
+  repeatable,
+  type Told,
+  toldOf,
+  whoAsks,
+  type Work,
+  streamFailure,
+} from './follow-work.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
 import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
@@ -19,14 +32,21 @@ import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from
 const completionRequest = z.looseObject({
   ...common,
   messages: z
-    .array(z.looseObject({ role: z.string().max(100), content: content.nullish(), refusal: z.string().nullish() }))
+    .array(
+      z.looseObject({ role: z.string().max(100), content: content.nullish(), refusal: z.string().nullish() }),
+    )
     .min(1)
     .max(messagesMax)
     .describe('The conversation, oldest first. The last message of the user is the task.'),
   n: z.int().nullish().describe('Must be 1 or absent.'),
   stop: z.unknown().optional().describe('Must be absent.'),
-  response_format: format.nullish().describe('text, json_object, or json_schema: code checks the answer against it.'),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish().describe('include_usage: the stream ends with the usage.'),
+  response_format: format
+    .nullish()
+    .describe('text, json_object, or json_schema: code checks the answer against it.'),
+  stream_options: z
+    .looseObject({ include_usage: z.boolean().nullish() })
+    .nullish()
+    .describe('include_usage: the stream ends with the usage.'),
 })
 type CompletionRequest = z.infer<typeof completionRequest>
 
@@ -34,8 +54,14 @@ const usageShape = z.object({
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
   total_tokens: z.int(),
-  prompt_tokens_details: z.object({ cached_tokens: z.int() }).optional().describe('Absent: no tokens were read from a cache.'),
-  completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional().describe('Absent: no tokens were thoughts.'),
+  prompt_tokens_details: z
+    .object({ cached_tokens: z.int() })
+    .optional()
+    .describe('Absent: no tokens were read from a cache.'),
+  completion_tokens_details: z
+    .object({ reasoning_tokens: z.int() })
+    .optional()
+    .describe('Absent: no tokens were thoughts.'),
 })
 
 const completion = z.object({
@@ -49,13 +75,18 @@ const completion = z.object({
       message: z.object({
         role: z.literal('assistant'),
         content: z.string().nullable(),
-        refusal: z.string().nullable().describe('A question, where the answer would be JSON. null: there is none.'),
+        refusal: z
+          .string()
+          .nullable()
+          .describe('A question, where the answer would be JSON. null: there is none.'),
       }),
       finish_reason: z.enum(['stop', 'length', 'content_filter']),
       logprobs: z.null(),
     }),
   ),
-  usage: usageShape.describe('What all agents of the task used. A question has none: the answer that ends the task counts all.'),
+  usage: usageShape.describe(
+    'What all agents of the task used. A question has none: the answer that ends the task counts all.',
+  ),
 })
 
 const reasons = {
@@ -68,16 +99,33 @@ const reasons = {
   web_search_options: 'the profile of the agent says whether it searches.',
 }
 
-async function workFor(body: CompletionRequest, of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable): Promise<Work> {
+async function workFor(
+  body: CompletionRequest,
+  of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable,
+): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
-  const turns = body.messages.map(({ role, content: said, refusal }, i) => ({ role, content: said ?? refusal, at: `messages[${i}]` }))
-  const conversation = conversationOf(turns, { given: null, param: 'messages', origins: of.options.imageOrigins })
+  const turns = body.messages.map(({ role, content: said, refusal }, i) => ({
+    role,
+    content: said ?? refusal,
+    at: `messages[${i}]`,
+  }))
+  const conversation = conversationOf(turns, {
+    given: null,
+    param: 'messages',
+    origins: of.options.imageOrigins,
+  })
   const named = questionAnswered(conversation)
   const live = body.stream === true
   const { again } = of
   const goesOn = again === null
-  if (named !== null) return { task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, of)), goesOn, again, live }
+  if (named !== null)
+    return {
+      task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, of)),
+      goesOn,
+      again,
+      live,
+    }
   const schema = schemaOf(body.response_format, 'response_format')
   const work = await workOf(body.model, conversation, { ...of, param: 'messages' })
   const task = {
@@ -108,17 +156,25 @@ function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | '
 function mustAnswer({ status, failure, task_id: taskId, unfit_output: unfit }: AgentRunResult): void {
   if (status === 'completed' || status === 'incomplete') return
   const code = failure?.class ?? status
-  throw new OpenAiError(422, code, `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`, {
-    again: false,
-    type: 'server_error',
-    unfit,
-  })
+  throw new OpenAiError(
+    422,
+    code,
+    `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`,
+    {
+      again: false,
+      type: 'server_error',
+      unfit,
+    },
+  )
 }
 
 const noUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
 
 /** @throws {OpenAiError} if the task has no answer */
-function endOf(end: Ended): { readonly finish: 'stop' | 'length' | 'content_filter'; readonly used: z.infer<typeof usageShape> } {
+function endOf(end: Ended): {
+  readonly finish: 'stop' | 'length' | 'content_filter'
+  readonly used: z.infer<typeof usageShape>
+} {
   if ('asks' in end) return { finish: 'stop', used: noUsage }
   mustAnswer(end.result)
   return { finish: finishOf(end.result), used: usageOf(end.result) }
@@ -128,7 +184,8 @@ function endOf(end: Ended): { readonly finish: 'stop' | 'length' | 'content_filt
 function messageOf(end: Ended) {
   const last = end.output.items.at(-1)
   const isJson = last?.kind === 'text' && last.refusal === true
-  if ('asks' in end) return { role: 'assistant', content: isJson ? null : end.asks, refusal: isJson ? end.asks : null }
+  if ('asks' in end)
+    return { role: 'assistant', content: isJson ? null : end.asks, refusal: isJson ? end.asks : null }
   const { output_text: text } = end.result
   return { role: 'assistant', content: end.output.whole ? withoutFence(text) : text, refusal: null }
 }
@@ -141,7 +198,11 @@ async function* chunks(
 ): AsyncGenerator<ServerSentEvent | string> {
   const head = { id: '', object: 'chat.completion.chunk', created: 0, model }
   const chunk = (delta: object, finish: string | null = null): ServerSentEvent => ({
-    data: { ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...(usage ? { usage: null } : {}) },
+    data: {
+      ...head,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...(usage ? { usage: null } : {}),
+    },
   })
   let texts = 0
   let field = 'content'
@@ -153,8 +214,10 @@ async function* chunks(
         yield chunk({ role: 'assistant', content: '', refusal: null })
       } else if ('step' in item) {
         const { step } = item
-        if (step.kind === 'begun' && step.item.kind === 'text') field = step.item.refusal === true ? 'refusal' : 'content'
-        if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0 && field === 'content') yield chunk({ content: '\n\n' })
+        if (step.kind === 'begun' && step.item.kind === 'text')
+          field = step.item.refusal === true ? 'refusal' : 'content'
+        if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0 && field === 'content')
+          yield chunk({ content: '\n\n' })
         if (step.kind === 'text') yield chunk({ [field]: step.delta })
       } else {
         const { finish, used } = endOf(item.end)
@@ -177,25 +240,46 @@ const completing = route(
     at: '/v1/chat/completions',
     name: 'createChatCompletion',
     says: "As OpenAI's chat completions: an agent or a workflow answers a conversation that the client keeps.",
-    answer: { status: 200, says: 'The answer.', schema: completion, events: 'Chunks of the answer as data, and [DONE] at the end.' },
+    answer: {
+      status: 200,
+      says: 'The answer.',
+      schema: completion,
+      events: 'Chunks of the answer as data, and [DONE] at the end.',
+    },
   },
   { headers: idempotencyKey, body: completionRequest },
   async (asked) => {
     const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: false }
-    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, options, signal, ...of }))
+    const work = await repeatable(asked, repeats, (of) =>
+      workFor(body, { host, caller, options, signal, ...of }),
+    )
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)
       const taskId = end.view.submitted?.task_id ?? ''
       const choices = [{ index: 0, message: messageOf(end), finish_reason: finish, logprobs: null }]
-      const answer = { id: idOf(taskId), object: 'chat.completion', created: end.created, model: body.model, choices, usage: used }
+      const answer = {
+        id: idOf(taskId),
+        object: 'chat.completion',
+        created: end.created,
+        model: body.model,
+        choices,
+        usage: used,
+      }
       return json(answer, { headers: { 'x-request-id': taskId } })
     }
     const stream = await begun(toldOf(asked, work))
     const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''
-    const messages = chunks(stream?.all ?? none(), { model: body.model, usage: body.stream_options?.include_usage === true })
-    return eventStream(messages, { ...options, errorData: streamFailure, headers: { 'x-request-id': taskId } })
+    const messages = chunks(stream?.all ?? none(), {
+      model: body.model,
+      usage: body.stream_options?.include_usage === true,
+    })
+    return eventStream(messages, {
+      ...options,
+      errorData: streamFailure,
+      headers: { 'x-request-id': taskId },
+    })
   },
 )
 

@@ -1,21 +1,39 @@
-// What a client says, as a task: the last message of the user is the task, the messages before it are its history, and those of the system and the
-// developer are instructions.
-// C1. Agents read text, and see the images of the last message. A part that is neither is refused, because an answer that ignores it would look like one
+// What a client says, as a task: the last message of the user is the task, the messages before it are its
+// history, and those of the system and the developer are instructions.
+// C1. Agents read text, and see the images of the last message. A part that is neither is refused, because an
+// answer that ignores it would look like one
 //     that saw it.
-// C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no agent made such a call.
+// C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no
+// agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
-import { earlierImage, type ImageAddress, imageOfPart, type ImageOrigins, mustFitTogether, type SentImage } from './part-images.ts'
+import {
+  earlierImage,
+  type ImageAddress,
+  imageOfPart,
+  type ImageOrigins,
+  mustFitTogether,
+  type SentImage,
+} from './part-images.ts'
 
-const part = z.looseObject({ type: z.string().max(100), text: z.string().optional(), refusal: z.string().optional() })
+const part = z.looseObject({
+  type: z.string().max(100),
+  text: z.string().optional(),
+  refusal: z.string().optional(),
+})
 
 /** A text, or its parts. */
 export const content = z
   .union([z.string(), z.array(part).max(1_000)])
-  .describe('A text, or parts: texts, and images (image_url, input_image) as data URLs or at an allowed origin. Only those of the last message are shown.')
+  .describe(
+    'A text, or parts: texts, and images (image_url, input_image) as data URLs or at an allowed origin. Only those of the last message are shown.',
+  )
 export type Content = z.infer<typeof content>
 
-/** A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input has the place of the input. */
+/**
+ * A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input
+ * has the place of the input.
+ */
 export interface Turn {
   readonly role: string
   readonly content: Content | null | undefined
@@ -42,23 +60,46 @@ interface ConversationOf {
 }
 
 /** @throws {OpenAiError} */
-export function conversationOf(turns: readonly Turn[], { given, param, origins }: ConversationOf): Conversation {
+export function conversationOf(
+  turns: readonly Turn[],
+  { given, param, origins }: ConversationOf,
+): Conversation {
   const lastAt = turns.findLast(({ role }) => role === 'user')?.at
-  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at, { shown: at === lastAt, origins }), at }))
+  const told = turns.map(({ role, content: said, at }) => ({
+    role: roleOf(role, at),
+    text: textOf(said, at, { shown: at === lastAt, origins }),
+    at,
+  }))
   const spoken = told.filter(({ role }) => role !== 'system')
   const last = spoken.at(-1)
-  if (last === undefined) throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
-  if (last.role !== 'user') throw invalid(last.at, `The last message must be one of the user: it is the task. ${last.at} is one of the assistant.`)
-  if (last.text.trim() === '') throw invalid(last.at === param ? param : `${last.at}.content`, `${last.at} is empty. Say what to do.`)
-  const system = [given ?? '', ...told.filter(({ role }) => role === 'system').map(({ text }) => text)].filter((text) => text.trim() !== '')
+  if (last === undefined)
+    throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
+  if (last.role !== 'user')
+    throw invalid(
+      last.at,
+      `The last message must be one of the user: it is the task. ${last.at} is one of the assistant.`,
+    )
+  if (last.text.trim() === '')
+    throw invalid(last.at === param ? param : `${last.at}.content`, `${last.at} is empty. Say what to do.`)
+  const system = [
+    given ?? '',
+    ...told.filter(({ role }) => role === 'system').map(({ text }) => text),
+  ].filter((text) => text.trim() !== '')
   const instructions = system.join('\n\n')
   if (instructions.length > instructionsCharsMax)
-    throw invalid(param, `The instructions have ${instructions.length} characters. At most ${instructionsCharsMax} are read.`)
+    throw invalid(
+      param,
+      `The instructions have ${instructions.length} characters. At most ${instructionsCharsMax} are read.`,
+    )
   return {
     task: last.text,
     images: imagesOf(turns[told.indexOf(last)], origins),
     instructions: instructions === '' ? null : instructions,
-    history: spoken.slice(0, -1).flatMap(({ role, text }) => (text === '' ? [] : [{ role: role as 'user' | 'assistant', content: text }])),
+    history: spoken
+      .slice(0, -1)
+      .flatMap(({ role, text }) =>
+        text === '' ? [] : [{ role: role as 'user' | 'assistant', content: text }],
+      ),
   }
 }
 
@@ -66,24 +107,41 @@ function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
   if (role === 'user' || role === 'assistant' || role === 'system') return role
   if (role === 'developer') return 'system'
   if (role === 'tool' || role === 'function')
-    throw new OpenAiError(400, 'unsupported_value', `${at} answers a call of your tools. Beaver's agents call tools of their own only. Leave it out.`, {
-      param: `${at}.role`,
-    })
-  throw invalid(`${at}.role`, `${at}.role is ${JSON.stringify(role)}. It must be user, assistant, system or developer.`)
+    throw new OpenAiError(
+      400,
+      'unsupported_value',
+      `${at} answers a call of your tools. Beaver's agents call tools of their own only. Leave it out.`,
+      {
+        param: `${at}.role`,
+      },
+    )
+  throw invalid(
+    `${at}.role`,
+    `${at}.role is ${JSON.stringify(role)}. It must be user, assistant, system or developer.`,
+  )
 }
 
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
 /** `shown`: whether the images of the message are shown, beside its text. */
-function textOf(said: Turn['content'], at: string, { shown, origins }: { readonly shown: boolean; readonly origins: ImageOrigins }): string {
+function textOf(
+  said: Turn['content'],
+  at: string,
+  { shown, origins }: { readonly shown: boolean; readonly origins: ImageOrigins },
+): string {
   if (typeof said === 'string') return said
   const texts = (said ?? []).flatMap((each, i) => {
     const { type, text, refusal } = each
     if (imageOfPart(each, `${at}.content[${i}]`, origins) !== null) return shown ? [] : [earlierImage]
     if (!textParts.has(type))
-      throw new OpenAiError(400, 'unsupported_value', `Beaver's agents read texts and see images. The part ${JSON.stringify(type)} is neither. Leave it out.`, {
-        param: `${at}.content[${i}].type`,
-      })
+      throw new OpenAiError(
+        400,
+        'unsupported_value',
+        `Beaver's agents read texts and see images. The part ${JSON.stringify(type)} is neither. Leave it out.`,
+        {
+          param: `${at}.content[${i}].type`,
+        },
+      )
     return text ?? refusal ?? ''
   })
   return texts.join('\n')
@@ -91,10 +149,13 @@ function textOf(said: Turn['content'], at: string, { shown, origins }: { readonl
 
 function imagesOf(turn: Turn | undefined, origins: ImageOrigins): Conversation['images'] {
   if (turn === undefined || typeof turn.content === 'string') return []
-  const images = (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`, origins) ?? [])
+  const images = (turn.content ?? []).flatMap(
+    (part, i) => imageOfPart(part, `${turn.at}.content[${i}]`, origins) ?? [],
+  )
   mustFitTogether(images, turn.at)
   return images
 }
 
 /** A value that is not valid. */
-export const invalid = (param: string, message: string): OpenAiError => new OpenAiError(400, 'invalid_value', message, { param })
+export const invalid = (param: string, message: string): OpenAiError =>
+  new OpenAiError(400, 'invalid_value', message, { param })

@@ -1,6 +1,8 @@
-// Fetches the images that a client names by their addresses. Each is at an origin that the operator allows (part-images.ts).
+// Fetches the images that a client names by their addresses. Each is at an origin that the operator allows
+// (part-images.ts).
 // F1. No redirect is followed: it could lead to another origin.
-// F2. The images of a request come one after the other, each address once, and together they have a bound. So has the number of requests that fetch.
+// F2. The images of a request come one after the other, each address once, and together they have a bound. So
+// has the number of requests that fetch.
 // F3. A client that goes away ends its fetches.
 import { imageLimits, messageOf } from '@beaver/core'
 import type { Conversation } from './conversation.ts'
@@ -21,7 +23,10 @@ export class ImageFetches {
    * @param of.at the place of the message with the images
    * @throws {OpenAiError} `invalid_image_url` for an image that cannot be fetched, `too_large` with 413
    */
-  async contents(images: Conversation['images'], of: { readonly at: string; readonly signal: AbortSignal }): Promise<SentImage[]> {
+  async contents(
+    images: Conversation['images'],
+    of: { readonly at: string; readonly signal: AbortSignal },
+  ): Promise<SentImage[]> {
     if (images.every((image) => 'data' in image)) return images.filter((image) => 'data' in image)
     if (this.#running >= requestsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++
@@ -35,11 +40,15 @@ export class ImageFetches {
   }
 }
 
-async function contentsOf(images: Conversation['images'], { at, signal }: { readonly at: string; readonly signal: AbortSignal }): Promise<SentImage[]> {
+async function contentsOf(
+  images: Conversation['images'],
+  { at, signal }: { readonly at: string; readonly signal: AbortSignal },
+): Promise<SentImage[]> {
   const known = new Map<string, SentImage>()
   const contents: SentImage[] = []
   for (const image of images) {
-    const content = 'data' in image ? image : (known.get(image.url.href) ?? (await fetchedImage(image, signal)))
+    const content =
+      'data' in image ? image : (known.get(image.url.href) ?? (await fetchedImage(image, signal)))
     if ('url' in image) known.set(image.url.href, content)
     contents.push(content)
     mustFitTogether(contents, at)
@@ -58,12 +67,21 @@ async function fetchedImage({ url, param }: ImageAddress, gone: AbortSignal): Pr
     })
     if (answer.status !== 200) {
       await answer.body?.cancel()
-      throw new Error(answer.status >= 300 && answer.status <= 399 ? 'it leads to another address, which is not followed' : `the answer is ${answer.status}`)
+      throw new Error(
+        answer.status >= 300 && answer.status <= 399
+          ? 'it leads to another address, which is not followed'
+          : `the answer is ${answer.status}`,
+      )
     }
     content = await contentOf(answer)
   } catch (error) {
     const why = late.aborted ? `there was no whole answer within ${fetchMsMax / 1_000} s` : reasonOf(error)
-    throw new OpenAiError(400, 'invalid_image_url', `The image at ${url.origin}${url.pathname} cannot be fetched: ${why}.`, { param })
+    throw new OpenAiError(
+      400,
+      'invalid_image_url',
+      `The image at ${url.origin}${url.pathname} cannot be fetched: ${why}.`,
+      { param },
+    )
   }
   if (content === null) throw imageTooLarge(`more than ${imageLimits.bytesMax} bytes`, { at: param, param })
   return { data: content.toString('base64') }
@@ -86,4 +104,5 @@ async function contentOf(answer: Response): Promise<Buffer | null> {
 }
 
 /** `fetch` says why only in its cause. */
-const reasonOf = (error: unknown): string => messageOf(error instanceof TypeError && error.cause !== undefined ? error.cause : error)
+const reasonOf = (error: unknown): string =>
+  messageOf(error instanceof TypeError && error.cause !== undefined ? error.cause : error)

@@ -1,12 +1,21 @@
 // Runs a task for a client of OpenAI, and tells what its root agent says meanwhile.
 // W1. A client that goes away cancels its task: nobody could read the answer. That is OpenAI's contract, too.
-// W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the client can come again.
+// W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the
+// client can come again.
 // W3. An app that is being closed cancels nothing.
 // W4. A question of the task ends the request, which is completed by it. The task waits for the answer.
-// W5. A request that fails or has waited for as long as it may, while its task goes on, leaves the task behind: the same request finds it (left-tasks.ts).
+// W5. A request that fails or has waited for as long as it may, while its task goes on, leaves the task
+// behind: the same request finds it (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError, type LiveDelta, type WaitingCall, waitingCalls, type OpenQuestion, type RecordedEvent } from '@beaver/core'
+import {
+  BeaverError,
+  type LiveDelta,
+  type WaitingCall,
+  waitingCalls,
+  type OpenQuestion,
+  type RecordedEvent,
+} from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
@@ -19,15 +28,24 @@ import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView } from './response-object.ts'
 
-/** How a request ends: with the result of its task, or with the text of a question. `from`: how many items earlier requests were told. */
-export type Ended = { readonly output: AgentOutput; readonly view: ResponseView; readonly created: number; readonly from: number } & (
-  | { readonly result: AgentRunResult }
-  | { readonly asks: string }
-)
+/**
+ * How a request ends: with the result of its task, or with the text of a question. `from`: how many items
+ * earlier requests were told.
+ */
+export type Ended = {
+  readonly output: AgentOutput
+  readonly view: ResponseView
+  readonly created: number
+  readonly from: number
+} & ({ readonly result: AgentRunResult } | { readonly asks: string })
 
 /** `begun` comes first, and how the request ends last. `view` is the response of the task as it is now. */
 export type Told =
-  | { readonly begun: SubmittedTask & { readonly created: number }; readonly view: ResponseView; readonly from: number }
+  | {
+      readonly begun: SubmittedTask & { readonly created: number }
+      readonly view: ResponseView
+      readonly from: number
+    }
   | { readonly step: Step }
   | { readonly end: Ended }
 
@@ -40,7 +58,10 @@ export interface Work {
   readonly again: Again | null
   /** Whether pieces of answers are told live. */
   readonly live: boolean
-  /** Whether the client gets the final text alone. Default: false. A task that goes on keeps what its first request said. */
+  /**
+   * Whether the client gets the final text alone. Default: false. A task that goes on keeps what its first
+   * request said.
+   */
   readonly whole?: boolean
 }
 
@@ -55,7 +76,11 @@ export function whoAsks(
   { userId, key, again }: { readonly userId: string | undefined } & Repeatable,
 ): Pick<SubmitTask, 'user_id' | 'source' | 'task_id'> {
   const taskId = key === undefined ? again?.left?.taskId : keyedId(caller, key)
-  return { ...(userId === undefined ? {} : { user_id: userId }), source: `http:${caller.name}`, ...(taskId === undefined ? {} : { task_id: taskId }) }
+  return {
+    ...(userId === undefined ? {} : { user_id: userId }),
+    source: `http:${caller.name}`,
+    ...(taskId === undefined ? {} : { task_id: taskId }),
+  }
 }
 
 /** By what a request is known when it comes again. */
@@ -72,7 +97,8 @@ interface Again {
 }
 
 /**
- * Does something for a request that may have come before. If it fails before the task of the request is followed, the task is left as it was.
+ * Does something for a request that may have come before. If it fails before the task of the request is
+ * followed, the task is left as it was.
  *
  * @param of.keyed whether the task is found by something else
  */
@@ -117,7 +143,10 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
   const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
   const teller = new Teller(work, tell)
   try {
-    for await (const each of followed(place, work, { signal: within, onSubmitted: (at) => teller.submitted(at) })) {
+    for await (const each of followed(place, work, {
+      signal: within,
+      onSubmitted: (at) => teller.submitted(at),
+    })) {
       if ('delta' in each) {
         teller.piece(each.delta)
         continue
@@ -126,7 +155,8 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
       teller.event(each.event)
       if (teller.view.result !== null) return teller.ends(teller.view.result)
       if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
-      // A request that comes a second time follows the task from its beginning, and meets questions that were answered long ago.
+      // A request that comes a second time follows the task from its beginning, and meets questions that were
+      // answered long ago.
       const asked = await stillAsked(host.client(), teller.taskId, each.event.taskseq)
       if (asked !== null) return teller.asks(asked, place.caller)
     }
@@ -137,8 +167,10 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
     }
     throw leave(place, work, teller) ? goesOnError(error, teller.taskId) : error
   }
-  if (teller.taskId === '') throw new BeaverError('timeout', 'The request ended before its task was submitted.')
-  // It was not followed to its end, because the app is being closed, the client went away, or it waited for as long as it may.
+  if (teller.taskId === '')
+    throw new BeaverError('timeout', 'The request ended before its task was submitted.')
+  // It was not followed to its end, because the app is being closed, the client went away, or it waited for
+  // as long as it may.
   if (options.closing()) throw closingError(teller.taskId)
   if (!signal.aborted) leave(place, work, teller)
   else if (!work.goesOn)
@@ -149,15 +181,26 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
   throw lateError(teller, { stored: work.goesOn, seconds: mostMs / 1_000 })
 }
 
-/** The task goes on. The same request finds it; if none comes, nobody can read its answer. Returns whether the task was left. */
-function leave({ host, options }: Place, { again, task }: Work, { taskId, userId, waitsForPerson }: Teller): boolean {
+/**
+ * The task goes on. The same request finds it; if none comes, nobody can read its answer. Returns whether the
+ * task was left.
+ */
+function leave(
+  { host, options }: Place,
+  { again, task }: Work,
+  { taskId, userId, waitsForPerson }: Teller,
+): boolean {
   if (again === null || options.closing()) return false
   const cancel = (): void =>
     void host
       .client()
       .cancel(taskId, 'The client did not come again.', { userId })
       .catch(() => {})
-  options.left.leave(again.request, { taskId, cancel: waitsForPerson ? null : cancel, ...('after' in task ? { resumed: task } : {}) })
+  options.left.leave(again.request, {
+    taskId,
+    cancel: waitsForPerson ? null : cancel,
+    ...('after' in task ? { resumed: task } : {}),
+  })
   return true
 }
 
@@ -166,7 +209,11 @@ interface Heard {
   readonly onSubmitted: (at: SubmittedTask) => void
 }
 
-async function* followed({ host }: Place, { task, live }: Work, { signal, onSubmitted }: Heard): AsyncGenerator<Followed> {
+async function* followed(
+  { host }: Place,
+  { task, live }: Work,
+  { signal, onSubmitted }: Heard,
+): AsyncGenerator<Followed> {
   const client = host.client()
   if ('after' in task) {
     const { task_id, session_id } = task.submitted
@@ -257,16 +304,30 @@ class Teller {
 /** The task was left: the client may come again, whatever the error is. */
 function goesOnError(error: unknown, taskId: string): OpenAiError {
   const { status, error: said } = openAiFailure(error)
-  return new OpenAiError(status, said.code, `${said.message} The task ${taskId} goes on: send the same request again.`)
+  return new OpenAiError(
+    status,
+    said.code,
+    `${said.message} The task ${taskId} goes on: send the same request again.`,
+  )
 }
 
 const closingError = (taskId: string): OpenAiError =>
-  new OpenAiError(503, 'wrong_state', `The gateway is being stopped. The task ${taskId} goes on, and the same request would begin another one.`, {
-    again: false,
-  })
+  new OpenAiError(
+    503,
+    'wrong_state',
+    `The gateway is being stopped. The task ${taskId} goes on, and the same request would begin another one.`,
+    {
+      again: false,
+    },
+  )
 
-function lateError({ taskId, waitsForPerson }: Teller, { stored, seconds }: { readonly stored: boolean; readonly seconds: number }): OpenAiError {
-  const why = waitsForPerson ? `waits for a person: "beaver approve ${taskId}" shows for what` : `did not end within ${seconds} s`
+function lateError(
+  { taskId, waitsForPerson }: Teller,
+  { stored, seconds }: { readonly stored: boolean; readonly seconds: number },
+): OpenAiError {
+  const why = waitsForPerson
+    ? `waits for a person: "beaver approve ${taskId}" shows for what`
+    : `did not end within ${seconds} s`
   const next = stored
     ? `It goes on: ask for it with GET /v1/responses/${responseId(taskId)}.`
     : `Send the same request again to go on waiting for it.${waitsForPerson ? '' : ' If none comes within a minute, the task is cancelled.'}`

@@ -7,18 +7,24 @@ const ann = { name: 'web', userId: 'ann', roles: [] } as unknown as Parameters<t
 it('a request is the same if its caller, its user and its body are', () => {
   const of = sameRequest(ann, '{"a":1}')
   expect(sameRequest({ ...ann }, '{"a":1}')).toBe(of)
-  for (const other of [sameRequest(ann, '{"a":2}'), sameRequest({ ...ann, userId: 'bob' }, '{"a":1}'), sameRequest({ ...ann, name: 'app' }, '{"a":1}')])
+  for (const other of [
+    sameRequest(ann, '{"a":2}'),
+    sameRequest({ ...ann, userId: 'bob' }, '{"a":1}'),
+    sameRequest({ ...ann, name: 'app' }, '{"a":1}'),
+  ])
     expect(other).not.toBe(of)
 })
 
 const found = (left: LeftTasks, request: string): string | null => left.take(request)?.taskId ?? null
 /** Resolves when a task that was left later was cancelled: the timers of those before it were due. */
-const later = (left: LeftTasks): Promise<void> => new Promise((resolve) => left.leave('later', { taskId: 'later', cancel: resolve }))
+const later = (left: LeftTasks): Promise<void> =>
+  new Promise((resolve) => left.leave('later', { taskId: 'later', cancel: resolve }))
 
 function given() {
   const cancelled: string[] = []
   const left = new LeftTasks({ againMsMax: 1 })
-  const leave = (request: string, taskId: string): void => left.leave(request, { taskId, cancel: () => void cancelled.push(taskId) })
+  const leave = (request: string, taskId: string): void =>
+    left.leave(request, { taskId, cancel: () => void cancelled.push(taskId) })
   return { left, leave, cancelled }
 }
 
@@ -63,7 +69,9 @@ it('nothing is cancelled after the end of the app', async () => {
 it('a request that fails before it follows the task leaves it as it was; one with a key does not touch it', async () => {
   const { left, leave } = given()
   leave(sameRequest(ann, '{}'), 'task_1')
-  const asked = { caller: ann, options: { left }, request: { body: '{}' } } as unknown as Parameters<typeof repeatable>[0]
+  const asked = { caller: ann, options: { left }, request: { body: '{}' } } as unknown as Parameters<
+    typeof repeatable
+  >[0]
   const seen: unknown[] = []
   const fails = repeatable(asked, { key: undefined, background: false }, async ({ again }) => {
     seen.push(again?.left?.taskId)

@@ -1,7 +1,10 @@
-// Tasks whose requests were answered before the tasks had ended: the same request of the same caller finds its task again.
-// L1. A request is the same if the name and the user of its token and the bytes of its body are the same. OpenAI's clients send a request again by
+// Tasks whose requests were answered before the tasks had ended: the same request of the same caller finds
+// its task again.
+// L1. A request is the same if the name and the user of its token and the bytes of its body are the same.
+// OpenAI's clients send a request again by
 //     themselves after a timeout or an error, and name no key. People who share a token share this, too.
-// L2. A task for which nobody asks again is cancelled after a while, because nobody could read its answer. One that waits for a person is kept for a day.
+// L2. A task for which nobody asks again is cancelled after a while, because nobody could read its answer.
+// One that waits for a person is kept for a day.
 // L3. What is known here ends with the app. Then the same request begins another task.
 // L4. Several tasks may be left by the same request. Each of them is found once, the oldest first.
 import { createHash } from 'node:crypto'
@@ -32,7 +35,10 @@ export class LeftTasks {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #againMsMax: number
 
-  /** @param options.againMsMax how long a task is left before it is cancelled, in milliseconds. Default: 60,000 */
+  /**
+   * @param options.againMsMax how long a task is left before it is cancelled, in milliseconds. Default:
+   * 60,000
+   */
   constructor(options: { readonly againMsMax?: number } = {}) {
     this.#againMsMax = options.againMsMax ?? againMsMax
   }
@@ -53,7 +59,10 @@ export class LeftTasks {
     if (this.#left.size > requestsMax) this.#left.delete(oldest)
   }
 
-  /** The task that the request left, which from now on is followed again; `null` if there is none. Who cannot follow it leaves it again. */
+  /**
+   * The task that the request left, which from now on is followed again; `null` if there is none. Who cannot
+   * follow it leaves it again.
+   */
   take(request: string): LeftTask | null {
     const [entry] = this.#left.get(request) ?? []
     if (entry === undefined) return null

@@ -20,14 +20,24 @@ const listing = route(
     at: '/v1/models',
     name: 'listModels',
     says: 'The profiles and the workflows that a request may name as its model.',
-    answer: { status: 200, says: 'All of them.', schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
+    answer: {
+      status: 200,
+      says: 'All of them.',
+      schema: z.object({ object: z.literal('list'), data: z.array(model) }),
+    },
   },
   {},
   async ({ host }) => json({ object: 'list', data: (await agentNames(host)).map(shown) }),
 )
 
 const showing = route(
-  { ...place, at: '/v1/models/{model}', name: 'showModel', says: 'One model.', answer: { status: 200, says: 'The model.', schema: model } },
+  {
+    ...place,
+    at: '/v1/models/{model}',
+    name: 'showModel',
+    says: 'One model.',
+    answer: { status: 200, says: 'The model.', schema: model },
+  },
   { path: z.strictObject({ model: z.string().min(1).max(256).describe('The name of the model.') }) },
   async ({ path, host }) => {
     if (!(await agentNames(host)).includes(path.model)) throw noSuchModel(path.model)

@@ -1,8 +1,11 @@
 // A question of a call, for clients that know only texts.
-// Q1. The question is the answer of its request. Its last line names it, so the next message of the conversation answers it, although nothing is stored.
-// Q2. A message answers a question only if the message before it shows this question. Otherwise an agent that a stranger leads could write the line, and
+// Q1. The question is the answer of its request. Its last line names it, so the next message of the
+// conversation answers it, although nothing is stored.
+// Q2. A message answers a question only if the message before it shows this question. Otherwise an agent that
+// a stranger leads could write the line, and
 //     the person would answer what they never saw.
-// Q3. A message that is sent again with the same words follows the same task. Other words for a question that has an answer are refused.
+// Q3. A message that is sent again with the same words follows the same task. Other words for a question that
+// has an answer are refused.
 import type { BeaverClient } from '@beaver/client'
 import {
   answerInText,
@@ -38,13 +41,15 @@ export interface NamedQuestion {
 /** The question as the text of an answer. */
 export function questionText(taskId: string, asked: OpenQuestion, caller: Caller): string {
   const lines = questionLines(asked.question).join('\n')
-  if (!mayAnswer(caller, asked)) return `${lines}\n\n[This question waits for somebody who may decide about calls: beaver answer ${taskId}]`
+  if (!mayAnswer(caller, asked))
+    return `${lines}\n\n[This question waits for somebody who may decide about calls: beaver answer ${taskId}]`
   return `${lines}\n\n[Your next message answers this question: ${asked.taskseq} of ${taskId}]`
 }
 
 /** The question that a text of ours ends with. `null`: none. */
 function questionNamed(text: string): NamedQuestion | null {
-  const [, taskseq, taskId = ''] = /\[Your next message answers this question: (\d{1,15}) of ([^\s\]]{1,128})\]\s*$/.exec(text) ?? []
+  const [, taskseq, taskId = ''] =
+    /\[Your next message answers this question: (\d{1,15}) of ([^\s\]]{1,128})\]\s*$/.exec(text) ?? []
   return taskseq === undefined ? null : { taskId, taskseq: Number(taskseq), by: text }
 }
 
@@ -75,7 +80,13 @@ async function found({ host, caller }: Asker, { taskId, taskseq }: NamedQuestion
     waiting = openQuestions(waiting, event)
     if (event.taskseq === taskseq) asked = waiting.find((each) => each.taskseq === taskseq) ?? null
     const { type, data, runId } = event
-    if (type === 'question_answered' && asked?.runId === runId && asked?.callId === data.call_id && asked?.index === data.question_index) answer ??= data.answer
+    if (
+      type === 'question_answered' &&
+      asked?.runId === runId &&
+      asked?.callId === data.call_id &&
+      asked?.index === data.question_index
+    )
+      answer ??= data.answer
     if (isTerminalTaskEvent(type)) ended = true
   }
   if (submitted === null || asked === null) return null
@@ -98,7 +109,13 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
   const { host, caller } = asker
   const { taskId, taskseq } = named
   const of = await found(asker, named)
-  if (of === null) throw new OpenAiError(404, 'not_found', `There is no question ${taskseq} of a task ${JSON.stringify(taskId)}.`, { param: 'messages' })
+  if (of === null)
+    throw new OpenAiError(
+      404,
+      'not_found',
+      `There is no question ${taskseq} of a task ${JSON.stringify(taskId)}.`,
+      { param: 'messages' },
+    )
   const { asked, submitted, open, answer: given, ended } = of
   if (named.by !== undefined && !plain(named.by).endsWith(plain(questionText(taskId, asked, caller))))
     throw new OpenAiError(
@@ -111,12 +128,14 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
     )
   const answer = answerInText(asked.question, text)
   const resumed = { submitted, after: taskseq }
-  if (given !== null && canonicalJson(given as JsonValue) === canonicalJson(answer as JsonValue)) return resumed
+  if (given !== null && canonicalJson(given as JsonValue) === canonicalJson(answer as JsonValue))
+    return resumed
   if (!open) throw notOpen(taskId, given, ended)
   try {
     await answerQuestion({ client: host.client(), caller, taskId }, asked, { answer })
   } catch (error) {
-    if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
+    if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))
+      throw error
     throw notOpen(taskId, (await found(asker, named))?.answer ?? null, ended)
   }
   return resumed
@@ -126,13 +145,25 @@ export async function resumedBy(text: string, named: NamedQuestion, asker: Asker
 const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 function notOpen(taskId: string, given: QuestionAnswer | null, ended: boolean): OpenAiError {
-  const said = given?.action === 'accept' ? `was answered already: ${JSON.stringify(given.answers ?? given.content)}` : 'is not open any more'
+  const said =
+    given?.action === 'accept'
+      ? `was answered already: ${JSON.stringify(given.answers ?? given.content)}`
+      : 'is not open any more'
   const how = ended ? `The task ${taskId} has ended.` : `The task ${taskId} goes on.`
-  return new OpenAiError(409, 'conflict', `The question ${said}. ${how} Send a conversation without the question to begin a new task.`, { again: false })
+  return new OpenAiError(
+    409,
+    'conflict',
+    `The question ${said}. ${how} Send a conversation without the question to begin a new task.`,
+    { again: false },
+  )
 }
 
 /** The question of a task that waits now and was asked at this place, or behind it. `null`: none does. */
-export async function stillAsked(client: Pick<BeaverClient, 'events'>, taskId: string, from: number): Promise<OpenQuestion | null> {
+export async function stillAsked(
+  client: Pick<BeaverClient, 'events'>,
+  taskId: string,
+  from: number,
+): Promise<OpenQuestion | null> {
   let waiting: readonly OpenQuestion[] = []
   for await (const event of client.events(taskId)) waiting = openQuestions(waiting, event)
   return waiting.find((each) => each.taskseq >= from) ?? null

@@ -1,5 +1,6 @@
 // The parameters that both interfaces of OpenAI have besides the conversation.
-// P1. What would change the meaning of the answer is done or refused. What tunes a model (temperature, a bound of tokens, the effort of thinking) is
+// P1. What would change the meaning of the answer is done or refused. What tunes a model (temperature, a
+// bound of tokens, the effort of thinking) is
 //     read and not used: the profile of the agent says how its model is asked. Nearly every client sends such parameters.
 // P2. A parameter that Beaver does not know is not used, because OpenAI adds parameters every month.
 import type { SubmitTask } from '@beaver/contracts'
@@ -12,29 +13,55 @@ import { type Conversation, invalid } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 
 export const common = {
-  model: z.string().min(1).max(256).describe('A model of GET /v1/models: beaver (the default profile), a profile, or workflow:<id>.'),
+  model: z
+    .string()
+    .min(1)
+    .max(256)
+    .describe('A model of GET /v1/models: beaver (the default profile), a profile, or workflow:<id>.'),
   stream: z.boolean().nullish().describe('Whether the answer is a stream of events.'),
-  user: foreignId.nullish().describe('The user for whom the task is. Default: the user of the token, if it has one.'),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish().describe('Your own data. The answer to this request has it.'),
-  tools: z.array(z.looseObject({})).nullish().describe('Must be empty: agents call the tools of their profile, never those of the client.'),
+  user: foreignId
+    .nullish()
+    .describe('The user for whom the task is. Default: the user of the token, if it has one.'),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .nullish()
+    .describe('Your own data. The answer to this request has it.'),
+  tools: z
+    .array(z.looseObject({}))
+    .nullish()
+    .describe('Must be empty: agents call the tools of their profile, never those of the client.'),
   tool_choice: z.unknown().optional().describe('none, or absent.'),
   top_logprobs: z.int().nullish().describe('Must be 0 or absent.'),
 }
 
 /** Whether somebody set a parameter to something. */
 export const isSet = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== false && value !== 0 && !(Array.isArray(value) && value.length === 0)
+  value !== undefined &&
+  value !== null &&
+  value !== false &&
+  value !== 0 &&
+  !(Array.isArray(value) && value.length === 0)
 
 /** @throws {OpenAiError} `unsupported_parameter` for the first of these that is set */
-export function refuseSet(body: Readonly<Record<string, unknown>>, reasons: Readonly<Record<string, string>>): void {
+export function refuseSet(
+  body: Readonly<Record<string, unknown>>,
+  reasons: Readonly<Record<string, string>>,
+): void {
   for (const [name, why] of Object.entries(reasons))
-    if (isSet(body[name])) throw new OpenAiError(400, 'unsupported_parameter', `"${name}" is not supported: ${why}`, { param: name })
+    if (isSet(body[name]))
+      throw new OpenAiError(400, 'unsupported_parameter', `"${name}" is not supported: ${why}`, {
+        param: name,
+      })
 }
 
-const noTools = 'Beaver\'s agents call the tools of their profile, and never ask the client to call one. Leave it out, or set "tool_choice" to "none".'
+const noTools =
+  'Beaver\'s agents call the tools of their profile, and never ask the client to call one. Leave it out, or set "tool_choice" to "none".'
 
 /** @throws {OpenAiError} `unsupported_parameter` for tools that the client would have to call */
-export function refuseTools(body: { readonly tool_choice?: unknown } & Readonly<Record<string, unknown>>, names: readonly string[]): void {
+export function refuseTools(
+  body: { readonly tool_choice?: unknown } & Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): void {
   if (body.tool_choice !== 'none') refuseSet(body, Object.fromEntries(names.map((name) => [name, noTools])))
 }
 
@@ -49,7 +76,8 @@ export const format = z.looseObject({
 export function schemaOf(asked: z.infer<typeof format> | null | undefined, param: string): Schema | null {
   if (asked === undefined || asked === null || asked.type === 'text') return null
   if (asked.type === 'json_object') return { type: 'object' }
-  if (asked.type !== 'json_schema') throw invalid(`${param}.type`, `${param}.type must be text, json_object or json_schema.`)
+  if (asked.type !== 'json_schema')
+    throw invalid(`${param}.type`, `${param}.type must be text, json_object or json_schema.`)
   const schema = asked.schema ?? asked.json_schema?.schema
   if (schema === undefined || schema === null) throw invalid(param, `${param} has no schema.`)
   return schema as Schema
@@ -57,35 +85,64 @@ export function schemaOf(asked: z.infer<typeof format> | null | undefined, param
 
 type Schema = JsonObject
 
-/** The part of a task that says the form of its answer. The text of a workflow is checked, and its root agent cannot be asked again: it has none. */
-export function formOf(schema: Schema | null, { workflow }: Pick<SubmitTask, 'workflow'>): Pick<SubmitTask, 'output_schema' | 'required_evidence'> {
+/**
+ * The part of a task that says the form of its answer. The text of a workflow is checked, and its root agent
+ * cannot be asked again: it has none.
+ */
+export function formOf(
+  schema: Schema | null,
+  { workflow }: Pick<SubmitTask, 'workflow'>,
+): Pick<SubmitTask, 'output_schema' | 'required_evidence'> {
   if (schema === null) return {}
-  return workflow === undefined ? { output_schema: schema } : { required_evidence: [{ kind: 'output_schema', schema }] }
+  return workflow === undefined
+    ? { output_schema: schema }
+    : { required_evidence: [{ kind: 'output_schema', schema }] }
 }
 
-/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and the codes of `ImageFetches` */
+/**
+ * The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and
+ * the codes of `ImageFetches`
+ */
 export async function workOf(
   model: string,
   { task, instructions, history, images }: Conversation,
-  { host, param, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'> & { readonly param: string },
+  {
+    host,
+    param,
+    options,
+    signal,
+  }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'> & { readonly param: string },
 ): Promise<SubmitTask> {
-  if (isWorkflow(model) && images.length > 0) throw invalid(param, 'A workflow has no root agent, so it is shown no images. Leave them out.')
-  if (isWorkflow(model)) return { workflow: { name: model, arguments: await mustHaveArguments(model, task, { host, param }) } }
+  if (isWorkflow(model) && images.length > 0)
+    throw invalid(param, 'A workflow has no root agent, so it is shown no images. Leave them out.')
+  if (isWorkflow(model))
+    return { workflow: { name: model, arguments: await mustHaveArguments(model, task, { host, param }) } }
   return {
     task,
     ...(model === defaultAgent ? {} : { profile: model }),
     ...(instructions === null ? {} : { instructions }),
-    ...(images.length === 0 ? {} : { images: await options.imageFetches.contents(images, { at: param, signal }) }),
+    ...(images.length === 0
+      ? {}
+      : { images: await options.imageFetches.contents(images, { at: param, signal }) }),
     ...(history.length === 0 ? {} : { history: [...history] }),
   }
 }
 
 /** @throws {OpenAiError} `model_not_found`, `invalid_value` */
-async function mustHaveArguments(model: string, text: string, { host, param }: { host: TaskHost; param: string }): Promise<Record<string, unknown>> {
+async function mustHaveArguments(
+  model: string,
+  text: string,
+  { host, param }: { host: TaskHost; param: string },
+): Promise<Record<string, unknown>> {
   const read = await argumentsOf(model, text, host)
   if (read.kind === 'read') return read.arguments
   throw read.kind === 'unknown' ? noSuchModel(model) : invalid(param, read.message)
 }
 
 export const noSuchModel = (model: string): OpenAiError =>
-  new OpenAiError(404, 'model_not_found', `There is no model ${JSON.stringify(model)}. GET /v1/models lists those that there are.`, { param: 'model' })
+  new OpenAiError(
+    404,
+    'model_not_found',
+    `There is no model ${JSON.stringify(model)}. GET /v1/models lists those that there are.`,
+    { param: 'model' },
+  )

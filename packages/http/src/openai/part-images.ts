@@ -1,5 +1,7 @@
-// The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with a data URL or the address of an image.
-// P1. An image comes with the request, or is at an origin that the operator allows (fetch-images.ts). Beaver fetches nothing else that a client names.
+// The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with a
+// data URL or the address of an image.
+// P1. An image comes with the request, or is at an origin that the operator allows (fetch-images.ts). Beaver
+// fetches nothing else that a client names.
 import { imageLimits } from '@beaver/core'
 import { OpenAiError } from './openai-error.ts'
 
@@ -28,10 +30,15 @@ const dataUrl = /^data:image\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i
  * The image of a part. `null`: the part is none.
  *
  * @param at the place of the part
- * @throws {OpenAiError} `unsupported_value` for an image that is neither in the request nor at one of `origins`, `too_large` with 413 for one that is
+ * @throws {OpenAiError} `unsupported_value` for an image that is neither in the request nor at one of
+ * `origins`, `too_large` with 413 for one that is
  *   too large
  */
-export function imageOfPart(part: Readonly<Record<string, unknown>>, at: string, origins: ImageOrigins): SentImage | ImageAddress | null {
+export function imageOfPart(
+  part: Readonly<Record<string, unknown>>,
+  at: string,
+  origins: ImageOrigins,
+): SentImage | ImageAddress | null {
   if (!imageParts.has(String(part['type']))) return null
   const given = part['image_url']
   const url = typeof given === 'object' && given !== null && 'url' in given ? given.url : given
@@ -40,20 +47,33 @@ export function imageOfPart(part: Readonly<Record<string, unknown>>, at: string,
   const param = `${at}.image_url`
   if (data !== undefined) throw imageTooLarge(`${bytesOf(data)} bytes`, { at, param })
   const address = typeof url === 'string' ? URL.parse(url) : null
-  if (address !== null && origins.includes(address.origin) && address.username === '' && address.password === '') return { url: address, param }
+  if (
+    address !== null &&
+    origins.includes(address.origin) &&
+    address.username === '' &&
+    address.password === ''
+  )
+    return { url: address, param }
   throw new OpenAiError(400, 'unsupported_value', notTaken(address, origins), { param })
 }
 
 function notTaken(address: URL | null, origins: ImageOrigins): string {
   const taken = 'Beaver takes an image with its content: a data URL such as "data:image/png;base64,…".'
   if (address === null || (address.protocol !== 'https:' && address.protocol !== 'http:')) return taken
-  if (origins.includes(address.origin)) return `${taken} The address of an image must have no user name and no password.`
+  if (origins.includes(address.origin))
+    return `${taken} The address of an image must have no user name and no password.`
   return `${taken} It fetches none from ${address.origin}: the operator names the origins from which it does in "gateway.image_origins".`
 }
 
 /** @param size such as `6000000 bytes` */
-export const imageTooLarge = (size: string, { at, param }: { readonly at: string; readonly param: string }): OpenAiError =>
-  tooLarge(`${at} is an image of ${size}. An image has at most ${imageLimits.bytesMax} bytes. Make it smaller.`, param)
+export const imageTooLarge = (
+  size: string,
+  { at, param }: { readonly at: string; readonly param: string },
+): OpenAiError =>
+  tooLarge(
+    `${at} is an image of ${size}. An image has at most ${imageLimits.bytesMax} bytes. Make it smaller.`,
+    param,
+  )
 
 /**
  * The images of a message, which are shown together.
@@ -62,11 +82,17 @@ export const imageTooLarge = (size: string, { at, param }: { readonly at: string
  */
 export function mustFitTogether(images: readonly (SentImage | ImageAddress)[], at: string): void {
   const { perTaskMax, totalBytesMax } = imageLimits
-  if (images.length > perTaskMax) throw tooLarge(`${at} has ${images.length} images. A message has at most ${perTaskMax} images.`, at)
+  if (images.length > perTaskMax)
+    throw tooLarge(`${at} has ${images.length} images. A message has at most ${perTaskMax} images.`, at)
   const bytes = images.reduce((sum, image) => sum + ('data' in image ? bytesOf(image.data) : 0), 0)
-  if (bytes > totalBytesMax) throw tooLarge(`The images of ${at} have more than ${totalBytesMax} bytes together. Leave some out, or make them smaller.`, at)
+  if (bytes > totalBytesMax)
+    throw tooLarge(
+      `The images of ${at} have more than ${totalBytesMax} bytes together. Leave some out, or make them smaller.`,
+      at,
+    )
 }
 
 const bytesOf = (data: string): number => Math.floor((data.replace(/=+$/, '').length * 3) / 4)
 
-const tooLarge = (message: string, param: string): OpenAiError => new OpenAiError(413, 'too_large', message, { param, again: false })
+const tooLarge = (message: string, param: string): OpenAiError =>
+  new OpenAiError(413, 'too_large', message, { param, again: false })

@@ -1,5 +1,6 @@
 // The events of a streamed response, in the order that OpenAI's Responses and Open Responses ask for.
-// S1. response.created and response.in_progress come first. Exactly one of response.completed, .incomplete and .failed comes last, and then [DONE].
+// S1. response.created and response.in_progress come first. Exactly one of response.completed, .incomplete
+// and .failed comes last, and then [DONE].
 // S2. The numbers of the events count from 0, without gaps.
 // S3. If the stream cannot go on, `error` says why, and response.failed ends it.
 import type { ServerSentEvent } from '../sse.ts'
@@ -10,13 +11,22 @@ import { partOf, ResponseView, type Said, shownItem, type Sight } from './respon
 
 type Fields = Readonly<Record<string, unknown>>
 
-export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sight: Sight): AsyncGenerator<ServerSentEvent | string> {
+export async function* responseEvents(
+  all: AsyncGenerator<Told>,
+  said: Said,
+  sight: Sight,
+): AsyncGenerator<ServerSentEvent | string> {
   let view = new ResponseView()
   const items: OutputItem[] = []
   let from = 0
   let sequence = 0
-  const event = (type: string, fields: Fields): ServerSentEvent => ({ event: type, data: { type, sequence_number: sequence++, ...fields } })
-  const now = (over: Fields = {}): Fields => ({ response: { ...view.object(items, said, { ...sight, from }), ...over } })
+  const event = (type: string, fields: Fields): ServerSentEvent => ({
+    event: type,
+    data: { type, sequence_number: sequence++, ...fields },
+  })
+  const now = (over: Fields = {}): Fields => ({
+    response: { ...view.object(items, said, { ...sight, from }), ...over },
+  })
   try {
     for await (const item of all) {
       if ('begun' in item) {
@@ -27,17 +37,28 @@ export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sig
       } else if ('step' in item) {
         const step = { ...item.step, index: item.step.index - from }
         items[step.index] = itemAfter(step, items[step.index])
-        for (const [type, fields] of stepEvents(step, items, { taskId: view.submitted?.task_id ?? '', from, ...sight })) yield event(type, fields)
+        for (const [type, fields] of stepEvents(step, items, {
+          taskId: view.submitted?.task_id ?? '',
+          from,
+          ...sight,
+        }))
+          yield event(type, fields)
       } else {
         const { status } = view.object(items, said, { ...sight, from })
-        yield event(`response.${status === 'completed' || status === 'incomplete' ? status : 'failed'}`, now())
+        yield event(
+          `response.${status === 'completed' || status === 'incomplete' ? status : 'failed'}`,
+          now(),
+        )
       }
     }
   } catch (thrown) {
     const { error } = openAiFailure(thrown)
     const { code, message, param } = error
     yield event('error', { code, message, param, error })
-    yield event('response.failed', now({ status: 'failed', error: { code: 'server_error', message: error.message } }))
+    yield event(
+      'response.failed',
+      now({ status: 'failed', error: { code: 'server_error', message: error.message } }),
+    )
   }
   yield '[DONE]'
 }
@@ -50,14 +71,20 @@ function itemAfter(step: Step, before: OutputItem | undefined): OutputItem {
 
 type Place = { readonly taskId: string; readonly from: number } & Sight
 
-function stepEvents(step: Step, items: readonly OutputItem[], place: Place): [type: string, fields: Fields][] {
+function stepEvents(
+  step: Step,
+  items: readonly OutputItem[],
+  place: Place,
+): [type: string, fields: Fields][] {
   const { index } = step
   const there = items[index] as OutputItem
   const of = { ...place, index: index + place.from }
   const at = { item_id: shownItem(there, of).id, output_index: index }
   const isRefusal = there.kind === 'text' && there.refusal === true
-  if (step.kind === 'text' && isRefusal) return [['response.refusal.delta', { ...at, content_index: 0, delta: step.delta }]]
-  if (step.kind === 'text') return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
+  if (step.kind === 'text' && isRefusal)
+    return [['response.refusal.delta', { ...at, content_index: 0, delta: step.delta }]]
+  if (step.kind === 'text')
+    return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
   const { item } = step
   const shown = { output_index: index, item: shownItem(item, of) }
   if (item.kind === 'text') {

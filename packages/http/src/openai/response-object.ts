@@ -1,8 +1,11 @@
 // The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored.
-// R1. The id of a response is `resp_` and the id of its task. A response with "store": false has an id from which nobody finds the task.
-// R2. A response that goes on after an answer to a question has the id of its task, `~`, and the place of the question in the log of the task. A response
+// R1. The id of a response is `resp_` and the id of its task. A response with "store": false has an id from
+// which nobody finds the task.
+// R2. A response that goes on after an answer to a question has the id of its task, `~`, and the place of the
+// question in the log of the task. A response
 //     that asks is completed, so that its client reads the question.
-// R3. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make it. Its result is shown to a caller that
+// R3. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make
+// it. Its result is shown to a caller that
 //     may read.
 import { createHash } from 'node:crypto'
 import { type DataOf, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
@@ -14,10 +17,17 @@ import { createdAt } from './created-at.ts'
 
 const prefix = 'resp_'
 
-/** @param of `after`: the place of the question that was answered. Default: the response begins with its task */
-export function responseId(taskId: string, { stored = true, after = 0 }: { readonly stored?: boolean; readonly after?: number | undefined } = {}): string {
+/**
+ * @param of `after`: the place of the question that was answered. Default: the response begins with its task
+ */
+export function responseId(
+  taskId: string,
+  { stored = true, after = 0 }: { readonly stored?: boolean; readonly after?: number | undefined } = {},
+): string {
   const name = after === 0 ? taskId : `${taskId}~${after}`
-  return stored ? `${prefix}${name}` : `${prefix}unstored_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+  return stored
+    ? `${prefix}${name}`
+    : `${prefix}unstored_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 }
 
 /** The task that a response is made from, and the place of the question behind which it begins. */
@@ -26,7 +36,10 @@ export interface ResponseName {
   readonly after: number
 }
 
-/** What an id of a response can mean, the likeliest first. The id of a task may look like one with a place. Empty: it is no id of a response. */
+/**
+ * What an id of a response can mean, the likeliest first. The id of a task may look like one with a place.
+ * Empty: it is no id of a response.
+ */
 export function namesIn(id: string): ResponseName[] {
   if (!id.startsWith(prefix) || id.length === prefix.length) return []
   const name = id.slice(prefix.length)
@@ -48,12 +61,19 @@ export const responseObject = z.object({
     .nullable()
     .describe('Why it failed. null: it did not. unfit_output: the text because of which it failed.'),
   incomplete_details: z.object({ reason: z.string() }).nullable(),
-  instructions: z.string().nullable().describe('What was asked besides the task, also by messages of the system.'),
+  instructions: z
+    .string()
+    .nullable()
+    .describe('What was asked besides the task, also by messages of the system.'),
   max_output_tokens: z.null(),
   max_tool_calls: z.null(),
-  metadata: z.record(z.string(), z.string()).describe('The data of this request. A response that is read later has none.'),
+  metadata: z
+    .record(z.string(), z.string())
+    .describe('The data of this request. A response that is read later has none.'),
   model: z.string(),
-  output: z.array(anyItem).describe('What the root agent said (message) and which tools it called (mcp_call), in order.'),
+  output: z
+    .array(anyItem)
+    .describe('What the root agent said (message) and which tools it called (mcp_call), in order.'),
   parallel_tool_calls: z.boolean(),
   previous_response_id: z.string().nullable(),
   prompt_cache_key: z.null(),
@@ -126,7 +146,11 @@ export class ResponseView {
   }
 
   /** @param from how many items earlier responses of the task have */
-  object(items: readonly OutputItem[], said: Said, { from = 0, ...sight }: Sight & { readonly from?: number }): ResponseObject {
+  object(
+    items: readonly OutputItem[],
+    said: Said,
+    { from = 0, ...sight }: Sight & { readonly from?: number },
+  ): ResponseObject {
     const { data, at } = this.#submitted ?? { data: null, at: 0 }
     const { result } = this
     const underWay = this.asks === null ? (this.#begun ? 'in_progress' : 'queued') : 'completed'
@@ -146,7 +170,8 @@ export class ResponseView {
       metadata: said.metadata ?? {},
       model: data === null ? '' : agentOf(data.request),
       output: items.map((item, index) => shownItem(item, { taskId, index: index + from, ...sight })),
-      previous_response_id: said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
+      previous_response_id:
+        said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
       store: said.stored ?? true,
       text: { format: { type: 'text', ...said.format } },
       usage: result === null ? null : usageOf(result),
@@ -198,7 +223,10 @@ export interface Reading {
  *
  * @returns `null` if there is no such task, or if the caller may not see it
  */
-export async function readResponse(events: AsyncIterable<RecordedEvent>, { after, asking, may }: Reading): Promise<ReadResponse | null> {
+export async function readResponse(
+  events: AsyncIterable<RecordedEvent>,
+  { after, asking, may }: Reading,
+): Promise<ReadResponse | null> {
   const view = new ResponseView()
   let output: AgentOutput | null = null
   let from = 0
@@ -219,7 +247,8 @@ export async function readResponse(events: AsyncIterable<RecordedEvent>, { after
 
 /** A task that must have JSON is told whole, as it was when it was asked for. */
 export const isWhole = ({ request }: DataOf<'task_submitted'>): boolean =>
-  request.output_schema !== undefined || (request.required_evidence ?? []).some((each) => typeof each === 'object' && each.kind === 'output_schema')
+  request.output_schema !== undefined ||
+  (request.required_evidence ?? []).some((each) => typeof each === 'object' && each.kind === 'output_schema')
 
 const cut: ReadonlySet<string> = new Set(['length', 'content_filter'])
 
@@ -232,7 +261,11 @@ function reasonOf({ finish_reason: reason }: AgentRunResult): string {
 }
 
 /** The codes are those that clients know. The class of the failure begins the message. */
-function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: AgentRunResult): { code: string; message: string; unfit_output?: string } {
+function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: AgentRunResult): {
+  code: string
+  message: string
+  unfit_output?: string
+} {
   const code = failure?.class === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error'
   return {
     code,
@@ -241,7 +274,9 @@ function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: Agen
   }
 }
 
-function usageOf({ usage: { input_tokens, output_tokens, cached_input_tokens: cached = 0, reasoning_tokens: thoughts = 0 } }: AgentRunResult): object {
+function usageOf({
+  usage: { input_tokens, output_tokens, cached_input_tokens: cached = 0, reasoning_tokens: thoughts = 0 },
+}: AgentRunResult): object {
   return {
     input_tokens,
     input_tokens_details: { cached_tokens: cached },
@@ -258,7 +293,10 @@ export const partOf = ({ refusal }: Pick<OutputItem & { kind: 'text' }, 'refusal
   refusal === true ? { type: 'refusal', refusal: text } : textPart(text)
 
 /** The id of an item, and what it shows. */
-export function shownItem(item: OutputItem, { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight): z.infer<typeof anyItem> {
+export function shownItem(
+  item: OutputItem,
+  { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight,
+): z.infer<typeof anyItem> {
   if (item.kind === 'text') {
     const phase = item.final === null ? {} : { phase: item.final ? 'final_answer' : 'commentary' }
     const told = item.text === '' ? [] : [partOf(item, item.text)]
@@ -276,6 +314,13 @@ export function shownItem(item: OutputItem, { taskId, index, results }: { readon
   const output = result === null || failed || !results ? null : result.content
   const error = failed ? { type: 'mcp_tool_execution_error', content: results ? result.content : null } : null
   const status = result === null ? 'in_progress' : failed ? 'failed' : 'completed'
-  const call = { server_label: 'beaver', name, arguments: item.arguments, output, error, approval_request_id: null }
+  const call = {
+    server_label: 'beaver',
+    name,
+    arguments: item.arguments,
+    output,
+    error,
+    approval_request_id: null,
+  }
   return { id: `mcp_${taskId}_${index}`, type: 'mcp_call', status, ...call }
 }

@@ -1,5 +1,6 @@
 // POST /v1/responses and what belongs to it: a conversation that Beaver keeps.
-// N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up to that response, also if the session has
+// N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up
+// to that response, also if the session has
 //     gone on since: the responses of OpenAI are a tree.
 // N2. If the response before asks a question, the message answers it, and the task goes on.
 // N3. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
@@ -14,7 +15,15 @@ import { type Asked, json, type RequestParts, type Route, route } from '../route
 import { eventStream } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
-import { ended, type Repeatable, repeatable, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import {
+  ended,
+  type Repeatable,
+  repeatable,
+  toldOf,
+  whoAsks,
+  type Work,
+  streamFailure,
+} from './follow-work.ts'
 import { OpenAiError } from './openai-error.ts'
 import { type NamedQuestion, questionAnswered, questionText, resumedBy } from './open-question.ts'
 import { common, formOf, format, isSet, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
@@ -31,7 +40,11 @@ import {
 } from './response-object.ts'
 import { responseEvents } from './response-events.ts'
 
-const inputItem = z.looseObject({ type: z.string().max(100).nullish(), role: z.string().max(100).nullish(), content: content.nullish() })
+const inputItem = z.looseObject({
+  type: z.string().max(100).nullish(),
+  role: z.string().max(100).nullish(),
+  content: content.nullish(),
+})
 
 const responseRequest = z.looseObject({
   ...common,
@@ -39,10 +52,26 @@ const responseRequest = z.looseObject({
     .union([z.string(), z.array(inputItem).min(1).max(messagesMax)])
     .describe('The task, or the messages, oldest first. The last message of the user is the task.'),
   instructions: z.string().nullish().describe('What the agent must keep to besides the task.'),
-  previous_response_id: z.string().min(1).max(200).nullish().describe('The response with which the conversation goes on.'),
-  store: z.boolean().nullish().describe('Whether the response can be read by its id. The journal has the task in any case. Default: true.'),
-  background: z.boolean().nullish().describe('Whether the answer comes at once, and the task goes on without its client.'),
-  text: z.looseObject({ format: format.nullish() }).nullish().describe('format: text, json_object, or json_schema: code checks the answer against it.'),
+  previous_response_id: z
+    .string()
+    .min(1)
+    .max(200)
+    .nullish()
+    .describe('The response with which the conversation goes on.'),
+  store: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether the response can be read by its id. The journal has the task in any case. Default: true.',
+    ),
+  background: z
+    .boolean()
+    .nullish()
+    .describe('Whether the answer comes at once, and the task goes on without its client.'),
+  text: z
+    .looseObject({ format: format.nullish() })
+    .nullish()
+    .describe('format: text, json_object, or json_schema: code checks the answer against it.'),
 })
 type ResponseRequest = z.infer<typeof responseRequest>
 
@@ -61,9 +90,14 @@ function turnsOf(input: ResponseRequest['input']): Turn[] {
     const at = `input[${i}]`
     if (type !== undefined && type !== null && skipped.has(type)) return []
     if (typeof role === 'string' && (type ?? 'message') === 'message') return [{ role, content: said, at }]
-    throw new OpenAiError(400, 'unsupported_value', `${at} is of the type ${JSON.stringify(type ?? null)}, which Beaver's agents cannot use. Leave it out.`, {
-      param: `${at}.type`,
-    })
+    throw new OpenAiError(
+      400,
+      'unsupported_value',
+      `${at} is of the type ${JSON.stringify(type ?? null)}, which Beaver's agents cannot use. Leave it out.`,
+      {
+        param: `${at}.type`,
+      },
+    )
   })
 }
 
@@ -92,11 +126,17 @@ async function seen({ host, caller }: Asker, id: string): Promise<(ReadResponse 
 
 async function mustSee(asker: Asker, id: string): Promise<ReadResponse & ResponseName> {
   const response = await seen(asker, id)
-  if (response === null) throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'response_id' })
+  if (response === null)
+    throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, {
+      param: 'response_id',
+    })
   return response
 }
 
-/** How a response goes on from another one: by an answer to its question, or in its session, with the conversation up to there. */
+/**
+ * How a response goes on from another one: by an answer to its question, or in its session, with the
+ * conversation up to there.
+ */
 async function goingOn(
   asker: Asker,
   id: string,
@@ -105,10 +145,17 @@ async function goingOn(
   const view = (await seen(asker, id))?.view
   const submitted = view?.submitted ?? null
   if (submitted === null || (userId !== undefined && userId !== submitted.request.user_id))
-    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'previous_response_id' })
+    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, {
+      param: 'previous_response_id',
+    })
   const { session_id, task_id, request } = submitted
-  if (view?.asks !== undefined && view.asks !== null && mayAnswer(asker.caller, view.asks)) return { taskId: task_id, taskseq: view.asks.taskseq }
-  return { session_id, history_until: task_id, ...(request.user_id === undefined ? {} : { user_id: request.user_id }) }
+  if (view?.asks !== undefined && view.asks !== null && mayAnswer(asker.caller, view.asks))
+    return { taskId: task_id, taskseq: view.asks.taskseq }
+  return {
+    session_id,
+    history_until: task_id,
+    ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
+  }
 }
 
 interface Wanted extends Work {
@@ -124,7 +171,8 @@ async function wantedOf(
   refuseSet(body, reasons)
   const background = body.background === true
   const stored = body.store !== false
-  if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
+  if (background && !stored)
+    throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
   const conversation = conversationOf(turnsOf(body.input), {
     given: body.instructions ?? null,
     param: 'input',
@@ -134,11 +182,21 @@ async function wantedOf(
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, again })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
   const live = body.stream === true
-  const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
+  const said = {
+    metadata: body.metadata ?? {},
+    background,
+    previousId,
+    stored,
+    format: body.text?.format ?? null,
+  }
   const goesOn = again === null
   const resumed = again?.left?.resumed
-  if (resumed !== undefined) return { task: resumed, goesOn, again, live, said: { ...said, after: resumed.after } }
-  const previous = previousId === null ? (questionAnswered(conversation) ?? {}) : await goingOn(asker, previousId, who.user_id)
+  if (resumed !== undefined)
+    return { task: resumed, goesOn, again, live, said: { ...said, after: resumed.after } }
+  const previous =
+    previousId === null
+      ? (questionAnswered(conversation) ?? {})
+      : await goingOn(asker, previousId, who.user_id)
   if ('taskseq' in previous) {
     const task = await resumedBy(conversation.task, previous, asker)
     return { task, goesOn, again, live, said: { ...said, after: task.after } }
@@ -168,24 +226,36 @@ const creating = route(
       status: 200,
       says: 'The response. One that failed is a response with an error.',
       schema: responseObject,
-      events: 'response.created, response.in_progress, the events of the items, one of response.completed, .incomplete and .failed, and [DONE].',
+      events:
+        'response.created, response.in_progress, the events of the items, one of response.completed, .incomplete and .failed, and [DONE].',
     },
   },
   { headers: idempotencyKey, body: responseRequest },
   async (asked) => {
     const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: body.background === true }
-    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller, options, signal }, of))
+    const { said, ...work } = await repeatable(asked, repeats, (of) =>
+      wantedOf(body, { host, caller, options, signal }, of),
+    )
     const sight = sightOf(caller)
     if (body.stream === true) {
       const stream = await begun(toldOf(asked, work))
-      if (stream === null) throw new OpenAiError(500, 'internal', 'The task ended before it began.', { again: false })
+      if (stream === null)
+        throw new OpenAiError(500, 'internal', 'The task ended before it began.', { again: false })
       const taskId = 'begun' in stream.first ? stream.first.begun.task_id : ''
-      return eventStream(responseEvents(stream.all, said, sight), { ...options, errorData: streamFailure, headers: { 'x-request-id': taskId } })
+      return eventStream(responseEvents(stream.all, said, sight), {
+        ...options,
+        errorData: streamFailure,
+        headers: { 'x-request-id': taskId },
+      })
     }
     if (said.background === true) {
-      const taskId = 'after' in work.task ? work.task.submitted.task_id : (await host.client().submit(work.task)).task_id
-      const { view, items, from } = (await seen({ host, caller }, responseId(taskId, { after: said.after }))) ?? {
+      const taskId =
+        'after' in work.task ? work.task.submitted.task_id : (await host.client().submit(work.task)).task_id
+      const { view, items, from } = (await seen(
+        { host, caller },
+        responseId(taskId, { after: said.after }),
+      )) ?? {
         view: new ResponseView(),
         items: [],
         from: 0,
@@ -193,7 +263,9 @@ const creating = route(
       return json(view.object(items, said, { ...sight, from }), { headers: { 'x-request-id': taskId } })
     }
     const { output, view, from } = await ended(asked, work)
-    return json(view.object(output.items.slice(from), said, { ...sight, from }), { headers: { 'x-request-id': view.submitted?.task_id ?? '' } })
+    return json(view.object(output.items.slice(from), said, { ...sight, from }), {
+      headers: { 'x-request-id': view.submitted?.task_id ?? '' },
+    })
   },
 )
 
@@ -215,7 +287,12 @@ const showing = route(
     says: 'A response, also one that has not ended.',
     answer: { status: 200, says: 'The response so far.', schema: responseObject },
   },
-  { path: inPath, query: z.looseObject({ stream: z.boolean().optional().describe('Must be absent: follow the task instead.') }) },
+  {
+    path: inPath,
+    query: z.looseObject({
+      stream: z.boolean().optional().describe('Must be absent: follow the task instead.'),
+    }),
+  },
   async ({ path, query, host, caller }) => {
     refuseSet(query, { stream: 'follow the task at /api/v1/tasks/{task_id}/events, or ask again.' })
     return shown(await mustSee({ host, caller }, path.response_id), caller)
@@ -240,10 +317,13 @@ const cancelling = route(
     if (before.view.result !== null) return shown(before, caller)
     const { taskId } = before
     const client = host.client()
-    await client.cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId }).catch((error: unknown) => {
-      if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
-    })
-    for await (const { type } of client.watch(taskId, { signal: AbortSignal.timeout(cancelMsMax) })) if (isTerminalTaskEvent(type)) break
+    await client
+      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId })
+      .catch((error: unknown) => {
+        if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+      })
+    for await (const { type } of client.watch(taskId, { signal: AbortSignal.timeout(cancelMsMax) }))
+      if (isTerminalTaskEvent(type)) break
     return shown(await mustSee(asker, path.response_id), caller)
   },
 )

@@ -1,6 +1,8 @@
-// Decides whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends nothing.
+// Decides whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends
+// nothing.
 // A1. A call is refused with a code and a sentence that tells the model how to go on.
-// A2. The reasons are checked in this order: the call was stopped, the server is not connected, the tool is withheld, too many calls are
+// A2. The reasons are checked in this order: the call was stopped, the server is not connected, the tool is
+// withheld, too many calls are
 //     open, the tool is not listed.
 import type { ExternalResult } from '@beaver/agent'
 import type { Pinned } from '../pins/pin-keeper.ts'
@@ -30,24 +32,35 @@ const callsOpenMax = 1_000
 export function admitCall(tool: string, server: CalledServer, signal: AbortSignal): CallAdmission {
   const { name, state, link, pinned, callsOpen, definition } = server
   if (signal.aborted) return refused('cancelled', `The call of ${tool} was stopped.`)
-  if (link === null || state !== 'connected') return refused(state === 'needs_login' ? 'mcp_login_needed' : 'mcp_server_down', downMessage(server))
-  if (pinned.kind === 'withheld') return refused('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
+  if (link === null || state !== 'connected')
+    return refused(state === 'needs_login' ? 'mcp_login_needed' : 'mcp_server_down', downMessage(server))
+  if (pinned.kind === 'withheld')
+    return refused('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
   if (pinned.changed.has(tool)) {
     const why = pinned.appeared.has(tool)
       ? 'is new. A person must approve it first'
       : 'has changed since a person approved it. A person must approve it again first'
     return refused('tool_changed', `The tool ${tool} of the MCP server ${name} ${why}. Continue without it.`)
   }
-  if (callsOpen >= callsOpenMax) return refused('mcp_server_busy', `${callsOpenMax} calls of the MCP server ${name} are already open. Call again later.`)
-  if (definition === undefined) return refused('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
+  if (callsOpen >= callsOpenMax)
+    return refused(
+      'mcp_server_busy',
+      `${callsOpenMax} calls of the MCP server ${name} are already open. Call again later.`,
+    )
+  if (definition === undefined)
+    return refused('tool_not_available', `The MCP server ${name} has no tool ${tool} any more.`)
   return { kind: 'admitted', link, definition }
 }
 
-const refused = (code: string, message: string): CallAdmission => ({ kind: 'refused', result: failed(code, message) })
+const refused = (code: string, message: string): CallAdmission => ({
+  kind: 'refused',
+  result: failed(code, message),
+})
 
 function downMessage({ name, state, lastError }: CalledServer): string {
   const why = lastError === null ? '' : `: ${lastError}`
   if (state === 'failed') return `The MCP server ${name} is not running${why}. Continue without its tools.`
-  if (state === 'needs_login') return `The MCP server ${name} is not connected${why}. Continue without its tools.`
+  if (state === 'needs_login')
+    return `The MCP server ${name} is not connected${why}. Continue without its tools.`
   return `The MCP server ${name} is not connected at the moment${why}. Beaver is starting it again. Call again later, or continue without it.`
 }

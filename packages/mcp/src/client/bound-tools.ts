@@ -1,5 +1,7 @@
-// Bounds what MCP servers add to every request to a model: the number of their tools, and the bytes of what these say about themselves.
-// B1. Tools are taken in the order of the list, and each one that does not fit is left out with a reason. The others stay.
+// Bounds what MCP servers add to every request to a model: the number of their tools, and the bytes of what
+// these say about themselves.
+// B1. Tools are taken in the order of the list, and each one that does not fit is left out with a reason. The
+// others stay.
 import type { LeftOut, Listing } from './list-tools.ts'
 
 export interface ToolBounds {
@@ -31,7 +33,8 @@ export class ToolBudget {
   }
 }
 
-export const boundText = ({ toolsMax, bytesMax }: ToolBounds): string => `${toolsMax} tools and ${bytesMax / 1024} KiB of text`
+export const boundText = ({ toolsMax, bytesMax }: ToolBounds): string =>
+  `${toolsMax} tools and ${bytesMax / 1024} KiB of text`
 
 export function boundTools(listing: Listing, bounds: ToolBounds = serverBounds): Listing {
   const { tools, leftOut } = listing
@@ -43,6 +46,9 @@ export function boundTools(listing: Listing, bounds: ToolBounds = serverBounds):
   return {
     ...listing,
     tools: kept,
-    leftOut: [...leftOut, ...tools.filter(({ name }) => !names.has(name)).map(({ name }): LeftOut => ({ tool: name, reason }))],
+    leftOut: [
+      ...leftOut,
+      ...tools.filter(({ name }) => !names.has(name)).map(({ name }): LeftOut => ({ tool: name, reason })),
+    ],
   }
 }

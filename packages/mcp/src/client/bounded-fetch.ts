@@ -1,4 +1,5 @@
-// A fetch for one MCP server over HTTP that bounds bodies: each message of an event stream, or the whole of any other answer.
+// A fetch for one MCP server over HTTP that bounds bodies: each message of an event stream, or the whole of
+// any other answer.
 import { messageBytesMax } from './child-transport.ts'
 
 export async function boundedFetch(input: string | URL, init?: RequestInit): Promise<Response> {
@@ -9,14 +10,20 @@ export async function boundedFetch(input: string | URL, init?: RequestInit): Pro
   return new Response(response.body.pipeThrough(bound(streams)), { status, statusText, headers })
 }
 
-/** Fails after `messageBytesMax` bytes. With `streams`, the count starts again after each chunk that contains an empty line. */
+/**
+ * Fails after `messageBytesMax` bytes. With `streams`, the count starts again after each chunk that contains
+ * an empty line.
+ */
 function bound(streams: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.length
       if (streams && endsMessage(chunk)) bytes = 0
-      if (bytes > messageBytesMax) controller.error(new Error(`The server sent more than ${messageBytesMax / 1024 / 1024} MiB in one message.`))
+      if (bytes > messageBytesMax)
+        controller.error(
+          new Error(`The server sent more than ${messageBytesMax / 1024 / 1024} MiB in one message.`),
+        )
       else controller.enqueue(chunk)
     },
   })

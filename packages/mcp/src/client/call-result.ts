@@ -1,5 +1,5 @@
-// Turns the outcome of an MCP tool call into what a model reads. Text stays text, and an image is shown; of anything else
-// the model reads the type and the size.
+// Turns the outcome of an MCP tool call into what a model reads. Text stays text, and an image is shown; of
+// anything else the model reads the type and the size.
 // R1. The text is bounded.
 // R2. Every failure has a code and a sentence.
 import { type ExternalImage, type ExternalResult, ToolFailure } from '@beaver/agent'
@@ -24,27 +24,48 @@ export function failed(error: string, content: string): ExternalResult {
 }
 
 /** @param outputSchema what the server says of its structured results */
-export function resultOf({ content, structuredContent, isError }: CallToolResult, outputSchema?: JsonObject): ExternalResult {
+export function resultOf(
+  { content, structuredContent, isError }: CallToolResult,
+  outputSchema?: JsonObject,
+): ExternalResult {
   const images: ExternalImage[] = []
   const parts = content.map((block) => textOf(block, images))
   const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
   // Servers repeat the structured content as text for older clients. It is shown once.
-  if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
+  if (
+    structured !== null &&
+    !content.some((block) => block.type === 'text' && sameJson(block.text, structured))
+  )
+    parts.push(structured)
   const text = bounded(parts.filter((part) => part !== '').join('\n'))
   const shown = images.length === 0 ? {} : { images }
-  if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed', ...shown }
+  if (isError === true)
+    return {
+      success: false,
+      content: text === '' ? 'The tool failed and did not say why.' : text,
+      error: 'mcp_tool_failed',
+      ...shown,
+    }
   const misfit = outputSchema === undefined ? null : misfitOf(structuredContent, outputSchema)
   const said = text === '' ? 'The tool gave an empty answer.' : text
-  return { success: true, content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`, error: null, ...shown }
+  return {
+    success: true,
+    content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`,
+    error: null,
+    ...shown,
+  }
 }
 
 /** What of a result does not fit the tool's output schema, in words. */
 const misfitOf = (structuredContent: unknown, schema: JsonObject): string | null =>
-  structuredContent === undefined ? 'is missing, although the tool has an output schema' : schemaMismatch(schema, JSON.stringify(structuredContent))
+  structuredContent === undefined
+    ? 'is missing, although the tool has an output schema'
+    : schemaMismatch(schema, JSON.stringify(structuredContent))
 
 /** @param images gets the images */
 function textOf(block: ContentBlock, images: ExternalImage[]): string {
-  const shown = (data: string, name: string): void => void images.push({ content: new Uint8Array(Buffer.from(data, 'base64')), name })
+  const shown = (data: string, name: string): void =>
+    void images.push({ content: new Uint8Array(Buffer.from(data, 'base64')), name })
   switch (block.type) {
     case 'text':
       return block.text
@@ -59,7 +80,8 @@ function textOf(block: ContentBlock, images: ExternalImage[]): string {
       return `[link to ${block.name}: ${block.uri}${block.mimeType === undefined ? '' : `, ${block.mimeType}`}]`
     case 'resource': {
       const { uri, mimeType = 'no type' } = block.resource
-      if ('text' in block.resource) return `[resource ${uri}, ${mimeType}, ${block.resource.text.length} characters]\n${block.resource.text}`
+      if ('text' in block.resource)
+        return `[resource ${uri}, ${mimeType}, ${block.resource.text.length} characters]\n${block.resource.text}`
       const isImage = mimeType.startsWith('image/')
       if (isImage) shown(block.resource.blob, uri.slice(0, nameCharsMax))
       return `[resource ${uri}, ${mimeType}, ${bytesOf(block.resource.blob)} bytes${isImage ? '' : ', not shown'}]`
@@ -82,7 +104,9 @@ function sameJson(text: string, json: string): boolean {
 }
 
 function bounded(text: string): string {
-  return text.length <= resultCharsMax ? text : `${text.slice(0, resultCharsMax)}\n[cut: ${text.length - resultCharsMax} more characters]`
+  return text.length <= resultCharsMax
+    ? text
+    : `${text.slice(0, resultCharsMax)}\n[cut: ${text.length - resultCharsMax} more characters]`
 }
 
 /** The outcome of a call that threw. `lost` means that the connection cannot be used any more. */
@@ -91,24 +115,54 @@ export interface CallFailure {
   readonly lost: 'no' | 'yes' | 'perhaps'
 }
 
-export function failureOf(error: unknown, call: { server: string; tool: string; timeoutMs: number; signal: AbortSignal }): CallFailure {
+export function failureOf(
+  error: unknown,
+  call: { server: string; tool: string; timeoutMs: number; signal: AbortSignal },
+): CallFailure {
   const { server, tool, timeoutMs, signal } = call
-  const says = (code: string, message: string, lost: CallFailure['lost'] = 'no'): CallFailure => ({ result: failed(code, message), lost })
+  const says = (code: string, message: string, lost: CallFailure['lost'] = 'no'): CallFailure => ({
+    result: failed(code, message),
+    lost,
+  })
   if (signal.aborted) return says('cancelled', `The call of ${tool} was stopped.`)
-  if (error instanceof ToolFailure) return says(error.code, `The call of ${tool} of the MCP server ${server} failed: ${error.message}`)
-  if (error instanceof LoginNeeded) return says('mcp_login_needed', `The MCP server ${server} refused the call of ${tool}: ${error.message}`, 'yes')
-  if (error instanceof InsufficientScopeError) return says('mcp_login_needed', scopeMessage(error, server, tool))
-  if (error instanceof ProtocolError) return says('mcp_refused', `The MCP server ${server} refused the call of ${tool}: ${error.message}`)
+  if (error instanceof ToolFailure)
+    return says(error.code, `The call of ${tool} of the MCP server ${server} failed: ${error.message}`)
+  if (error instanceof LoginNeeded)
+    return says(
+      'mcp_login_needed',
+      `The MCP server ${server} refused the call of ${tool}: ${error.message}`,
+      'yes',
+    )
+  if (error instanceof InsufficientScopeError)
+    return says('mcp_login_needed', scopeMessage(error, server, tool))
+  if (error instanceof ProtocolError)
+    return says('mcp_refused', `The MCP server ${server} refused the call of ${tool}: ${error.message}`)
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
-    return says('tool_timeout', `The MCP server ${server} did not answer the call of ${tool} within ${timeoutMs / 1000} s.`, 'perhaps')
+    return says(
+      'tool_timeout',
+      `The MCP server ${server} did not answer the call of ${tool} within ${timeoutMs / 1000} s.`,
+      'perhaps',
+    )
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-    return says('mcp_bad_answer', `The MCP server ${server} answered the call of ${tool} with something that is not a result.`)
+    return says(
+      'mcp_bad_answer',
+      `The MCP server ${server} answered the call of ${tool} with something that is not a result.`,
+    )
   if (error instanceof SdkHttpError && error.status !== undefined && error.status !== 404) {
-    const why = error.status === 401 || error.status === 403 ? '; its "headers" in the configuration may lack a key' : ''
-    return says('mcp_refused', `The MCP server ${server} answered the call of ${tool} with HTTP ${error.status}${why}.`)
+    const why =
+      error.status === 401 || error.status === 403
+        ? '; its "headers" in the configuration may lack a key'
+        : ''
+    return says(
+      'mcp_refused',
+      `The MCP server ${server} answered the call of ${tool} with HTTP ${error.status}${why}.`,
+    )
   }
   if (error instanceof SdkError && !lostCodes.has(error.code))
-    return says('mcp_bad_answer', `The call of ${tool} of the MCP server ${server} failed: ${messageOf(error)}`)
+    return says(
+      'mcp_bad_answer',
+      `The call of ${tool} of the MCP server ${server} failed: ${messageOf(error)}`,
+    )
   return says(
     'mcp_server_down',
     `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}). Nobody knows whether the call was carried out.`,
@@ -119,7 +173,9 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
 const scopeMessage = ({ requiredScope }: InsufficientScopeError, server: string, tool: string): string =>
   `The login at the MCP server ${server} does not allow the call of ${tool}. A person can log in with more rights: ${loginCommand(server, requiredScope)}`
 
-/** What a person types for more rights. A scope is the server's text, so it is left out if it is not plain. */
+/**
+ * What a person types for more rights. A scope is the server's text, so it is left out if it is not plain.
+ */
 export function loginCommand(server: string, scope: string | undefined): string {
   const isPlain = scope !== undefined && /^[\w.:/-]+( [\w.:/-]+)*$/.test(scope) && scope.length <= 500
   return `beaver mcp login ${server}${isPlain ? ` --scope ${JSON.stringify(scope)}` : ''}`

@@ -1,7 +1,9 @@
-// ChildProgram: one run of a program as a child process that can be ended together with everything it started. What its output means is
-// decided in child-transport.ts.
-// P1. The program leads its own process group. When it ends, the rest of the group is killed, so that nothing it started stays.
-// P2. The time to end it is bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline.
+// ChildProgram: one run of a program as a child process that can be ended together with everything it
+// started. What its output means is decided in child-transport.ts.
+// P1. The program leads its own process group. When it ends, the rest of the group is killed, so that nothing
+// it started stays.
+// P2. The time to end it is bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a
+// deadline.
 // P3. Its end is reported once. The reason is the fault that we found in it, or else the way it ended.
 // P4. What it can make us keep is bounded: the tail of its stderr, and the input that it does not read.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
@@ -11,7 +13,9 @@ import type { Address } from './server-spec.ts'
 
 export interface ChildOptions {
   readonly clock: Clock
-  /** The process groups that run. The owner of the set kills them if this process ends without closing them. */
+  /**
+   * The process groups that run. The owner of the set kills them if this process ends without closing them.
+   */
   readonly groups: Set<number>
   /** The time that it has to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number
@@ -64,8 +68,10 @@ export class ChildProgram {
 
   /** Its stdin. @throws if it does not run, or if it does not read its input */
   get input(): Writable {
-    if (this.#child === null || this.#ended !== null || this.#child.stdin.writableEnded) throw new Error('the server is not running')
-    if (this.#child.stdin.writableLength > this.#peer.inputBytesMax) throw new Error('the server does not read its input')
+    if (this.#child === null || this.#ended !== null || this.#child.stdin.writableEnded)
+      throw new Error('the server is not running')
+    if (this.#child.stdin.writableLength > this.#peer.inputBytesMax)
+      throw new Error('the server does not read its input')
     return this.#child.stdin
   }
 
@@ -84,7 +90,10 @@ export class ChildProgram {
       started.once('error', (error: NodeJS.ErrnoException) => {
         if (started.pid !== undefined) return
         const place = cwd === undefined ? 'on PATH' : `on PATH, or there is no folder ${cwd}`
-        const reason = error.code === 'ENOENT' ? `the program ${command} was not found ${place}` : `it could not be started: ${error.message}`
+        const reason =
+          error.code === 'ENOENT'
+            ? `the program ${command} was not found ${place}`
+            : `it could not be started: ${error.message}`
         this.#finish(reason)
         reject(new Error(reason, { cause: error }))
       })

@@ -1,9 +1,15 @@
-// An MCP server as a child process: the messages are lines on its stdin and stdout. The process itself is handled in child-program.ts.
+// An MCP server as a child process: the messages are lines on its stdin and stdout. The process itself is
+// handled in child-program.ts.
 // C1. If the transport is closed, the program ends. If the program ends, the transport is closed.
 // C2. Lines that are not messages are skipped, up to a bound.
 // C3. A message is bounded.
 import { messageOf } from '@beaver/core'
-import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { type ChildOptions, ChildProgram } from './child-program.ts'
 import { lineSplitter } from './line-splitter.ts'
 import type { Address } from './server-spec.ts'
@@ -21,20 +27,25 @@ export interface ChildTransport extends Transport {
 export const messageBytesMax = 32 * 1024 * 1024
 const garbageLinesMax = 1_000
 
-export function childTransport(address: Extract<Address, { kind: 'program' }>, options: ChildOptions): ChildTransport {
+export function childTransport(
+  address: Extract<Address, { kind: 'program' }>,
+  options: ChildOptions,
+): ChildTransport {
   let garbageLines = 0
   const split = lineSplitter(messageBytesMax, (line) => {
     try {
       transport.onmessage?.(deserializeMessage(line))
     } catch (error) {
-      if (++garbageLines > garbageLinesMax) program.breakOff(`it wrote more than ${garbageLinesMax} lines to stdout that are not MCP`)
+      if (++garbageLines > garbageLinesMax)
+        program.breakOff(`it wrote more than ${garbageLinesMax} lines to stdout that are not MCP`)
       else transport.onerror?.(new Error(`A line on stdout is not MCP: ${messageOf(error)}`))
     }
   })
   const program = new ChildProgram(address, options, {
     inputBytesMax: messageBytesMax,
     onOutput(bytes) {
-      if (!split(bytes)) program.breakOff(`it wrote a message longer than ${messageBytesMax / 1024 / 1024} MiB`)
+      if (!split(bytes))
+        program.breakOff(`it wrote a message longer than ${messageBytesMax / 1024 / 1024} MiB`)
     },
     onEnd: () => transport.onclose?.(),
   })

@@ -44,16 +44,33 @@ async function said(network: boolean, mode: 'required' | 'off' = 'required'): Pr
     cwd: undefined,
   } as const
   process.env['BEAVER_TEST_KEY'] = 'canary'
-  const { command, args, env: given } = await confineServer(program, { network, env }, { mode, hidden: [join(folder, '.beaver')], readable: [] })
+  const {
+    command,
+    args,
+    env: given,
+  } = await confineServer(
+    program,
+    { network, env },
+    { mode, hidden: [join(folder, '.beaver')], readable: [] },
+  )
   const child = spawn(command, args, { env: given, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [out, errors] = await Promise.all([child.stdout, child.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()))
+  const [out, errors] = await Promise.all(
+    [child.stdout, child.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()),
+  )
   delete process.env['BEAVER_TEST_KEY']
   if (out === '') throw new Error(errors)
   return JSON.parse(out ?? '') as unknown
 }
 
 it('sees what its configuration names, and no neighbour, no key and nothing of Beaver', async () => {
-  const confined = { notes: 'yes', memory: 'yes', neighbour: 'ENOENT', beaver: 'ENOENT', home: 'yes', key: false }
+  const confined = {
+    notes: 'yes',
+    memory: 'yes',
+    neighbour: 'ENOENT',
+    beaver: 'ENOENT',
+    home: 'yes',
+    key: false,
+  }
   expect(await said(false)).toEqual({ ...confined, interfaces: false })
   expect(await said(true)).toMatchObject(confined)
   expect(await readFile(join(folder, 'notes', 'a'), 'utf8')).toBe('x')
@@ -64,6 +81,14 @@ it('sees the neighbour without a sandbox', async () => {
 })
 
 it('that does not exist is started as it is, so that the reason is told', async () => {
-  const program = { kind: 'program', command: 'no-such-program', args: [], env: { PATH: '/usr/bin' }, cwd: undefined } as const
-  expect(await confineServer(program, { env: {} }, { mode: 'required', hidden: [], readable: [] })).toBe(program)
+  const program = {
+    kind: 'program',
+    command: 'no-such-program',
+    args: [],
+    env: { PATH: '/usr/bin' },
+    cwd: undefined,
+  } as const
+  expect(await confineServer(program, { env: {} }, { mode: 'required', hidden: [], readable: [] })).toBe(
+    program,
+  )
 })

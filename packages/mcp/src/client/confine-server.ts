@@ -1,5 +1,6 @@
 // Confines the program of an MCP server by the setting of the operator.
-// F1. The program sees its own folder, the packages of the files that its command names, and the folders that its arguments and variables
+// F1. The program sees its own folder, the packages of the files that its command names, and the folders that
+// its arguments and variables
 //     name: the operator wrote them down. It sees no home folder, no other process and nothing of Beaver.
 // F2. It has a network, unless the operator takes it away: most servers speak for a service.
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
@@ -21,7 +22,9 @@ export async function confineServer(
   const cwd = program.cwd === undefined ? process.cwd() : resolve(program.cwd)
   const named = [found, ...program.args.filter((arg) => arg.includes('/')).map((arg) => resolve(cwd, arg))]
   // What a variable of the configuration names, such as a file with memories, is the server's own.
-  const own = Object.keys(env).flatMap((name) => (isAbsolute(program.env[name] ?? '') ? [program.env[name] ?? ''] : []))
+  const own = Object.keys(env).flatMap((name) =>
+    isAbsolute(program.env[name] ?? '') ? [program.env[name] ?? ''] : [],
+  )
   const of = {
     cwd: program.cwd === undefined ? '/tmp' : cwd,
     writable: [
@@ -37,11 +40,18 @@ export async function confineServer(
   // An argument that is relative to the folder of the daemon would lead nowhere in another folder.
   const args =
     program.cwd === undefined
-      ? program.args.map((arg) => (arg.startsWith('.') && kindOf(resolve(cwd, arg)) !== 'none' ? resolve(cwd, arg) : arg))
+      ? program.args.map((arg) =>
+          arg.startsWith('.') && kindOf(resolve(cwd, arg)) !== 'none' ? resolve(cwd, arg) : arg,
+        )
       : program.args
   const what = await confined(sandbox, of, [found, ...args])
   if (what.backend === 'none') return program
-  return { ...program, command: what.program, args: what.args, env: { ...program.env, HOME: '/tmp', TMPDIR: '/tmp' } }
+  return {
+    ...program,
+    command: what.program,
+    args: what.args,
+    env: { ...program.env, HOME: '/tmp', TMPDIR: '/tmp' },
+  }
 }
 
 function programOf({ command, cwd, env }: Program): string | null {

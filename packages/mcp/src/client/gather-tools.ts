@@ -1,9 +1,12 @@
-// Collects the tools that the MCP servers of one process offer together, each under one name. It only decides; start-mcp-servers.ts keeps the
-// decision and informs the listeners.
-// G1. A name means one tool of one server. The first server of the configuration gets it, and for the others the reason is kept.
+// Collects the tools that the MCP servers of one process offer together, each under one name. It only
+// decides; start-mcp-servers.ts keeps the decision and informs the listeners.
+// G1. A name means one tool of one server. The first server of the configuration gets it, and for the others
+// the reason is kept.
 // G2. A withheld tool keeps its name and is not offered.
-// G3. What is offered together is bounded, because every request to a model contains it. The servers get their places in their order.
-// G4. Whose text a tool returns and whether it has effects is what the operator says. What the server says about itself does not count.
+// G3. What is offered together is bounded, because every request to a model contains it. The servers get
+// their places in their order.
+// G4. Whose text a tool returns and whether it has effects is what the operator says. What the server says
+// about itself does not count.
 import type { ExternalTool } from '@beaver/agent'
 import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'
@@ -32,7 +35,8 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
   const offered: ExternalTool[] = []
   const known = new Map<string, NamedTool>()
   const leftOut = new Map<string, LeftOut[]>()
-  const leave = (server: string, each: LeftOut): void => void leftOut.set(server, [...(leftOut.get(server) ?? []), each])
+  const leave = (server: string, each: LeftOut): void =>
+    void leftOut.set(server, [...(leftOut.get(server) ?? []), each])
   const budget = new ToolBudget(totalBounds)
   for (const server of servers) {
     for (const tool of server.listed) {
@@ -44,7 +48,10 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
       known.set(name, { server, tool: tool.name })
       if (!server.mayOffer(tool.name)) continue
       if (!budget.take(tool.bytes)) {
-        leave(server.name, { tool: tool.name, reason: `is beyond the bound of all servers together (${boundText(totalBounds)})` })
+        leave(server.name, {
+          tool: tool.name,
+          reason: `is beyond the bound of all servers together (${boundText(totalBounds)})`,
+        })
         continue
       }
       const { description, inputSchema, idempotent } = tool

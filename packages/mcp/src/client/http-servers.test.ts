@@ -15,18 +15,26 @@ const spec = (url: string, changes: Partial<McpHttpSpec> = {}): McpHttpSpec => (
 })
 
 describe('an HTTP server', () => {
-  it.each(['stateless', 'reject'] as const)('is connected with its headers, listed and called (2025: %s)', async (legacy) => {
-    const test = bench({ onTestFinished })
-    const server = await httpFixture({ legacy })
-    const connections = await test.start({ web: spec(server.url, { headers: { 'x-key': 'key ${KEY}' } }) }, { environment: { KEY: 'abc' } })
-    await connections.settled
-    expect(connections.tools.map(({ name }) => name)).toEqual(['web_add', 'web_hang'])
-    const sums = await Promise.all(Array.from({ length: 50 }, (_, i) => call(connections, 'web_add', { a: i, b: 1 })))
-    expect(sums.map(({ content }) => content)).toEqual(Array.from({ length: 50 }, (_, i) => String(i + 1)))
-    expect(new Set(server.headers.map((headers) => headers['x-key']))).toEqual(new Set(['key abc']))
-    await connections.close()
-    await server.stop()
-  })
+  it.each(['stateless', 'reject'] as const)(
+    'is connected with its headers, listed and called (2025: %s)',
+    async (legacy) => {
+      const test = bench({ onTestFinished })
+      const server = await httpFixture({ legacy })
+      const connections = await test.start(
+        { web: spec(server.url, { headers: { 'x-key': 'key ${KEY}' } }) },
+        { environment: { KEY: 'abc' } },
+      )
+      await connections.settled
+      expect(connections.tools.map(({ name }) => name)).toEqual(['web_add', 'web_hang'])
+      const sums = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => call(connections, 'web_add', { a: i, b: 1 })),
+      )
+      expect(sums.map(({ content }) => content)).toEqual(Array.from({ length: 50 }, (_, i) => String(i + 1)))
+      expect(new Set(server.headers.map((headers) => headers['x-key']))).toEqual(new Set(['key abc']))
+      await connections.close()
+      await server.stop()
+    },
+  )
 
   it('that goes away fails the call, and is connected again when it is back', async () => {
     const test = bench({ onTestFinished })
@@ -34,7 +42,10 @@ describe('an HTTP server', () => {
     const connections = await test.start({ web: spec(server.url) })
     await connections.settled
     await server.stop()
-    expect(await call(connections, 'web_add', { a: 1, b: 1 })).toMatchObject({ success: false, error: 'mcp_server_down' })
+    expect(await call(connections, 'web_add', { a: 1, b: 1 })).toMatchObject({
+      success: false,
+      error: 'mcp_server_down',
+    })
     await until('it is down', () => connections.status[0]?.state === 'restarting')
     expect(connections.tools).toHaveLength(2)
     const back = await httpFixture({ port: server.port })
@@ -50,10 +61,26 @@ describe('an HTTP server', () => {
       { status: 401, type: 'text/plain', body: 'no' },
       { error: 'mcp_refused', content: expect.stringContaining('may lack a key') as string },
     ],
-    ['breaks', { status: 500, type: 'text/html', body: '<h1>Oops</h1>' }, { error: 'mcp_refused', content: expect.stringContaining('HTTP 500') as string }],
-    ['answers with a page', { status: 200, type: 'text/html', body: '<h1>Welcome</h1>' }, { error: 'mcp_bad_answer' }],
-    ['answers with half of its JSON', { status: 200, type: 'application/json', body: '{"jsonrpc": "2.0", "id"' }, { success: false }],
-    ['forgot the session', { status: 404, type: 'application/json', body: '{}' }, { error: 'mcp_server_down' }],
+    [
+      'breaks',
+      { status: 500, type: 'text/html', body: '<h1>Oops</h1>' },
+      { error: 'mcp_refused', content: expect.stringContaining('HTTP 500') as string },
+    ],
+    [
+      'answers with a page',
+      { status: 200, type: 'text/html', body: '<h1>Welcome</h1>' },
+      { error: 'mcp_bad_answer' },
+    ],
+    [
+      'answers with half of its JSON',
+      { status: 200, type: 'application/json', body: '{"jsonrpc": "2.0", "id"' },
+      { success: false },
+    ],
+    [
+      'forgot the session',
+      { status: 404, type: 'application/json', body: '{}' },
+      { error: 'mcp_server_down' },
+    ],
     [
       'sends 40 MB',
       { status: 200, type: 'application/json', body: `"${'x'.repeat(40_000_000)}"` },
@@ -75,7 +102,10 @@ describe('an HTTP server', () => {
     const server = await httpFixture()
     const connections = await test.start({ web: spec(server.url, { timeout_ms: 200 }) })
     expect(await call(connections, 'web_hang')).toMatchObject({ success: false, error: 'tool_timeout' })
-    await until('another is answered', async () => (await call(connections, 'web_add', { a: 1, b: 1 })).success)
+    await until(
+      'another is answered',
+      async () => (await call(connections, 'web_add', { a: 1, b: 1 })).success,
+    )
     await connections.close()
     await server.stop()
   })
@@ -86,7 +116,10 @@ describe('an HTTP server', () => {
     await gone.stop()
     const connections = await test.start({ web: spec(gone.url) })
     await connections.settled
-    expect(connections.status[0]).toMatchObject({ state: 'restarting', lastError: expect.stringMatching(/fetch failed|ECONNREFUSED/) as string })
+    expect(connections.status[0]).toMatchObject({
+      state: 'restarting',
+      lastError: expect.stringMatching(/fetch failed|ECONNREFUSED/) as string,
+    })
     const back = await httpFixture({ port: gone.port })
     await until('it is connected', () => connections.status[0]?.state === 'connected')
     await connections.close()
@@ -104,7 +137,9 @@ describe('a server that has forgotten the session', () => {
     server.forget()
     server.asked.length = 0
     const results = await Promise.all(Array.from({ length: 10 }, () => call(connections, 'web_look')))
-    expect(results).toEqual(results.map(() => ({ success: true, content: 'called look in session 2', error: null })))
+    expect(results).toEqual(
+      results.map(() => ({ success: true, content: 'called look in session 2', error: null })),
+    )
     const times = (what: string): number => server.asked.filter((each) => each === what).length
     expect([times('initialize'), times('tools/list'), times('tools/call')]).toEqual([1, 1, 10])
     expect(connections.status[0]).toMatchObject({ state: 'connected', restarts: 0 })
@@ -118,7 +153,10 @@ describe('a server that has forgotten the session', () => {
     const first = call(connections, 'web_look')
     await held.reached
     server.forget()
-    expect(await call(connections, 'web_look')).toMatchObject({ success: true, content: 'called look in session 2' })
+    expect(await call(connections, 'web_look')).toMatchObject({
+      success: true,
+      content: 'called look in session 2',
+    })
     held.answer()
     expect(await first).toMatchObject({ success: true, content: 'called look in session 1' })
     expect(await call(connections, 'web_look')).toMatchObject({ content: 'called look in session 2' })
@@ -157,7 +195,11 @@ describe('a server that has forgotten the session', () => {
     await connections.settled
     server.forget()
     server.forgetful = 2
-    expect(await call(connections, 'web_look')).toMatchObject({ success: false, error: 'mcp_server_down', content: down })
+    expect(await call(connections, 'web_look')).toMatchObject({
+      success: false,
+      error: 'mcp_server_down',
+      content: down,
+    })
     expect(server.asked.filter((each) => each === 'tools/call')).toEqual([])
     await until('it is connected again', async () => (await call(connections, 'web_look')).success)
   })

@@ -1,5 +1,6 @@
-// Joins several suppliers of external tools into one. A call goes to the first supplier that lists its name now. If none does, it goes to the
-// last supplier, which should have the best answer to an unknown name: MCP servers know which tools they had.
+// Joins several suppliers of external tools into one. A call goes to the first supplier that lists its name
+// now. If none does, it goes to the last supplier, which should have the best answer to an unknown name: MCP
+// servers know which tools they had.
 import type { ExternalTools } from '@beaver/agent'
 
 /** @param suppliers at least one */
@@ -19,12 +20,24 @@ export function joinExternalTools(suppliers: readonly [ExternalTools, ...Externa
     },
     refused: (tool, refusal) => supplierOf(tool).refused?.(tool, refusal),
     async describe(call) {
-      return (await supplierOf(call.name).describe?.(call)) ?? { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
+      return (
+        (await supplierOf(call.name).describe?.(call)) ?? {
+          subject: null,
+          unreadable: null,
+          inputFault: null,
+          preview: null,
+          refused: null,
+        }
+      )
     },
     call: (call, ...how) => supplierOf(call.name).call(call, ...how),
   }
 
   function supplierOf(tool: string): ExternalTools {
-    return suppliers.find(({ tools }) => tools.some(({ name }) => name === tool)) ?? suppliers.at(-1) ?? suppliers[0]
+    return (
+      suppliers.find(({ tools }) => tools.some(({ name }) => name === tool)) ??
+      suppliers.at(-1) ??
+      suppliers[0]
+    )
   }
 }

@@ -1,7 +1,14 @@
-// Splits bytes into lines with a bound. The chunks of a long line are kept until the line ends, so that it is copied only once.
+// Splits bytes into lines with a bound. The chunks of a long line are kept until the line ends, so that it is
+// copied only once.
 
-/** Returns a function that takes bytes. After a line grew beyond `lineBytesMax` it returns false and takes nothing more. */
-export function lineSplitter(lineBytesMax: number, onLine: (line: string) => void): (bytes: Buffer) => boolean {
+/**
+ * Returns a function that takes bytes. After a line grew beyond `lineBytesMax` it returns false and takes
+ * nothing more.
+ */
+export function lineSplitter(
+  lineBytesMax: number,
+  onLine: (line: string) => void,
+): (bytes: Buffer) => boolean {
   let begun: Buffer[] = []
   let begunBytes = 0
   return (bytes) => {

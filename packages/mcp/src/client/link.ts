@@ -1,7 +1,9 @@
-// Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the server speaks.
+// Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the
+// server speaks.
 // L1. Connecting ends within `startMsMax`. If it fails, everything that it started is gone.
 // L2. `gone` reports the end, whichever side ended the connection.
-// L3. A server over HTTP that has forgotten the session answers 404, and has done nothing. Then the connection begins a new session.
+// L3. A server over HTTP that has forgotten the session answers 404, and has done nothing. Then the
+// connection begins a new session.
 import type { Clock } from '@beaver/core'
 import { messageOf } from '@beaver/core'
 import {
@@ -33,7 +35,8 @@ export interface Link {
   /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
   /**
-   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there. The last of them closes its client.
+   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there.
+   * The last of them closes its client.
    *
    * @param stale the client of the session that the server has forgotten
    * @param ready lists what the server has now. Only then the new session is used
@@ -75,7 +78,12 @@ export class LinkError extends Error {
 const elicitationCapability = { elicitation: { form: { applyDefaults: true }, url: {} } }
 const listChangedMs = 100
 const stderrCharsTold = 400
-const reconnects = { initialReconnectionDelay: 1_000, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 5 }
+const reconnects = {
+  initialReconnectionDelay: 1_000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 5,
+}
 
 /** @throws {LinkError}; {LoginNeeded}; {InsufficientScopeError} */
 export async function connectLink(address: Address, options: LinkOptions): Promise<Link> {
@@ -83,7 +91,11 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   const calls = new OpenCalls(options.clock)
   let session: Session | null = null
   const begin = (): Promise<Session> =>
-    beginSession(address, { ...options, calls, onClose: (of, reason) => (of === session?.client ? tellGone(reason) : undefined) })
+    beginSession(address, {
+      ...options,
+      calls,
+      onClose: (of, reason) => (of === session?.client ? tellGone(reason) : undefined),
+    })
   session = await begin()
   let renewing: Promise<void> | null = null
 
@@ -124,10 +136,17 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   }
 }
 
-/** Whether the server says that it has forgotten the session of a client, and so has not done what it was asked. */
-export const isForgotten = (error: unknown, hadSession: boolean): boolean => hadSession && error instanceof SdkHttpError && error.status === 404
+/**
+ * Whether the server says that it has forgotten the session of a client, and so has not done what it was
+ * asked.
+ */
+export const isForgotten = (error: unknown, hadSession: boolean): boolean =>
+  hadSession && error instanceof SdkHttpError && error.status === 404
 
-/** Whether a client is in a session that its server may forget. Ask before a request: a client that was closed has none. */
+/**
+ * Whether a client is in a session that its server may forget. Ask before a request: a client that was closed
+ * has none.
+ */
 export const isInSession = ({ transport }: Client): boolean => transport?.sessionId !== undefined
 
 interface Session {
@@ -144,18 +163,25 @@ interface SessionOptions extends LinkOptions {
 async function beginSession(address: Address, options: SessionOptions): Promise<Session> {
   const { clock, startMsMax, mode, calls } = options
   const child = address.kind === 'program' ? childTransport(address, options) : null
-  const transport: Transport = child ?? httpTransport(address as Extract<Address, { kind: 'http' }>, options.access ?? null)
+  const transport: Transport =
+    child ?? httpTransport(address as Extract<Address, { kind: 'http' }>, options.access ?? null)
   const client = new Client(
     { name: 'beaver', version: options.version },
     {
       capabilities: options.elicitation ? elicitationCapability : {},
       versionNegotiation: { mode, probe: { timeoutMs: Math.ceil(startMsMax / 3) } },
       inputRequired: { autoFulfill: false },
-      listChanged: { tools: { autoRefresh: false, debounceMs: listChangedMs, onChanged: () => options.onListChanged() } },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: listChangedMs, onChanged: () => options.onListChanged() },
+      },
     },
   )
   // The form of the question is checked again where it is read, and the answer is of the protocol.
-  if (options.elicitation) client.setRequestHandler('elicitation/create', ({ params }) => calls.answer(params) as Promise<ElicitResult>)
+  if (options.elicitation)
+    client.setRequestHandler(
+      'elicitation/create',
+      ({ params }) => calls.answer(params) as Promise<ElicitResult>,
+    )
   Object.assign(client, {
     onclose: () => options.onClose(client, child?.ended ?? 'the connection was closed'),
     onerror: () => {}, // The call that fails reports it.
@@ -175,7 +201,9 @@ async function beginSession(address: Address, options: SessionOptions): Promise<
     keepReadable(transport)
     return { client, child }
   } catch (error) {
-    const reason = late ? `it did not answer within ${startMsMax / 1000} s` : (child?.ended ?? messageOf(error))
+    const reason = late
+      ? `it did not answer within ${startMsMax / 1000} s`
+      : (child?.ended ?? messageOf(error))
     const asked = !late && mode === 'auto' && child !== null && child.ended !== null && child.pid !== null
     await transport.close().catch(() => {})
     if (error instanceof LoginNeeded || error instanceof InsufficientScopeError) throw error
@@ -186,7 +214,10 @@ async function beginSession(address: Address, options: SessionOptions): Promise<
   }
 }
 
-function httpTransport({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }, access: AuthProvider | null): Transport {
+function httpTransport(
+  { url, headers }: { url: string; headers: Readonly<Record<string, string>> },
+  access: AuthProvider | null,
+): Transport {
   return new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
     fetch: boundedFetch,

@@ -58,7 +58,9 @@ const tool = z.looseObject({
   inputSchema: z.looseObject({ type: z.literal('object') }),
   outputSchema: z.unknown().optional(),
   _meta: z.record(z.string(), z.unknown()).optional().catch(undefined),
-  annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
+  annotations: z
+    .looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
+    .optional(),
 })
 
 export interface ListOptions {
@@ -85,11 +87,13 @@ export async function listTools(client: Client, options: ListOptions): Promise<L
     const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
     const listed = await client.request(request, page, { timeout: options.timeoutMs, signal: options.signal })
     for (const entry of listed.tools) {
-      if (tools.size + leftOut.length + workflows.size >= toolsMax) return listing([beyond(`tool ${toolsMax}`)])
+      if (tools.size + leftOut.length + workflows.size >= toolsMax)
+        return listing([beyond(`tool ${toolsMax}`)])
       const read = readTool(entry, { http: options.http, isBeaver })
       if ('workflow' in read) workflows.add(read.workflow)
       else if ('reason' in read) leftOut.push(read)
-      else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice. The first one counts' })
+      else if (tools.has(read.name))
+        leftOut.push({ tool: read.name, reason: 'is listed twice. The first one counts' })
       else tools.set(read.name, read)
     }
     if (listed.nextCursor === undefined || listed.nextCursor === cursor) break
@@ -102,7 +106,10 @@ export async function listTools(client: Client, options: ListOptions): Promise<L
   return listing()
 }
 
-const beyond = (what: string): LeftOut => ({ tool: '*', reason: `the list goes on after ${what}, and the rest is left out` })
+const beyond = (what: string): LeftOut => ({
+  tool: '*',
+  reason: `the list goes on after ${what}, and the rest is left out`,
+})
 
 function readTool(
   entry: unknown,
@@ -113,7 +120,10 @@ function readTool(
   const read = tool.safeParse(entry)
   if (!read.success) {
     const [issue] = read.error.issues
-    const what = issue?.path[0] === 'inputSchema' ? 'its inputSchema is not that of an object' : `its ${String(issue?.path.join('.'))} is not valid`
+    const what =
+      issue?.path[0] === 'inputSchema'
+        ? 'its inputSchema is not that of an object'
+        : `its ${String(issue?.path.join('.'))} is not valid`
     return { tool: name.data.name, reason: what }
   }
   if (isOwnWorkflow(read.data, isBeaver)) return { workflow: read.data.name }
@@ -121,12 +131,18 @@ function readTool(
   let definition: string
   let schemaChars: number
   try {
-    definition = canonicalJson({ name: read.data.name, description, inputSchema, annotations: annotations ?? null })
+    definition = canonicalJson({
+      name: read.data.name,
+      description,
+      inputSchema,
+      annotations: annotations ?? null,
+    })
     schemaChars = canonicalJson(inputSchema).length
   } catch {
     return { tool: read.data.name, reason: 'its inputSchema is nested too deep' }
   }
-  if (schemaChars > schemaCharsMax) return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
+  if (schemaChars > schemaCharsMax)
+    return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
   const offered = offeredSchema(inputSchema)
   const defect = schemaDefect(offered)
   if (defect !== null) return { tool: read.data.name, reason: defect }

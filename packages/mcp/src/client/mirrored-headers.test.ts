@@ -5,33 +5,79 @@ import { bench, call } from '../../test/kit.ts'
 import { headersOfCall, mirroredHeaders } from './mirrored-headers.ts'
 import type { McpHttpSpec } from './server-spec.ts'
 
-const tool = (name: string, properties: object) => ({ name, description: '', inputSchema: { type: 'object', properties } })
+const tool = (name: string, properties: object) => ({
+  name,
+  description: '',
+  inputSchema: { type: 'object', properties },
+})
 const region = { type: 'string', 'x-mcp-header': 'Region' }
-const spec = (url: string): McpHttpSpec => ({ url, headers: {}, permission: 'allow', timeout_ms: 10_000, restarts_max: 0 })
+const spec = (url: string): McpHttpSpec => ({
+  url,
+  headers: {},
+  permission: 'allow',
+  timeout_ms: 10_000,
+  restarts_max: 0,
+})
 
 describe('an annotation', () => {
   it.each([
     ['is not on a property', { ...region, type: 'object' }, 'is not on a plain property'],
-    ['is below a list', { properties: { a: { type: 'array', items: region } } }, 'its x-mcp-header at a.items is not on a plain property'],
+    [
+      'is below a list',
+      { properties: { a: { type: 'array', items: region } } },
+      'its x-mcp-header at a.items is not on a plain property',
+    ],
     ['is below a choice', { anyOf: [{ properties: { a: region } }] }, 'is not on a plain property'],
     ['is in the definitions', { $defs: { a: region } }, 'is not on a plain property'],
-    ['is no text', { properties: { a: { type: 'string', 'x-mcp-header': 1 } } }, 'is not the name of a header'],
-    ['is empty', { properties: { a: { type: 'string', 'x-mcp-header': '' } } }, 'is not the name of a header'],
-    ['adds a header', { properties: { a: { type: 'string', 'x-mcp-header': 'A\r\nB: c' } } }, 'is not the name of a header'],
-    ['is on a number', { properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }, 'is on a value that is no string'],
-    ['is on several types', { properties: { a: { type: ['string', 'null'], 'x-mcp-header': 'A' } } }, 'is on a value that is no string'],
+    [
+      'is no text',
+      { properties: { a: { type: 'string', 'x-mcp-header': 1 } } },
+      'is not the name of a header',
+    ],
+    [
+      'is empty',
+      { properties: { a: { type: 'string', 'x-mcp-header': '' } } },
+      'is not the name of a header',
+    ],
+    [
+      'adds a header',
+      { properties: { a: { type: 'string', 'x-mcp-header': 'A\r\nB: c' } } },
+      'is not the name of a header',
+    ],
+    [
+      'is on a number',
+      { properties: { a: { type: 'number', 'x-mcp-header': 'A' } } },
+      'is on a value that is no string',
+    ],
+    [
+      'is on several types',
+      { properties: { a: { type: ['string', 'null'], 'x-mcp-header': 'A' } } },
+      'is on a value that is no string',
+    ],
     [
       'has the name of another',
       { properties: { a: region, b: { ...region, 'x-mcp-header': 'REGION' } } },
       'names the header REGION, which another property has',
     ],
   ])('that %s makes the tool invalid', (_, schema, reason) => {
-    expect(mirroredHeaders(schema)).toEqual({ kind: 'invalid', reason: expect.stringContaining(reason) as string })
+    expect(mirroredHeaders(schema)).toEqual({
+      kind: 'invalid',
+      reason: expect.stringContaining(reason) as string,
+    })
   })
 
   it('that is the name of an argument, or in a default, is none', () => {
-    const schema = { properties: { 'x-mcp-header': { type: 'string' }, properties: { type: 'object', properties: { a: region } }, b: { default: region } } }
-    expect(mirroredHeaders(schema)).toEqual({ kind: 'valid', mirrored: [{ path: ['properties', 'a'], header: 'Region' }] })
+    const schema = {
+      properties: {
+        'x-mcp-header': { type: 'string' },
+        properties: { type: 'object', properties: { a: region } },
+        b: { default: region },
+      },
+    }
+    expect(mirroredHeaders(schema)).toEqual({
+      kind: 'valid',
+      mirrored: [{ path: ['properties', 'a'], header: 'Region' }],
+    })
   })
 
   it.each([
@@ -55,15 +101,23 @@ describe('an annotation', () => {
 
 describe('a server over HTTP', () => {
   it('gets the arguments as headers; a tool whose annotation is invalid is left out with the reason', async () => {
-    const tools = [tool('good', { where: { type: 'object', properties: { region } } }), tool('bad', { a: { ...region, type: 'number' } })]
+    const tools = [
+      tool('good', { where: { type: 'object', properties: { region } } }),
+      tool('bad', { a: { ...region, type: 'number' } }),
+    ]
     await using server = await rawHttpServer({ tools })
     const connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
     await connections.settled
     expect(connections.tools.map(({ name }) => name)).toEqual(['web_good'])
-    expect(connections.status[0]?.leftOut).toEqual([{ tool: 'bad', reason: 'its x-mcp-header at a is on a value that is no string, integer or boolean' }])
+    expect(connections.status[0]?.leftOut).toEqual([
+      { tool: 'bad', reason: 'its x-mcp-header at a is on a value that is no string, integer or boolean' },
+    ])
     const never = new AbortController().signal
     await connections.call({ name: 'web_good', callId: 'c', arguments: { where: { region: 'eu' } } }, never)
-    expect(server.requests.at(-1)).toMatchObject({ method: 'tools/call', headers: { 'mcp-param-region': 'eu' } })
+    expect(server.requests.at(-1)).toMatchObject({
+      method: 'tools/call',
+      headers: { 'mcp-param-region': 'eu' },
+    })
     await connections.close()
   })
 
@@ -85,7 +139,9 @@ describe('a result', () => {
   const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
   /** What the model reads of an answer of a tool with this schema. */
   async function read(answer: object, schema: object | null = outputSchema): Promise<string> {
-    await using server = await rawHttpServer({ tools: [{ ...tool('t0', {}), ...(schema === null ? {} : { outputSchema: schema }) }] })
+    await using server = await rawHttpServer({
+      tools: [{ ...tool('t0', {}), ...(schema === null ? {} : { outputSchema: schema }) }],
+    })
     server.answers['tools/call'] = answer
     await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
     await connections.settled
@@ -110,7 +166,11 @@ describe('a result', () => {
       { content: [text], structuredContent: { n: 'one' } },
       /^good\n\{"n":"one"\}\n\[Beaver: the structured content does not fit its JSON Schema: n: .*expected number.*\]$/,
     ],
-    ['is not there', { content: [text] }, 'good\n[Beaver: the structured content is missing, although the tool has an output schema]'],
+    [
+      'is not there',
+      { content: [text] },
+      'good\n[Beaver: the structured content is missing, although the tool has an output schema]',
+    ],
   ])('whose structured content %s is marked if it breaks the output schema', async (_, answer, shown) => {
     const content = await read(answer)
     if (typeof shown === 'string') expect(content).toBe(shown)
@@ -118,7 +178,9 @@ describe('a result', () => {
   })
 
   it('of a failed call, and one whose schema Beaver cannot check, have no mark', async () => {
-    expect(await read({ content: [text], structuredContent: { n: 'one' } }, { type: 'object', not: {} })).toBe('good\n{"n":"one"}')
+    expect(
+      await read({ content: [text], structuredContent: { n: 'one' } }, { type: 'object', not: {} }),
+    ).toBe('good\n{"n":"one"}')
     expect(await read({ content: [text] }, { type: 'text' })).toBe('good')
   })
 })
@@ -136,7 +198,9 @@ describe('a program', () => {
 
   it('has no headers, so an annotation does not matter', async () => {
     const test = bench({ onTestFinished })
-    await using connections = await test.start({ raw: test.raw({ RAW_LIST: JSON.stringify([tool('t0', { a: { ...region, type: 'number' } })]) }) })
+    await using connections = await test.start({
+      raw: test.raw({ RAW_LIST: JSON.stringify([tool('t0', { a: { ...region, type: 'number' } })]) }),
+    })
     await connections.settled
     expect(connections.tools.map(({ name }) => name)).toEqual(['raw_t0'])
   })

@@ -1,5 +1,7 @@
-// Arguments of a tool that its schema mirrors into HTTP headers: `x-mcp-header` of the protocol of 2026 (SEP-2243).
-// H1. An annotation counts only on a text, an integer or a boolean that `properties` alone lead to. Its name is a token of HTTP, and no other
+// Arguments of a tool that its schema mirrors into HTTP headers: `x-mcp-header` of the protocol of 2026
+// (SEP-2243).
+// H1. An annotation counts only on a text, an integer or a boolean that `properties` alone lead to. Its name
+// is a token of HTTP, and no other
 //     annotation of the tool has it in any case of letters. A tool with any other annotation is invalid.
 // H2. A value that is no safe header text is sent in base64, so no argument can add a header.
 
@@ -9,7 +11,9 @@ interface Mirrored {
   readonly header: string
 }
 
-export type MirroredHeaders = { readonly kind: 'valid'; readonly mirrored: readonly Mirrored[] } | { readonly kind: 'invalid'; readonly reason: string }
+export type MirroredHeaders =
+  | { readonly kind: 'valid'; readonly mirrored: readonly Mirrored[] }
+  | { readonly kind: 'invalid'; readonly reason: string }
 
 const annotation = 'x-mcp-header'
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -26,18 +30,26 @@ export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
 
   /** @param reached whether only `properties` lead here */
   function visit(schema: unknown, path: readonly string[], reached: boolean): string | null {
-    if (Array.isArray(schema)) return first(schema.map((each): [unknown, readonly string[], boolean] => [each, path, false]))
+    if (Array.isArray(schema))
+      return first(schema.map((each): [unknown, readonly string[], boolean] => [each, path, false]))
     if (typeof schema !== 'object' || schema === null) return null
-    const fault = annotation in schema ? read(schema as Readonly<Record<string, unknown>>, path, reached) : null
+    const fault =
+      annotation in schema ? read(schema as Readonly<Record<string, unknown>>, path, reached) : null
     if (fault !== null) return fault
     return first(
-      Object.entries(schema).flatMap(([key, value]: [string, unknown]): [unknown, readonly string[], boolean][] => {
-        if (valueKeywords.has(key)) return []
-        // The keys of `properties` are names of arguments, also if one of them has the name of a keyword.
-        if (key === 'properties' && typeof value === 'object' && value !== null)
-          return Object.entries(value).map(([name, each]: [string, unknown]) => [each, [...path, name], reached])
-        return [[value, [...path, key], false]]
-      }),
+      Object.entries(schema).flatMap(
+        ([key, value]: [string, unknown]): [unknown, readonly string[], boolean][] => {
+          if (valueKeywords.has(key)) return []
+          // The keys of `properties` are names of arguments, also if one of them has the name of a keyword.
+          if (key === 'properties' && typeof value === 'object' && value !== null)
+            return Object.entries(value).map(([name, each]: [string, unknown]) => [
+              each,
+              [...path, name],
+              reached,
+            ])
+          return [[value, [...path, key], false]]
+        },
+      ),
     )
   }
 
@@ -49,7 +61,11 @@ export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
     return null
   }
 
-  function read(schema: Readonly<Record<string, unknown>>, path: readonly string[], reached: boolean): string | null {
+  function read(
+    schema: Readonly<Record<string, unknown>>,
+    path: readonly string[],
+    reached: boolean,
+  ): string | null {
     const name = schema[annotation]
     const at = `its ${annotation}${path.length === 0 ? '' : ` at ${path.join('.')}`}`
     if (!reached || path.length === 0) return `${at} is not on a plain property`
@@ -70,8 +86,20 @@ export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
 export function headersOfCall(mirrored: readonly Mirrored[], args: unknown): Record<string, string> {
   return Object.fromEntries(
     mirrored.flatMap(({ path, header }) => {
-      const text = textOf(path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), args))
-      return text === null ? [] : [[`Mcp-Param-${header}`, isSafe(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`]]
+      const text = textOf(
+        path.reduce<unknown>(
+          (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+          args,
+        ),
+      )
+      return text === null
+        ? []
+        : [
+            [
+              `Mcp-Param-${header}`,
+              isSafe(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`,
+            ],
+          ]
     }),
   )
 }
@@ -82,4 +110,6 @@ function textOf(value: unknown): string | null {
 }
 
 /** Whether the text is a header as it is, and does not look like one in base64. */
-const isSafe = (text: string): boolean => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !(text.startsWith('=?base64?') && text.endsWith('?='))
+const isSafe = (text: string): boolean =>
+  /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&
+  !(text.startsWith('=?base64?') && text.endsWith('?='))

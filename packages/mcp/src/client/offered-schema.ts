@@ -1,6 +1,9 @@
-// The input schema of a tool in the form that model providers take. Providers refuse a whole request because of one schema that they do not take.
-// O1. An object has `properties` and a list has `items`, because OpenAI and Gemini refuse a schema that leaves them out.
-// O2. What is plainly meant is written as JSON Schema has it: a `required` in the wrong place or form, and the names of types in Python and in
+// The input schema of a tool in the form that model providers take. Providers refuse a whole request because
+// of one schema that they do not take.
+// O1. An object has `properties` and a list has `items`, because OpenAI and Gemini refuse a schema that
+// leaves them out.
+// O2. What is plainly meant is written as JSON Schema has it: a `required` in the wrong place or form, and
+// the names of types in Python and in
 //     Google's interface. The arguments that the server takes are the same. What is not plain stays, and is a defect (schema-defect.ts).
 
 type Schema = Readonly<Record<string, unknown>>
@@ -9,13 +12,46 @@ type Schema = Readonly<Record<string, unknown>>
 export const schemaKeywords = {
   maps: ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
   lists: ['anyOf', 'oneOf', 'allOf', 'prefixItems'],
-  ones: ['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else', 'unevaluatedProperties', 'unevaluatedItems'],
+  ones: [
+    'items',
+    'additionalProperties',
+    'not',
+    'contains',
+    'propertyNames',
+    'if',
+    'then',
+    'else',
+    'unevaluatedProperties',
+    'unevaluatedItems',
+  ],
 } as const
-const [maps, lists, ones]: readonly ReadonlySet<string>[] = [new Set(schemaKeywords.maps), new Set(schemaKeywords.lists), new Set(schemaKeywords.ones)]
+const [maps, lists, ones]: readonly ReadonlySet<string>[] = [
+  new Set(schemaKeywords.maps),
+  new Set(schemaKeywords.lists),
+  new Set(schemaKeywords.ones),
+]
 
 const typesMeant: Readonly<Record<string, string>> = {
-  ...{ None: 'null', none: 'null', str: 'string', int: 'integer', float: 'number', double: 'number', bool: 'boolean', list: 'array', dict: 'object' },
-  ...{ STRING: 'string', NUMBER: 'number', INTEGER: 'integer', BOOLEAN: 'boolean', ARRAY: 'array', OBJECT: 'object', NULL: 'null' },
+  ...{
+    None: 'null',
+    none: 'null',
+    str: 'string',
+    int: 'integer',
+    float: 'number',
+    double: 'number',
+    bool: 'boolean',
+    list: 'array',
+    dict: 'object',
+  },
+  ...{
+    STRING: 'string',
+    NUMBER: 'number',
+    INTEGER: 'integer',
+    BOOLEAN: 'boolean',
+    ARRAY: 'array',
+    OBJECT: 'object',
+    NULL: 'null',
+  },
 }
 
 /** @param schema is not nested too deep for a recursion */
@@ -24,15 +60,19 @@ export function offeredSchema(schema: Schema): Record<string, unknown> {
 }
 
 function mended(schema: Schema): Record<string, unknown> {
-  const { required: _, ...whole } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, mendedValue(key, value)]))
+  const { required: _, ...whole } = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, mendedValue(key, value)]),
+  )
   const has = (type: string): boolean => [whole['type']].flat().includes(type)
-  const asObject = has('object') || isRecord(schema['properties']) ? withProperties(whole, schema) : requiredAsItIs(schema)
+  const asObject =
+    has('object') || isRecord(schema['properties']) ? withProperties(whole, schema) : requiredAsItIs(schema)
   const isList = has('array') && !('items' in schema) && !('prefixItems' in schema)
   return { ...whole, ...asObject, ...(isList ? { items: {} } : {}) }
 }
 
 /** A `required` that is true or false says something about the property itself, which its object has said. */
-const requiredAsItIs = ({ required }: Schema): object => (required === undefined || typeof required === 'boolean' ? {} : { required })
+const requiredAsItIs = ({ required }: Schema): object =>
+  required === undefined || typeof required === 'boolean' ? {} : { required }
 
 /** The properties of an object, and which of them it needs. */
 function withProperties({ properties = {} }: Schema, schema: Schema): object {
@@ -40,24 +80,44 @@ function withProperties({ properties = {} }: Schema, schema: Schema): object {
   const given = isRecord(schema['properties']) ? schema['properties'] : {}
   const { required: misplaced } = given
   const isMisplaced = typeof misplaced === 'boolean' || isNames(misplaced)
-  const own = Object.fromEntries(Object.entries(properties).filter(([name]) => !(isMisplaced && name === 'required')))
+  const own = Object.fromEntries(
+    Object.entries(properties).filter(([name]) => !(isMisplaced && name === 'required')),
+  )
   const { required } = schema
-  if (required !== undefined && typeof required !== 'boolean' && !isNames(required)) return { properties: own, required }
-  const flagged = Object.entries(given).flatMap(([name, each]) => (isRecord(each) && each['required'] === true ? [name] : []))
-  const needed = [...new Set([...(isNames(required) ? required : []), ...(isNames(misplaced) ? misplaced : []), ...flagged])]
+  if (required !== undefined && typeof required !== 'boolean' && !isNames(required))
+    return { properties: own, required }
+  const flagged = Object.entries(given).flatMap(([name, each]) =>
+    isRecord(each) && each['required'] === true ? [name] : [],
+  )
+  const needed = [
+    ...new Set([
+      ...(isNames(required) ? required : []),
+      ...(isNames(misplaced) ? misplaced : []),
+      ...flagged,
+    ]),
+  ]
   // Gemini refuses a name that is not among the properties. Any value of it is allowed.
-  const missing = Object.fromEntries(needed.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, {}]))
-  return { properties: { ...own, ...missing }, ...(needed.length > 0 || required !== undefined ? { required: needed } : {}) }
+  const missing = Object.fromEntries(
+    needed.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, {}]),
+  )
+  return {
+    properties: { ...own, ...missing },
+    ...(needed.length > 0 || required !== undefined ? { required: needed } : {}),
+  }
 }
 
 function mendedValue(key: string, value: unknown): unknown {
   if (key === 'type') return Array.isArray(value) ? value.map(typeMeant) : typeMeant(value)
-  if (maps?.has(key) === true && isRecord(value)) return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mendedOne(each)]))
+  if (maps?.has(key) === true && isRecord(value))
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mendedOne(each)]))
   if (lists?.has(key) === true && Array.isArray(value)) return value.map(mendedOne)
   return ones?.has(key) === true ? (Array.isArray(value) ? value.map(mendedOne) : mendedOne(value)) : value
 }
 
-const typeMeant = (type: unknown): unknown => (typeof type === 'string' && Object.hasOwn(typesMeant, type) ? typesMeant[type] : type)
+const typeMeant = (type: unknown): unknown =>
+  typeof type === 'string' && Object.hasOwn(typesMeant, type) ? typesMeant[type] : type
 const mendedOne = (value: unknown): unknown => (isRecord(value) ? mended(value) : value)
-const isNames = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((each) => typeof each === 'string')
-const isRecord = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string')
+const isRecord = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -22,19 +22,38 @@ async function wiki({
       ...(params.cursor === undefined ? { nextCursor: '2' } : {}),
       ...cacheable,
     }),
-    'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'wiki://{page}', name: 'Page' }], ...cacheable },
+    'resources/templates/list': {
+      resourceTemplates: [{ uriTemplate: 'wiki://{page}', name: 'Page' }],
+      ...cacheable,
+    },
     'resources/read': ({ params }: { params: { uri: string } }) => ({
       contents: [{ uri: params.uri, mimeType: 'text/plain', text: `of ${params.uri}` }],
       ...cacheable,
     }),
-    'prompts/list': { prompts: [{ name: 'review', description: 'Reviews.', arguments: [{ name: 'file', required: true }, { name: 'tone' }] }], ...cacheable },
+    'prompts/list': {
+      prompts: [
+        {
+          name: 'review',
+          description: 'Reviews.',
+          arguments: [{ name: 'file', required: true }, { name: 'tone' }],
+        },
+      ],
+      ...cacheable,
+    },
     'prompts/get': { messages: [{ role: 'user', content: { type: 'text', text: 'Review it.' } }] },
   })
   return server
 }
 
 async function connected(server: RawHttp, changes: Partial<McpHttpSpec> = {}) {
-  const spec: McpHttpSpec = { url: server.url, headers: {}, permission: 'ask', timeout_ms: 10_000, restarts_max: 0, ...changes }
+  const spec: McpHttpSpec = {
+    url: server.url,
+    headers: {},
+    permission: 'ask',
+    timeout_ms: 10_000,
+    restarts_max: 0,
+    ...changes,
+  }
   const connections = await bench({ onTestFinished }).start({ wiki: spec })
   await connections.settled
   const names = connections.tools.map(({ name }) => name)
@@ -51,29 +70,47 @@ describe('a server with resources', () => {
       { permission: 'ask', reads: 'untrusted', effects: 'reads', sink: 'query' },
       { permission: 'ask', reads: 'untrusted', effects: 'reads', sink: 'query', describes: true },
     ])
-    expect(await connections.describe?.({ name: 'wiki_read_resource', callId: 'c', arguments: { uri: 'wiki://a' } })).toMatchObject({ subject: 'wiki://a' })
+    expect(
+      await connections.describe?.({
+        name: 'wiki_read_resource',
+        callId: 'c',
+        arguments: { uri: 'wiki://a' },
+      }),
+    ).toMatchObject({ subject: 'wiki://a' })
     expect(connections.status[0]).toMatchObject({ pinned: 0, changed: [] })
   })
 
   it('lists all pages and templates, and reads', async () => {
     const { call } = await connected(await wiki())
-    expect((await call('wiki_list_resources')).content).toBe('wiki://a · A · text/plain · First. Second.\nsecret://b · B\ntemplate wiki://{page} · Page')
-    expect((await call('wiki_read_resource', { uri: 'wiki://x' })).content).toBe('[resource wiki://x, text/plain, 11 characters]\nof wiki://x')
+    expect((await call('wiki_list_resources')).content).toBe(
+      'wiki://a · A · text/plain · First. Second.\nsecret://b · B\ntemplate wiki://{page} · Page',
+    )
+    expect((await call('wiki_read_resource', { uri: 'wiki://x' })).content).toBe(
+      '[resource wiki://x, text/plain, 11 characters]\nof wiki://x',
+    )
   })
 
   it('is asked for nothing that the patterns do not name', async () => {
     const server = await wiki()
     const { call } = await connected(server, { resources: ['wiki://*'] })
     expect((await call('wiki_list_resources')).content).not.toContain('secret://')
-    expect(await call('wiki_read_resource', { uri: 'secret://b' })).toMatchObject({ success: false, error: 'resource_refused' })
+    expect(await call('wiki_read_resource', { uri: 'secret://b' })).toMatchObject({
+      success: false,
+      error: 'resource_refused',
+    })
     expect(await call('wiki_read_resource', { uri: 'wiki://a' })).toMatchObject({ success: true })
-    expect(server.requests.filter(({ method }) => method === 'resources/read').map(({ params }) => params['uri'])).toEqual(['wiki://a'])
+    expect(
+      server.requests.filter(({ method }) => method === 'resources/read').map(({ params }) => params['uri']),
+    ).toEqual(['wiki://a'])
   })
 
   it('that answers with something else gave a bad answer', async () => {
     const server = await wiki()
     server.answers['resources/read'] = { contents: [{ uri: 1 }], ...cacheable }
-    expect(await (await connected(server)).call('wiki_read_resource', { uri: 'wiki://a' })).toMatchObject({ success: false, error: 'mcp_bad_answer' })
+    expect(await (await connected(server)).call('wiki_read_resource', { uri: 'wiki://a' })).toMatchObject({
+      success: false,
+      error: 'mcp_bad_answer',
+    })
   })
 
   it.each([
@@ -86,14 +123,18 @@ describe('a server with resources', () => {
       {},
       ['wiki_read_resource', 'wiki_list_resources'],
     ],
-  ])('has no such tool if %s', async (_, server, changes, expected) => expect((await connected(await wiki(server), changes)).names).toEqual(expected))
+  ])('has no such tool if %s', async (_, server, changes, expected) =>
+    expect((await connected(await wiki(server), changes)).names).toEqual(expected),
+  )
 })
 
 it('prompts of a server are read if the configuration says so', async () => {
   const { names, call } = await connected(await wiki(), { resources: false, prompts: true })
   expect(names).toEqual(['wiki_list_prompts', 'wiki_get_prompt'])
   expect((await call('wiki_list_prompts')).content).toBe('review · Reviews. (file, tone?)')
-  expect((await call('wiki_get_prompt', { name: 'review', arguments: { file: 'a' } })).content).toBe('Review it.')
+  expect((await call('wiki_get_prompt', { name: 'review', arguments: { file: 'a' } })).content).toBe(
+    'Review it.',
+  )
 })
 
 it.each([
@@ -105,4 +146,6 @@ it.each([
   ['file:///docs/*', 'file:///docs/../secret', false],
   ['file:///docs/*', 'file:///docs/%2e%2E/secret', false],
   ['file:///docs/*', 'file:///docs/a..b', true],
-])('the pattern %s and the URI %s: %s', (pattern, uri, matches) => expect(matchesAny([pattern], uri)).toBe(matches))
+])('the pattern %s and the URI %s: %s', (pattern, uri, matches) =>
+  expect(matchesAny([pattern], uri)).toBe(matches),
+)

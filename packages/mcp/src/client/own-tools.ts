@@ -1,6 +1,7 @@
-// Tools that Beaver itself makes of a server's resources and prompts. Their names and descriptions are ours, so they have no pin; what they return is the
-// server's text.
-// O1. A server has them only if it says that it has resources or prompts, and if the configuration does not say otherwise.
+// Tools that Beaver itself makes of a server's resources and prompts. Their names and descriptions are ours,
+// so they have no pin; what they return is the server's text.
+// O1. A server has them only if it says that it has resources or prompts, and if the configuration does not
+// say otherwise.
 // O2. A tool of the server itself keeps its name: ours is left out.
 // O3. Lists and texts are bounded. A resource that the configuration does not name is not asked for.
 import { matchesAny } from './resource-pattern.ts'
@@ -25,7 +26,12 @@ const entriesMax = 500
 const uriCharsMax = 8_000
 const lineCharsMax = 500
 
-const made = (act: OwnAct, description: string, properties: Record<string, object>, required: readonly string[] = []): OwnTool => {
+const made = (
+  act: OwnAct,
+  description: string,
+  properties: Record<string, object>,
+  required: readonly string[] = [],
+): OwnTool => {
   const inputSchema = { type: 'object', properties, required, additionalProperties: false }
   const bytes = Buffer.byteLength(JSON.stringify([act, description, inputSchema]))
   return { act, name: act, description, inputSchema, idempotent: true, hash: '', definition: '', bytes }
@@ -54,9 +60,16 @@ const ofPrompts = [
 export const isOwnTool = (tool: ListedTool): tool is OwnTool => 'act' in tool
 
 /** @param listed the tools of the server itself */
-export function ownTools(client: Client, { tools, resources = tools === undefined, prompts = false }: McpServerSpec, listed: readonly ListedTool[]): OwnTool[] {
+export function ownTools(
+  client: Client,
+  { tools, resources = tools === undefined, prompts = false }: McpServerSpec,
+  listed: readonly ListedTool[],
+): OwnTool[] {
   const { resources: hasResources, prompts: hasPrompts } = client.getServerCapabilities() ?? {}
-  const own = [...(hasResources !== undefined && resources !== false ? ofResources : []), ...(hasPrompts !== undefined && prompts ? ofPrompts : [])]
+  const own = [
+    ...(hasResources !== undefined && resources !== false ? ofResources : []),
+    ...(hasPrompts !== undefined && prompts ? ofPrompts : []),
+  ]
   return own.filter(({ name }) => listed.every((tool) => tool.name !== name))
 }
 
@@ -67,15 +80,24 @@ export async function callOwnTool(
   args: JsonObject,
   { patterns, ...options }: ToolCallOptions & { patterns: readonly string[] | null },
 ): Promise<ExternalResult> {
-  const ask = <Schema extends z.ZodType>(method: string, params: Record<string, unknown>, schema: Schema): Promise<z.output<Schema>> =>
-    requestWithInput(client, { method, params }, schema, options) as Promise<unknown> as Promise<z.output<Schema>>
+  const ask = <Schema extends z.ZodType>(
+    method: string,
+    params: Record<string, unknown>,
+    schema: Schema,
+  ): Promise<z.output<Schema>> =>
+    requestWithInput(client, { method, params }, schema, options) as Promise<unknown> as Promise<
+      z.output<Schema>
+    >
   switch (act) {
     case 'list_resources': {
       const found = await pages(ask, 'resources/list', 'resources')
       const templates = await pages(ask, 'resources/templates/list', 'resourceTemplates').catch(() => [])
       const allowed = found.filter(({ uri }) => typeof uri === 'string' && isAllowed(uri, patterns))
       return text(
-        [...allowed.map((each) => line('uri', each)), ...templates.map((each) => `template ${line('uriTemplate', each)}`)],
+        [
+          ...allowed.map((each) => line('uri', each)),
+          ...templates.map((each) => `template ${line('uriTemplate', each)}`),
+        ],
         'This server lists no resources.',
       )
     }
@@ -84,18 +106,28 @@ export async function callOwnTool(
       if (typeof uri !== 'string' || uri === '' || uri.length > uriCharsMax)
         return failed('invalid_tool_arguments', 'The argument "uri" must be the URI of a resource.')
       if (!isAllowed(uri, patterns))
-        return failed('resource_refused', `The configuration does not allow the resource ${uri}. Use one of those that list_resources lists.`)
-      const { contents } = await ask('resources/read', { uri }, z.looseObject({ contents: z.array(z.unknown()).max(1_000) }))
+        return failed(
+          'resource_refused',
+          `The configuration does not allow the resource ${uri}. Use one of those that list_resources lists.`,
+        )
+      const { contents } = await ask(
+        'resources/read',
+        { uri },
+        z.looseObject({ contents: z.array(z.unknown()).max(1_000) }),
+      )
       return content(contents.map((resource) => ({ type: 'resource', resource })))
     }
     case 'list_prompts':
       return text(
-        (await pages(ask, 'prompts/list', 'prompts')).map((each) => `${line('name', each)}${argumentsOf(each)}`),
+        (await pages(ask, 'prompts/list', 'prompts')).map(
+          (each) => `${line('name', each)}${argumentsOf(each)}`,
+        ),
         'This server has no prompts.',
       )
     case 'get_prompt': {
       const { name, arguments: given = {} } = args
-      if (typeof name !== 'string') return failed('invalid_tool_arguments', 'The argument "name" must be the name of a prompt.')
+      if (typeof name !== 'string')
+        return failed('invalid_tool_arguments', 'The argument "name" must be the name of a prompt.')
       const { messages } = await ask(
         'prompts/get',
         { name, arguments: given },
@@ -108,7 +140,11 @@ export async function callOwnTool(
   }
 }
 
-type Ask = (method: string, params: Record<string, unknown>, schema: typeof entryPage) => Promise<z.output<typeof entryPage>>
+type Ask = (
+  method: string,
+  params: Record<string, unknown>,
+  schema: typeof entryPage,
+) => Promise<z.output<typeof entryPage>>
 type Entry = Readonly<Record<string, unknown>>
 const entryPage = z.looseObject({ nextCursor: z.string().optional() })
 
@@ -116,9 +152,14 @@ async function pages(ask: Ask, method: string, field: string): Promise<Entry[]> 
   const entries: Entry[] = []
   let cursor: string | undefined
   for (let page = 0; page < pagesMax && entries.length < entriesMax; page++) {
-    const read: Entry & { readonly nextCursor?: string | undefined } = await ask(method, cursor === undefined ? {} : { cursor }, entryPage)
+    const read: Entry & { readonly nextCursor?: string | undefined } = await ask(
+      method,
+      cursor === undefined ? {} : { cursor },
+      entryPage,
+    )
     const listed = read[field]
-    if (Array.isArray(listed)) entries.push(...listed.filter((each): each is Entry => typeof each === 'object' && each !== null))
+    if (Array.isArray(listed))
+      entries.push(...listed.filter((each): each is Entry => typeof each === 'object' && each !== null))
     if (read.nextCursor === undefined || read.nextCursor === cursor) break
     cursor = read.nextCursor
   }
@@ -137,15 +178,24 @@ function line(key: string, entry: Entry): string {
 function argumentsOf({ arguments: args }: Entry): string {
   if (!Array.isArray(args) || args.length === 0) return ''
   const names = args.map((each: unknown) =>
-    typeof each === 'object' && each !== null ? String((each as Entry)['name']) + ((each as Entry)['required'] === true ? '' : '?') : '',
+    typeof each === 'object' && each !== null
+      ? String((each as Entry)['name']) + ((each as Entry)['required'] === true ? '' : '?')
+      : '',
   )
   return ` (${names.join(', ').slice(0, lineCharsMax)})`
 }
 
 function content(blocks: readonly unknown[]): ExternalResult {
   const read = specTypeSchemas.CallToolResult['~standard'].validate({ content: blocks })
-  return read.issues === undefined ? resultOf(read.value) : failed('mcp_bad_answer', 'The server answered with something that is not its content.')
+  return read.issues === undefined
+    ? resultOf(read.value)
+    : failed('mcp_bad_answer', 'The server answered with something that is not its content.')
 }
 
-const text = (lines: readonly string[], none: string): ExternalResult => ({ success: true, content: lines.length === 0 ? none : lines.join('\n'), error: null })
-const isAllowed = (uri: string, patterns: readonly string[] | null): boolean => patterns === null || matchesAny(patterns, uri)
+const text = (lines: readonly string[], none: string): ExternalResult => ({
+  success: true,
+  content: lines.length === 0 ? none : lines.join('\n'),
+  error: null,
+})
+const isAllowed = (uri: string, patterns: readonly string[] | null): boolean =>
+  patterns === null || matchesAny(patterns, uri)

@@ -9,18 +9,40 @@ import { offeredName } from './offered-name.ts'
 import { expand } from './server-spec.ts'
 
 // fast-check's own `binary` takes seconds to set up.
-const characters = fc.constantFrom('a', 'Z', '9', '_', '-', ' ', '.', ':', '/', '"', '\0', '\t', 'é', '工', '😀', '\u2028')
+const characters = fc.constantFrom(
+  'a',
+  'Z',
+  '9',
+  '_',
+  '-',
+  ' ',
+  '.',
+  ':',
+  '/',
+  '"',
+  '\0',
+  '\t',
+  'é',
+  '工',
+  '😀',
+  '\u2028',
+)
 const noNames = { servers: ['a'], reserved: new Set<string>() }
 
 describe('the name a tool is offered under', () => {
-  it('is server and tool where that fits', () => expect(offeredName('github', 'search_issues', noNames)).toBe('github_search_issues'))
+  it('is server and tool where that fits', () =>
+    expect(offeredName('github', 'search_issues', noNames)).toBe('github_search_issues'))
 
   it.each([
     ['has odd characters', 'search issues', noNames],
     ['is too long', 'x'.repeat(80), noNames],
     ['is one of our own', 'file', { servers: ['read'], reserved: new Set(['a_file']) }],
     ['could be that of another server', 'b_c', { servers: ['a', 'a_b'], reserved: new Set<string>() }],
-    ['is that of a workflow tool', 'local_team_workflow_mcp_GraphWorkflow', { servers: ['mcp'], reserved: new Set<string>() }],
+    [
+      'is that of a workflow tool',
+      'local_team_workflow_mcp_GraphWorkflow',
+      { servers: ['mcp'], reserved: new Set<string>() },
+    ],
   ])('ends in a hash when it %s', (_, tool, names) => {
     const server = names.servers[0] === 'mcp' ? 'mcp' : 'a'
     expect(offeredName(server, tool, names)).toMatch(/^[a-zA-Z0-9_-]{1,55}_[0-9a-f]{8}$/)
@@ -29,7 +51,11 @@ describe('the name a tool is offered under', () => {
   it('always fits a provider, and is never that of another tool', () => {
     const few = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', '_') })
     const tool = fc.oneof(fc.string({ minLength: 1, maxLength: 100, unit: characters }), few, few)
-    const server = fc.oneof(fc.string({ minLength: 1, maxLength: 32, unit: fc.constantFrom('a', 'Z', '0', '_', '-') }), few, few)
+    const server = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 32, unit: fc.constantFrom('a', 'Z', '0', '_', '-') }),
+      few,
+      few,
+    )
     fc.assert(
       fc.property(fc.array(fc.tuple(server, tool), { maxLength: 12 }), (pairs) => {
         const names = { servers: pairs.map(([name]) => name), reserved: new Set<string>() }
@@ -77,19 +103,29 @@ describe('variables', () => {
     expect(expand('$A', { A: '$B' })).toBe('$B')
   })
 
-  it('that are not set are an error that names them', () => expect(() => expand('x $NOPE', {})).toThrow('The environment variable NOPE is not set'))
+  it('that are not set are an error that names them', () =>
+    expect(() => expand('x $NOPE', {})).toThrow('The environment variable NOPE is not set'))
 })
 
 describe('a result', () => {
   it('does not repeat structured content that stands there as text', () => {
     const structuredContent = { total: 3 }
-    expect(resultOf({ content: [{ type: 'text', text: '{ "total": 3 }' }], structuredContent }).content).toBe('{ "total": 3 }')
+    expect(resultOf({ content: [{ type: 'text', text: '{ "total": 3 }' }], structuredContent }).content).toBe(
+      '{ "total": 3 }',
+    )
   })
 
   it('shows its images, and those of its resources, and no other bytes', () => {
     const data = Buffer.from('GIF89a').toString('base64')
-    const blob = (mimeType: string) => ({ type: 'resource' as const, resource: { uri: `file:///a.${mimeType}`, mimeType, blob: data } })
-    const content = [{ type: 'image' as const, mimeType: 'image/gif', data }, blob('image/png'), blob('text/csv')]
+    const blob = (mimeType: string) => ({
+      type: 'resource' as const,
+      resource: { uri: `file:///a.${mimeType}`, mimeType, blob: data },
+    })
+    const content = [
+      { type: 'image' as const, mimeType: 'image/gif', data },
+      blob('image/png'),
+      blob('text/csv'),
+    ]
     const images = [
       { content: new Uint8Array(Buffer.from('GIF89a')), name: '#1' },
       { content: new Uint8Array(Buffer.from('GIF89a')), name: 'file:///a.image/png' },
@@ -101,13 +137,21 @@ describe('a result', () => {
       error: null,
       images,
     })
-    const long = { type: 'resource' as const, resource: { uri: 'x'.repeat(10_000), mimeType: 'image/png', blob: data } }
+    const long = {
+      type: 'resource' as const,
+      resource: { uri: 'x'.repeat(10_000), mimeType: 'image/png', blob: data },
+    }
     expect(resultOf({ content: [long] }).images?.[0]?.name).toHaveLength(200)
     expect(resultOf({ content, isError: true })).toMatchObject({ success: false, images })
     expect(resultOf({ content: [blob('text/csv')] })).not.toHaveProperty('images')
   })
 
-  it('of nothing says so', () => expect(resultOf({ content: [] })).toEqual({ success: true, content: 'The tool gave an empty answer.', error: null }))
+  it('of nothing says so', () =>
+    expect(resultOf({ content: [] })).toEqual({
+      success: true,
+      content: 'The tool gave an empty answer.',
+      error: null,
+    }))
 
   it('of a cancelled call is a cancel, whatever was thrown', () => {
     const call = { server: 's', tool: 't', timeoutMs: 1, signal: AbortSignal.abort() }
@@ -129,7 +173,8 @@ describe('several suppliers of tools', () => {
   it('are one: calls go to whom the tool is of, unknown ones to the last, changes of each are told until that is ended', async () => {
     const [a, b] = [supplier('a'), supplier('b')]
     const joined = joinExternalTools([a, b])
-    const call = async (name: string) => (await joined.call({ name, callId: 'c', arguments: {} }, new AbortController().signal)).content
+    const call = async (name: string) =>
+      (await joined.call({ name, callId: 'c', arguments: {} }, new AbortController().signal)).content
     expect(joined.tools.map(({ name }) => name)).toEqual(['a', 'b'])
     expect(await Promise.all(['a', 'b', 'z'].map(call))).toEqual(['a did a', 'b did b', 'b did z'])
     let told = 0

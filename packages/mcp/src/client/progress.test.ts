@@ -1,4 +1,5 @@
-// Given a server that tells how far a call is, when the call runs, then its caller hears it, and the time of the call is as long as without it.
+// Given a server that tells how far a call is, when the call runs, then its caller hears it, and the time of
+// the call is as long as without it.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -16,7 +17,12 @@ describe.concurrent('the progress of a call', () => {
     const connections = await start({ slow: raw({ RAW_PROGRESS: JSON.stringify(told) }) })
     const heard: unknown[] = []
     const signal = new AbortController().signal
-    const calling = connections.call({ name: 'slow_t0', callId: 'c', arguments: {} }, signal, undefined, (update) => heard.push(update))
+    const calling = connections.call(
+      { name: 'slow_t0', callId: 'c', arguments: {} },
+      signal,
+      undefined,
+      (update) => heard.push(update),
+    )
     await until('the progress is there', () => heard.length === told.length)
     expect(heard).toEqual(told)
     writeFileSync(join(folder, 'finish'), '')
@@ -25,8 +31,15 @@ describe.concurrent('the progress of a call', () => {
 
   it('does not prolong its time', async (test) => {
     const { start, raw } = bench(test)
-    const connections = await start({ slow: raw({ RAW_PROGRESS: JSON.stringify(told) }, { timeout_ms: 300 }) })
-    const calling = connections.call({ name: 'slow_t0', callId: 'c', arguments: {} }, new AbortController().signal, undefined, () => {})
+    const connections = await start({
+      slow: raw({ RAW_PROGRESS: JSON.stringify(told) }, { timeout_ms: 300 }),
+    })
+    const calling = connections.call(
+      { name: 'slow_t0', callId: 'c', arguments: {} },
+      new AbortController().signal,
+      undefined,
+      () => {},
+    )
     expect(await calling).toMatchObject({ success: false, error: 'tool_timeout' })
   })
 })

@@ -1,8 +1,18 @@
-// Finds what is plainly wrong in the input schema of a tool. A model provider refuses a whole request because of one such schema.
-// D1. Only what no draft of JSON Schema allows is a defect, and a reference that leads nowhere. What one provider does not take, only that provider tells.
+// Finds what is plainly wrong in the input schema of a tool. A model provider refuses a whole request because
+// of one such schema.
+// D1. Only what no draft of JSON Schema allows is a defect, and a reference that leads nowhere. What one
+// provider does not take, only that provider tells.
 import { schemaKeywords } from './offered-schema.ts'
 
-const typeNames: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+const typeNames: ReadonlySet<unknown> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
+])
 const { maps, lists, ones } = schemaKeywords
 
 /**
@@ -22,7 +32,11 @@ function defectAt(schema: unknown, path: readonly string[]): string | null {
   const types: readonly unknown[] = Array.isArray(type) ? type : type === undefined ? [] : [type]
   const unknown = types.find((each) => !typeNames.has(each))
   if (unknown !== undefined) return `has the unknown type ${JSON.stringify(unknown)}${at(path)}`
-  if (required !== undefined && typeof required !== 'boolean' && !(Array.isArray(required) && required.every((each) => typeof each === 'string')))
+  if (
+    required !== undefined &&
+    typeof required !== 'boolean' &&
+    !(Array.isArray(required) && required.every((each) => typeof each === 'string'))
+  )
     return `has a "required" that is no list of names${at(path)}`
   if (values !== undefined && !Array.isArray(values)) return `has an "enum" that is no list${at(path)}`
   for (const [below, each] of schemasIn(schema)) {
@@ -79,15 +93,22 @@ function* schemasIn(schema: Readonly<Record<string, unknown>>): Generator<[reado
   }
   for (const key of lists) {
     const list = schema[key]
-    if (list !== undefined) yield* Array.isArray(list) ? list.map((each, i): [string[], unknown] => [[key, String(i)], each]) : [[[key], null] as const]
+    if (list !== undefined)
+      yield* Array.isArray(list)
+        ? list.map((each, i): [string[], unknown] => [[key, String(i)], each])
+        : [[[key], null] as const]
   }
   for (const key of ones) {
     const one = schema[key]
     // Before the draft of 2020, `items` may be a list.
     if (one !== undefined)
-      yield* Array.isArray(one) && key === 'items' ? one.map((each, i): [string[], unknown] => [[key, String(i)], each]) : [[[key], one] as const]
+      yield* Array.isArray(one) && key === 'items'
+        ? one.map((each, i): [string[], unknown] => [[key, String(i)], each])
+        : [[[key], one] as const]
   }
 }
 
-const at = (path: readonly string[]): string => (path.length === 0 ? '' : ` at ${path.join('.').slice(0, 200)}`)
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const at = (path: readonly string[]): string =>
+  path.length === 0 ? '' : ` at ${path.join('.').slice(0, 200)}`
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

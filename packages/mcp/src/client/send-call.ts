@@ -1,5 +1,5 @@
-// Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and prompts. Whether it may be sent is decided in
-// admit-call.ts.
+// Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and
+// prompts. Whether it may be sent is decided in admit-call.ts.
 // S1. The time of a call stops while a person is asked, and begins again with the answer.
 // S2. Progress does not prolong the time of a call.
 // S3. What the call could not ask a person is said with its result.
@@ -43,8 +43,13 @@ export interface ForgottenCall {
 
 export interface CallOutcome {
   readonly result: ExternalResult
-  /** Whether the connection can be used any more. `forgotten`: the server has forgotten the session, and has done nothing. */
-  readonly lost: { readonly kind: 'no' | 'perhaps' | 'forgotten' } | { readonly kind: 'yes'; readonly reason: string }
+  /**
+   * Whether the connection can be used any more. `forgotten`: the server has forgotten the session, and has
+   * done nothing.
+   */
+  readonly lost:
+    | { readonly kind: 'no' | 'perhaps' | 'forgotten' }
+    | { readonly kind: 'yes'; readonly reason: string }
 }
 
 /** Never rejects. */
@@ -56,7 +61,9 @@ export async function sendCall(
   const { server, spec, definition, args } = call
   const hadSession = isInSession(client)
   const over = new AbortController()
-  const time = new CallTime(clock, spec.timeout_ms, () => over.abort(new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out')))
+  const time = new CallTime(clock, spec.timeout_ms, () =>
+    over.abort(new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out')),
+  )
   const both = AbortSignal.any([signal, over.signal])
   const onFailure = (): void => over.abort(new Error('its answer is that of another question'))
   const inputs = new CallInputs({ server, ask, signal: both, onWait: () => time.stop(), onFailure })
@@ -69,10 +76,19 @@ export async function sendCall(
       : resultOf(await callTool(client, definition, args, options), definition.outputSchema)
     return { result: withNotes(result, inputs), lost: { kind: 'no' } }
   } catch (error) {
-    if (inputs.failure !== null && !signal.aborted) return { result: failed(inputs.failure.code, inputs.failure.message), lost: { kind: 'no' } }
-    const { result, lost } = failureOf(error, { server, tool: definition.name, timeoutMs: spec.timeout_ms, signal })
+    if (inputs.failure !== null && !signal.aborted)
+      return { result: failed(inputs.failure.code, inputs.failure.message), lost: { kind: 'no' } }
+    const { result, lost } = failureOf(error, {
+      server,
+      tool: definition.name,
+      timeoutMs: spec.timeout_ms,
+      signal,
+    })
     if (isForgotten(error, hadSession)) return { result, lost: { kind: 'forgotten' } }
-    return { result: withNotes(result, inputs), lost: lost === 'yes' ? { kind: lost, reason: messageOf(error) } : { kind: lost } }
+    return {
+      result: withNotes(result, inputs),
+      lost: lost === 'yes' ? { kind: lost, reason: messageOf(error) } : { kind: lost },
+    }
   } finally {
     ended()
     time.end()
@@ -81,7 +97,9 @@ export async function sendCall(
 }
 
 function withNotes(result: ExternalResult, { notes }: CallInputs): ExternalResult {
-  return notes.length === 0 ? result : { ...result, content: [result.content, ...notes.map((note) => `[Beaver: ${note}]`)].join('\n') }
+  return notes.length === 0
+    ? result
+    : { ...result, content: [result.content, ...notes.map((note) => `[Beaver: ${note}]`)].join('\n') }
 }
 
 /** The time that a call has. It stops while somebody is asked. */

@@ -16,14 +16,27 @@ interface AccessPorts {
 export function loginFor(error: unknown, server: string): LoginNeeded | null {
   if (error instanceof LoginNeeded) return error
   if (!(error instanceof InsufficientScopeError)) return null
-  return new LoginNeeded(`its login does not allow to list its tools. Log in with more rights: ${loginCommand(server, error.requiredScope)}`)
+  return new LoginNeeded(
+    `its login does not allow to list its tools. Log in with more rights: ${loginCommand(server, error.requiredScope)}`,
+  )
 }
 
 /** A server whose key the configuration has needs no other token. */
-export function accessTo(server: string, spec: McpServerSpec, { environment, loginsFolder, clock }: AccessPorts): OAuthAccess | null {
+export function accessTo(
+  server: string,
+  spec: McpServerSpec,
+  { environment, loginsFolder, clock }: AccessPorts,
+): OAuthAccess | null {
   if (!('url' in spec) || loginsFolder === null || spec.oauth === false) return null
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) return null
-  return new OAuthAccess({ server, url: spec.url, settings: spec.oauth ?? {}, environment, folder: loginsFolder, clock })
+  return new OAuthAccess({
+    server,
+    url: spec.url,
+    settings: spec.oauth ?? {},
+    environment,
+    folder: loginsFolder,
+    clock,
+  })
 }
 
 export function addressFault(spec: McpServerSpec, environment: Environment): string | null {

@@ -1,4 +1,5 @@
-// The operator's settings for one MCP server, and the address that a connection needs, with each `$NAME` read from the environment.
+// The operator's settings for one MCP server, and the address that a connection needs, with each `$NAME` read
+// from the environment.
 // E1. A variable that is not set is an error that names it, so a server never gets an empty secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
@@ -13,7 +14,10 @@ interface OfEveryServer {
   readonly tools_that_read?: readonly string[]
   /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
-  /** Whether agents can read its resources, or patterns for the URIs that they can read. Default: they can, unless `tools` selects. */
+  /**
+   * Whether agents can read its resources, or patterns for the URIs that they can read. Default: they can,
+   * unless `tools` selects.
+   */
   readonly resources?: boolean | readonly string[] | undefined
   /** Whether agents can read its prompts. Default: no. */
   readonly prompts?: boolean | undefined
@@ -41,7 +45,10 @@ export interface McpProgramSpec extends OfEveryServer {
 export interface McpHttpSpec extends OfEveryServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** How Beaver gets a token. `false`: never. Default: as the servers say, when the server refuses a request without one. */
+  /**
+   * How Beaver gets a token. `false`: never. Default: as the servers say, when the server refuses a request
+   * without one.
+   */
   readonly oauth?: OAuthSettings | false | undefined
 }
 
@@ -66,8 +73,16 @@ export function addressOf(spec: McpServerSpec, environment: Environment): Addres
   const expanded = (values: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value, environment)]))
   if ('url' in spec) return { kind: 'http', url: spec.url, headers: expanded(spec.headers) }
-  const inherited = Object.fromEntries(['PATH', 'HOME'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])))
-  return { kind: 'program', command: spec.command, args: spec.args, env: { ...inherited, ...expanded(spec.env) }, cwd: spec.cwd }
+  const inherited = Object.fromEntries(
+    ['PATH', 'HOME'].flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+  )
+  return {
+    kind: 'program',
+    command: spec.command,
+    args: spec.args,
+    env: { ...inherited, ...expanded(spec.env) },
+    cwd: spec.cwd,
+  }
 }
 
 const references = /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g
@@ -83,7 +98,11 @@ export function expand(text: string, environment: Environment): string {
     if (whole === '$$') return '$'
     const name = braced ?? plain ?? ''
     const value = environment[name]
-    if (value === undefined) throw new BeaverError('invalid_configuration', `The environment variable ${name} is not set. Set it, and start the daemon again.`)
+    if (value === undefined)
+      throw new BeaverError(
+        'invalid_configuration',
+        `The environment variable ${name} is not set. Set it, and start the daemon again.`,
+      )
     return value
   })
 }

@@ -2,8 +2,8 @@
 import type { LeftOut } from './list-tools.ts'
 
 /**
- * `restarting`: it died or could not be reached, and is tried again. `needs_login`: a person must log in first. `failed`: it is left alone until the
- * daemon starts again.
+ * `restarting`: it died or could not be reached, and is tried again. `needs_login`: a person must log in
+ * first. `failed`: it is left alone until the daemon starts again.
  */
 export type McpServerState = 'starting' | 'connected' | 'restarting' | 'needs_login' | 'failed' | 'stopped'
 

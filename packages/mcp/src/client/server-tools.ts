@@ -1,8 +1,10 @@
-// ServerTools: the tools that one MCP server lists, and which of them may be offered. The connection is in link.ts, supervise-server.ts decides
-// when the server is asked for its list, and pin-keeper.ts keeps the pins.
+// ServerTools: the tools that one MCP server lists, and which of them may be offered. The connection is in
+// link.ts, supervise-server.ts decides when the server is asked for its list, and pin-keeper.ts keeps the
+// pins.
 // T1. A new list is compared with the pins at once.
 // T2. While the pins cannot be read or stored, no tool is offered.
-// T3. A tool that changed, or that appeared after its server was first seen, is withheld until a person approves it.
+// T3. A tool that changed, or that appeared after its server was first seen, is withheld until a person
+// approves it.
 // T4. When tools begin to be withheld, the log says so once.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
@@ -61,14 +63,26 @@ export class ServerTools {
   }
 
   find(tool: string): ListedTool | undefined {
-    return this.#listing.tools.find((each) => each.name === tool) ?? this.#own.find((each) => each.name === tool)
+    return (
+      this.#listing.tools.find((each) => each.name === tool) ?? this.#own.find((each) => each.name === tool)
+    )
   }
 
-  /** Asks the server for its list. @throws the client's error if the server does not answer, or does not answer with a list */
+  /**
+   * Asks the server for its list. @throws the client's error if the server does not answer, or does not
+   * answer with a list
+   */
   async list(client: Client, signal: AbortSignal): Promise<void> {
     const hasTools = client.getServerCapabilities()?.tools !== undefined
     const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
-    this.#listing = hasTools ? boundTools(selectTools(await listTools(client, { timeoutMs, signal, http: 'url' in this.#spec }), this.#spec.tools)) : nothing
+    this.#listing = hasTools
+      ? boundTools(
+          selectTools(
+            await listTools(client, { timeoutMs, signal, http: 'url' in this.#spec }),
+            this.#spec.tools,
+          ),
+        )
+      : nothing
     this.#own = ownTools(client, this.#spec, this.#listing.tools)
     await this.review()
   }
@@ -78,9 +92,12 @@ export class ServerTools {
     const before = this.#pinned
     const pinned = await this.#ports.pins.check(this.#server, this.#listing.tools, this.#spec.tools)
     this.#pinned = pinned
-    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message)) this.#tellWithheld(pinned.message)
+    if (pinned.kind === 'withheld' && (before.kind === 'ok' || before.message !== pinned.message))
+      this.#tellWithheld(pinned.message)
     if (pinned.kind === 'ok')
-      for (const tool of pinned.changed) if (before.kind !== 'ok' || !before.changed.has(tool)) this.#tellChanged(tool, pinned.appeared.has(tool))
+      for (const tool of pinned.changed)
+        if (before.kind !== 'ok' || !before.changed.has(tool))
+          this.#tellChanged(tool, pinned.appeared.has(tool))
     this.#ports.onChange()
   }
 
@@ -92,7 +109,11 @@ export class ServerTools {
 
   #tellWithheld(reason: string): void {
     const server = this.#server
-    this.#ports.logger.warn('mcp_tools_withheld', `The tools of the MCP server ${server} are withheld: ${reason}`, { server })
+    this.#ports.logger.warn(
+      'mcp_tools_withheld',
+      `The tools of the MCP server ${server} are withheld: ${reason}`,
+      { server },
+    )
   }
 
   #tellChanged(tool: string, appeared: boolean): void {

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { bench, call, fixture, runs, until } from '../../test/kit.ts'
 
-const alone = (connections: { status: readonly { state: string; lastError: string | null; pid: number | null }[] }) => {
+const alone = (connections: {
+  status: readonly { state: string; lastError: string | null; pid: number | null }[]
+}) => {
   const [status] = connections.status
   if (status === undefined) throw new Error('no server')
   return status
@@ -31,14 +33,22 @@ describe.concurrent('a server that behaves', () => {
       timeoutMs: 31_000,
       parameters: { type: 'object', required: ['a', 'b'] },
     })
-    expect(connections.status).toMatchObject([{ name: 'fix', state: 'connected', server: 'fixture 1.2.3', lastError: null, restarts: 0, changed: [] }])
-    expect(await call(connections, 'fix_add', { a: 2, b: 3 })).toEqual({ success: true, content: '5', error: null })
+    expect(connections.status).toMatchObject([
+      { name: 'fix', state: 'connected', server: 'fixture 1.2.3', lastError: null, restarts: 0, changed: [] },
+    ])
+    expect(await call(connections, 'fix_add', { a: 2, b: 3 })).toEqual({
+      success: true,
+      content: '5',
+      error: null,
+    })
   })
 
   it('is started once, whoever calls how often at a time', async (test) => {
     const { start, program, lines } = bench(test)
     const connections = await start({ fix: program('plain') })
-    const sums = await Promise.all(Array.from({ length: 50 }, (_, i) => call(connections, 'fix_add', { a: i, b: 1 })))
+    const sums = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => call(connections, 'fix_add', { a: i, b: 1 })),
+    )
     expect(sums.map(({ content }) => content)).toEqual(Array.from({ length: 50 }, (_, i) => String(i + 1)))
     expect(lines('starts')).toHaveLength(1)
   })
@@ -46,7 +56,11 @@ describe.concurrent('a server that behaves', () => {
   it('tells a failed tool, wrong arguments and other content so that a model can read them', async (test) => {
     const { start, program } = bench(test)
     const connections = await start({ fix: program('plain') })
-    expect(await call(connections, 'fix_fail')).toEqual({ success: false, content: 'The disk is full.', error: 'mcp_tool_failed' })
+    expect(await call(connections, 'fix_fail')).toEqual({
+      success: false,
+      content: 'The disk is full.',
+      error: 'mcp_tool_failed',
+    })
     const wrong = await call(connections, 'fix_add', { a: 2 })
     expect(wrong).toMatchObject({ success: false, error: 'mcp_tool_failed' })
     expect(wrong.content).toContain('fix_add'.slice('fix_'.length))
@@ -64,7 +78,10 @@ describe.concurrent('a server that behaves', () => {
       { fix: program('plain', { env: { FIXTURE_DIR: folder, TOKEN: 'Bearer $SECRET', PRICE: '$$5' } }) },
       { environment: { PATH: process.env['PATH'], HOME: '/nowhere', SECRET: 'abc', OTHER: 'not for it' } },
     )
-    const environment = JSON.parse((await call(connections, 'fix_environment')).content) as Record<string, string>
+    const environment = JSON.parse((await call(connections, 'fix_environment')).content) as Record<
+      string,
+      string
+    >
     expect(environment).toMatchObject({ HOME: '/nowhere', TOKEN: 'Bearer abc', PRICE: '$5' })
     expect(environment).not.toHaveProperty('OTHER')
     expect(environment).not.toHaveProperty('SECRET')
@@ -75,7 +92,9 @@ describe.concurrent('a server that behaves', () => {
     const connections = await start({ fix: program('plain', { tools: ['add', 'subtract'] }) })
     await connections.settled
     expect(connections.tools.map(({ name }) => name)).toEqual(['fix_add'])
-    expect(connections.status[0]?.leftOut).toEqual([{ tool: 'subtract', reason: 'is in the configuration, but the server does not list it' }])
+    expect(connections.status[0]?.leftOut).toEqual([
+      { tool: 'subtract', reason: 'is in the configuration, but the server does not list it' },
+    ])
     expect(await call(connections, 'fix_fail')).toMatchObject({ success: false, error: 'tool_not_available' })
   })
 
@@ -101,9 +120,13 @@ describe.concurrent('a server that behaves', () => {
 describe.concurrent('a daemon that ends without closing', () => {
   it.each(['killed', 'exit'])('leaves no server behind (%s)', async (how) => {
     const folder = mkdtempSync(join(tmpdir(), 'beaver-mcp-'))
-    const host = spawn(process.execPath, [fileURLToPath(new URL('../../test/host.ts', import.meta.url)), fixture, folder, how], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const host = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../../test/host.ts', import.meta.url)), fixture, folder, how],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     const [bytes] = (await once(host.stdout, 'data')) as [Buffer]
     const pid = Number(bytes.toString())
     expect(runs(pid)).toBe(true)
@@ -122,9 +145,14 @@ describe.concurrent('a server that fails', () => {
     const connections = await start({ fix: program('plain') })
     expect(await call(connections, 'fix_die')).toMatchObject({ success: false, error: 'mcp_server_down' })
     await until('it is down', () => alone(connections).state === 'restarting')
-    expect(alone(connections).lastError).toBe('it ended with exit code 3; its stderr ends with: fixture: out of cheese')
+    expect(alone(connections).lastError).toBe(
+      'it ended with exit code 3; its stderr ends with: fixture: out of cheese',
+    )
     expect(connections.tools.map(({ name }) => name)).toContain('fix_add')
-    expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: false, error: 'mcp_server_down' })
+    expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({
+      success: false,
+      error: 'mcp_server_down',
+    })
     await until('it is up again', () => alone(connections).state === 'connected')
     expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: true, content: '2' })
     expect(lines('starts')).toHaveLength(2)
@@ -135,8 +163,15 @@ describe.concurrent('a server that fails', () => {
     const { start, program, lines } = bench(test)
     const connections = await start({ fix: program('plain', { timeout_ms: 1_000 }) })
     const hanging = call(connections, 'fix_hang')
-    await until('another is answered', async () => (await call(connections, 'fix_add', { a: 1, b: 1 })).success)
-    expect(await hanging).toEqual({ success: false, error: 'tool_timeout', content: 'The MCP server fix did not answer the call of hang within 1 s.' })
+    await until(
+      'another is answered',
+      async () => (await call(connections, 'fix_add', { a: 1, b: 1 })).success,
+    )
+    expect(await hanging).toEqual({
+      success: false,
+      error: 'tool_timeout',
+      content: 'The MCP server fix did not answer the call of hang within 1 s.',
+    })
     await until('the server was told', () => lines('calls').includes('cancelled'))
     expect(alone(connections).state).toBe('connected')
   })
@@ -145,7 +180,10 @@ describe.concurrent('a server that fails', () => {
     const { start, program, lines } = bench(test)
     const connections = await start({ fix: program('plain', { timeout_ms: 300 }) }, { listMsMax: 300 })
     expect(await call(connections, 'fix_block')).toMatchObject({ success: false, error: 'tool_timeout' })
-    await until('it is started again', () => lines('starts').length === 2 && alone(connections).state === 'connected')
+    await until(
+      'it is started again',
+      () => lines('starts').length === 2 && alone(connections).state === 'connected',
+    )
     expect(runs(Number(lines('starts')[0]))).toBe(false)
     await until('it answers again', async () => (await call(connections, 'fix_add', { a: 1, b: 1 })).success)
   })
@@ -163,12 +201,21 @@ describe.concurrent('a server that fails', () => {
 
   it('by not answering initialize: it is given up in time, and nothing waited for it', async (test) => {
     const { start, program, lines } = bench(test)
-    const connections = await start({ slow: program('silent', { restarts_max: 0 }), fix: program('plain') }, { startMsMax: 2_000 })
+    const connections = await start(
+      { slow: program('silent', { restarts_max: 0 }), fix: program('plain') },
+      { startMsMax: 2_000 },
+    )
     await until('the other is there', () => connections.tools.length > 0)
     await connections.settled
-    expect(connections.status[0]).toMatchObject({ state: 'failed', lastError: 'it did not answer within 2 s (given up after 1 time within 10 minutes)' })
+    expect(connections.status[0]).toMatchObject({
+      state: 'failed',
+      lastError: 'it did not answer within 2 s (given up after 1 time within 10 minutes)',
+    })
     expect(await call(connections, 'slow_add')).toMatchObject({ success: false, error: 'mcp_server_down' })
-    await until('it is gone', () => runs(Number(lines('starts')[0])) === false || runs(Number(lines('starts')[1])) === false)
+    await until(
+      'it is gone',
+      () => runs(Number(lines('starts')[0])) === false || runs(Number(lines('starts')[1])) === false,
+    )
   })
 
   it('by dying again and again: it is left alone after its restarts, and its tools are withdrawn', async (test) => {
@@ -189,7 +236,10 @@ describe.concurrent('a server that fails', () => {
       ['supervisor_escalated', 'fix'],
     ])
     expect(connections.tools).toEqual([])
-    expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({ success: false, error: 'mcp_server_down' })
+    expect(await call(connections, 'fix_add', { a: 1, b: 1 })).toMatchObject({
+      success: false,
+      error: 'mcp_server_down',
+    })
   })
 
   it('by ending when it is asked for its era: it is asked the old way at once', async (test) => {
@@ -202,11 +252,17 @@ describe.concurrent('a server that fails', () => {
 
   it('by writing lines that are no MCP: they are passed over, up to a number', async (test) => {
     const { start, program } = bench(test)
-    const connections = await start({ chatty: program('garbage'), flood: program('flood', { restarts_max: 0 }) })
+    const connections = await start({
+      chatty: program('garbage'),
+      flood: program('flood', { restarts_max: 0 }),
+    })
     await connections.settled
     expect(connections.status).toMatchObject([
       { state: 'connected' },
-      { state: 'failed', lastError: expect.stringContaining('more than 1000 lines to stdout that are not MCP') as string },
+      {
+        state: 'failed',
+        lastError: expect.stringContaining('more than 1000 lines to stdout that are not MCP') as string,
+      },
     ])
   })
 

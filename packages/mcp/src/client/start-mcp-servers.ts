@@ -1,10 +1,17 @@
-// Offers the MCP servers of one process as external tools. Each server is connected once, in the background, whatever happens to the others.
-// supervise-server.ts keeps one server connected, and gather-tools.ts names the tools.
+// Offers the MCP servers of one process as external tools. Each server is connected once, in the background,
+// whatever happens to the others. supervise-server.ts keeps one server connected, and gather-tools.ts names
+// the tools.
 // M1. The start waits for no server.
 // M2. Listeners are informed only if the offered tools differ from those before.
 // M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
 // M4. Nothing of a server outlives `close` or an ordinary end of the process.
-import type { CallDescription, ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
+import type {
+  CallDescription,
+  ExternalCall,
+  ExternalResult,
+  ExternalTool,
+  ExternalTools,
+} from '@beaver/agent'
 import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { type PinKeeper, pinKeeper } from '../pins/pin-keeper.ts'
@@ -35,9 +42,14 @@ export interface McpOptions {
   readonly random?: () => number
   /** The time from the start of one server to its answer. Default: 60,000. */
   readonly startMsMax?: number
-  /** The time that a child has to end, first after its stdin was closed, then after SIGTERM. Default: 1,500. */
+  /**
+   * The time that a child has to end, first after its stdin was closed, then after SIGTERM. Default: 1,500.
+   */
   readonly leaveMsMax?: number
-  /** The time for a list of tools. A server that was silent is asked for its list too. It is at least the server's `timeout_ms`. Default: 10,000. */
+  /**
+   * The time for a list of tools. A server that was silent is asked for its list too. It is at least the
+   * server's `timeout_ms`. Default: 10,000.
+   */
   readonly listMsMax?: number
   /** What confines the programs. Default: nothing. */
   readonly sandbox?: SandboxOptions
@@ -58,7 +70,10 @@ const pinsLookMs = 2_000
 const refusalCharsMax = 300
 
 /** @param servers the servers by name, as under `mcp` in the configuration */
-export async function startMcpServers(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions): Promise<McpConnections> {
+export async function startMcpServers(
+  servers: Readonly<Record<string, McpServerSpec>>,
+  options: McpOptions,
+): Promise<McpConnections> {
   return new McpServers(servers, options)
 }
 
@@ -74,7 +89,10 @@ class McpServers implements McpConnections {
   #gathered: GatheredTools = { offered: [], known: new Map(), leftOut: new Map() }
   /** How many tools of each server the log said were left out. */
   readonly #toldLeftOut = new Map<string, number>()
-  /** What model providers refuse, by the offered names. What a server lists as something else later is not refused any more. */
+  /**
+   * What model providers refuse, by the offered names. What a server lists as something else later is not
+   * refused any more.
+   */
   readonly #refused = new Map<string, { readonly as: LeftOut; readonly hash: string }>()
   readonly #logger: Logger
   readonly #reportFile: string | null
@@ -84,8 +102,22 @@ class McpServers implements McpConnections {
   #closed: Promise<void> | null = null
 
   constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
-    const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
-    const { environment, version, reserved = [], pinsFile, sandbox = noSandbox, loginsFolder = null } = options
+    const {
+      clock = systemClock,
+      random = Math.random,
+      logger = silentLogger,
+      startMsMax = 60_000,
+      leaveMsMax = 1_500,
+      listMsMax = 10_000,
+    } = options
+    const {
+      environment,
+      version,
+      reserved = [],
+      pinsFile,
+      sandbox = noSandbox,
+      loginsFolder = null,
+    } = options
     this.#clock = clock
     this.#logger = logger
     this.#reportFile = options.reportFile ?? null
@@ -109,7 +141,8 @@ class McpServers implements McpConnections {
       logger,
       onChange,
     }
-    for (const [name, spec] of Object.entries(servers)) this.#supervised.push(superviseServer(name, spec, ports))
+    for (const [name, spec] of Object.entries(servers))
+      this.#supervised.push(superviseServer(name, spec, ports))
     this.#gather()
     this.settled = Promise.all(this.#supervised.map((server) => server.settled)).then(() => {})
   }
@@ -124,7 +157,9 @@ class McpServers implements McpConnections {
     return this.#supervised.map((server): McpServerStatus => {
       const { leftOut, ...status } = server.status()
       const tools = [...known].filter(([name, each]) => each.server === server && names.has(name)).length
-      const refused = [...this.#refused].flatMap(([name, each]) => (known.get(name)?.server === server && isStill(server, each) ? each.as : []))
+      const refused = [...this.#refused].flatMap(([name, each]) =>
+        known.get(name)?.server === server && isStill(server, each) ? each.as : [],
+      )
       return { ...status, tools, leftOut: [...leftOut, ...(beyond.get(server.name) ?? [])], refused }
     })
   }
@@ -134,10 +169,16 @@ class McpServers implements McpConnections {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Waits for servers that start and whose tools have such names. A server that fails is not waited for any longer. */
+  /**
+   * Waits for servers that start and whose tools have such names. A server that fails is not waited for any
+   * longer.
+   */
   async arrival(names: readonly string[]): Promise<void> {
     const missing = names.filter((name) => !this.#gathered.known.has(name))
-    const starting = this.#supervised.filter((server) => server.status().state === 'starting' && missing.some((name) => name.startsWith(`${server.name}_`)))
+    const starting = this.#supervised.filter(
+      (server) =>
+        server.status().state === 'starting' && missing.some((name) => name.startsWith(`${server.name}_`)),
+    )
     await Promise.all(starting.map((server) => server.settled))
   }
 
@@ -145,25 +186,51 @@ class McpServers implements McpConnections {
     const found = this.#gathered.known.get(name)
     const hash = found?.server.listed.find((tool) => tool.name === found.tool)?.hash
     if (found === undefined || hash === undefined) return
-    this.#refused.set(name, { as: { tool: found.tool, reason: `the provider ${provider} refuses its schema: ${says.slice(0, refusalCharsMax)}` }, hash })
+    this.#refused.set(name, {
+      as: {
+        tool: found.tool,
+        reason: `the provider ${provider} refuses its schema: ${says.slice(0, refusalCharsMax)}`,
+      },
+      hash,
+    })
     this.#report()
   }
 
   /** What a person and the rules see of the reading of a resource: its URI. */
   async describe({ name, arguments: { uri } }: ExternalCall): Promise<CallDescription> {
     const isRead = this.#gathered.offered.some((tool) => tool.name === name && tool.describes === true)
-    return { subject: isRead && typeof uri === 'string' ? uri : null, unreadable: null, inputFault: null, preview: null, refused: null }
+    return {
+      subject: isRead && typeof uri === 'string' ? uri : null,
+      unreadable: null,
+      inputFault: null,
+      preview: null,
+      refused: null,
+    }
   }
 
-  async call({ name, arguments: args }: ExternalCall, ...[signal, ask, progress = () => {}]: HowCalled): Promise<ExternalResult> {
+  async call(
+    { name, arguments: args }: ExternalCall,
+    ...[signal, ask, progress = () => {}]: HowCalled
+  ): Promise<ExternalResult> {
     const supervised = this.#supervised
     // A run that continues after a restart may call a tool before the server has listed any.
-    if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting')) await this.#settledOr(signal)
+    if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting'))
+      await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
-    if (found !== undefined) return found.server.call(found.tool, args, { signal, ask: ask ?? null, progress })
-    const down = supervised.find((server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected')
-    if (down === undefined) return failed('tool_not_available', `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`)
-    return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Continue without its tools.`)
+    if (found !== undefined)
+      return found.server.call(found.tool, args, { signal, ask: ask ?? null, progress })
+    const down = supervised.find(
+      (server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected',
+    )
+    if (down === undefined)
+      return failed(
+        'tool_not_available',
+        `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`,
+      )
+    return failed(
+      'mcp_server_down',
+      `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Continue without its tools.`,
+    )
   }
 
   close(): Promise<void> {
@@ -174,7 +241,10 @@ class McpServers implements McpConnections {
     return this.close()
   }
 
-  /** Collects the tools of all servers, and informs the listeners if the offered tools differ from those before. */
+  /**
+   * Collects the tools of all servers, and informs the listeners if the offered tools differ from those
+   * before.
+   */
   #gather(): void {
     const before = this.#gathered.offered
     const gathered = gatherTools(this.#supervised, this.#names)
@@ -207,7 +277,12 @@ class McpServers implements McpConnections {
   }
 
   #lookAtPins(): void {
-    if (this.#looking !== null || this.#closed !== null || !this.#supervised.some((server) => server.withholds)) return
+    if (
+      this.#looking !== null ||
+      this.#closed !== null ||
+      !this.#supervised.some((server) => server.withholds)
+    )
+      return
     this.#looking = this.#clock.after(pinsLookMs, () => {
       this.#looking = null
       for (const server of this.#supervised) if (server.withholds) void server.review()
@@ -232,8 +307,10 @@ class McpServers implements McpConnections {
   }
 }
 
-const isStill = (server: SupervisedServer, { as, hash }: { readonly as: LeftOut; readonly hash: string }): boolean =>
-  server.listed.some((tool) => tool.name === as.tool && tool.hash === hash)
+const isStill = (
+  server: SupervisedServer,
+  { as, hash }: { readonly as: LeftOut; readonly hash: string },
+): boolean => server.listed.some((tool) => tool.name === as.tool && tool.hash === hash)
 
 function killGroups(groups: ReadonlySet<number>): void {
   for (const pid of groups) {

@@ -1,4 +1,5 @@
-// What the MCP servers of a daemon are like, in a file of its home, so that the doctor can tell it without asking the daemon.
+// What the MCP servers of a daemon are like, in a file of its home, so that the doctor can tell it without
+// asking the daemon.
 // F1. The file is a report: nothing depends on it, so a fault in writing it is no failure.
 // F2. It names the process that wrote it. A reader checks that this process still runs.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,17 +34,19 @@ const leftOutReported = 100
 export const mcpReportFile = (home: string): string => join(home, 'run', 'mcp.json')
 
 export function writeMcpReport(path: string, status: readonly McpServerStatus[], pid: number): void {
-  const servers = status.map(({ name, state, tools, changed, leftOut, refused, isBeaver, workflows, lastError }) => ({
-    name,
-    state,
-    tools,
-    changed: changed.length,
-    left_out: leftOut.length + refused.length,
-    left_out_tools: [...refused, ...leftOut].slice(0, leftOutReported),
-    is_beaver: isBeaver,
-    workflows: workflows.slice(0, leftOutReported),
-    reason: lastError,
-  }))
+  const servers = status.map(
+    ({ name, state, tools, changed, leftOut, refused, isBeaver, workflows, lastError }) => ({
+      name,
+      state,
+      tools,
+      changed: changed.length,
+      left_out: leftOut.length + refused.length,
+      left_out_tools: [...refused, ...leftOut].slice(0, leftOutReported),
+      is_beaver: isBeaver,
+      workflows: workflows.slice(0, leftOutReported),
+      reason: lastError,
+    }),
+  )
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(`${path}.${pid}`, JSON.stringify({ pid, servers }), { mode: 0o600 })

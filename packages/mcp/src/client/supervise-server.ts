@@ -1,8 +1,9 @@
-// Keeps one MCP server of the configuration connected: it is started, listed, restarted with a bound, and ended.
-// server-tools.ts decides what it lists and may offer, and admit-call.ts which calls are refused. How often it is connected again is defined in
-// core's table `supervisors`.
+// Keeps one MCP server of the configuration connected: it is started, listed, restarted with a bound, and
+// ended. server-tools.ts decides what it lists and may offer, and admit-call.ts which calls are refused. How
+// often it is connected again is defined in core's table `supervisors`.
 // S1. All calls share one connection.
-// S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its tools are withdrawn.
+// S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given
+// up, its tools are withdrawn.
 // S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
 import { type ExternalResult, unlessAborted } from '@beaver/agent'
@@ -77,7 +78,10 @@ interface ConnectedServer extends RunningChild {
 
 /** A server that says again and again that its list has changed is asked for it this often at most. */
 const relistMsMin = 5_000
-/** A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it cannot report. */
+/**
+ * A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it
+ * cannot report.
+ */
 const lookMs = 60_000
 /** A login that a person makes takes effect within this time. */
 const loginLookMs = 2_000
@@ -122,11 +126,18 @@ class McpServer implements SupervisedServer {
       logger: ports.logger,
       clock: ports.clock,
       random: ports.random,
-      fieldsOf: ({ link: { server, pid } }) => ({ server, tools: this.listed.length, ...(pid === null ? {} : { pid }) }),
+      fieldsOf: ({ link: { server, pid } }) => ({
+        server,
+        tools: this.listed.length,
+        ...(pid === null ? {} : { pid }),
+      }),
       onStatus: (status) => this.#onStatus(status),
     })
     const fault = addressFault(spec, ports.environment)
-    if (fault === null) this.#supervision.add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal)).catch(() => {}) // `onStatus` reports it.
+    if (fault === null)
+      this.#supervision
+        .add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal))
+        .catch(() => {}) // `onStatus` reports it.
     else this.#refuse(fault)
   }
 
@@ -149,7 +160,9 @@ class McpServer implements SupervisedServer {
       state: this.#state,
       server: this.#link?.server ?? null,
       pid: this.#link?.pid ?? null,
-      ...(pinned.kind === 'ok' ? { pinned: pinned.pinned, changed: [...pinned.changed] } : { pinned: 0, changed: [] }),
+      ...(pinned.kind === 'ok'
+        ? { pinned: pinned.pinned, changed: [...pinned.changed] }
+        : { pinned: 0, changed: [] }),
       leftOut: listing.leftOut,
       workflows: listing.workflows,
       isBeaver: listing.isBeaver,
@@ -170,9 +183,11 @@ class McpServer implements SupervisedServer {
     try {
       const { client } = at
       const first = await this.#send(at, { definition, args }, by)
-      const { result, lost } = first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, by) : first
+      const { result, lost } =
+        first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, by) : first
       // A call of an old session says nothing about the new one.
-      if (lost.kind === 'yes' && (client === at.client || first.lost.kind === 'forgotten')) void at.drop(lost.reason)
+      if (lost.kind === 'yes' && (client === at.client || first.lost.kind === 'forgotten'))
+        void at.drop(lost.reason)
       if (lost.kind === 'perhaps') void this.#refresh(at)
       return result
     } finally {
@@ -191,10 +206,16 @@ class McpServer implements SupervisedServer {
     this.#used.closeUnused(at, client)
   }
 
-  /** The server has forgotten the session, and has not made the call. It is made once more in a new session, if the server still has the tool. */
+  /**
+   * The server has forgotten the session, and has not made the call. It is made once more in a new session,
+   * if the server still has the tool.
+   */
   async #sendAgain({ at, client, tool, args }: ForgottenCall, by: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
-    const given: CallOutcome = { result: failed('mcp_server_down', lostAgain), lost: { kind: 'yes', reason: 'it has forgotten the session' } }
+    const given: CallOutcome = {
+      result: failed('mcp_server_down', lostAgain),
+      lost: { kind: 'yes', reason: 'it has forgotten the session' },
+    }
     try {
       await unlessAborted(this.#renew(at, client), by.signal)
     } catch {
@@ -236,18 +257,23 @@ class McpServer implements SupervisedServer {
     const { clock, environment, groups, version, sandbox, startMsMax, leaveMsMax } = this.#ports
     let listed: Link | null = null
     const address = addressOf(this.spec, environment)
-    const next = await connectLink(address.kind === 'program' && 'command' in this.spec ? await confineServer(address, this.spec, sandbox) : address, {
-      clock,
-      groups,
-      version,
-      startMsMax,
-      leaveMsMax,
-      mode,
-      signal,
-      access: this.#access,
-      elicitation: this.spec.elicitation !== false,
-      onListChanged: () => void (listed === null ? null : this.#listSoon(listed)),
-    })
+    const next = await connectLink(
+      address.kind === 'program' && 'command' in this.spec
+        ? await confineServer(address, this.spec, sandbox)
+        : address,
+      {
+        clock,
+        groups,
+        version,
+        startMsMax,
+        leaveMsMax,
+        mode,
+        signal,
+        access: this.#access,
+        elicitation: this.spec.elicitation !== false,
+        onListChanged: () => void (listed === null ? null : this.#listSoon(listed)),
+      },
+    )
     try {
       listed = next
       await this.#list(next)
@@ -270,7 +296,10 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  /** Lists the tools again, at once if that was long ago, otherwise after a pause. What the server says until then needs no other list. */
+  /**
+   * Lists the tools again, at once if that was long ago, otherwise after a pause. What the server says until
+   * then needs no other list.
+   */
   async #listSoon(of: Link): Promise<void> {
     if (this.#relisting) return
     this.#relisting = true
@@ -300,7 +329,9 @@ class McpServer implements SupervisedServer {
     } catch (error) {
       if (of !== this.#link || this.#stopping.signal.aborted) return
       const silent = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
-      this.#lastError = silent ? 'it does not answer any more' : `its tools could not be listed: ${messageOf(error)}`
+      this.#lastError = silent
+        ? 'it does not answer any more'
+        : `its tools could not be listed: ${messageOf(error)}`
       await of.drop(this.#lastError)
     } finally {
       this.#refreshing = 'no'
@@ -319,7 +350,10 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  /** Connects, for one life of the server. If a program ends because it is asked for its era, the next connection does not ask. */
+  /**
+   * Connects, for one life of the server. If a program ends because it is asked for its era, the next
+   * connection does not ask.
+   */
   async #begin(signal: AbortSignal): Promise<ConnectedServer> {
     this.#attempts++
     let next: Link
@@ -328,7 +362,8 @@ class McpServer implements SupervisedServer {
     } catch (error) {
       const needed = loginFor(error, this.name)
       if (needed !== null && !signal.aborted) return this.#beginAfterLogin(needed, signal)
-      if (this.#attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted) return this.#begin(signal)
+      if (this.#attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted)
+        return this.#begin(signal)
       throw error
     }
     const gone = next.gone.then(async (reason) => {
@@ -344,7 +379,10 @@ class McpServer implements SupervisedServer {
     const { clock, logger } = this.#ports
     const { file } = this.#access ?? {}
     const before = await file?.version()
-    if (this.#state !== 'needs_login') logger.warn('mcp_login_needed', `The MCP server ${this.name} is not connected: ${message}`, { server: this.name })
+    if (this.#state !== 'needs_login')
+      logger.warn('mcp_login_needed', `The MCP server ${this.name} is not connected: ${message}`, {
+        server: this.name,
+      })
     this.#lastError = message
     this.#attempts = 0
     this.#become('needs_login')
@@ -385,16 +423,22 @@ class McpServer implements SupervisedServer {
   #refuse(reason: string): void {
     const { name } = this
     this.#lastError = reason
-    this.#ports.logger.error('mcp_server_refused', `The MCP server ${name} cannot be started: ${reason}`, { server: name })
+    this.#ports.logger.error('mcp_server_refused', `The MCP server ${name} cannot be started: ${reason}`, {
+      server: name,
+    })
     this.#become('failed')
     this.#settle()
   }
 }
 
-/** We cannot restart a server over HTTP. It is connected again for as long as the daemon runs, if restarts are allowed at all. */
+/**
+ * We cannot restart a server over HTTP. It is connected again for as long as the daemon runs, if restarts are
+ * allowed at all.
+ */
 function supervisorOf(spec: McpServerSpec): SupervisorSpec {
   const row = 'url' in spec && spec.restarts_max > 0 ? supervisors.mcp_http : supervisors.mcp_program
   return { ...row, intensity: { ...row.intensity, restartsMax: spec.restarts_max } }
 }
 
-const periodOf = (spec: McpServerSpec): string => `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
+const periodOf = (spec: McpServerSpec): string =>
+  `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`

@@ -1,4 +1,5 @@
-// Which clients have calls under way. A server that has forgotten its session gets a new client, and the old one is closed after its last call.
+// Which clients have calls under way. A server that has forgotten its session gets a new client, and the old
+// one is closed after its last call.
 import type { Client } from '@modelcontextprotocol/client'
 import type { Link } from './link.ts'
 

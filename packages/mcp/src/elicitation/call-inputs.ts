@@ -1,8 +1,10 @@
 // CallInputs: what one call asks the person on behalf of its server. How the server asked is not known here.
-// I1. Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that may not be asked gets `decline`.
+// I1. Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that
+// may not be asked gets `decline`.
 // I2. A call asks a bounded number of questions. The rest get `cancel` at once.
 // I3. The model learns what nobody was asked, and why: `notes` are added to the result.
-// I4. If the recorded answer belongs to another question, the call fails (`failure`), because the server would get an answer to something else.
+// I4. If the recorded answer belongs to another question, the call fails (`failure`), because the server
+// would get an answer to something else.
 import { type AskPerson, ToolFailure } from '@beaver/agent'
 import { messageOf, questionBounds } from '@beaver/core'
 import { type ElicitationAnswer, readElicitation } from './read-elicitation.ts'
@@ -47,9 +49,16 @@ export class CallInputs {
   async answer(params: unknown): Promise<ElicitationAnswer> {
     const { server, ask, signal, onWait } = this.#options
     if (signal.aborted) return cancelled
-    if (ask === null) return this.#not(cancelled, `The MCP server ${server} asked a question, and this call cannot ask a person.`)
+    if (ask === null)
+      return this.#not(
+        cancelled,
+        `The MCP server ${server} asked a question, and this call cannot ask a person.`,
+      )
     if (this.#asked >= questionBounds.ofCall)
-      return this.#not(cancelled, `The MCP server ${server} asked more than ${questionBounds.ofCall} questions. Nobody was asked the rest.`)
+      return this.#not(
+        cancelled,
+        `The MCP server ${server} asked more than ${questionBounds.ofCall} questions. Nobody was asked the rest.`,
+      )
     const read = readElicitation(server, params)
     if (read.kind === 'refused') return this.#not(declined, read.why)
     this.#asked++
@@ -58,7 +67,13 @@ export class CallInputs {
       const given = await unlessAborted(ask(read.question), signal)
       if (given === null) return cancelled
       const answer = read.answerOf(given)
-      return answer ?? this.#not(cancelled, `The answer to a question of the MCP server ${server} does not fit the question, so it was not sent.`)
+      return (
+        answer ??
+        this.#not(
+          cancelled,
+          `The answer to a question of the MCP server ${server} does not fit the question, so it was not sent.`,
+        )
+      )
     } catch (error) {
       return this.#unanswered(error)
     } finally {

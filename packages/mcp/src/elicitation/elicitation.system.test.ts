@@ -11,7 +11,10 @@ const never = (): AbortSignal => new AbortController().signal
 const eras = ['2025', '2026'] as const
 type Era = (typeof eras)[number]
 
-/** The programs of one protocol, which all tests share: `shop`, and `mute`, whose configuration does not let it ask. */
+/**
+ * The programs of one protocol, which all tests share: `shop`, and `mute`, whose configuration does not let
+ * it ask.
+ */
 async function startAsking(era: Era, onEnd: (act: () => Promise<void>) => void) {
   const kit = bench({ onTestFinished: onEnd })
   const clock = virtualClock()
@@ -25,10 +28,19 @@ async function startAsking(era: Era, onEnd: (act: () => Promise<void>) => void) 
       asked.push(question)
       return typeof answer === 'function' ? answer(question) : (answer as QuestionAnswer)
     }
-    const result = await connections.call({ name, callId: 'c', arguments: {} }, signal, answer === null ? undefined : ask)
+    const result = await connections.call(
+      { name, callId: 'c', arguments: {} },
+      signal,
+      answer === null ? undefined : ask,
+    )
     return { ...result, asked }
   }
-  return { clock, callOf, call: (tool: string, answer: QuestionAnswer | AskPerson | null, signal?: AbortSignal) => callOf(`shop_${tool}`, answer, signal) }
+  return {
+    clock,
+    callOf,
+    call: (tool: string, answer: QuestionAnswer | AskPerson | null, signal?: AbortSignal) =>
+      callOf(`shop_${tool}`, answer, signal),
+  }
 }
 
 let of: Record<Era, Awaited<ReturnType<typeof startAsking>>>
@@ -44,16 +56,33 @@ const accept = (answers: string[]): QuestionAnswer => ({ action: 'accept', answe
 
 describe.each(eras)('a server with the protocol of %s', (era) => {
   it('gets the answers of a form, with the defaults of what was left out', async () => {
-    const { asked, ...result } = await of[era].call('book', { action: 'accept', content: { room: 'red', guests: 2 } })
+    const { asked, ...result } = await of[era].call('book', {
+      action: 'accept',
+      content: { room: 'red', guests: 2 },
+    })
     expect(result).toMatchObject({ success: true })
-    expect(JSON.parse(result.content)).toEqual({ action: 'accept', content: { room: 'red', guests: 2, note: 'none' } })
-    expect(asked).toMatchObject([{ message: expect.stringContaining('The MCP server shop asks') as string, form: { required: ['room', 'guests'] } }])
+    expect(JSON.parse(result.content)).toEqual({
+      action: 'accept',
+      content: { room: 'red', guests: 2, note: 'none' },
+    })
+    expect(asked).toMatchObject([
+      {
+        message: expect.stringContaining('The MCP server shop asks') as string,
+        form: { required: ['room', 'guests'] },
+      },
+    ])
   })
 
   it('gets a chosen option, a text, and that a person declines or cancels', async () => {
     const { call } = of[era]
-    expect(JSON.parse((await call('send', accept(['yes']))).content)).toEqual({ action: 'accept', content: { sure: true } })
-    expect(JSON.parse((await call('greet', accept(['Ada']))).content)).toEqual({ action: 'accept', content: { name: 'Ada' } })
+    expect(JSON.parse((await call('send', accept(['yes']))).content)).toEqual({
+      action: 'accept',
+      content: { sure: true },
+    })
+    expect(JSON.parse((await call('greet', accept(['Ada']))).content)).toEqual({
+      action: 'accept',
+      content: { name: 'Ada' },
+    })
     expect(JSON.parse((await call('greet', { action: 'decline' })).content)).toEqual({ action: 'decline' })
     expect(JSON.parse((await call('greet', { action: 'cancel' })).content)).toEqual({ action: 'cancel' })
   })
@@ -61,7 +90,9 @@ describe.each(eras)('a server with the protocol of %s', (era) => {
   it('has a person open a page', async () => {
     const { content, asked } = await of[era].call('visit', accept(['done']))
     expect(JSON.parse(content)).toEqual({ action: 'accept' })
-    expect(asked).toMatchObject([{ message: expect.stringContaining('https://login.example/start?id=1') as string, options: ['done'] }])
+    expect(asked).toMatchObject([
+      { message: expect.stringContaining('https://login.example/start?id=1') as string, options: ['done'] },
+    ])
   })
 
   it.each([
@@ -83,7 +114,8 @@ describe.each(eras)('a server with the protocol of %s', (era) => {
   })
 
   it('is told that it can ask, unless the configuration says otherwise', async () => {
-    const declared = async (server: string) => JSON.parse((await of[era].callOf(`${server}_capabilities`, null)).content) as object
+    const declared = async (server: string) =>
+      JSON.parse((await of[era].callOf(`${server}_capabilities`, null)).content) as object
     expect(await declared('shop')).toEqual({ elicitation: { form: { applyDefaults: true }, url: {} } })
     expect(await declared('mute')).toEqual({})
   })
@@ -99,8 +131,13 @@ describe.each(eras)('a server with the protocol of %s', (era) => {
 
   it('fails the call if the recorded answer belongs to another question', async () => {
     const { call } = of[era]
-    const changed: AskPerson = () => Promise.reject(new ToolFailure('question_changed', 'It asked something else.'))
-    expect(await call('greet', changed)).toMatchObject({ success: false, error: 'question_changed', content: 'It asked something else.' })
+    const changed: AskPerson = () =>
+      Promise.reject(new ToolFailure('question_changed', 'It asked something else.'))
+    expect(await call('greet', changed)).toMatchObject({
+      success: false,
+      error: 'question_changed',
+      content: 'It asked something else.',
+    })
   })
 
   it('ends when the call is stopped while somebody is asked', async () => {
@@ -142,33 +179,64 @@ describe('a hostile server', () => {
 
   it.each([
     ['nothing', {}, 'mcp_bad_answer'],
-    ['something that Beaver does not offer', { inputRequests: { a: { method: 'sampling/createMessage', params: {} } } }, 'mcp_bad_answer'],
+    [
+      'something that Beaver does not offer',
+      { inputRequests: { a: { method: 'sampling/createMessage', params: {} } } },
+      'mcp_bad_answer',
+    ],
     ['no request at all', { inputRequests: { a: null } }, 'mcp_bad_answer'],
     ['time, without an end', { requestState: 'x' }, 'too_many_questions'],
   ])('that wants %s fails its call', async (_, wanted, error) => {
     const server = await rawHttpServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] })
     onTestFinished(() => server[Symbol.asyncDispose]())
     server.answers['tools/call'] = { resultType: 'input_required', ...wanted }
-    const spec = { url: server.url, headers: {}, permission: 'allow' as const, timeout_ms: 3_600_000, restarts_max: 0 }
+    const spec = {
+      url: server.url,
+      headers: {},
+      permission: 'allow' as const,
+      timeout_ms: 3_600_000,
+      restarts_max: 0,
+    }
     const connections = await bench({ onTestFinished }).start({ raw: spec }, { clock: quickClock(100) })
     await connections.settled
-    expect(await connections.call({ name: 'raw_go', callId: 'c', arguments: {} }, never())).toMatchObject({ success: false, error })
+    expect(await connections.call({ name: 'raw_go', callId: 'c', arguments: {} }, never())).toMatchObject({
+      success: false,
+      error,
+    })
   })
 })
 
 it('gives a server its state back as it is, over HTTP', async (test) => {
   const server = await rawHttpServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] })
   test.onTestFinished(() => server[Symbol.asyncDispose]())
-  const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
+  const params = {
+    message: 'Sure?',
+    requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+  }
   server.answers['tools/call'] = (request) =>
     request.params['inputResponses'] === undefined
-      ? { resultType: 'input_required', requestState: 'sealed "state" é', inputRequests: { q: { method: 'elicitation/create', params } } }
+      ? {
+          resultType: 'input_required',
+          requestState: 'sealed "state" é',
+          inputRequests: { q: { method: 'elicitation/create', params } },
+        }
       : { content: [{ type: 'text', text: 'done' }] }
-  const spec = { url: server.url, headers: {}, permission: 'allow' as const, timeout_ms: 10_000, restarts_max: 0 }
+  const spec = {
+    url: server.url,
+    headers: {},
+    permission: 'allow' as const,
+    timeout_ms: 10_000,
+    restarts_max: 0,
+  }
   const connections = await bench(test).start({ raw: spec })
   await connections.settled
-  const result = await connections.call({ name: 'raw_go', callId: 'c', arguments: {} }, never(), async () => accept(['yes']))
+  const result = await connections.call({ name: 'raw_go', callId: 'c', arguments: {} }, never(), async () =>
+    accept(['yes']),
+  )
   expect(result).toMatchObject({ success: true, content: 'done' })
   const again = server.requests.filter(({ method }) => method === 'tools/call').at(-1)
-  expect(again?.params).toMatchObject({ requestState: 'sealed "state" é', inputResponses: { q: { action: 'accept', content: { ok: true } } } })
+  expect(again?.params).toMatchObject({
+    requestState: 'sealed "state" é',
+    inputResponses: { q: { action: 'accept', content: { ok: true } } },
+  })
 })

@@ -5,7 +5,10 @@ import { expect, it } from 'vitest'
 import { CallInputs } from './call-inputs.ts'
 import { OpenCalls } from './open-calls.ts'
 
-const params = { message: 'Well?', requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
+const params = {
+  message: 'Well?',
+  requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } } },
+}
 
 function scene() {
   const clock = virtualClock()
@@ -16,7 +19,15 @@ function scene() {
       asked.push(name)
       return { action: 'accept', answers: ['yes'] }
     }
-    return calls.begin(new CallInputs({ server: 'shop', ask, signal: new AbortController().signal, onWait: () => () => {}, onFailure: () => {} }))
+    return calls.begin(
+      new CallInputs({
+        server: 'shop',
+        ask,
+        signal: new AbortController().signal,
+        onWait: () => () => {},
+        onFailure: () => {},
+      }),
+    )
   }
   return { clock, calls, asked, call }
 }

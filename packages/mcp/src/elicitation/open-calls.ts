@@ -1,6 +1,9 @@
-// OpenCalls: which call a server means when it asks in the protocol of 2025. Its request does not name the call, and all calls share one connection.
-// O1. A question goes to the person of the call that asked, or to nobody. So it is given to a call only if no other call could have asked.
-// O2. A call that has ended did not ask, because it would wait for the answer. So the question of several open calls waits, for a bounded time, until
+// OpenCalls: which call a server means when it asks in the protocol of 2025. Its request does not name the
+// call, and all calls share one connection.
+// O1. A question goes to the person of the call that asked, or to nobody. So it is given to a call only if no
+// other call could have asked.
+// O2. A call that has ended did not ask, because it would wait for the answer. So the question of several
+// open calls waits, for a bounded time, until
 //     all but one of them have ended.
 // O3. A question outside of all calls gets `cancel`.
 import type { Clock } from '@beaver/core'
@@ -36,7 +39,8 @@ export class OpenCalls {
   #asker(): Promise<CallInputs | null> {
     const could = [...this.#open]
     const [only = null] = could
-    if (could.length <= 1 || this.#waiting.size >= waitingMax) return Promise.resolve(could.length === 1 ? only : null)
+    if (could.length <= 1 || this.#waiting.size >= waitingMax)
+      return Promise.resolve(could.length === 1 ? only : null)
     const { promise, resolve } = Promise.withResolvers<CallInputs | null>()
     const look = (): void => {
       const left = could.filter((each) => this.#open.has(each))
@@ -48,7 +52,10 @@ export class OpenCalls {
       resolve(asker)
     }
     const late = this.#clock.after(waitMsMax, () => {
-      for (const each of could) each.note('A question was cancelled, because several calls of its server were open and it did not say which one asked.')
+      for (const each of could)
+        each.note(
+          'A question was cancelled, because several calls of its server were open and it did not say which one asked.',
+        )
       end(null)
     })
     this.#waiting.add(look)

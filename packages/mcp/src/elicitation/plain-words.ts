@@ -1,5 +1,5 @@
-// The words of a server as a person sees them within a question: one line, without what could hide or turn a text, and without the quotation mark that
-// ends them.
+// The words of a server as a person sees them within a question: one line, without what could hide or turn a
+// text, and without the quotation mark that ends them.
 
 /** @param charsMax the most characters that are kept; a longer text says that it was cut */
 export function plainWords(text: string, charsMax: number): string {

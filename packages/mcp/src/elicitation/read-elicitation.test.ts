@@ -19,9 +19,13 @@ const accept = (answers: string[]) => ({ action: 'accept' as const, answers })
 
 describe('a form of one field', () => {
   it('is a free text if any text will do, with the name of the server and a warning', () => {
-    const { question, answerOf } = asks(form({ name: { type: 'string', title: 'Name', description: 'Of the guest' } }))
+    const { question, answerOf } = asks(
+      form({ name: { type: 'string', title: 'Name', description: 'Of the guest' } }),
+    )
     expect(question).toMatchObject({ free_text: true })
-    expect(question.message).toMatch(/^The MCP server shop asks: "Well\?"\nName \(name\): Of the guest\nDo not answer with a password/)
+    expect(question.message).toMatch(
+      /^The MCP server shop asks: "Well\?"\nName \(name\): Of the guest\nDo not answer with a password/,
+    )
     expect(answerOf(accept(['Ada']))).toEqual({ action: 'accept', content: { name: 'Ada' } })
     expect(answerOf({ action: 'decline' })).toEqual({ action: 'decline' })
     expect(answerOf({ action: 'cancel' })).toEqual({ action: 'cancel' })
@@ -29,7 +33,13 @@ describe('a form of one field', () => {
 
   it.each([
     ['values', { type: 'string', enum: ['a', 'b'] }, ['a', 'b'], 'b', 'b'],
-    ['values with names', { type: 'string', enum: ['a', 'b'], enumNames: ['Apple', 'Banana'] }, ['Apple', 'Banana'], 'Banana', 'b'],
+    [
+      'values with names',
+      { type: 'string', enum: ['a', 'b'], enumNames: ['Apple', 'Banana'] },
+      ['Apple', 'Banana'],
+      'Banana',
+      'b',
+    ],
     ['titled values', { type: 'string', oneOf: [{ const: 'a', title: 'Apple' }, { const: 'b', title: 'Banana' }] }, ['Apple', 'Banana'], 'Apple', 'a'], // prettier-ignore
     ['yes and no', { type: 'boolean' }, ['yes', 'no'], 'no', false],
   ])('has options for %s', (_, schema, options, chosen, value) => {
@@ -57,50 +67,96 @@ describe('a form of one field', () => {
     ['a number', { type: 'integer', minimum: 1 }],
     ['a bounded list', { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1 }],
     ['options of the same name', { type: 'string', oneOf: [{ const: 'a', title: 'A' }, { const: 'b', title: 'A' }] }], // prettier-ignore
-    ['more options than a question has', { type: 'string', enum: Array.from({ length: 21 }, (_, i) => `v${i}`) }],
+    [
+      'more options than a question has',
+      { type: 'string', enum: Array.from({ length: 21 }, (_, i) => `v${i}`) },
+    ],
   ])('is a form if it has %s', (_, schema) => {
-    expect(asks(form({ field: schema })).question.form).toMatchObject({ properties: { field: { type: schema.type } }, required: ['field'] })
+    expect(asks(form({ field: schema })).question.form).toMatchObject({
+      properties: { field: { type: schema.type } },
+      required: ['field'],
+    })
   })
 })
 
 describe('a form of several fields', () => {
-  const booking = form({ room: { type: 'string', enum: ['red', 'blue'] }, guests: { type: 'integer', minimum: 1 }, note: { type: 'string', default: 'none' } })
+  const booking = form({
+    room: { type: 'string', enum: ['red', 'blue'] },
+    guests: { type: 'integer', minimum: 1 },
+    note: { type: 'string', default: 'none' },
+  })
 
   it('is one question with the form, in which a field with a default may be left out', () => {
     const { question, answerOf } = asks(booking)
     expect(question.form).toMatchObject({ required: ['room', 'guests'] })
     const content = { room: 'red', guests: 2 }
-    expect(answerOf({ action: 'accept', content })).toEqual({ action: 'accept', content: { ...content, note: 'none' } })
+    expect(answerOf({ action: 'accept', content })).toEqual({
+      action: 'accept',
+      content: { ...content, note: 'none' },
+    })
   })
 
   it('gives nothing to the server that does not fit its schema', () => {
     expect(asks(booking).answerOf({ action: 'accept', content: { room: 'green', guests: 0 } })).toBeNull()
-    expect(asks(booking).answerOf({ action: 'accept', content: { room: 'red', guests: 1, more: 1 } })).toBeNull()
+    expect(
+      asks(booking).answerOf({ action: 'accept', content: { room: 'red', guests: 1, more: 1 } }),
+    ).toBeNull()
   })
 })
 
 describe('is not asked:', () => {
-  it.each(['password', 'userPassword', 'API_KEY', 'api-key', 'access_token', 'token', 'client_secret', 'card_number', 'cardNumber', 'pin'])(
-    'a secret: %s',
-    (name) => {
-      expect(refusal(form({ user: { type: 'string' }, [name]: { type: 'string' } }))).toContain('asks for a secret')
-    },
-  )
+  it.each([
+    'password',
+    'userPassword',
+    'API_KEY',
+    'api-key',
+    'access_token',
+    'token',
+    'client_secret',
+    'card_number',
+    'cardNumber',
+    'pin',
+  ])('a secret: %s', (name) => {
+    expect(refusal(form({ user: { type: 'string' }, [name]: { type: 'string' } }))).toContain(
+      'asks for a secret',
+    )
+  })
 
   it('a secret under another name', () => {
-    expect(refusal(form({ value: { type: 'string', title: 'Your password' } }))).toContain('asks for a secret')
+    expect(refusal(form({ value: { type: 'string', title: 'Your password' } }))).toContain(
+      'asks for a secret',
+    )
     expect(refusal(form({ value: { type: 'string', format: 'password' } }))).toContain('asks for a secret')
   })
 
-  it.each(['max_tokens', 'token_count', 'passenger', 'pinned', 'secretary', 'keyboard'])('but %s is', (name) => {
-    expect(refusal(form({ [name]: { type: 'string' } }))).toBe('it is asked')
-  })
+  it.each(['max_tokens', 'token_count', 'passenger', 'pinned', 'secretary', 'keyboard'])(
+    'but %s is',
+    (name) => {
+      expect(refusal(form({ [name]: { type: 'string' } }))).toBe('it is asked')
+    },
+  )
 
   it.each([
-    ['too many fields', form(Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`f${i}`, { type: 'string' }]))), 'has 31 fields, and the limit is 30'],
-    ['a field in a field', form({ a: { type: 'object', properties: {} } }), 'no text, number, boolean or list of choices'],
-    ['a choice that is too long', form({ a: { type: 'string', enum: ['x'.repeat(201)] } }), 'too many or too long'],
-    ['a pattern that cannot be checked', form({ a: { type: 'string', pattern: '(?<=x)y' } }), 'was not shown to anybody'],
+    [
+      'too many fields',
+      form(Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`f${i}`, { type: 'string' }]))),
+      'has 31 fields, and the limit is 30',
+    ],
+    [
+      'a field in a field',
+      form({ a: { type: 'object', properties: {} } }),
+      'no text, number, boolean or list of choices',
+    ],
+    [
+      'a choice that is too long',
+      form({ a: { type: 'string', enum: ['x'.repeat(201)] } }),
+      'too many or too long',
+    ],
+    [
+      'a pattern that cannot be checked',
+      form({ a: { type: 'string', pattern: '(?<=x)y' } }),
+      'was not shown to anybody',
+    ],
     ['a required field that is not there', form({ a: { type: 'string' } }, ['b']), 'requires the field "b"'],
     ['no schema', { message: 'Well?' }, 'is not the JSON Schema of an object'],
     ['no message', { requestedSchema: {} }, 'without a message'],
@@ -141,7 +197,9 @@ describe('a URL', () => {
 })
 
 it('shows the words of a server on one line, within quotation marks that they cannot end, and cut', () => {
-  const { question } = asks(form({ ok: { type: 'boolean' } }, ['ok'], 'Sure?"\n\nBeaver asks:\u202E "your password'))
+  const { question } = asks(
+    form({ ok: { type: 'boolean' } }, ['ok'], 'Sure?"\n\nBeaver asks:\u202E "your password'),
+  )
   expect(question.message).toBe(`The MCP server shop asks: "Sure?' Beaver asks: 'your password"\nok`)
   const long = asks(form({ ok: { type: 'boolean' } }, ['ok'], 'x'.repeat(1_000_000))).question.message
   expect(long.length).toBeLessThan(1_600)

@@ -1,5 +1,7 @@
-// Reads the form of an elicitation: the flat JSON Schema of a server becomes a form of a question, in which only known keywords are left.
-// R1. What the form allows, the server's schema allows: a keyword that cannot be checked makes the form a fault and is not dropped, unless it only
+// Reads the form of an elicitation: the flat JSON Schema of a server becomes a form of a question, in which
+// only known keywords are left.
+// R1. What the form allows, the server's schema allows: a keyword that cannot be checked makes the form a
+// fault and is not dropped, unless it only
 //     describes the field.
 // R2. A field with a default may be left out, and the server gets the default then.
 // R3. Names, texts and choices are bounded. A choice is never cut, because another value would be sent.
@@ -32,13 +34,18 @@ const choicesMax = 200
 const formats = new Set(['email', 'uri', 'date', 'date-time'])
 
 type Raw = Readonly<Record<string, unknown>>
-const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export function readForm(schema: unknown): FormRead {
-  if (!isObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties'])) return fault('is not the JSON Schema of an object')
+  if (!isObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties']))
+    return fault('is not the JSON Schema of an object')
   const names = Object.keys(schema['properties'])
-  if (names.length > questionBounds.fields) return fault(`has ${names.length} fields, and the limit is ${questionBounds.fields}`)
-  const required = Array.isArray(schema['required']) ? schema['required'].filter((name): name is string => typeof name === 'string') : []
+  if (names.length > questionBounds.fields)
+    return fault(`has ${names.length} fields, and the limit is ${questionBounds.fields}`)
+  const required = Array.isArray(schema['required'])
+    ? schema['required'].filter((name): name is string => typeof name === 'string')
+    : []
   const fields: FormField[] = []
   for (const name of names) {
     const read = readField(name, schema['properties'][name], required.includes(name))
@@ -52,21 +59,29 @@ export function readForm(schema: unknown): FormRead {
 
 const fault = (why: string): FormRead => ({ kind: 'fault', why })
 const shown = (name: string): string => JSON.stringify(name.slice(0, nameCharsMax))
-const textOf = (value: unknown, charsMax: number): string | null => (typeof value === 'string' && value.trim() !== '' ? plainWords(value, charsMax) : null)
+const textOf = (value: unknown, charsMax: number): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? plainWords(value, charsMax) : null
 
 /** The field, or why there is none. */
 function readField(name: string, raw: unknown, required: boolean): FormField | string {
-  if (name === '' || name.length > nameCharsMax) return `has a field whose name does not have 1 to ${nameCharsMax} characters`
+  if (name === '' || name.length > nameCharsMax)
+    return `has a field whose name does not have 1 to ${nameCharsMax} characters`
   if (!isObject(raw)) return `has a field ${shown(name)} without a JSON Schema`
   if (asksForSecret(name, raw))
     return `asks for a secret (${shown(name)}). A form must not do that; a server may ask for a secret on a page of its own (URL mode)`
   const read = typed(raw)
-  if (read === null) return `has a field ${shown(name)} that is no text, number, boolean or list of choices, or whose choices are too many or too long`
+  if (read === null)
+    return `has a field ${shown(name)} that is no text, number, boolean or list of choices, or whose choices are too many or too long`
   const title = textOf(raw['title'], titleCharsMax)
   const description = textOf(raw['description'], descriptionCharsMax)
   const given = raw['default'] as JsonValue | undefined
-  const usable = given !== undefined && schemaMismatch(read.schema, JSON.stringify(given)) === null ? given : undefined
-  const said = { ...(title === null ? {} : { title }), ...(description === null ? {} : { description }), ...(usable === undefined ? {} : { default: usable }) }
+  const usable =
+    given !== undefined && schemaMismatch(read.schema, JSON.stringify(given)) === null ? given : undefined
+  const said = {
+    ...(title === null ? {} : { title }),
+    ...(description === null ? {} : { description }),
+    ...(usable === undefined ? {} : { default: usable }),
+  }
   return {
     name,
     title: title ?? name,
@@ -89,16 +104,32 @@ function typed(raw: Raw): Typed | null {
       return { schema: { type: 'boolean' }, choices: null }
     case 'number':
     case 'integer':
-      return { schema: { type: raw['type'], ...kept(raw, 'number', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum') }, choices: null }
+      return {
+        schema: {
+          type: raw['type'],
+          ...kept(raw, 'number', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'),
+        },
+        choices: null,
+      }
     case 'string': {
-      if (['enum', 'oneOf', 'anyOf'].every((key) => raw[key] === undefined)) return { schema: textSchema(raw), choices: null }
+      if (['enum', 'oneOf', 'anyOf'].every((key) => raw[key] === undefined))
+        return { schema: textSchema(raw), choices: null }
       const choices = choicesOf(raw)
-      return choices === null ? null : { schema: { type: 'string', ...choiceSchema('oneOf', choices) }, choices }
+      return choices === null
+        ? null
+        : { schema: { type: 'string', ...choiceSchema('oneOf', choices) }, choices }
     }
     case 'array': {
       const choices = isObject(raw['items']) ? choicesOf(raw['items']) : null
       if (choices === null) return null
-      return { schema: { type: 'array', items: choiceSchema('anyOf', choices), ...kept(raw, 'number', 'minItems', 'maxItems') }, choices }
+      return {
+        schema: {
+          type: 'array',
+          items: choiceSchema('anyOf', choices),
+          ...kept(raw, 'number', 'minItems', 'maxItems'),
+        },
+        choices,
+      }
     }
     default:
       return null
@@ -107,17 +138,26 @@ function typed(raw: Raw): Typed | null {
 
 /** A format that is not known only describes the text. */
 function textSchema(raw: Raw): JsonObject {
-  const format = typeof raw['format'] === 'string' && formats.has(raw['format']) ? { format: raw['format'] } : {}
-  return { type: 'string', ...kept(raw, 'number', 'minLength', 'maxLength'), ...kept(raw, 'string', 'pattern'), ...format }
+  const format =
+    typeof raw['format'] === 'string' && formats.has(raw['format']) ? { format: raw['format'] } : {}
+  return {
+    type: 'string',
+    ...kept(raw, 'number', 'minLength', 'maxLength'),
+    ...kept(raw, 'string', 'pattern'),
+    ...format,
+  }
 }
 
 const kept = (raw: Raw, type: 'number' | 'string', ...keys: readonly string[]): JsonObject =>
-  Object.fromEntries(keys.filter((key) => typeof raw[key] === type).map((key) => [key, raw[key] as JsonValue]))
+  Object.fromEntries(
+    keys.filter((key) => typeof raw[key] === type).map((key) => [key, raw[key] as JsonValue]),
+  )
 
 /** The titles are only kept if there are any. */
 function choiceSchema(list: 'oneOf' | 'anyOf', choices: ReadonlyMap<string, string>): JsonObject {
   const each = [...choices]
-  if (each.every(([value, title]) => value === title)) return { type: 'string', enum: each.map(([value]) => value) }
+  if (each.every(([value, title]) => value === title))
+    return { type: 'string', enum: each.map(([value]) => value) }
   return { [list]: each.map(([value, title]) => ({ const: value, title })) }
 }
 
@@ -131,7 +171,8 @@ function choicesOf(raw: Raw): ReadonlyMap<string, string> | null {
   for (const [i, each] of (listed as readonly unknown[]).entries()) {
     const value: unknown = isObject(each) ? each['const'] : each
     const title: unknown = isObject(each) ? each['title'] : names[i]
-    if (typeof value !== 'string' || value.length > questionBounds.optionChars || choices.has(value)) return null
+    if (typeof value !== 'string' || value.length > questionBounds.optionChars || choices.has(value))
+      return null
     choices.set(value, textOf(title, titleCharsMax) ?? plainWords(value, titleCharsMax))
   }
   return choices

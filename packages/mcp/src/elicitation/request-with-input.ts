@@ -1,5 +1,6 @@
-// Sends a request to a server that may want input first. In the protocol of 2026 its answer says what it wants, and the request is sent again with the
-// answers. In that of 2025 the server asks by a request of its own (open-calls.ts), or refuses the request until a person has opened a URL.
+// Sends a request to a server that may want input first. In the protocol of 2026 its answer says what it
+// wants, and the request is sent again with the answers. In that of 2025 the server asks by a request of its
+// own (open-calls.ts), or refuses the request until a person has opened a URL.
 // W1. A request is sent again a bounded number of times.
 // W2. The state that the server gives with its answer goes back to it as it is. It is kept nowhere.
 import { type ToolContext, ToolFailure } from '@beaver/agent'
@@ -33,7 +34,10 @@ const roundsMax = questionBounds.ofCall
 const inputsMax = 100
 /** Between two requests when the server wants time and no answer. */
 const pauseMs = 250
-/** The caller's signal ends a request: the time of a call stops while a person is asked. The client's own timer must not be shorter. */
+/**
+ * The caller's signal ends a request: the time of a call stops while a person is asked. The client's own
+ * timer must not be shorter.
+ */
 const neverMs = 2_147_483_647
 
 /** @throws the client's error; {ToolFailure} `too_many_questions`, `mcp_refused` */
@@ -47,12 +51,19 @@ export async function requestWithInput<Schema extends StandardSchemaV1>(
   let answered: Request['params'] = {}
   for (let round = 0; ; round++) {
     try {
-      const given: unknown = await client.request({ method, params: { ...params, ...answered } }, withInputRequired(schema), options)
+      const given: unknown = await client.request(
+        { method, params: { ...params, ...answered } },
+        withInputRequired(schema),
+        options,
+      )
       if (!isInputRequiredResult(given)) return given as StandardSchemaV1.InferOutput<Schema>
       if (round >= roundsMax) throw tooMany()
       const responses = await responsesTo(given.inputRequests ?? {}, inputs)
       if (Object.keys(responses).length === 0) await pause(clock, pauseMs, signal)
-      answered = { inputResponses: responses, ...(given.requestState === undefined ? {} : { requestState: given.requestState }) }
+      answered = {
+        inputResponses: responses,
+        ...(given.requestState === undefined ? {} : { requestState: given.requestState }),
+      }
     } catch (error) {
       if (!(error instanceof UrlElicitationRequiredError)) throw error
       if (round >= roundsMax) throw tooMany()
@@ -62,24 +73,42 @@ export async function requestWithInput<Schema extends StandardSchemaV1>(
   }
 }
 
-const tooMany = (): ToolFailure => new ToolFailure('too_many_questions', `The server still wanted input after ${roundsMax} rounds, so the call was given up.`)
+const tooMany = (): ToolFailure =>
+  new ToolFailure(
+    'too_many_questions',
+    `The server still wanted input after ${roundsMax} rounds, so the call was given up.`,
+  )
 
 /** One after the other, in the order of the server: recorded answers are given again in this order. */
-async function responsesTo(requests: Readonly<Record<string, unknown>>, inputs: CallInputs): Promise<Record<string, unknown>> {
+async function responsesTo(
+  requests: Readonly<Record<string, unknown>>,
+  inputs: CallInputs,
+): Promise<Record<string, unknown>> {
   const entries = Object.entries(requests)
-  if (entries.length > inputsMax) throw new SdkError(SdkErrorCode.InvalidResult, `it asks ${entries.length} things at once`)
+  if (entries.length > inputsMax)
+    throw new SdkError(SdkErrorCode.InvalidResult, `it asks ${entries.length} things at once`)
   const responses: [string, unknown][] = []
   for (const [key, entry] of entries) {
     const { method, params } = (entry ?? {}) as { readonly method?: unknown; readonly params?: unknown }
     if (method !== 'elicitation/create')
-      throw new SdkError(SdkErrorCode.InvalidResult, `it asks for ${String(method).slice(0, 100)}, which Beaver does not offer`)
+      throw new SdkError(
+        SdkErrorCode.InvalidResult,
+        `it asks for ${String(method).slice(0, 100)}, which Beaver does not offer`,
+      )
     responses.push([key, await inputs.answer(params)])
   }
   return Object.fromEntries(responses)
 }
 
-async function open({ elicitations, message }: UrlElicitationRequiredError, inputs: CallInputs): Promise<void> {
-  const refused = (): ToolFailure => new ToolFailure('mcp_refused', `The server wants a person to open a page first, and nobody did: ${message.slice(0, 500)}`)
+async function open(
+  { elicitations, message }: UrlElicitationRequiredError,
+  inputs: CallInputs,
+): Promise<void> {
+  const refused = (): ToolFailure =>
+    new ToolFailure(
+      'mcp_refused',
+      `The server wants a person to open a page first, and nobody did: ${message.slice(0, 500)}`,
+    )
   if (elicitations.length === 0 || elicitations.length > inputsMax) throw refused()
   for (const each of elicitations) {
     const { action } = await inputs.answer({ ...each, mode: 'url' })

@@ -1,5 +1,7 @@
-// Decides whether a field of a form asks for a secret. The protocol forbids servers to do that, and the journal keeps every answer.
-// F1. A field is judged by its name, its title and its format, word by word: `max_tokens` is no secret, `access_token` is one.
+// Decides whether a field of a form asks for a secret. The protocol forbids servers to do that, and the
+// journal keeps every answer.
+// F1. A field is judged by its name, its title and its format, word by word: `max_tokens` is no secret,
+// `access_token` is one.
 
 const words = new Set([
   'password',
@@ -31,7 +33,10 @@ const pairs = new Set([
 ])
 
 /** @param title what the form shows for the field, or nothing */
-export function asksForSecret(name: string, { title, format }: { readonly title?: unknown; readonly format?: unknown }): boolean {
+export function asksForSecret(
+  name: string,
+  { title, format }: { readonly title?: unknown; readonly format?: unknown },
+): boolean {
   return format === 'password' || [name, typeof title === 'string' ? title : ''].some(namesSecret)
 }
 

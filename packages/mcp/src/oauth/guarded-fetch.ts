@@ -1,11 +1,17 @@
-// A fetch for the URLs that an MCP server and its authorization server name: metadata, registration, tokens. A server chooses them, so they must not
-// lead into the network of this machine.
-// G1. https only, to public addresses. If the MCP server itself is on this machine or in a private network, its own host is allowed too, and http on
+// A fetch for the URLs that an MCP server and its authorization server name: metadata, registration, tokens.
+// A server chooses them, so they must not lead into the network of this machine.
+// G1. https only, to public addresses. If the MCP server itself is on this machine or in a private network,
+// its own host is allowed too, and http on
 //     loopback.
 // G2. The address that was judged is the one that is connected to.
 // G3. No redirect is followed. Time and size of an answer are bounded.
 import { lookup as lookupName } from 'node:dns'
-import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { Clock } from '@beaver/core'
@@ -59,15 +65,18 @@ export function guardedFetch(serverUrl: string, clock: Clock): FetchLike {
     const isOwn = url.hostname === own.hostname || (isLoopback(url) && isLoopback(own))
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isOwn && isLoopback(url)))
       throw new Error(`The server names ${url.origin}, which is not https. Beaver does not ask it.`)
-    if (url.username !== '' || url.password !== '') throw new Error(`The server names a URL at ${url.host} with a password in it. Beaver does not ask it.`)
+    if (url.username !== '' || url.password !== '')
+      throw new Error(`The server names a URL at ${url.host} with a password in it. Beaver does not ask it.`)
     const bare = url.hostname.replace(/^\[(.*)\]$/, '$1')
     if (!isOwn && isIP(bare) !== 0 && !isPublicAddress(bare)) throw privateAddress(url)
     return send(url, init ?? {}, { lookup: isOwn ? undefined : publicLookup(url), clock })
   }
 }
 
-const isLoopback = ({ hostname }: URL): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
-const privateAddress = (url: URL): Error => new Error(`The server names ${url.host}, which is not in the public network. Beaver does not ask it.`)
+const isLoopback = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+const privateAddress = (url: URL): Error =>
+  new Error(`The server names ${url.host}, which is not in the public network. Beaver does not ask it.`)
 
 function publicLookup(url: URL): LookupFunction {
   return (name, options, done) => {
@@ -75,14 +84,19 @@ function publicLookup(url: URL): LookupFunction {
       const addresses = found ?? []
       const [first] = addresses
       if (error !== null) done(error, '')
-      else if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) done(privateAddress(url), '')
+      else if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address)))
+        done(privateAddress(url), '')
       else if (options.all === true) done(null, addresses)
       else done(null, first.address, first.family)
     })
   }
 }
 
-function send(url: URL, init: RequestInit, { lookup, clock }: { lookup: LookupFunction | undefined; clock: Clock }): Promise<Response> {
+function send(
+  url: URL,
+  init: RequestInit,
+  { lookup, clock }: { lookup: LookupFunction | undefined; clock: Clock },
+): Promise<Response> {
   const asked = new Request(url, { ...init, redirect: 'manual' })
   const options: RequestOptions = {
     method: asked.method,
@@ -91,11 +105,20 @@ function send(url: URL, init: RequestInit, { lookup, clock }: { lookup: LookupFu
     ...(lookup === undefined ? {} : { lookup }),
   }
   const { promise, resolve, reject } = Promise.withResolvers<Response>()
-  const sent: ClientRequest = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (answer) => void readAll(answer).then(resolve, reject))
-  const late = clock.after(timeoutMsMax, () => void sent.destroy(new Error(`${url.host} did not answer within ${timeoutMsMax / 1000} s.`)))
+  const sent: ClientRequest = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
+    url,
+    options,
+    (answer) => void readAll(answer).then(resolve, reject),
+  )
+  const late = clock.after(
+    timeoutMsMax,
+    () => void sent.destroy(new Error(`${url.host} did not answer within ${timeoutMsMax / 1000} s.`)),
+  )
   sent.once('error', reject)
   sent.once('close', () => late.cancel())
-  init.signal?.addEventListener('abort', () => sent.destroy(new Error('the request was stopped')), { once: true })
+  init.signal?.addEventListener('abort', () => sent.destroy(new Error('the request was stopped')), {
+    once: true,
+  })
   asked.arrayBuffer().then(
     (body) => sent.end(Buffer.from(body)),
     (error: unknown) => sent.destroy(error as Error),
@@ -112,7 +135,11 @@ async function readAll(answer: IncomingMessage): Promise<Response> {
     chunks.push(chunk)
   }
   const status = answer.statusCode ?? 502
-  const headers = new Headers(Object.entries(answer.headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : [])))
+  const headers = new Headers(
+    Object.entries(answer.headers).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value] as [string, string]] : [],
+    ),
+  )
   const empty = [101, 204, 205, 304].includes(status) || status < 200
   return new Response(empty ? null : Buffer.concat(chunks), { status: Math.max(200, status), headers })
 }

@@ -1,13 +1,20 @@
-// A person logs in to an MCP server: OAuth 2.1 with PKCE, as the authorization of MCP of 2026 has it. The CLI shows the URL; the browser comes back to a
-// listener on loopback.
-// I1. A redirect counts only with the state of this login, once, and with the issuer of the server that was asked (RFC 9207).
+// A person logs in to an MCP server: OAuth 2.1 with PKCE, as the authorization of MCP of 2026 has it. The CLI
+// shows the URL; the browser comes back to a listener on loopback.
+// I1. A redirect counts only with the state of this login, once, and with the issuer of the server that was
+// asked (RFC 9207).
 // I2. The authorization server must say that it supports PKCE with S256.
 // I3. Nothing is stored before there is a token, but for the registration of the client.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@beaver/core'
-import { auth, computeScopeUnion, extractWWWAuthenticateParams, type OAuthClientProvider, type OAuthDiscoveryState } from '@modelcontextprotocol/client'
+import {
+  auth,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+} from '@modelcontextprotocol/client'
 import { addressOf, type McpHttpSpec } from '../client/server-spec.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { type Login, LoginFile } from './login-file.ts'
@@ -27,7 +34,10 @@ export interface LogInOptions extends OAuthPlace {
 const loginMsMax = 10 * 60_000
 const probeMsMax = 30_000
 
-/** Returns the granted scopes, or `null` if the server did not name any. @throws a reason that a person can read */
+/**
+ * Returns the granted scopes, or `null` if the server did not name any. @throws a reason that a person can
+ * read
+ */
 export async function logIn(options: LogInOptions): Promise<{ readonly scope: string | null }> {
   const { url, settings, environment, signal } = options
   const file = new LoginFile(options)
@@ -36,7 +46,10 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
   const configured = staticClient(settings, environment)
   const challenge = await challengeOf(options)
   const state = randomBytes(32).toString('base64url')
-  await using listener = await listenForRedirect(settings.redirect_port ?? login.redirectPort, { fixed: settings.redirect_port !== undefined, state })
+  await using listener = await listenForRedirect(settings.redirect_port ?? login.redirectPort, {
+    fixed: settings.redirect_port !== undefined,
+    state,
+  })
   // A client is registered for one redirect.
   const isSamePort = listener.port === login.redirectPort
   let held: Login = { redirectPort: listener.port, client: isSamePort ? login.client : undefined }
@@ -48,7 +61,9 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
     state: () => state,
     clientInformation: () => configured ?? held.client,
     ...(configured === null ? { saveClientInformation: (client) => void (held = { ...held, client }) } : {}),
-    ...(settings.client_metadata_url === undefined ? {} : { clientMetadataUrl: settings.client_metadata_url }),
+    ...(settings.client_metadata_url === undefined
+      ? {}
+      : { clientMetadataUrl: settings.client_metadata_url }),
     tokens: () => held.tokens,
     saveTokens: (tokens) => void (held = { ...held, tokens }),
     discoveryState: () => discovery,
@@ -64,7 +79,9 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
   const asking = {
     serverUrl: url,
     fetchFn: guardedFetch(url, options.clock),
-    ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+    ...(challenge.resourceMetadataUrl === undefined
+      ? {}
+      : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
     ...(scope === undefined || scope === '' ? {} : { scope }),
   }
   await auth(provider, { ...asking, forceReauthorization: true })
@@ -76,8 +93,16 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
   return { scope: held.tokens.scope ?? null }
 }
 
-/** Asks the server without a token, because its refusal says where to log in. A server may refuse only what comes after the handshake. */
-async function challengeOf({ url, headers, signal, clock }: LogInOptions): Promise<ReturnType<typeof extractWWWAuthenticateParams>> {
+/**
+ * Asks the server without a token, because its refusal says where to log in. A server may refuse only what
+ * comes after the handshake.
+ */
+async function challengeOf({
+  url,
+  headers,
+  signal,
+  clock,
+}: LogInOptions): Promise<ReturnType<typeof extractWWWAuthenticateParams>> {
   using late = deadline(clock, probeMsMax)
   let session: string | null = null
   for (const [method, params] of probes) {
@@ -101,7 +126,10 @@ async function challengeOf({ url, headers, signal, clock }: LogInOptions): Promi
 }
 
 const probes = [
-  ['initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'beaver', version: '0' } }],
+  [
+    'initialize',
+    { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'beaver', version: '0' } },
+  ],
   ['tools/list', {}],
 ] as const
 
@@ -121,8 +149,11 @@ function refuseWithoutPkce(discovery: OAuthDiscoveryState | undefined): void {
 
 /** A server chooses this URL, and a browser may open it. */
 function safeUrl(url: URL): URL {
-  const isLocal = url.protocol === 'http:' && (url.hostname === '127.0.0.1' || url.hostname === 'localhost' || url.hostname === '[::1]')
-  if (url.protocol !== 'https:' && !isLocal) throw new Error(`The server names a login page at ${url.protocol}//${url.host}, which is not https.`)
+  const isLocal =
+    url.protocol === 'http:' &&
+    (url.hostname === '127.0.0.1' || url.hostname === 'localhost' || url.hostname === '[::1]')
+  if (url.protocol !== 'https:' && !isLocal)
+    throw new Error(`The server names a login page at ${url.protocol}//${url.host}, which is not https.`)
   return url
 }
 
@@ -137,15 +168,20 @@ interface Listener extends AsyncDisposable {
   redirect(signal: AbortSignal): Promise<Redirect>
 }
 
-async function listenForRedirect(wanted: number | undefined, { fixed, state }: { fixed: boolean; state: string }): Promise<Listener> {
+async function listenForRedirect(
+  wanted: number | undefined,
+  { fixed, state }: { fixed: boolean; state: string },
+): Promise<Listener> {
   const { promise: came, resolve, reject } = Promise.withResolvers<Redirect>()
   came.catch(() => {})
   const server = createServer((request, response) => {
     const asked = new URL(request.url ?? '/', 'http://127.0.0.1')
-    if (request.method !== 'GET' || asked.pathname !== '/callback') return page(response, 404, 'Nothing is here.')
+    if (request.method !== 'GET' || asked.pathname !== '/callback')
+      return page(response, 404, 'Nothing is here.')
     const query = asked.searchParams
     // Another page of the browser could come here, too. It ends nothing.
-    if (!isSame(query.get('state') ?? '', state)) return page(response, 400, 'This is not the login that Beaver began. You can close this page.')
+    if (!isSame(query.get('state') ?? '', state))
+      return page(response, 400, 'This is not the login that Beaver began. You can close this page.')
     const code = query.get('code')
     if (code === null) {
       page(response, 200, 'The login was refused. You can close this page.')
@@ -170,7 +206,8 @@ async function listenForRedirect(wanted: number | undefined, { fixed, state }: {
     url: `http://127.0.0.1:${port}/callback`,
     async redirect(signal) {
       const { promise: aborted, reject: abort } = Promise.withResolvers<never>()
-      const onAbort = (): void => abort(new Error('Nobody logged in. Try again: the login page is open for ten minutes.'))
+      const onAbort = (): void =>
+        abort(new Error('Nobody logged in. Try again: the login page is open for ten minutes.'))
       if (signal.aborted) onAbort()
       signal.addEventListener('abort', onAbort, { once: true })
       try {
@@ -197,10 +234,19 @@ function page(response: ServerResponse, status: number, text: string): void {
 }
 
 const isSame = (given: string, state: string): boolean =>
-  given.length === state.length && timingSafeEqual(Buffer.from(given.padEnd(state.length)), Buffer.from(state))
+  given.length === state.length &&
+  timingSafeEqual(Buffer.from(given.padEnd(state.length)), Buffer.from(state))
 
 /** The place of a server of the configuration. */
-export function loginPlace(spec: McpHttpSpec, place: Omit<OAuthPlace, 'url' | 'settings'>): OAuthPlace & Pick<LogInOptions, 'headers'> {
+export function loginPlace(
+  spec: McpHttpSpec,
+  place: Omit<OAuthPlace, 'url' | 'settings'>,
+): OAuthPlace & Pick<LogInOptions, 'headers'> {
   const address = addressOf(spec, place.environment)
-  return { ...place, url: spec.url, settings: spec.oauth === false ? {} : (spec.oauth ?? {}), headers: address.kind === 'http' ? address.headers : {} }
+  return {
+    ...place,
+    url: spec.url,
+    settings: spec.oauth === false ? {} : (spec.oauth ?? {}),
+    headers: address.kind === 'http' ? address.headers : {},
+  }
 }

@@ -1,4 +1,5 @@
-// Given a login at a server, when a person logs out, then what the authorization server and this machine keep.
+// Given a login at a server, when a person logs out, then what the authorization server and this machine
+// keep.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '@beaver/core'
@@ -14,12 +15,29 @@ async function loggedIn(says: OAuthFixture['says'], settings: McpHttpSpec['oauth
   onTestFinished(() => server[Symbol.asyncDispose]())
   Object.assign(server.says, says)
   const folder = join(bench({ onTestFinished }).folder, 'mcp-logins')
-  const oauth = settings === false ? {} : { ...settings, ...(settings.client_secret === undefined ? {} : { issuer: server.issuer }) }
-  const spec: McpHttpSpec = { url: server.mcp.url, headers: {}, permission: 'allow', timeout_ms: 10_000, restarts_max: 0, oauth }
-  const place = loginPlace(spec, { server: 'web', environment: { SECRET: 'client-secret' }, folder, clock: systemClock })
+  const oauth =
+    settings === false
+      ? {}
+      : { ...settings, ...(settings.client_secret === undefined ? {} : { issuer: server.issuer }) }
+  const spec: McpHttpSpec = {
+    url: server.mcp.url,
+    headers: {},
+    permission: 'allow',
+    timeout_ms: 10_000,
+    restarts_max: 0,
+    oauth,
+  }
+  const place = loginPlace(spec, {
+    server: 'web',
+    environment: { SECRET: 'client-secret' },
+    folder,
+    clock: systemClock,
+  })
   await logIn({ ...place, show: (page) => void server.logIn(page), signal: new AbortController().signal })
   const file = join(folder, 'web.json')
-  const { tokens } = JSON.parse(readFileSync(file, 'utf8')) as { tokens: { access_token: string; refresh_token: string } }
+  const { tokens } = JSON.parse(readFileSync(file, 'utf8')) as {
+    tokens: { access_token: string; refresh_token: string }
+  }
   return { server, place, file, tokens }
 }
 
@@ -38,23 +56,44 @@ describe('logging out', () => {
   })
 
   it('identifies a configured client by its secret', async () => {
-    const { server, place } = await loggedIn({ revocationStatus: 200 }, { client_id: 'robot', client_secret: '$SECRET' })
+    const { server, place } = await loggedIn(
+      { revocationStatus: 200 },
+      { client_id: 'robot', client_secret: '$SECRET' },
+    )
     expect(await logOut(place)).toEqual({ kind: 'revoked' })
     expect(sent(server)[0]?.slice(2)).toEqual(['robot', 'client-secret'])
   })
 
   it('does not send the secret of a client to an issuer that it does not belong to', async () => {
-    const { server, place } = await loggedIn({ revocationStatus: 200 }, { client_id: 'robot', client_secret: '$SECRET' })
+    const { server, place } = await loggedIn(
+      { revocationStatus: 200 },
+      { client_id: 'robot', client_secret: '$SECRET' },
+    )
     const other = { ...place, settings: { ...place.settings, issuer: 'https://login.example' } }
-    expect(await logOut(other)).toMatchObject({ kind: 'not_asked', why: expect.stringContaining('another server') as string })
+    expect(await logOut(other)).toMatchObject({
+      kind: 'not_asked',
+      why: expect.stringContaining('another server') as string,
+    })
     expect(server.revocations).toEqual([])
   })
 
   it.each([
-    ['has no place for it', {}, { kind: 'not_asked', why: 'The authorization server names no place where a token can be revoked.' }],
-    ['fails', { revocationStatus: 503 }, { kind: 'refused', why: 'The authorization server answered with HTTP 503.' }],
+    [
+      'has no place for it',
+      {},
+      { kind: 'not_asked', why: 'The authorization server names no place where a token can be revoked.' },
+    ],
+    [
+      'fails',
+      { revocationStatus: 503 },
+      { kind: 'refused', why: 'The authorization server answered with HTTP 503.' },
+    ],
     ['names a place in another network', { revocationStatus: 200, revocationEndpoint: 'http://192.0.2.1/revoke' }, { kind: 'refused', why: expect.stringContaining('not https') as string }], // prettier-ignore
-    ['does not revoke such tokens', { revocationStatus: 400 }, { kind: 'refused', why: 'The authorization server does not revoke tokens of this kind.' }],
+    [
+      'does not revoke such tokens',
+      { revocationStatus: 400 },
+      { kind: 'refused', why: 'The authorization server does not revoke tokens of this kind.' },
+    ],
   ])('removes the file if the server %s', async (_, says, outcome) => {
     const { place, file } = await loggedIn(says)
     expect(await logOut(place)).toEqual(outcome)

@@ -1,4 +1,5 @@
-// The login at one MCP server on disk: tokens, the client that they belong to, and who issued them. One file for each server, in a folder of Beaver's home.
+// The login at one MCP server on disk: tokens, the client that they belong to, and who issued them. One file
+// for each server, in a folder of Beaver's home.
 // L1. Only the user can read the file and the folder. A file that others can read is refused.
 // L2. A file is replaced as a whole or not at all, and by one process at a time.
 // L3. A login belongs to the URL of its server. With another URL it does not count.
@@ -6,7 +7,11 @@ import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, messageOf } from '@beaver/core'
 import { whileLocked } from '@beaver/platform'
-import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import type {
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client'
 import { z } from 'zod'
 
 const tokens = z.looseObject({
@@ -35,7 +40,9 @@ export interface Login {
   readonly tokens?: StoredOAuthTokens | undefined
 }
 
-export type LoginRead = { readonly kind: 'ok'; readonly login: Login | null } | { readonly kind: 'unusable'; readonly message: string }
+export type LoginRead =
+  | { readonly kind: 'ok'; readonly login: Login | null }
+  | { readonly kind: 'unusable'; readonly message: string }
 
 const fileBytesMax = 1024 * 1024
 
@@ -63,7 +70,15 @@ export class LoginFile {
       if (!read.success) return unusable(this.path, 'its content is not that of a login')
       const { url, redirect_port: redirectPort, client, discovery, tokens: held } = read.data
       if (url !== this.#url) return { kind: 'ok', login: null }
-      return { kind: 'ok', login: { redirectPort, client, discovery: discovery as OAuthDiscoveryState | undefined, tokens: held } }
+      return {
+        kind: 'ok',
+        login: {
+          redirectPort,
+          client,
+          discovery: discovery as OAuthDiscoveryState | undefined,
+          tokens: held,
+        },
+      }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'ok', login: null }
       // The message of a parser may quote the text of the file.
@@ -73,7 +88,12 @@ export class LoginFile {
 
   async write(login: Login): Promise<void> {
     const { redirectPort, ...held } = login
-    const text = JSON.stringify({ version: 1, url: this.#url, ...(redirectPort === undefined ? {} : { redirect_port: redirectPort }), ...held })
+    const text = JSON.stringify({
+      version: 1,
+      url: this.#url,
+      ...(redirectPort === undefined ? {} : { redirect_port: redirectPort }),
+      ...held,
+    })
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 })
     const next = `${this.path}.${process.pid}`
     await rm(next, { force: true })
@@ -107,7 +127,12 @@ export class LoginFile {
   }
 }
 
-function faultOf(found: { isFile(): boolean; readonly mode: number; readonly uid: number; readonly size: number }): string | null {
+function faultOf(found: {
+  isFile(): boolean
+  readonly mode: number
+  readonly uid: number
+  readonly size: number
+}): string | null {
   if (!found.isFile()) return 'it is no plain file'
   if (found.size > fileBytesMax) return 'it is too large'
   if (process.platform === 'win32') return null

@@ -1,7 +1,9 @@
-// OAuthAccess: gives the requests to one MCP server its token, and renews the token when the server refuses it. It never asks a person: log-in.ts does.
+// OAuthAccess: gives the requests to one MCP server its token, and renews the token when the server refuses
+// it. It never asks a person: log-in.ts does.
 // A1. A token goes only to the server for whose URL it was issued.
 // A2. One renewal at a time, over all processes. Who waited for another's renewal uses its token.
-// A3. The tokens of the login, and the secret of a client that was registered, are hidden before the first request that has the token. Those that
+// A3. The tokens of the login, and the secret of a client that was registered, are hidden before the first
+// request that has the token. Those that
 //     were renewed stay hidden for a while, because a server may remember them.
 // A4. Without a login that can be renewed, the failure says what a person has to type.
 import { type Clock, messageOf, protectSecrets, visible } from '@beaver/core'
@@ -25,7 +27,10 @@ type Refusal = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
 /** The newest secrets of a login that are hidden. */
 const hiddenMax = 12
 /** Codes of failures that pass. */
-const serverFailures: ReadonlySet<string> = new Set([OAuthErrorCode.ServerError, OAuthErrorCode.TemporarilyUnavailable])
+const serverFailures: ReadonlySet<string> = new Set([
+  OAuthErrorCode.ServerError,
+  OAuthErrorCode.TemporarilyUnavailable,
+])
 
 /** A person has to log in. The message says how. */
 export class LoginNeeded extends Error {
@@ -68,7 +73,11 @@ export class OAuthAccess implements AuthProvider {
     const challenged = /^(bearer|dpop)\b/i.test(response.headers.get('www-authenticate') ?? '')
     const { settings } = this.#place
     if (!challenged && this.#given === undefined && Object.keys(settings).length === 0)
-      throw new SdkHttpError(SdkErrorCode.ClientHttpAuthentication, `it answered with HTTP ${response.status}`, { status: response.status })
+      throw new SdkHttpError(
+        SdkErrorCode.ClientHttpAuthentication,
+        `it answered with HTTP ${response.status}`,
+        { status: response.status },
+      )
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
     this.#renewing ??= this.#renew({ resourceMetadataUrl, scope }).finally(() => (this.#renewing = null))
     await this.#renewing
@@ -86,19 +95,24 @@ export class OAuthAccess implements AuthProvider {
       const login = (await this.#read()) ?? {}
       if (login.tokens !== undefined && login.tokens.access_token !== refused) return
       const isMachine = settings.grant === 'client_credentials'
-      if (!isMachine && login.tokens?.refresh_token === undefined) throw this.needed(login.tokens === undefined ? 'it wants a login' : 'its login has ended')
+      if (!isMachine && login.tokens?.refresh_token === undefined)
+        throw this.needed(login.tokens === undefined ? 'it wants a login' : 'its login has ended')
       try {
         await auth(this.#provider(login), {
           serverUrl: url,
           fetchFn: guardedFetch(url, this.#place.clock),
-          ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+          ...(challenge.resourceMetadataUrl === undefined
+            ? {}
+            : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
           ...(isMachine && challenge.scope !== undefined ? { scope: challenge.scope } : {}),
         })
       } catch (error) {
         if (error instanceof LoginNeeded) throw error
         const refusal = error instanceof OAuthError && !serverFailures.has(error.code)
         if (refusal && !isMachine) throw this.needed('its login is not valid any more', error)
-        throw new Error(`its authorization server did not give a token: ${shortReason(error)}`, { cause: error })
+        throw new Error(`its authorization server did not give a token: ${shortReason(error)}`, {
+          cause: error,
+        })
       }
     })
   }
@@ -111,14 +125,19 @@ export class OAuthAccess implements AuthProvider {
 
   async #read(): Promise<Login | null> {
     const read = await this.file.read()
-    if (read.kind === 'unusable') throw new LoginNeeded(`${read.message} Log in: beaver mcp login ${this.#place.server}`)
+    if (read.kind === 'unusable')
+      throw new LoginNeeded(`${read.message} Log in: beaver mcp login ${this.#place.server}`)
     this.#hide(read.login ?? {})
     return read.login
   }
 
   /** Hides what a login keeps wherever this process writes text. */
   #hide({ tokens, client }: Login): void {
-    for (const value of [tokens?.access_token, tokens?.refresh_token, (client as { client_secret?: string } | undefined)?.client_secret]) {
+    for (const value of [
+      tokens?.access_token,
+      tokens?.refresh_token,
+      (client as { client_secret?: string } | undefined)?.client_secret,
+    ]) {
       if (value === undefined || value === '' || this.#hidden.has(value)) continue
       this.#hidden.set(value, protectSecrets([{ name: `mcp.${this.#place.server}.token`, value }]))
     }
@@ -147,17 +166,26 @@ export class OAuthAccess implements AuthProvider {
       clientMetadata: clientMetadata(settings, undefined),
       clientInformation: () => configured ?? held.client,
       ...(configured === null ? { saveClientInformation: (client) => keep({ client }) } : {}),
-      ...(settings.client_metadata_url === undefined ? {} : { clientMetadataUrl: settings.client_metadata_url }),
+      ...(settings.client_metadata_url === undefined
+        ? {}
+        : { clientMetadataUrl: settings.client_metadata_url }),
       tokens: () => held.tokens,
       saveTokens: (tokens) => keep({ tokens }),
       discoveryState: () => held.discovery,
       saveDiscoveryState: (discovery) => keep({ discovery }),
-      invalidateCredentials: (scope) => (scope === 'tokens' || scope === 'all' ? keep({ tokens: undefined }) : Promise.resolve()),
+      invalidateCredentials: (scope) =>
+        scope === 'tokens' || scope === 'all' ? keep({ tokens: undefined }) : Promise.resolve(),
       redirectToAuthorization: ask,
       saveCodeVerifier: ask,
       codeVerifier: ask,
       ...(isMachine
-        ? { prepareTokenRequest: (scope) => new URLSearchParams({ grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) }) }
+        ? {
+            prepareTokenRequest: (scope) =>
+              new URLSearchParams({
+                grant_type: 'client_credentials',
+                ...(scope === undefined ? {} : { scope }),
+              }),
+          }
         : {}),
     }
   }

@@ -10,7 +10,9 @@ export interface OAuthSettings {
   readonly client_secret?: string | undefined
   /** The authorization server that the client belongs to. Its secret goes to no other. */
   readonly issuer?: string | undefined
-  /** The https URL of a client metadata document, which is the id of the client at servers that support this. */
+  /**
+   * The https URL of a client metadata document, which is the id of the client at servers that support this.
+   */
   readonly client_metadata_url?: string | undefined
   /** The scopes to ask for, with a space between them. Default: those that the server names. */
   readonly scope?: string | undefined
@@ -26,8 +28,14 @@ export interface StaticClient {
   readonly issuer?: string
 }
 
-/** The client of the configuration, or `null`. @throws {BeaverError} `invalid_configuration`, which names a variable that is not set */
-export function staticClient({ client_id, client_secret, issuer }: OAuthSettings, environment: Environment): StaticClient | null {
+/**
+ * The client of the configuration, or `null`. @throws {BeaverError} `invalid_configuration`, which names a
+ * variable that is not set
+ */
+export function staticClient(
+  { client_id, client_secret, issuer }: OAuthSettings,
+  environment: Environment,
+): StaticClient | null {
   if (client_id === undefined) return null
   return {
     client_id,
@@ -36,11 +44,15 @@ export function staticClient({ client_id, client_secret, issuer }: OAuthSettings
   }
 }
 
-export function clientMetadata({ scope, grant }: OAuthSettings, redirectUrl: string | undefined): OAuthClientMetadata {
+export function clientMetadata(
+  { scope, grant }: OAuthSettings,
+  redirectUrl: string | undefined,
+): OAuthClientMetadata {
   return {
     client_name: 'Beaver',
     redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
-    grant_types: grant === 'client_credentials' ? ['client_credentials'] : ['authorization_code', 'refresh_token'],
+    grant_types:
+      grant === 'client_credentials' ? ['client_credentials'] : ['authorization_code', 'refresh_token'],
     response_types: grant === 'client_credentials' ? [] : ['code'],
     token_endpoint_auth_method: 'none',
     application_type: 'native',

@@ -9,7 +9,9 @@ import { whileLocked } from '@beaver/platform'
 import { z } from 'zod'
 import { type Pin, pin } from './pin.ts'
 
-export type PinsRead = { readonly kind: 'ok'; readonly pins: readonly Pin[] } | { readonly kind: 'unusable'; readonly message: string }
+export type PinsRead =
+  | { readonly kind: 'ok'; readonly pins: readonly Pin[] }
+  | { readonly kind: 'unusable'; readonly message: string }
 
 const content = z.strictObject({ version: z.literal(1), pins: z.array(pin).max(100_000) })
 const fileBytesMax = 64 * 1024 * 1024
@@ -24,7 +26,9 @@ export async function readPins(file: string): Promise<PinsRead> {
   try {
     if ((await stat(file)).size > fileBytesMax) return unusable(file, 'it is too large')
     const read = content.safeParse(JSON.parse(await readFile(file, 'utf8')))
-    return read.success ? { kind: 'ok', pins: read.data.pins } : unusable(file, z.prettifyError(read.error).replaceAll('\n', ' '))
+    return read.success
+      ? { kind: 'ok', pins: read.data.pins }
+      : unusable(file, z.prettifyError(read.error).replaceAll('\n', ' '))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'ok', pins: [] }
     return unusable(file, messageOf(error))
@@ -36,7 +40,11 @@ export async function readPins(file: string): Promise<PinsRead> {
  *
  * @param change returns the pins to write, or `null` to leave them as they are
  */
-export async function changePins(file: string, change: (pins: readonly Pin[]) => readonly Pin[] | null, clock: Clock = systemClock): Promise<PinsRead> {
+export async function changePins(
+  file: string,
+  change: (pins: readonly Pin[]) => readonly Pin[] | null,
+  clock: Clock = systemClock,
+): Promise<PinsRead> {
   try {
     const changed = async (): Promise<PinsRead> => {
       const read = await readPins(file)
@@ -44,13 +52,19 @@ export async function changePins(file: string, change: (pins: readonly Pin[]) =>
       const pins = change(read.pins)
       if (pins === null) return read
       const next = `${file}.next`
-      await writeFile(next, `${JSON.stringify({ version: 1, pins }, null, 1)}\n`, { mode: 0o600, flush: true })
+      await writeFile(next, `${JSON.stringify({ version: 1, pins }, null, 1)}\n`, {
+        mode: 0o600,
+        flush: true,
+      })
       await rename(next, file)
       return { kind: 'ok', pins }
     }
     return await whileLocked(file, changed, { clock })
   } catch (error) {
-    return { kind: 'unusable', message: `The pins of MCP tools cannot be stored in ${file}: ${messageOf(error)}` }
+    return {
+      kind: 'unusable',
+      message: `The pins of MCP tools cannot be stored in ${file}: ${messageOf(error)}`,
+    }
   }
 }
 

@@ -1,12 +1,21 @@
-// PinKeeper: compares the lists of servers with the pins, for one daemon. Checks of several servers run one after the other.
+// PinKeeper: compares the lists of servers with the pins, for one daemon. Checks of several servers run one
+// after the other.
 import type { Clock } from '@beaver/core'
 import type { ListedTool } from '../client/list-tools.ts'
 import { checkPins, isNew } from './pin.ts'
 import { changePins } from './pin-file.ts'
 
-/** `withheld`: no tool may be offered, because the pins cannot be read or stored. `ok`: only `changed` tools are withheld; `appeared`: those of them that are new. */
+/**
+ * `withheld`: no tool may be offered, because the pins cannot be read or stored. `ok`: only `changed` tools
+ * are withheld; `appeared`: those of them that are new.
+ */
 export type Pinned =
-  | { readonly kind: 'ok'; readonly pinned: number; readonly changed: ReadonlySet<string>; readonly appeared: ReadonlySet<string> }
+  | {
+      readonly kind: 'ok'
+      readonly pinned: number
+      readonly changed: ReadonlySet<string>
+      readonly appeared: ReadonlySet<string>
+    }
   | { readonly kind: 'withheld'; readonly message: string }
 
 export interface PinKeeper {
@@ -21,7 +30,11 @@ const ended: Pinned = { kind: 'withheld', message: 'The connections to MCP serve
 export function pinKeeper(file: string, clock: Clock): PinKeeper {
   let before: Promise<void> = Promise.resolve()
   let closed = false
-  async function check(server: string, tools: readonly ListedTool[], named: readonly string[] | undefined): Promise<Pinned> {
+  async function check(
+    server: string,
+    tools: readonly ListedTool[],
+    named: readonly string[] | undefined,
+  ): Promise<Pinned> {
     let changed: ReadonlySet<string> = new Set()
     let appeared: ReadonlySet<string> = new Set()
     const read = await changePins(
@@ -35,7 +48,12 @@ export function pinKeeper(file: string, clock: Clock): PinKeeper {
       clock,
     )
     if (read.kind === 'unusable') return { kind: 'withheld', message: read.message }
-    return { kind: 'ok', pinned: read.pins.filter((each) => each.server === server && !isNew(each)).length, changed, appeared }
+    return {
+      kind: 'ok',
+      pinned: read.pins.filter((each) => each.server === server && !isNew(each)).length,
+      changed,
+      appeared,
+    }
   }
   return {
     check(server, tools, named) {

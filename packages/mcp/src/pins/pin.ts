@@ -1,6 +1,8 @@
-// Pins: what every tool of an MCP server said about itself when its server was first seen. A tool that says something else now, or that appeared
-// since, is not offered until a person has approved it. Pure; the file is handled in pin-file.ts.
-// P1. The tools of the first list of a server are pinned, and so is a tool that the configuration names, when it is first seen.
+// Pins: what every tool of an MCP server said about itself when its server was first seen. A tool that says
+// something else now, or that appeared since, is not offered until a person has approved it. Pure; the file
+// is handled in pin-file.ts.
+// P1. The tools of the first list of a server are pinned, and so is a tool that the configuration names, when
+// it is first seen.
 // P2. A tool that appears later waits for an approval, as one that changed does. Its pin has no hash.
 // P3. A pin stays when its tool disappears.
 // P4. Only `approvePins` replaces a pin.
@@ -11,7 +13,10 @@ const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_a
 export const pin = z.strictObject({
   server: z.string(),
   tool: z.string(),
-  /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty if nobody has approved the tool yet. */
+  /**
+   * SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty if nobody has
+   * approved the tool yet.
+   */
   hash: z.string(),
   /** The text that was hashed, so that a person can read it. A long text is cut. */
   definition: z.string(),
@@ -53,18 +58,27 @@ export function checkPins(
   const isFirstList = byTool.size === 0
   for (const { name, hash, definition } of tools) {
     const known = byTool.get(name)
-    if (known === undefined && (isFirstList || named.includes(name))) next.set(name, { server, tool: name, hash, definition, pinned_at: now })
+    if (known === undefined && (isFirstList || named.includes(name)))
+      next.set(name, { server, tool: name, hash, definition, pinned_at: now })
     else if (known === undefined) {
       appeared.add(name)
       changed.add(name)
-      next.set(name, { server, tool: name, hash: '', definition: '', pinned_at: '', changed: { hash, definition, seen_at: now } })
+      next.set(name, {
+        server,
+        tool: name,
+        hash: '',
+        definition: '',
+        pinned_at: '',
+        changed: { hash, definition, seen_at: now },
+      })
     } else if (known.hash === hash) {
       const { changed: gone, ...settled } = known
       if (gone !== undefined) next.set(name, settled)
     } else {
       changed.add(name)
       if (isNew(known)) appeared.add(name)
-      if (known.changed?.hash !== hash) next.set(name, { ...known, changed: { hash, definition, seen_at: now } })
+      if (known.changed?.hash !== hash)
+        next.set(name, { ...known, changed: { hash, definition, seen_at: now } })
     }
   }
   if (next.size === 0) return { pins: null, changed, appeared }
@@ -73,11 +87,19 @@ export function checkPins(
   return { pins: [...replaced, ...added], changed, appeared }
 }
 
-/** Makes what a tool says about itself now its pin. @param tool `null` means all changed tools of the server */
-export function approvePins(pins: readonly Pin[], server: string, tool: string | null, now: string): { pins: readonly Pin[]; approved: readonly string[] } {
+/**
+ * Makes what a tool says about itself now its pin. @param tool `null` means all changed tools of the server
+ */
+export function approvePins(
+  pins: readonly Pin[],
+  server: string,
+  tool: string | null,
+  now: string,
+): { pins: readonly Pin[]; approved: readonly string[] } {
   const approved: string[] = []
   const next = pins.map((each) => {
-    if (each.server !== server || (tool !== null && each.tool !== tool) || each.changed === undefined) return each
+    if (each.server !== server || (tool !== null && each.tool !== tool) || each.changed === undefined)
+      return each
     approved.push(each.tool)
     const { hash, definition } = each.changed
     return { server, tool: each.tool, hash, definition, pinned_at: now }

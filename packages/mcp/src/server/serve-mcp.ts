@@ -1,14 +1,20 @@
-// Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the protocol.
+// Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the
+// protocol.
 // V1. stdout carries only the protocol.
-// V2. HTTP answers only local hosts and local origins, and listens nowhere else. Other users of the machine reach it too, so it answers only
-// those who have its token.
+// V2. HTTP answers only local hosts and local origins, and listens nowhere else. Other users of the machine
+// reach it too, so it answers only those who have its token.
 // V3. Closing ends within a bound, and aborts the open calls.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { BeaverError } from '@beaver/core'
-import { localhostHostValidation, localhostOriginValidation, type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node'
+import {
+  localhostHostValidation,
+  localhostOriginValidation,
+  type NodeIncomingMessageLike,
+  toNodeHandler,
+} from '@modelcontextprotocol/node'
 import { createMcpHandler, type McpServer } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 
@@ -19,7 +25,10 @@ export interface Serving {
 }
 
 /** Serves one client on a pair of streams until one of them ends. */
-export function serveMcpStdio(servers: () => McpServer, { input, output }: { input: Readable; output: Writable }): Serving {
+export function serveMcpStdio(
+  servers: () => McpServer,
+  { input, output }: { input: Readable; output: Writable },
+): Serving {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const transport = new StdioServerTransport(input, output)
   const handle = serveStdio(servers, { transport })
@@ -48,9 +57,9 @@ function isBearer(header: string | undefined, token: string): boolean {
 }
 
 /**
- * Keeps a request, and each copy that is made of it, in `kept`. The SDK hears by the signal of the copy that a client left, and lets go of
- * both requests. In Node.js a request that nobody holds passes no abort on to its signal, and "clone()" never does after a collection of
- * garbage: the call would go on for nobody.
+ * Keeps a request, and each copy that is made of it, in `kept`. The SDK hears by the signal of the copy that
+ * a client left, and lets go of both requests. In Node.js a request that nobody holds passes no abort on to
+ * its signal, and "clone()" never does after a collection of garbage: the call would go on for nobody.
  */
 function keep(request: Request, kept: Request[]): Request {
   kept.push(request)
@@ -63,7 +72,10 @@ function keep(request: Request, kept: Request[]): Request {
  * @param options.port default: any free port
  * @throws {BeaverError} `start_failed` if the port cannot be used
  */
-export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }: { token: string; port?: number }): Promise<HttpServing> {
+export async function serveMcpHttp(
+  servers: () => McpServer,
+  { token, port = 0 }: { token: string; port?: number },
+): Promise<HttpServing> {
   const handler = createMcpHandler(servers)
   const hostAllowed = localhostHostValidation()
   const originAllowed = localhostOriginValidation()
@@ -76,13 +88,21 @@ export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }
     }
     if (!isBearer(request.headers.authorization, token)) {
       const head = { 'content-type': 'text/plain', 'www-authenticate': 'Bearer realm="beaver"' }
-      response.writeHead(401, head).end('Send the token of this server: Authorization: Bearer <token>. "beaver mcp --http" prints it.\n')
+      response
+        .writeHead(401, head)
+        .end('Send the token of this server: Authorization: Bearer <token>. "beaver mcp --http" prints it.\n')
       return
     }
     const requests: Request[] = []
     response.once('close', () => requests.splice(0))
-    const keeping = { fetch: (...[asked, options]: Parameters<typeof handler.fetch>) => handler.fetch(keep(asked, requests), options) }
-    void toNodeHandler({ ...handler, ...keeping })(request as typeof request & NodeIncomingMessageLike, response)
+    const keeping = {
+      fetch: (...[asked, options]: Parameters<typeof handler.fetch>) =>
+        handler.fetch(keep(asked, requests), options),
+    }
+    void toNodeHandler({ ...handler, ...keeping })(
+      request as typeof request & NodeIncomingMessageLike,
+      response,
+    )
   })
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -93,9 +113,13 @@ export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }
   await new Promise<void>((listening, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
-        new BeaverError('start_failed', `The port ${port} of 127.0.0.1 cannot be used (${error.code ?? error.message}). Name another with --port.`, {
-          cause: error,
-        }),
+        new BeaverError(
+          'start_failed',
+          `The port ${port} of 127.0.0.1 cannot be used (${error.code ?? error.message}). Name another with --port.`,
+          {
+            cause: error,
+          },
+        ),
       ),
     )
     server.listen(port, '127.0.0.1', listening)

@@ -1,7 +1,9 @@
-// The extension io.modelcontextprotocol/tasks of MCP (SEP-2663) on a server: a call may answer with a task, which the client asks for.
+// The extension io.modelcontextprotocol/tasks of MCP (SEP-2663) on a server: a call may answer with a task,
+// which the client asks for.
 // T1. A client that does not declare the extension in its request gets no task, and may ask for none.
 // T2. A task that is answered exists: `get` finds it from then on.
-// T3. What ran and failed is a completed task whose result has `isError`; `failed` is for what the server could not do at all.
+// T3. What ran and failed is a completed task whose result has `isError`; `failed` is for what the server
+// could not do at all.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -40,7 +42,10 @@ export interface McpTasks {
   get(taskId: string, client: ServerContext): Promise<McpTask | null>
   /** Asks a task to stop. One that has ended stays as it is. @returns `false` if there is no such task */
   cancel(taskId: string): Promise<boolean>
-  /** Answers what the task waits for. Answers to nothing are left out. @returns `false` if there is no such task */
+  /**
+   * Answers what the task waits for. Answers to nothing are left out. @returns `false` if there is no such
+   * task
+   */
   answer(taskId: string, responses: Readonly<Record<string, unknown>>): Promise<boolean>
 }
 
@@ -51,11 +56,17 @@ const params = z.looseObject({ taskId: z.string().min(1).max(128) })
 export const showsForms = ({ mcpReq }: ServerContext): boolean => forms.safeParse(mcpReq.envelope).success
 
 /** The types of the SDK say nothing about the envelope. A handshake of 2025 has none. */
-const declares = z.looseObject({ [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({ extensions: z.looseObject({ [tasksExtension]: z.looseObject({}) }) }) })
+const declares = z.looseObject({
+  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
+    extensions: z.looseObject({ [tasksExtension]: z.looseObject({}) }),
+  }),
+})
 
 /** An elicitation that names no mode is of forms. */
 const forms = z.looseObject({
-  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({ elicitation: z.union([z.looseObject({ form: z.looseObject({}) }), z.strictObject({})]) }),
+  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
+    elicitation: z.union([z.looseObject({ form: z.looseObject({}) }), z.strictObject({})]),
+  }),
 })
 
 /** Whether the client of this request takes tasks. */
@@ -64,7 +75,11 @@ export const takesTasks = ({ mcpReq }: ServerContext): boolean => declares.safeP
 /** The answer to a call that became a task. */
 export function taskAnswer(task: McpTask): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = task
-  return { resultType: 'task', ...told({ taskId, status, statusMessage, createdAt, lastUpdatedAt }), content: [] }
+  return {
+    resultType: 'task',
+    ...told({ taskId, status, statusMessage, createdAt, lastUpdatedAt }),
+    content: [],
+  }
 }
 
 /** Adds the extension to a server. */
@@ -98,7 +113,11 @@ const told = (task: McpTask): Record<string, unknown> => ({
 function mustTakeTasks(context: ServerContext): void {
   if (takesTasks(context)) return
   const text = `The request must declare the extension ${tasksExtension} in its client capabilities.`
-  throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [tasksExtension]: {} } } }, text)
+  throw new MissingRequiredClientCapabilityError(
+    { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
+    text,
+  )
 }
 
-const unknownTask = (taskId: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no task ${JSON.stringify(taskId)} here.`)
+const unknownTask = (taskId: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no task ${JSON.stringify(taskId)} here.`)

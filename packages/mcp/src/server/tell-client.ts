@@ -1,13 +1,19 @@
-// Tells the client of a call what happens while the call is open: by progress, if the client wants it, and by log messages for what a person has to do.
-// T1. The progress grows with each notification, as the protocol demands, and stays below the next node that ends. When
+// Tells the client of a call what happens while the call is open: by progress, if the client wants it, and by
+// log messages for what a person has to do.
+// T1. The progress grows with each notification, as the protocol demands, and stays below the next node that
+// ends. When
 //     all have ended, and the task has not, it names no total.
-// T2. Not every client wants or shows progress. The log of the protocol, which both eras have, names what waits for a person too.
+// T2. Not every client wants or shows progress. The log of the protocol, which both eras have, names what
+// waits for a person too.
 import { systemClock } from '@beaver/core'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import type { WorkflowProgress } from './workflow-caller.ts'
 
 export interface ClientTeller {
-  /** Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the last is reported. */
+  /**
+   * Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the
+   * last is reported.
+   */
   progress(progress: WorkflowProgress): void
   /** Says what a person has to do. */
   waits(message: string): void
@@ -32,7 +38,12 @@ export function tellClient({ mcpReq }: ServerContext): ClientTeller {
       const { done, total, message } = newest
       untold = false
       last = Math.max(done, last + (Math.floor(last) + 1 - last) / partOfRest)
-      const params = { progressToken, progress: last, message, ...(total === null || last > total ? {} : { total }) }
+      const params = {
+        progressToken,
+        progress: last,
+        message,
+        ...(total === null || last > total ? {} : { total }),
+      }
       await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
     }
     telling = false

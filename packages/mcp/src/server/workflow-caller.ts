@@ -1,4 +1,5 @@
-// WorkflowCaller and WorkflowTasks: the ports through which the MCP server reaches a daemon. The command line implements them.
+// WorkflowCaller and WorkflowTasks: the ports through which the MCP server reaches a daemon. The command line
+// implements them.
 import type { JsonObject, Question, QuestionAnswer } from '@beaver/core'
 
 export interface WorkflowOutcome {
@@ -59,7 +60,9 @@ export interface WorkflowCallOptions {
   readonly onProgress: (progress: WorkflowProgress) => void
   /** Receives what a person has to do, once for each call and each question that waits. */
   readonly onWaits: (message: string) => void
-  /** Whether a question of an agent ends the call. Otherwise the call waits until somebody answers elsewhere. */
+  /**
+   * Whether a question of an agent ends the call. Otherwise the call waits until somebody answers elsewhere.
+   */
   readonly asks: boolean
 }
 
@@ -85,7 +88,9 @@ export interface WorkflowTask {
   readonly questions: readonly WorkflowQuestion[]
 }
 
-export type WorkflowTaskResult = { readonly ok: true; readonly task: WorkflowTask } | { readonly ok: false; readonly error: CallError }
+export type WorkflowTaskResult =
+  | { readonly ok: true; readonly task: WorkflowTask }
+  | { readonly ok: false; readonly error: CallError }
 
 /** Nothing here ever rejects. The tasks outlive the server. */
 export interface WorkflowTasks {
@@ -96,8 +101,8 @@ export interface WorkflowTasks {
   /** Asks a task to stop, and answers with the task as it is then. One that has ended stays as it is. */
   cancel(taskId: string): Promise<WorkflowTaskResult>
   /**
-   * Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question, and `conflict` if somebody else has said
-   * something else. Answers to nothing are left out.
+   * Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question, and
+   * `conflict` if somebody else has said something else. Answers to nothing are left out.
    */
   answer(taskId: string, answers: AnswersTo): Promise<WorkflowTaskResult>
 }

@@ -1,10 +1,18 @@
-// The MCP server as clients see it: on a pair of streams and over HTTP, in both eras of the protocol, with a caller of our own.
+// The MCP server as clients see it: on a pair of streams and over HTTP, in both eras of the protocol, with a
+// caller of our own.
 import { request } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { until } from '@beaver/testing'
-import { Client, LOG_LEVEL_META_KEY, ReadBuffer, serializeMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import {
+  Client,
+  LOG_LEVEL_META_KEY,
+  ReadBuffer,
+  serializeMessage,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { serveMcpHttp, serveMcpStdio } from './serve-mcp.ts'
 import type { WorkflowCaller, WorkflowCallResult, WorkflowProgress } from './workflow-caller.ts'
@@ -39,7 +47,9 @@ function heldCaller(): WorkflowCaller & { readonly calls: Call[] } {
     call: (workflow, args, { signal, onProgress, onWaits }) =>
       new Promise((answer) => {
         calls.push({ workflow, args, signal, progress: onProgress, waits: onWaits, answer })
-        signal.addEventListener('abort', () => answer({ ok: false, error: { code: 'cancelled', message: 'Cancelled.' } }))
+        signal.addEventListener('abort', () =>
+          answer({ ok: false, error: { code: 'cancelled', message: 'Cancelled.' } }),
+        )
       }),
   }
 }
@@ -65,7 +75,8 @@ function streamTransport(input: PassThrough, output: PassThrough): Transport {
     async start() {
       input.on('data', (bytes: Buffer) => {
         buffer.append(bytes)
-        for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage()) transport.onmessage?.(message)
+        for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage())
+          transport.onmessage?.(message)
       })
     },
     async send(message) {
@@ -84,11 +95,15 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 type Era = 'auto' | 'legacy'
-const clientOf = (mode: Era): Client => new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+const clientOf = (mode: Era): Client =>
+  new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
 
 async function onStreams(caller: WorkflowCaller, mode: Era): Promise<Client> {
   const [toServer, toClient] = [new PassThrough(), new PassThrough()]
-  const serving = serveMcpStdio(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { input: toServer, output: toClient })
+  const serving = serveMcpStdio(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), {
+    input: toServer,
+    output: toClient,
+  })
   const client = clientOf(mode)
   onTestFinished(async () => {
     await client.close()
@@ -99,7 +114,10 @@ async function onStreams(caller: WorkflowCaller, mode: Era): Promise<Client> {
 }
 
 async function onHttp(caller: WorkflowCaller, mode: Era): Promise<Client> {
-  const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { token })
+  const serving = await serveMcpHttp(
+    workflowServers({ category: 'team_workflow', version: '1.0.0', caller }),
+    { token },
+  )
   const client = clientOf(mode)
   onTestFinished(async () => {
     await client.close()
@@ -124,11 +142,18 @@ describe.each([
       description: '本地 Agent Team Workflow 工具',
     })
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow'])
+    expect(tools.map(({ name }) => name)).toEqual([
+      'SequentialWorkflow',
+      'ConcurrentWorkflow',
+      'MixtureOfAgents',
+      'AgentRearrange',
+      'GraphWorkflow',
+    ])
     for (const tool of tools) {
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
       expect(tool.inputSchema.properties?.['agents']).toBeDefined()
-      for (const other of tools) if (other !== tool) expect(JSON.stringify(tool.inputSchema)).not.toContain(other.name)
+      for (const other of tools)
+        if (other !== tool) expect(JSON.stringify(tool.inputSchema)).not.toContain(other.name)
     }
   })
 
@@ -136,7 +161,10 @@ describe.each([
     const caller = heldCaller()
     const client = await connect(caller, mode)
     const told: unknown[] = []
-    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team }, { onprogress: (progress) => told.push(progress) })
+    const calling = client.callTool(
+      { name: 'SequentialWorkflow', arguments: team },
+      { onprogress: (progress) => told.push(progress) },
+    )
     const call = await until('it was called', () => caller.calls[0])
     expect(call).toMatchObject({ workflow: 'SequentialWorkflow', args: team })
     call.progress({ done: 1, total: 2, message: 'reader has completed.' })
@@ -144,7 +172,11 @@ describe.each([
     call.answer(done)
     expect(await calling).toMatchObject({
       content: [{ type: 'text', text: 'A report.' }],
-      structuredContent: { task_id: 'task_1', status: 'completed', outputs: [{ node_id: 'writer', output: 'A report.' }] },
+      structuredContent: {
+        task_id: 'task_1',
+        status: 'completed',
+        outputs: [{ node_id: 'writer', output: 'A report.' }],
+      },
     })
     expect(told).toMatchObject([{ progress: 1, total: 2, message: 'reader has completed.' }])
   })
@@ -153,7 +185,10 @@ describe.each([
     const caller = heldCaller()
     const client = await connect(caller, mode)
     const told: number[] = []
-    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team }, { onprogress: ({ progress }) => told.push(progress) })
+    const calling = client.callTool(
+      { name: 'SequentialWorkflow', arguments: team },
+      { onprogress: ({ progress }) => told.push(progress) },
+    )
     const call = await until('it was called', () => caller.calls[0])
     for (const done of [0, 0, 0, 1, 1, 2]) {
       const before = told.length
@@ -173,7 +208,11 @@ describe.each([
     const logged: unknown[] = []
     client.setNotificationHandler('notifications/message', ({ params }) => void logged.push(params))
     // A client of 2026 asks for the log in each request.
-    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team, _meta: { [LOG_LEVEL_META_KEY]: 'info' } })
+    const calling = client.callTool({
+      name: 'SequentialWorkflow',
+      arguments: team,
+      _meta: { [LOG_LEVEL_META_KEY]: 'info' },
+    })
     const call = await until('it was called', () => caller.calls[0])
     call.waits('This call waits for an approval.')
     await until('it was logged', () => logged.length > 0)
@@ -185,13 +224,21 @@ describe.each([
   it('refuses wrong arguments with the code of the workflow, before any daemon is asked', async () => {
     const caller = heldCaller()
     const client = await connect(caller, mode)
-    const twice = await client.callTool({ name: 'SequentialWorkflow', arguments: { ...team, agents: [...team.agents, ...team.agents] } })
+    const twice = await client.callTool({
+      name: 'SequentialWorkflow',
+      arguments: { ...team, agents: [...team.agents, ...team.agents] },
+    })
     expect(twice).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: 'duplicate_agent', message: expect.stringContaining('reader') as string } },
+      structuredContent: {
+        error: { code: 'duplicate_agent', message: expect.stringContaining('reader') as string },
+      },
     })
     const nothing = await client.callTool({ name: 'SequentialWorkflow' })
-    expect(nothing).toMatchObject({ isError: true, structuredContent: { error: { code: 'invalid_arguments' } } })
+    expect(nothing).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'invalid_arguments' } },
+    })
     expect(caller.calls).toEqual([])
   })
 
@@ -208,7 +255,11 @@ describe.each([
     })
     const second = client.callTool({ name: 'SequentialWorkflow', arguments: team })
     const again = await until('it was called again', () => caller.calls[1])
-    if (done.ok) again.answer({ ok: true, result: { ...done.result, status: 'incomplete', failure: 'The writer failed.' } })
+    if (done.ok)
+      again.answer({
+        ok: true,
+        result: { ...done.result, status: 'incomplete', failure: 'The writer failed.' },
+      })
     expect(await second).toMatchObject({
       isError: true,
       content: [{ text: 'The task task_1 ended as incomplete: The writer failed.' }, { text: 'A report.' }],
@@ -216,7 +267,8 @@ describe.each([
     })
   })
 
-  // The SDK serves 2025 over HTTP without sessions: a notification cannot find its call, and only leaving cancels.
+  // The SDK serves 2025 over HTTP without sessions: a notification cannot find its call, and only leaving
+  // cancels.
   it('cancels the call when the client does, or when it leaves', async () => {
     const caller = heldCaller()
     const client = await connect(caller, mode)
@@ -236,7 +288,10 @@ describe('the streams', () => {
   it('end the serving and abort the open calls when the client is gone', async () => {
     const caller = heldCaller()
     const [toServer, toClient] = [new PassThrough(), new PassThrough()]
-    const serving = serveMcpStdio(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { input: toServer, output: toClient })
+    const serving = serveMcpStdio(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), {
+      input: toServer,
+      output: toClient,
+    })
     const client = clientOf('legacy')
     await client.connect(streamTransport(toClient, toServer))
     const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team })
@@ -253,16 +308,23 @@ describe('the streams', () => {
 describe('HTTP', () => {
   const statusOf = (url: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
-      const asked = request(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }, (response) => {
-        response.resume()
-        resolve(response.statusCode ?? 0)
-      })
+      const asked = request(
+        url,
+        { method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+        (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        },
+      )
       asked.once('error', reject)
       asked.end('{}')
     })
 
   it('refuses foreign hosts and origins, and other paths', async () => {
-    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }), { token })
+    const serving = await serveMcpHttp(
+      workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }),
+      { token },
+    )
     onTestFinished(() => serving.close())
     expect(await statusOf(serving.url, { host: 'evil.example' })).toBe(403)
     expect(await statusOf(serving.url, { origin: 'https://evil.example' })).toBe(403)
@@ -270,10 +332,16 @@ describe('HTTP', () => {
   })
 
   it('refuses who has no token, or another one', async () => {
-    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }), { token })
+    const serving = await serveMcpHttp(
+      workflowServers({ category: 'team_workflow', version: '1.0.0', caller: heldCaller() }),
+      { token },
+    )
     onTestFinished(() => serving.close())
-    const of = (authorization?: string) => statusOf(serving.url, authorization === undefined ? {} : { authorization })
-    expect([await of(), await of('Bearer other'), await of(`Basic ${token}`), await of('Bearer')]).toEqual([401, 401, 401, 401])
+    const of = (authorization?: string) =>
+      statusOf(serving.url, authorization === undefined ? {} : { authorization })
+    expect([await of(), await of('Bearer other'), await of(`Basic ${token}`), await of('Bearer')]).toEqual([
+      401, 401, 401, 401,
+    ])
     expect(await of(`bearer ${token}`)).not.toBe(401)
   })
 
@@ -282,12 +350,17 @@ describe('HTTP', () => {
     const serving = await serveMcpHttp(servers, { token })
     onTestFinished(() => serving.close())
     const port = Number(new URL(serving.url).port)
-    await expect(serveMcpHttp(servers, { token, port })).rejects.toThrow(`The port ${port} of 127.0.0.1 cannot be used (EADDRINUSE). Name another with --port.`)
+    await expect(serveMcpHttp(servers, { token, port })).rejects.toThrow(
+      `The port ${port} of 127.0.0.1 cannot be used (EADDRINUSE). Name another with --port.`,
+    )
   })
 
   it.each(['auto', 'legacy'] as const)('closes while a call is open, and aborts it (%s)', async (mode) => {
     const caller = heldCaller()
-    const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller }), { token })
+    const serving = await serveMcpHttp(
+      workflowServers({ category: 'team_workflow', version: '1.0.0', caller }),
+      { token },
+    )
     const client = clientOf(mode)
     await client.connect(new StreamableHTTPClientTransport(new URL(serving.url), withToken))
     client.callTool({ name: 'SequentialWorkflow', arguments: team }).catch(() => {})

@@ -1,12 +1,23 @@
-// Offers the workflow tools as an MCP server: it gives their schemas, and hands calls on. It runs nothing itself.
+// Offers the workflow tools as an MCP server: it gives their schemas, and hands calls on. It runs nothing
+// itself.
 // W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38).
 // W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
 // W3. The factory is cheap, because each request gets its own server.
-// W4. A question of an agent goes to the client as a form, if the client shows forms. What a tool asks may permit something, so a client of a model is not
+// W4. A question of an agent goes to the client as a form, if the client shows forms. What a tool asks may
+// permit something, so a client of a model is not
 //     asked that.
-// W5. With the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that the call goes on.
-// W6. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
-import { answerInForm, type JsonObject, pause, questionForm, type QuestionAnswer, systemClock } from '@beaver/core'
+// W5. With the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that
+// the call goes on.
+// W6. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once.
+// It asks for it until it has ended, also after a restart.
+import {
+  answerInForm,
+  type JsonObject,
+  pause,
+  questionForm,
+  type QuestionAnswer,
+  systemClock,
+} from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import {
   type CallToolResult,
@@ -24,7 +35,14 @@ import { type McpCategoryId, mcpCategories } from './category.ts'
 import { z } from 'zod'
 import { ownCapability, workflowMeta } from '../own-server.ts'
 import { tellClient } from './tell-client.ts'
-import { type McpTask, type McpTasks, offerTasks, showsForms, taskAnswer, takesTasks } from './task-extension.ts'
+import {
+  type McpTask,
+  type McpTasks,
+  offerTasks,
+  showsForms,
+  taskAnswer,
+  takesTasks,
+} from './task-extension.ts'
 import type {
   AskingWorkflow,
   CallError,
@@ -48,7 +66,12 @@ export interface WorkflowServerOptions {
 }
 
 /** Returns a factory for servers of one category. The transport calls it as often as it needs. */
-export function workflowServers({ category, version, caller, tasks }: WorkflowServerOptions): () => McpServer {
+export function workflowServers({
+  category,
+  version,
+  caller,
+  tasks,
+}: WorkflowServerOptions): () => McpServer {
   const { server, title, displayName, instructions } = mcpCategories[category]
   // Each tool has its own schema, because a client may offer its model only some of the tools.
   const tools = createTeamWorkflowTools()
@@ -69,7 +92,12 @@ export function workflowServers({ category, version, caller, tasks }: WorkflowSe
         },
         async (args, context) => {
           const asks = showsForms(context) || elicits(made.server.getClientCapabilities())
-          return callWorkflow(workflow, args, { caller, tasks: takesTasks(context) ? tasks : undefined, context, asks })
+          return callWorkflow(workflow, args, {
+            caller,
+            tasks: takesTasks(context) ? tasks : undefined,
+            context,
+            asks,
+          })
         },
       )
     }
@@ -81,7 +109,9 @@ export function workflowServers({ category, version, caller, tasks }: WorkflowSe
 /** Whether a client of the handshake of 2025 shows forms. An elicitation that names no mode is of forms. */
 const elicits = (capabilities: ClientCapabilities | undefined): boolean => {
   const { elicitation } = capabilities ?? {}
-  return elicitation !== undefined && (elicitation.form !== undefined || Object.keys(elicitation).length === 0)
+  return (
+    elicitation !== undefined && (elicitation.form !== undefined || Object.keys(elicitation).length === 0)
+  )
 }
 
 /** The schema is only for the client. The workflow reports faults in the arguments, with a code. */
@@ -105,13 +135,23 @@ interface Calling {
   readonly asks: boolean
 }
 
-async function callWorkflow(workflow: Workflow, args: JsonObject, { caller, tasks, context, asks }: Calling): Promise<CallToolResult | InputRequiredResult> {
+async function callWorkflow(
+  workflow: Workflow,
+  args: JsonObject,
+  { caller, tasks, context, asks }: Calling,
+): Promise<CallToolResult | InputRequiredResult> {
   const teller = tellClient(context)
   const options = { signal: context.mcpReq.signal, onProgress: teller.progress, onWaits: teller.waits, asks }
   // A call that asked comes again, with the answers and with what names its task.
   const taskId = context.mcpReq.requestState()
   if (typeof taskId === 'string')
-    return callResult(await caller.goOn(taskId, (questions) => answersTo(questions, context.mcpReq.inputResponses ?? {}), options))
+    return callResult(
+      await caller.goOn(
+        taskId,
+        (questions) => answersTo(questions, context.mcpReq.inputResponses ?? {}),
+        options,
+      ),
+    )
   // The daemon decides how many agents and edges are allowed.
   const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
   if (!planned.ok) return errorResult(planned.error)
@@ -122,7 +162,11 @@ async function callWorkflow(workflow: Workflow, args: JsonObject, { caller, task
     return task.outcome === null ? taskAnswer(taskOf(task, showsForms(context))) : outcomeResult(task.outcome)
   }
   const called = await caller.call(workflow.name, args, options)
-  return callResult(context.mcpReq.envelope === undefined ? await askWithin(called, { caller, context, options, during: teller.during }) : called)
+  return callResult(
+    context.mcpReq.envelope === undefined
+      ? await askWithin(called, { caller, context, options, during: teller.during })
+      : called,
+  )
 }
 
 interface AskingWithin {
@@ -138,35 +182,60 @@ const formMsMax = 2 ** 31 - 1
 /** Between two looks at whether somebody answered elsewhere. */
 const lookEveryMs = 5_000
 
-/** Asks the client of 2025 within its call. If the client shows no form, the call waits until somebody answers elsewhere. */
+/**
+ * Asks the client of 2025 within its call. If the client shows no form, the call waits until somebody answers
+ * elsewhere.
+ */
 async function askWithin(called: WorkflowCallResult, asking: AskingWithin): Promise<WorkflowCallResult> {
   let result = called
   for (let shown = 1; result.ok && 'asks' in result; shown++) {
     const { asks } = result
     const filled = shown > formsMax ? null : await asking.during(formOrElsewhere(asks, asking))
     if (filled !== null && 'elsewhere' in filled) result = filled.elsewhere
-    else result = await asking.caller.goOn(asks.taskId, (asked) => answersTo(asked, filled?.responses ?? {}), { ...asking.options, asks: filled !== null })
+    else
+      result = await asking.caller.goOn(asks.taskId, (asked) => answersTo(asked, filled?.responses ?? {}), {
+        ...asking.options,
+        asks: filled !== null,
+      })
   }
   return result
 }
 
-type Filled = { readonly responses: Readonly<Record<string, unknown>> } | { readonly elsewhere: WorkflowCallResult }
+type Filled =
+  | { readonly responses: Readonly<Record<string, unknown>> }
+  | { readonly elsewhere: WorkflowCallResult }
 
-/** What the client's person filled in, or what came of the call because somebody answered elsewhere. `null`: the client could not ask. */
-async function formOrElsewhere(asks: AskingWorkflow, { caller, context, options }: AskingWithin): Promise<Filled | null> {
+/**
+ * What the client's person filled in, or what came of the call because somebody answered elsewhere. `null`:
+ * the client could not ask.
+ */
+async function formOrElsewhere(
+  asks: AskingWorkflow,
+  { caller, context, options }: AskingWithin,
+): Promise<Filled | null> {
   const over = new AbortController()
   const signal = AbortSignal.any([context.mcpReq.signal, over.signal])
   try {
-    return await Promise.race([fillIn(formsOf(asks.questions, asks.fault), context, signal), answeredElsewhere(asks, { caller, options, signal })])
+    return await Promise.race([
+      fillIn(formsOf(asks.questions, asks.fault), context, signal),
+      answeredElsewhere(asks, { caller, options, signal }),
+    ])
   } finally {
     over.abort()
   }
 }
 
-async function fillIn(forms: InputRequests, { mcpReq }: ServerContext, signal: AbortSignal): Promise<Filled | null> {
+async function fillIn(
+  forms: InputRequests,
+  { mcpReq }: ServerContext,
+  signal: AbortSignal,
+): Promise<Filled | null> {
   const show = async ([id, { params }]: [string, InputRequests[string]]): Promise<[string, unknown]> => [
     id,
-    await mcpReq.send({ method: 'elicitation/create', params: { ...params } }, { timeout: formMsMax, signal }),
+    await mcpReq.send(
+      { method: 'elicitation/create', params: { ...params } },
+      { timeout: formMsMax, signal },
+    ),
   ]
   return Promise.all(Object.entries(forms).map(show)).then(
     (filled) => ({ responses: Object.fromEntries(filled) }),
@@ -174,7 +243,10 @@ async function fillIn(forms: InputRequests, { mcpReq }: ServerContext, signal: A
   )
 }
 
-/** Looks again and again whether the questions still wait. If they do not, it goes on with the task. It never resolves after `signal` aborts. */
+/**
+ * Looks again and again whether the questions still wait. If they do not, it goes on with the task. It never
+ * resolves after `signal` aborts.
+ */
 async function answeredElsewhere(
   { taskId, questions }: AskingWorkflow,
   { caller, options, signal }: Pick<AskingWithin, 'caller' | 'options'> & { signal: AbortSignal },
@@ -184,7 +256,14 @@ async function answeredElsewhere(
     await pause(systemClock, lookEveryMs, signal)
     if (signal.aborted) break
     const elsewhere = await caller.goOn(taskId, () => ({}), options)
-    if (!(elsewhere.ok && 'asks' in elsewhere && JSON.stringify(elsewhere.asks.questions.map(({ id }) => id)) === ids)) return { elsewhere }
+    if (
+      !(
+        elsewhere.ok &&
+        'asks' in elsewhere &&
+        JSON.stringify(elsewhere.asks.questions.map(({ id }) => id)) === ids
+      )
+    )
+      return { elsewhere }
   }
   return await new Promise(() => {})
 }
@@ -201,16 +280,24 @@ function formsOf(questions: readonly WorkflowQuestion[], fault?: string): InputR
   const before = fault === undefined ? '' : `${fault}\n\n`
   return Object.fromEntries(
     questions.map(({ id, question }) => {
-      const requestedSchema = questionForm(question) as Parameters<typeof inputRequired.elicit>[0]['requestedSchema']
+      const requestedSchema = questionForm(question) as Parameters<
+        typeof inputRequired.elicit
+      >[0]['requestedSchema']
       return [id, inputRequired.elicit({ message: `${before}${question.message}`, requestedSchema })]
     }),
   )
 }
 
-const response = z.looseObject({ action: z.enum(['accept', 'decline', 'cancel']), content: z.record(z.string(), z.json()).nullish() })
+const response = z.looseObject({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), z.json()).nullish(),
+})
 
 /** What a client answered, by the ids of the questions. What is no answer is left out. */
-function answersTo(questions: readonly WorkflowQuestion[], responses: Readonly<Record<string, unknown>>): WorkflowAnswers {
+function answersTo(
+  questions: readonly WorkflowQuestion[],
+  responses: Readonly<Record<string, unknown>>,
+): WorkflowAnswers {
   return Object.fromEntries(
     questions.flatMap(({ id, question }): [string, QuestionAnswer][] => {
       const read = response.safeParse(responses[id])
@@ -237,17 +324,29 @@ function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
   if (looked.ok) return looked.task
   const { code, message } = looked.error
   if (code === 'not_found') return null
-  throw new ProtocolError(code === 'invalid_arguments' || code === 'conflict' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message, {
-    code,
-  })
+  throw new ProtocolError(
+    code === 'invalid_arguments' || code === 'conflict'
+      ? ProtocolErrorCode.InvalidParams
+      : ProtocolErrorCode.InternalError,
+    message,
+    {
+      code,
+    },
+  )
 }
 
 /** @param asks whether the client may be asked */
-function taskOf({ taskId, createdAt, updatedAt, message, outcome, questions }: WorkflowTask, asks: boolean): McpTask {
+function taskOf(
+  { taskId, createdAt, updatedAt, message, outcome, questions }: WorkflowTask,
+  asks: boolean,
+): McpTask {
   const task = { taskId, statusMessage: message, createdAt, lastUpdatedAt: updatedAt }
-  if (outcome === null && asks && questions.length > 0) return { ...task, status: 'input_required', inputRequests: formsOf(questions) }
+  if (outcome === null && asks && questions.length > 0)
+    return { ...task, status: 'input_required', inputRequests: formsOf(questions) }
   if (outcome === null) return { ...task, status: 'working' }
-  return outcome.status === 'cancelled' ? { ...task, status: 'cancelled' } : { ...task, status: 'completed', result: outcomeResult(outcome) }
+  return outcome.status === 'cancelled'
+    ? { ...task, status: 'cancelled' }
+    : { ...task, status: 'completed', result: outcomeResult(outcome) }
 }
 
 function errorResult({ code, message, path }: CallError): CallToolResult {
@@ -258,14 +357,32 @@ function errorResult({ code, message, path }: CallError): CallToolResult {
   }
 }
 
-function outcomeResult({ taskId, sessionId, status, finalOutput, outputs, failure, note }: WorkflowOutcome): CallToolResult {
-  const structured = { task_id: taskId, session_id: sessionId, status, outputs: outputs.map(({ node_id, output }) => ({ node_id, output })) }
+function outcomeResult({
+  taskId,
+  sessionId,
+  status,
+  finalOutput,
+  outputs,
+  failure,
+  note,
+}: WorkflowOutcome): CallToolResult {
+  const structured = {
+    task_id: taskId,
+    session_id: sessionId,
+    status,
+    outputs: outputs.map(({ node_id, output }) => ({ node_id, output })),
+  }
   const noted = note === undefined ? [] : [{ type: 'text' as const, text: note }]
-  if (status === 'completed') return { content: [{ type: 'text', text: finalOutput }, ...noted], structuredContent: structured }
+  if (status === 'completed')
+    return { content: [{ type: 'text', text: finalOutput }, ...noted], structuredContent: structured }
   const message = `The task ${taskId} ended as ${status}${failure === null ? '.' : `: ${failure}`}`
   return {
     isError: true,
-    content: [{ type: 'text', text: message }, ...(finalOutput === '' ? [] : [{ type: 'text' as const, text: finalOutput }]), ...noted],
+    content: [
+      { type: 'text', text: message },
+      ...(finalOutput === '' ? [] : [{ type: 'text' as const, text: finalOutput }]),
+      ...noted,
+    ],
     structuredContent: { ...structured, error: { code: `task_${status}`, message } },
   }
 }

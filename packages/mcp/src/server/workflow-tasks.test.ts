@@ -3,13 +3,27 @@ import { mcpRequest } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { serveMcpHttp } from './serve-mcp.ts'
-import type { AnswersTo, WorkflowAnswers, WorkflowCaller, WorkflowCallResult, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
+import type {
+  AnswersTo,
+  WorkflowAnswers,
+  WorkflowCaller,
+  WorkflowCallResult,
+  WorkflowTask,
+  WorkflowTaskResult,
+  WorkflowTasks,
+} from './workflow-caller.ts'
 import { workflowServers } from './workflow-server.ts'
 
 const token = 'a-token-of-the-test'
 const agents = [{ name: 'reader', instruction: 'Read.' }]
-const call = { name: 'ConcurrentWorkflow', arguments: { task: 'Report.', agents: [...agents, { name: 'writer', instruction: 'Write.' }] } }
-const called: WorkflowCallResult = { ok: false, error: { code: 'called', message: 'It was called without a task.' } }
+const call = {
+  name: 'ConcurrentWorkflow',
+  arguments: { task: 'Report.', agents: [...agents, { name: 'writer', instruction: 'Write.' }] },
+}
+const called: WorkflowCallResult = {
+  ok: false,
+  error: { code: 'called', message: 'It was called without a task.' },
+}
 const noCaller: WorkflowCaller = { call: async () => called, goOn: async () => called }
 const working: WorkflowTask = {
   taskId: 'task_1',
@@ -19,7 +33,14 @@ const working: WorkflowTask = {
   outcome: null,
   questions: [],
 }
-const outcome = { taskId: 'task_1', sessionId: 's', status: 'completed', finalOutput: 'A report.', outputs: [], failure: null } as const
+const outcome = {
+  taskId: 'task_1',
+  sessionId: 's',
+  status: 'completed',
+  finalOutput: 'A report.',
+  outputs: [],
+  failure: null,
+} as const
 const unknown: WorkflowTaskResult = { ok: false, error: { code: 'not_found', message: 'There is none.' } }
 
 /** A daemon with one task. */
@@ -42,7 +63,8 @@ class OneTask implements WorkflowTasks {
 
   async answer(taskId: string, answersTo: AnswersTo): Promise<WorkflowTaskResult> {
     const answers = answersTo(this.task?.questions ?? [])
-    if (JSON.stringify(answers).includes('old')) return { ok: false, error: { code: 'invalid_arguments', message: 'The question still waits.' } }
+    if (JSON.stringify(answers).includes('old'))
+      return { ok: false, error: { code: 'invalid_arguments', message: 'The question still waits.' } }
     if (Object.keys(answers).length > 0) this.answers.push(answers)
     return this.look(taskId)
   }
@@ -62,7 +84,10 @@ let ask: (
 let url: string
 beforeEach(async () => {
   tasks = new OneTask()
-  const serving = await serveMcpHttp(workflowServers({ category: 'team_workflow', version: '1.0.0', caller: noCaller, tasks }), { token })
+  const serving = await serveMcpHttp(
+    workflowServers({ category: 'team_workflow', version: '1.0.0', caller: noCaller, tasks }),
+    { token },
+  )
   onTestFinished(() => serving.close())
   url = serving.url
   ask = (method, params, options) => mcpRequest(url, token, { method, params, ...options })
@@ -71,15 +96,31 @@ beforeEach(async () => {
 describe('a client that takes tasks', () => {
   it('gets a task for a call, asks for it until it has ended, and finds the result in it', async () => {
     expect(await ask('tools/call', call)).toMatchObject({
-      result: { resultType: 'task', taskId: 'task_1', status: 'working', statusMessage: 'One has ended.', ttlMs: null, pollIntervalMs: 1_000 },
+      result: {
+        resultType: 'task',
+        taskId: 'task_1',
+        status: 'working',
+        statusMessage: 'One has ended.',
+        ttlMs: null,
+        pollIntervalMs: 1_000,
+      },
     })
-    const now = { resultType: 'complete', taskId: 'task_1', status: 'working', createdAt: working.createdAt, lastUpdatedAt: working.updatedAt }
+    const now = {
+      resultType: 'complete',
+      taskId: 'task_1',
+      status: 'working',
+      createdAt: working.createdAt,
+      lastUpdatedAt: working.updatedAt,
+    }
     expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({ result: now })
     tasks.task = { ...working, outcome }
     expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({
       result: {
         status: 'completed',
-        result: { content: [{ type: 'text', text: 'A report.' }], structuredContent: { task_id: 'task_1', status: 'completed' } },
+        result: {
+          content: [{ type: 'text', text: 'A report.' }],
+          structuredContent: { task_id: 'task_1', status: 'completed' },
+        },
       },
     })
   })
@@ -92,32 +133,52 @@ describe('a client that takes tasks', () => {
       result: {
         status: 'input_required',
         inputRequests: {
-          7: { method: 'elicitation/create', params: { message: 'Which branch?', requestedSchema: { properties: { answer: { enum: ['main', 'next'] } } } } },
+          7: {
+            method: 'elicitation/create',
+            params: {
+              message: 'Which branch?',
+              requestedSchema: { properties: { answer: { enum: ['main', 'next'] } } },
+            },
+          },
         },
       },
     })
     for (const capabilities of [{}, { elicitation: { url: {} } }, { sampling: {} }])
-      expect(await ask('tasks/get', { taskId: 'task_1' }, { capabilities })).toMatchObject({ result: { status: 'working', statusMessage: 'One has ended.' } })
-    const update = (inputResponses: object) => ask('tasks/update', { taskId: 'task_1', inputResponses }, shows)
+      expect(await ask('tasks/get', { taskId: 'task_1' }, { capabilities })).toMatchObject({
+        result: { status: 'working', statusMessage: 'One has ended.' },
+      })
+    const update = (inputResponses: object) =>
+      ask('tasks/update', { taskId: 'task_1', inputResponses }, shows)
     expect(await update({ 7: { action: 'accept', content: { answer: 'old' } } })).toMatchObject({
       error: { code: -32_602, message: 'The question still waits.' },
     })
-    for (const nothing of [{}, { 8: { action: 'accept' } }, { 7: { action: 'ignore' } }]) expect(await update(nothing)).toMatchObject({ result: {} })
+    for (const nothing of [{}, { 8: { action: 'accept' } }, { 7: { action: 'ignore' } }])
+      expect(await update(nothing)).toMatchObject({ result: {} })
     expect(tasks.answers).toEqual([])
     await update({ 7: { action: 'accept', content: { answer: 'next' } } })
     await update({ 7: { action: 'decline' } })
-    expect(tasks.answers).toEqual([{ 7: { action: 'accept', answers: ['next'] } }, { 7: { action: 'decline' } }])
+    expect(tasks.answers).toEqual([
+      { 7: { action: 'accept', answers: ['next'] } },
+      { 7: { action: 'decline' } },
+    ])
   })
 
   it('gets the result of a call that ends at once', async () => {
     tasks.begins = { ...working, outcome }
-    expect(await ask('tools/call', call)).toMatchObject({ result: { resultType: 'complete', content: [{ type: 'text', text: 'A report.' }] } })
+    expect(await ask('tools/call', call)).toMatchObject({
+      result: { resultType: 'complete', content: [{ type: 'text', text: 'A report.' }] },
+    })
   })
 
   it('finds a failure in the result, and a cancel in the status', async () => {
-    tasks.task = { ...working, outcome: { ...outcome, status: 'failed', finalOutput: '', failure: 'The model is away.' } }
+    tasks.task = {
+      ...working,
+      outcome: { ...outcome, status: 'failed', finalOutput: '', failure: 'The model is away.' },
+    }
     const failed = { isError: true, structuredContent: { error: { code: 'task_failed' } } }
-    expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({ result: { status: 'completed', result: failed } })
+    expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({
+      result: { status: 'completed', result: failed },
+    })
     tasks.task = { ...working, outcome: { ...outcome, status: 'cancelled' } }
     const { result } = await ask('tasks/get', { taskId: 'task_1' })
     expect(result).toMatchObject({ status: 'cancelled' })
@@ -135,7 +196,11 @@ describe('a client that takes tasks', () => {
   it('gets no task for arguments that the workflow refuses', async () => {
     const twice = { ...call.arguments, agents: [...agents, ...agents] }
     expect(await ask('tools/call', { ...call, arguments: twice })).toMatchObject({
-      result: { resultType: 'complete', isError: true, structuredContent: { error: { code: 'duplicate_agent' } } },
+      result: {
+        resultType: 'complete',
+        isError: true,
+        structuredContent: { error: { code: 'duplicate_agent' } },
+      },
     })
     expect(tasks.task).toBeNull()
   })
@@ -143,10 +208,15 @@ describe('a client that takes tasks', () => {
   it.each(['tasks/get', 'tasks/cancel', 'tasks/update'])(
     'is refused by %s for a task that is not there, a name that is none, and without a daemon',
     async (method) => {
-      expect(await ask(method, { taskId: 'nobody' })).toMatchObject({ error: { code: -32_602, message: 'There is no task "nobody" here.' } })
-      for (const taskId of ['', 'x'.repeat(129)]) expect(await ask(method, { taskId })).toMatchObject({ error: { code: -32_602 } })
+      expect(await ask(method, { taskId: 'nobody' })).toMatchObject({
+        error: { code: -32_602, message: 'There is no task "nobody" here.' },
+      })
+      for (const taskId of ['', 'x'.repeat(129)])
+        expect(await ask(method, { taskId })).toMatchObject({ error: { code: -32_602 } })
       tasks.away = true
-      expect(await ask(method, { taskId: 'task_1' })).toMatchObject({ error: { code: -32_603, message: 'Start one with "beaver up".' } })
+      expect(await ask(method, { taskId: 'task_1' })).toMatchObject({
+        error: { code: -32_603, message: 'Start one with "beaver up".' },
+      })
     },
   )
 })
@@ -154,13 +224,21 @@ describe('a client that takes tasks', () => {
 describe('a client that takes no tasks', () => {
   it('gets the result of the call, and may ask for no task', async () => {
     const result = { isError: true, structuredContent: { error: { code: 'called' } } }
-    expect(await ask('tools/call', call, { takesTasks: false })).toMatchObject({ result: { resultType: 'complete', ...result } })
-    expect(await ask('tasks/get', { taskId: 'task_1' }, { takesTasks: false })).toMatchObject({ error: { code: -32_021 } })
+    expect(await ask('tools/call', call, { takesTasks: false })).toMatchObject({
+      result: { resultType: 'complete', ...result },
+    })
+    expect(await ask('tasks/get', { taskId: 'task_1' }, { takesTasks: false })).toMatchObject({
+      error: { code: -32_021 },
+    })
   })
 
   it.each(['auto', 'legacy'] as const)('is also the client of the SDK (%s)', async (mode) => {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { authorization: `Bearer ${token}` } } }))
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers: { authorization: `Bearer ${token}` } },
+      }),
+    )
     onTestFinished(() => client.close())
     expect(await client.callTool(call)).toMatchObject({ structuredContent: { error: { code: 'called' } } })
     expect(tasks.task).toBeNull()

@@ -3,7 +3,9 @@ import { z } from 'zod'
 
 const name = z.string().min(1).max(128)
 /** The variable of the environment that has a secret. */
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable')
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of an environment variable')
 
 const common = {
   /** The users of Beaver behind the names of the network. */
@@ -31,13 +33,17 @@ const webhook = z.strictObject({
 })
 
 /** Whether a host is this machine. */
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 
 const mailServer = z
   .strictObject({
     host: z.string().min(1).max(253),
     port: z.number().int().min(1).max(65_535),
-    /** `implicit`: from the first byte. `starttls`: before the login, or the connection ends. `none`: only to this machine. */
+    /**
+     * `implicit`: from the first byte. `starttls`: before the login, or the connection ends. `none`: only to
+     * this machine.
+     */
     tls: z.enum(['implicit', 'starttls', 'none']).default('implicit'),
     /** Absent: no login. */
     user: z.string().min(1).max(320).optional(),
@@ -45,9 +51,17 @@ const mailServer = z
   })
   .superRefine(({ host, tls, user, password_env }, context) => {
     if (tls === 'none' && !isLoopback(host))
-      context.addIssue({ code: 'custom', path: ['tls'], message: 'must be "implicit" or "starttls": mail and password go to another machine' })
+      context.addIssue({
+        code: 'custom',
+        path: ['tls'],
+        message: 'must be "implicit" or "starttls": mail and password go to another machine',
+      })
     if ((user === undefined) !== (password_env === undefined))
-      context.addIssue({ code: 'custom', path: ['password_env'], message: 'must be given with "user", and only then' })
+      context.addIssue({
+        code: 'custom',
+        path: ['password_env'],
+        message: 'must be given with "user", and only then',
+      })
   })
 
 const address = z
@@ -76,7 +90,8 @@ const email = z.strictObject({
     .record(name, name)
     .superRefine((users, context) => {
       for (const each of Object.keys(users))
-        if (!address.safeParse(each).success) context.addIssue({ code: 'custom', path: [each], message: 'must be an address in lower case' })
+        if (!address.safeParse(each).success)
+          context.addIssue({ code: 'custom', path: [each], message: 'must be an address in lower case' })
     })
     .default({}),
   approvers: z.array(address).max(1_000).default([]),
@@ -88,7 +103,9 @@ const chatSdk = z
   .strictObject({
     type: z.literal('chat_sdk'),
     /** The network, as the packages of the Chat SDK name it: `@chat-adapter/<adapter>`. */
-    adapter: z.string().regex(/^[a-z][a-z0-9-]{0,40}$/, 'must be the name of an adapter, such as slack or telegram'),
+    adapter: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,40}$/, 'must be the name of an adapter, such as slack or telegram'),
     /** What the adapter is given, as its documentation says. */
     options: z.record(z.string(), z.json()).default({}),
     /** The variables of the environment with those options that are secrets. */
@@ -103,7 +120,8 @@ const chatSdk = z
         context.addIssue({
           code: 'custom',
           path: ['options', name],
-          message: 'is a secret. Put it into a variable of the environment, and name the variable in secrets_env',
+          message:
+            'is a secret. Put it into a variable of the environment, and name the variable in secrets_env',
         })
   })
 
@@ -117,7 +135,11 @@ export const channels = z
   .superRefine((all, context) => {
     for (const each of Object.keys(all))
       if (!/^(?!console)[A-Za-z0-9_-]{1,32}$/.test(each))
-        context.addIssue({ code: 'custom', path: [each], message: 'the name must be 1 to 32 letters, digits, "-" or "_", and must not begin with "console"' })
+        context.addIssue({
+          code: 'custom',
+          path: [each],
+          message: 'the name must be 1 to 32 letters, digits, "-" or "_", and must not begin with "console"',
+        })
   })
   .default({})
 

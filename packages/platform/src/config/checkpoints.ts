@@ -1,5 +1,5 @@
-// `checkpoints` of the configuration: the signed checkpoints of the journal, which the projector makes. They are in the journal and in the home;
-// the others are for more places.
+// `checkpoints` of the configuration: the signed checkpoints of the journal, which the projector makes. They
+// are in the journal and in the home; the others are for more places.
 import { z } from 'zod'
 
 export const checkpoints = z
@@ -14,7 +14,10 @@ export const checkpoints = z
     webhook: z.url('must be a URL').optional(),
     /** A key-value bucket of a NATS server. The key is the namespace. */
     bucket: z
-      .strictObject({ nats_url: z.string().min(1), name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "-" or "_"') })
+      .strictObject({
+        nats_url: z.string().min(1),
+        name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "-" or "_"'),
+      })
       .optional(),
   })
   .prefault({})

@@ -45,21 +45,35 @@ describe('workflows and profiles', () => {
     [{ profile: '' }, 'profile'],
     [{ profile: ['analyst'] }, 'profile'],
   ])('of another shape are refused with their place: %j', (content, path) => {
-    expect(() => configOf(content)).toThrow(expect.objectContaining({ code: 'invalid_configuration', problems: [expect.objectContaining({ path })] }))
+    expect(() => configOf(content)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        problems: [expect.objectContaining({ path })],
+      }),
+    )
   })
 })
 
 describe('the MCP server that Beaver manages', () => {
   it('is in every configuration', () => {
     expect(configOf({}).managedMcp).toEqual({
-      local_team_workflow_mcp: { category: 'team_workflow', display_name: '本地 Agent Team Workflow 工具', managed: true, runs_in: 'daemon' },
+      local_team_workflow_mcp: {
+        category: 'team_workflow',
+        display_name: '本地 Agent Team Workflow 工具',
+        managed: true,
+        runs_in: 'daemon',
+      },
     })
   })
 
   it('is not configured by anybody', () => {
     const mine = { command: 'beaver' }
-    expect(() => configOf({ mcp: { mine, local_team_workflow_mcp: mine } })).toThrow(/mcp\.local_team_workflow_mcp: Beaver manages this MCP server itself\./)
-    expect(() => loadConfig({ set: { mcp: { local_team_workflow_mcp: mine } } }, {}, folder)).toThrow(/Beaver manages this MCP server itself/)
+    expect(() => configOf({ mcp: { mine, local_team_workflow_mcp: mine } })).toThrow(
+      /mcp\.local_team_workflow_mcp: Beaver manages this MCP server itself\./,
+    )
+    expect(() => loadConfig({ set: { mcp: { local_team_workflow_mcp: mine } } }, {}, folder)).toThrow(
+      /Beaver manages this MCP server itself/,
+    )
     expect(Object.keys(configOf({ mcp: { mine } }).mcp)).toEqual(['mine'])
   })
 })
@@ -72,17 +86,28 @@ describe('what a program sets', () => {
   }
 
   it('wins over the environment and the file, key by key; a list takes the place of a list', () => {
-    const config = file({ daemon: { tasks_max: 3, drain_ms: 7 }, namespace: 'of_file', tools: ['a.ts'], skills: ['s'] })
+    const config = file({
+      daemon: { tasks_max: 3, drain_ms: 7 },
+      namespace: 'of_file',
+      tools: ['a.ts'],
+      skills: ['s'],
+    })
     const set = { daemon: { tasks_max: 5 }, tools: ['b.ts'], tenant: undefined }
     const read = loadConfig({ config, set }, { BEAVER_TASKS_MAX: '4', BEAVER_TENANT: 'of_env' }, folder)
-    expect(read).toMatchObject({ daemon: { tasks_max: 5, drain_ms: 7 }, namespace: 'of_file', tenant: 'of_env' })
+    expect(read).toMatchObject({
+      daemon: { tasks_max: 5, drain_ms: 7 },
+      namespace: 'of_file',
+      tenant: 'of_env',
+    })
     // Paths of the program are relative to where it works, those of the file to the file.
     expect([read.tools, read.skills]).toEqual([[join(folder, 'b.ts')], [join(folder, 'elsewhere', 's')]])
   })
 
   it('is named as the origin of what is wrong, and is not changed', () => {
     const set = { daemon: { tasks_max: 0 } }
-    expect(() => loadConfig({ config: file({}), set }, {}, folder)).toThrow(/daemon\.tasks_max: .*\(from the program\)/)
+    expect(() => loadConfig({ config: file({}), set }, {}, folder)).toThrow(
+      /daemon\.tasks_max: .*\(from the program\)/,
+    )
     expect(set).toEqual({ daemon: { tasks_max: 0 } })
   })
 })

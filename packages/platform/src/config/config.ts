@@ -1,11 +1,19 @@
-// The configuration: flags come before the environment, the environment before beaver.config.json, and that file before the defaults. Only the
-// composition roots read it, once.
+// The configuration: flags come before the environment, the environment before beaver.config.json, and that
+// file before the defaults. Only the composition roots read it, once.
 // C1. Every problem is reported with its path and with the origin of the value.
 // C2. A message never contains a secret.
-// C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
+// C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not
+// otherwise (docs/decisions/0044).
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, type KnownSecret, logLevels, problemsOf, supervisors, waitMsDefault } from '@beaver/core'
+import {
+  BeaverError,
+  type KnownSecret,
+  logLevels,
+  problemsOf,
+  supervisors,
+  waitMsDefault,
+} from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
@@ -20,7 +28,14 @@ import { prices, pricesFileName } from './prices.ts'
 import { retries } from './retries.ts'
 import { isForeignHome } from '../home/home-origin.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
-import { allModels, type BroughtModels, checkRoutes, namedModels, route, sharedEndpoints } from './named-models.ts'
+import {
+  allModels,
+  type BroughtModels,
+  checkRoutes,
+  namedModels,
+  route,
+  sharedEndpoints,
+} from './named-models.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 import { secretsOf } from './secrets.ts'
 import { rootsOf } from './workspace-roots.ts'
@@ -29,14 +44,20 @@ import { rootsOf } from './workspace-roots.ts'
 export const configFile = z.strictObject({
   /** The NATS server or cluster. Default: the embedded server of `beaver up`. */
   nats_url: z.string().min(1).optional(),
-  /** How the servers of a cluster hold the streams that Beaver makes. `beaver nats apply` changes streams that exist. */
+  /**
+   * How the servers of a cluster hold the streams that Beaver makes. `beaver nats apply` changes streams that
+   * exist.
+   */
   nats: z
     .strictObject({
       /** How many servers hold each stream. Default: 3 in a cluster with three servers, otherwise 1. */
       replicas: z.union([z.literal(1), z.literal(3), z.literal(5)], 'must be 1, 3 or 5').optional(),
       /** The cluster of servers, and the tags that each of the servers has. Default: any servers. */
       placement: z
-        .strictObject({ cluster: z.string().min(1, 'must not be empty').optional(), tags: z.array(z.string().min(1, 'must not be empty')).max(20).optional() })
+        .strictObject({
+          cluster: z.string().min(1, 'must not be empty').optional(),
+          tags: z.array(z.string().min(1, 'must not be empty')).max(20).optional(),
+        })
         .optional(),
     })
     .prefault({}),
@@ -53,7 +74,10 @@ export const configFile = z.strictObject({
       timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),
       /** A streamed answer that is silent for this long is given up. */
       idle_ms: z.number().int().min(100).max(3_600_000).default(30_000),
-      /** The endpoint, or the names of models, that are asked if the main one does not answer. Each call tries the main one first. */
+      /**
+       * The endpoint, or the names of models, that are asked if the main one does not answer. Each call tries
+       * the main one first.
+       */
       fallback: z.union([endpoint, route]).optional(),
       /** The endpoint that chooses skills and summarises. Default: the main one. */
       auxiliary: endpoint.optional(),
@@ -71,7 +95,10 @@ export const configFile = z.strictObject({
   models: namedModels,
   /** Endpoints that several models share, so that a URL and a key are written once. */
   endpoints: sharedEndpoints,
-  /** The time that a run waits for a provider that is away before it fails, including failed tries. 0: only the number of tries decides. */
+  /**
+   * The time that a run waits for a provider that is away before it fails, including failed tries. 0: only
+   * the number of tries decides.
+   */
   provider_outage_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
   /** The same for a limit, which the provider or `model` sets. */
   provider_limit_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
@@ -107,7 +134,10 @@ export const configFile = z.strictObject({
       /** DEFAULT_TEAM_NODE_MAX_TOOL_ITERATIONS. */
       node_tool_iterations_max: z.number().int().min(1).max(10_000).default(20),
       tool_timeout_ms: z.number().int().min(10).max(3_600_000).default(60_000),
-      /** How a skill is chosen for a run that names none. `model`: by recall and one model call. `off`: no skill is chosen. */
+      /**
+       * How a skill is chosen for a run that names none. `model`: by recall and one model call. `off`: no
+       * skill is chosen.
+       */
       skill_selection: z.enum(['model', 'off']).default('model'),
       /** Whether the folder `skills` of a task's workspace counts for the task. */
       workspace_skills: z.boolean().default(true),
@@ -137,9 +167,18 @@ export const configFile = z.strictObject({
     .prefault({}),
   permissions: z
     .strictObject({
-      /** The first rule that matches decides. If none matches, the tool's own permission decides. `*` matches any characters. */
+      /**
+       * The first rule that matches decides. If none matches, the tool's own permission decides. `*` matches
+       * any characters.
+       */
       rules: z
-        .array(z.strictObject({ tool: z.string().min(1), pattern: z.string().min(1).optional(), decision: z.enum(['allow', 'ask', 'deny']) }))
+        .array(
+          z.strictObject({
+            tool: z.string().min(1),
+            pattern: z.string().min(1).optional(),
+            decision: z.enum(['allow', 'ask', 'deny']),
+          }),
+        )
         .max(1_000)
         .default([]),
       /** What happens to a call that asks, if its task does not say whether somebody can answer. */
@@ -149,8 +188,16 @@ export const configFile = z.strictObject({
     })
     .prefault({}),
   egress,
-  /** The tool web_search. Default: it is not offered. It needs a JSON endpoint like that of SearXNG: `{url}?q=…&format=json`. */
-  web_search: z.strictObject({ url: z.url('must be a URL'), timeout_ms: z.number().int().min(100).max(600_000).default(10_000) }).optional(),
+  /**
+   * The tool web_search. Default: it is not offered. It needs a JSON endpoint like that of SearXNG:
+   * `{url}?q=…&format=json`.
+   */
+  web_search: z
+    .strictObject({
+      url: z.url('must be a URL'),
+      timeout_ms: z.number().int().min(100).max(600_000).default(10_000),
+    })
+    .optional(),
   checkpoints,
   web_fetch: z
     .strictObject({
@@ -174,12 +221,16 @@ export const configFile = z.strictObject({
   /** Folders and files that programs in the sandbox may read besides. */
   sandbox_readable: z.array(z.string().min(1)).default([]),
   /**
-   * The folders in which, and below which, agents may work. Relative to the configuration file. Default: the folder of the daemon; and for an
-   * embedded NATS server, which serves only the user who started it, also the folders that this user owns.
+   * The folders in which, and below which, agents may work. Relative to the configuration file. Default: the
+   * folder of the daemon; and for an embedded NATS server, which serves only the user who started it, also
+   * the folders that this user owns.
    */
   workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
   gateway,
-  /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
+  /**
+   * The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's
+   * tools.
+   */
   mcp: mcpServers,
   /** The folders of documents in which agents search. The key is the id: `handbook` of `kb:handbook`. */
   knowledge_bases: knowledgeBases,
@@ -213,7 +264,11 @@ export interface Config extends z.output<typeof configFile> {
   readonly natsLogin: NatsLogin
   readonly apiKey: string | null
   /** The keys of the other endpoints, or `null` if none is given. */
-  readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
+  readonly apiKeys: {
+    readonly fallback: string | null
+    readonly auxiliary: string | null
+    readonly embeddings: string | null
+  }
   /** The keys of the named models by the names of their variables, or `null` where one is not set. */
   readonly modelKeys: Readonly<Record<string, string | null>>
   /** The secrets of the channels by the names of their variables, or `null` where one is not set. */
@@ -221,7 +276,11 @@ export interface Config extends z.output<typeof configFile> {
   /** The absolute path of the folder in which agents work if a task names none. */
   readonly workspace: string
   /** Where agents may work. `owned`: also in folders that the user of the daemon owns. Paths are absolute. */
-  readonly workspaceRoots: { readonly roots: readonly string[]; readonly owned: boolean; readonly home: string }
+  readonly workspaceRoots: {
+    readonly roots: readonly string[]
+    readonly owned: boolean
+    readonly home: string
+  }
   /** The file that was read, if there was one. */
   readonly file: string | null
   /** Whether the whole file counts. If it does not, the other fields have only what is safe. */
@@ -235,20 +294,34 @@ export interface ConfigFlags {
   readonly config?: string | undefined
   readonly natsUrl?: string | undefined
   readonly home?: string | undefined
-  /** Keys of the file that a program sets. They come before the environment. A list replaces the file's list. Paths are relative to `cwd`. */
+  /**
+   * Keys of the file that a program sets. They come before the environment. A list replaces the file's list.
+   * Paths are relative to `cwd`.
+   */
   readonly set?: ConfigFile | undefined
   /** The models that a program brings besides those of the file. Routes may name them. */
   readonly models?: BroughtModels | undefined
-  /** `true`: the folder is trusted, `false`: it is not. Default: BEAVER_TRUST, or else what the user accepted. */
+  /**
+   * `true`: the folder is trusted, `false`: it is not. Default: BEAVER_TRUST, or else what the user accepted.
+   */
   readonly trust?: boolean | undefined
-  /** The path of a program that embeds Beaver. A configuration file beside it is as trusted as the program. */
+  /**
+   * The path of a program that embeds Beaver. A configuration file beside it is as trusted as the program.
+   */
   readonly program?: string | undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_KEYS, BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file. */
-export const variables: readonly { name: string; path: readonly [string] | readonly [string, string]; number?: true }[] = [
+/**
+ * Environment variables and the keys that they set. API keys, BEAVER_CONFIG, BEAVER_HOME, BEAVER_KEYS,
+ * BEAVER_NATS_SERVER and BEAVER_TRUST have no key in the file.
+ */
+export const variables: readonly {
+  name: string
+  path: readonly [string] | readonly [string, string]
+  number?: true
+}[] = [
   { name: 'NATS_URL', path: ['nats_url'] },
   { name: 'BEAVER_NAMESPACE', path: ['namespace'] },
   { name: 'BEAVER_TENANT', path: ['tenant'] },
@@ -265,14 +338,24 @@ export const variables: readonly { name: string; path: readonly [string] | reado
 ]
 
 /**
- * Loads the configuration of this process. `beaver.config.json` is looked for in `cwd`. Relative paths in the file start at the file's folder,
- * other relative paths at `cwd`.
+ * Loads the configuration of this process. `beaver.config.json` is looked for in `cwd`. Relative paths in the
+ * file start at the file's folder, other relative paths at `cwd`.
  * @throws {BeaverError} `invalid_configuration` with every problem
  */
-export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.env, cwd = process.cwd()): Config {
+export function loadConfig(
+  flags: ConfigFlags = {},
+  env: Environment = process.env,
+  cwd = process.cwd(),
+): Config {
   const found = readConfigFile(flags, env, cwd)
   const { file } = found
-  const { trust, content } = judgeFolder({ ...found, overridden: overriddenBy(flags, env), env, told: flags.trust, program: flags.program })
+  const { trust, content } = judgeFolder({
+    ...found,
+    overridden: overriddenBy(flags, env),
+    env,
+    told: flags.trust,
+    program: flags.program,
+  })
   const merged = structuredClone(content) as Record<string, unknown>
   const origins = new Map<string, string>()
   for (const { name, path, number } of variables) {
@@ -286,16 +369,25 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     merged['nats_url'] = flags.natsUrl
     origins.set('nats_url', 'the option --nats-url')
   }
-  const parsed = configFile.superRefine((content, context) => checkRoutes(content, context, flags.models)).safeParse(merged)
+  const parsed = configFile
+    .superRefine((content, context) => checkRoutes(content, context, flags.models))
+    .safeParse(merged)
   if (!parsed.success) {
     const problems = problemsOf(parsed.error.issues, merged)
     const lines = problems.map(
-      ({ path, message }) => `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`,
+      ({ path, message }) =>
+        `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`,
     )
-    throw new BeaverError('invalid_configuration', `The configuration is not valid:\n  ${lines.join('\n  ')}`, { problems })
+    throw new BeaverError(
+      'invalid_configuration',
+      `The configuration is not valid:\n  ${lines.join('\n  ')}`,
+      { problems },
+    )
   }
   const base = file === null ? cwd : join(file, '..')
-  const paths = (key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable' | 'workspace_roots'): string[] => {
+  const paths = (
+    key: 'skills' | 'tools' | 'workflows' | 'profiles' | 'sandbox_readable' | 'workspace_roots',
+  ): string[] => {
     return (parsed.data[key] ?? []).map((path) => resolve(flags.set?.[key] === undefined ? base : cwd, path))
   }
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
@@ -307,9 +399,14 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     models,
     home,
     keysFolder: env['BEAVER_KEYS'] ? resolve(cwd, env['BEAVER_KEYS']) : join(home, 'keys'),
-    pricesFile: resolve(flags.set?.prices_file === undefined ? base : cwd, parsed.data.prices_file ?? join(home, pricesFileName)),
+    pricesFile: resolve(
+      flags.set?.prices_file === undefined ? base : cwd,
+      parsed.data.prices_file ?? join(home, pricesFileName),
+    ),
     foreignHome:
-      flags.trust !== true && env['BEAVER_TRUST'] !== '1' && isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
+      flags.trust !== true &&
+      env['BEAVER_TRUST'] !== '1' &&
+      isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
     natsLogin: natsLoginOf(env, cwd),
     apiKey: env['OPENAI_API_KEY'] || null,
@@ -318,22 +415,34 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
-    modelKeys: Object.fromEntries(Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]]))),
+    modelKeys: Object.fromEntries(
+      Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]])),
+    ),
     channelSecrets: Object.fromEntries(
       Object.values(parsed.data.gateway.channels)
         .flatMap(secretVariables)
         .map((name) => [name, env[name] || null]),
     ),
     workspace: cwd,
-    checkpoints: withPath(parsed.data.checkpoints, 'folder', flags.set?.checkpoints?.folder === undefined ? base : cwd),
-    knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) => (flags.set?.knowledge_bases?.[id] === undefined ? base : cwd)),
+    checkpoints: withPath(
+      parsed.data.checkpoints,
+      'folder',
+      flags.set?.checkpoints?.folder === undefined ? base : cwd,
+    ),
+    knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) =>
+      flags.set?.knowledge_bases?.[id] === undefined ? base : cwd,
+    ),
     workspaceRoots: { ...rootsOf(parsed.data, { env, cwd, named: paths('workspace_roots') }), home },
     skills: paths('skills'),
     tools: paths('tools'),
     workflows: paths('workflows'),
     profiles: paths('profiles'),
     sandbox_readable: paths('sandbox_readable'),
-    gateway: withPath(parsed.data.gateway, 'workspace_root', flags.set?.gateway?.workspace_root === undefined ? base : cwd),
+    gateway: withPath(
+      parsed.data.gateway,
+      'workspace_root',
+      flags.set?.gateway?.workspace_root === undefined ? base : cwd,
+    ),
     file,
     trust,
   }
@@ -341,14 +450,23 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
 }
 
 /** The settings with a path that starts at `base`, if they have one. */
-function withPath<Key extends string, Settings extends { readonly [key in Key]?: string | undefined }>(settings: Settings, key: Key, base: string): Settings {
+function withPath<Key extends string, Settings extends { readonly [key in Key]?: string | undefined }>(
+  settings: Settings,
+  key: Key,
+  base: string,
+): Settings {
   const path = settings[key]
   return path === undefined ? settings : { ...settings, [key]: resolve(base, path) }
 }
 
-/** Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used. Groups are merged, so they never do. */
+/**
+ * Whether a flag, a variable or the program gives a value for a key, so that the file's value is not used.
+ * Groups are merged, so they never do.
+ */
 function overriddenBy(flags: ConfigFlags, env: Environment): (key: string) => boolean {
-  const given = new Set(variables.filter(({ name }) => (env[name] ?? '') !== '').map(({ path }) => path.join('.')))
+  const given = new Set(
+    variables.filter(({ name }) => (env[name] ?? '') !== '').map(({ path }) => path.join('.')),
+  )
   if (flags.natsUrl !== undefined) given.add('nats_url')
   const collect = (set: object, prefix: string): void => {
     for (const [key, value] of Object.entries(set) as [string, unknown][]) {
@@ -374,7 +492,8 @@ function overlay(target: Record<string, unknown>, set: object, tell: (path: stri
   }
 }
 
-const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [first = '', ...rest] = path

@@ -5,7 +5,9 @@ import { z } from 'zod'
 /** One row of `egress.policy`. */
 function row(sink: Sink) {
   const { untrusted, secret } = defaultEgressPolicy[sink]
-  return z.strictObject({ untrusted: z.enum(guards).default(untrusted), secret: z.enum(guards).default(secret) }).prefault({})
+  return z
+    .strictObject({ untrusted: z.enum(guards).default(untrusted), secret: z.enum(guards).default(secret) })
+    .prefault({})
 }
 
 export const egress = z
@@ -23,7 +25,10 @@ export const egress = z
         files: row('files'),
       })
       .prefault({}),
-    /** Paths of files with secrets and with strangers' text, besides those that Beaver knows. `*` matches any characters. */
+    /**
+     * Paths of files with secrets and with strangers' text, besides those that Beaver knows. `*` matches any
+     * characters.
+     */
     secret_paths: z.array(z.string().min(1)).max(1_000).default([]),
     untrusted_paths: z.array(z.string().min(1)).max(1_000).default([]),
   })

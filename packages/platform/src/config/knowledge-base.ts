@@ -21,9 +21,15 @@ export const knowledgeBases = z
   .record(z.string(), knowledgeBase)
   .superRefine((bases, context) => {
     const ids = Object.keys(bases)
-    if (ids.length > basesMax) context.addIssue({ code: 'custom', message: `must have at most ${basesMax} knowledge bases` })
+    if (ids.length > basesMax)
+      context.addIssue({ code: 'custom', message: `must have at most ${basesMax} knowledge bases` })
     for (const id of ids)
-      if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) context.addIssue({ code: 'custom', path: [id], message: 'the id must be 1 to 32 letters, digits, "-" or "_"' })
+      if (!/^[A-Za-z0-9_-]{1,32}$/.test(id))
+        context.addIssue({
+          code: 'custom',
+          path: [id],
+          message: 'the id must be 1 to 32 letters, digits, "-" or "_"',
+        })
   })
   .default({})
 
@@ -31,4 +37,6 @@ type KnowledgeBases = z.output<typeof knowledgeBases>
 
 /** The same with absolute folders. `from`: the folder at which the path of a knowledge base starts. */
 export const resolvedBases = (bases: KnowledgeBases, from: (id: string) => string): KnowledgeBases =>
-  Object.fromEntries(Object.entries(bases).map(([id, base]) => [id, { ...base, folder: resolve(from(id), base.folder) }]))
+  Object.fromEntries(
+    Object.entries(bases).map(([id, base]) => [id, { ...base, folder: resolve(from(id), base.folder) }]),
+  )

@@ -8,11 +8,17 @@ const ofEveryMcpServer = {
   permission: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Whether its results are the user's own text. Default: they are strangers' text. */
   trusted: z.boolean().default(false),
-  /** Those of its tools that only read. The server's own hints do not count. Default: every tool may have effects. */
+  /**
+   * Those of its tools that only read. The server's own hints do not count. Default: every tool may have
+   * effects.
+   */
   tools_that_read: z.array(z.string().min(1)).max(1_000).default([]),
   /** Use only these of its tools. Default: all. */
   tools: z.array(z.string().min(1)).max(1_000).optional(),
-  /** Whether agents can read its resources, or patterns for their URIs. Default: they can, unless `tools` selects. */
+  /**
+   * Whether agents can read its resources, or patterns for their URIs. Default: they can, unless `tools`
+   * selects.
+   */
   resources: z.union([z.boolean(), z.array(z.string().min(1)).min(1).max(1_000)]).optional(),
   /** Whether agents can read its prompts. */
   prompts: z.boolean().optional(),
@@ -20,7 +26,9 @@ const ofEveryMcpServer = {
   elicitation: z.boolean().optional(),
   /** The time that one call may take. */
   timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
-  /** The number of restarts within the period of the rows `mcp_program` and `mcp_http` of core's supervisors. */
+  /**
+   * The number of restarts within the period of the rows `mcp_program` and `mcp_http` of core's supervisors.
+   */
   restarts_max: z.number().int().min(0).max(1_000).default(supervisors.mcp_program.intensity.restartsMax),
 }
 /** OAuth at a server over HTTP. What is left out, the servers say. */
@@ -38,9 +46,14 @@ const oauth = z
     redirect_port: z.number().int().min(1).max(65_535).optional(),
     grant: z.enum(['authorization_code', 'client_credentials']).optional(),
   })
-  .refine(({ client_secret, client_id, issuer }) => client_secret === undefined || (client_id !== undefined && issuer !== undefined), {
-    error: 'needs "client_id" and "issuer" beside "client_secret", so that the secret goes to no other server',
-  })
+  .refine(
+    ({ client_secret, client_id, issuer }) =>
+      client_secret === undefined || (client_id !== undefined && issuer !== undefined),
+    {
+      error:
+        'needs "client_id" and "issuer" beside "client_secret", so that the secret goes to no other server',
+    },
+  )
   .refine(({ grant, client_secret }) => grant !== 'client_credentials' || client_secret !== undefined, {
     error: 'needs "client_secret" for client_credentials',
   })
@@ -50,7 +63,9 @@ const mcpServer = z.union(
     z.strictObject({
       command: z.string().min(1),
       args: z.array(z.string()).default([]),
-      /** The child gets PATH, HOME and these variables. `$NAME` is read from the environment of the daemon. */
+      /**
+       * The child gets PATH, HOME and these variables. `$NAME` is read from the environment of the daemon.
+       */
       env: z.record(z.string(), z.string()).default({}),
       cwd: z.string().optional(),
       /** Whether it has a network in the sandbox. */
@@ -77,9 +92,18 @@ export const mcpServers = z
   .superRefine((servers, context) => {
     for (const name of Object.keys(servers)) {
       if (!/^[A-Za-z0-9_-]{1,32}$/.test(name))
-        context.addIssue({ code: 'custom', path: [name], message: 'the name must be 1 to 32 letters, digits, "-" or "_"' })
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: 'the name must be 1 to 32 letters, digits, "-" or "_"',
+        })
       if (Object.hasOwn(managedMcpServers, name))
-        context.addIssue({ code: 'custom', path: [name], message: 'Beaver manages this MCP server itself. Remove the entry, or give your server another name' })
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message:
+            'Beaver manages this MCP server itself. Remove the entry, or give your server another name',
+        })
     }
   })
   .default({})

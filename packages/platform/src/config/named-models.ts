@@ -1,7 +1,10 @@
-// The models of a configuration by name: endpoints that several models share, the models themselves, and the route that begins at each.
-// N1. A route is what is written: the model, then the names of its `fallback` in their order. The fallback of a fallback does not count, so a route
+// The models of a configuration by name: endpoints that several models share, the models themselves, and the
+// route that begins at each.
+// N1. A route is what is written: the model, then the names of its `fallback` in their order. The fallback of
+// a fallback does not count, so a route
 //     has an end. Each model is in it at most once.
-// N2. What a model says comes before what its endpoint says, field by field. The URL and the key are the endpoint's.
+// N2. What a model says comes before what its endpoint says, field by field. The URL and the key are the
+// endpoint's.
 import { z } from 'zod'
 import type { configFile } from './config.ts'
 import { type EndpointConfig, faultOfLogin, limitsOfEndpoint, modelName, ofEachEndpoint } from './endpoint.ts'
@@ -12,13 +15,17 @@ const mainModel = 'main'
 /** The fallbacks of one model. */
 const fallbacksMax = 8
 
-/** The environment variable with a key. Default: the key of the main endpoint, if it has its URL, or else none. */
+/**
+ * The environment variable with a key. Default: the key of the main endpoint, if it has its URL, or else
+ * none.
+ */
 const keyVariable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of a variable')
   .optional()
 
-const oneOrMore = <Item extends z.ZodType<string>>(item: Item) => z.union([item, z.array(item).min(1, 'must not be empty').max(fallbacksMax)])
+const oneOrMore = <Item extends z.ZodType<string>>(item: Item) =>
+  z.union([item, z.array(item).min(1, 'must not be empty').max(fallbacksMax)])
 
 /** The models that are asked in this order if the first one does not answer; `main` is the main model. */
 export const route = oneOrMore(z.string().min(1, 'must not be empty').max(200))
@@ -31,7 +38,10 @@ export const namedModels = z
       ...ofEachEndpoint,
       ...limitsOfEndpoint,
       name: z.string().min(1),
-      /** The name of an endpoint in `endpoints`, which gives the URL, the key and what else the model does not say itself. */
+      /**
+       * The name of an endpoint in `endpoints`, which gives the URL, the key and what else the model does not
+       * say itself.
+       */
       endpoint: z.string().optional(),
       key: keyVariable,
       price: price.optional(),
@@ -67,10 +77,21 @@ export const namesOfRoute = (fallback: string | readonly string[] | undefined): 
 
 /** The names of the main model's route after it. An inline fallback has no name. */
 export const routeOf = ({ fallback }: { readonly fallback?: unknown }): readonly string[] =>
-  typeof fallback === 'string' || Array.isArray(fallback) ? namesOfRoute(fallback as string | readonly string[]) : []
+  typeof fallback === 'string' || Array.isArray(fallback)
+    ? namesOfRoute(fallback as string | readonly string[])
+    : []
 
-/** All models by name: those of `models`, with what their endpoint says, and `endpoint/name` for each model of an endpoint. */
-export function allModels({ models, endpoints }: { readonly models: NamedModels; readonly endpoints: SharedEndpoints }): NamedModels {
+/**
+ * All models by name: those of `models`, with what their endpoint says, and `endpoint/name` for each model of
+ * an endpoint.
+ */
+export function allModels({
+  models,
+  endpoints,
+}: {
+  readonly models: NamedModels
+  readonly endpoints: SharedEndpoints
+}): NamedModels {
   const ofEndpoints = Object.entries(endpoints).flatMap(([endpoint, { models: names }]) =>
     names.map((name) => [`${endpoint}/${name}`, { name, settings: {}, headers: {}, endpoint }] as const),
   )
@@ -80,30 +101,57 @@ export function allModels({ models, endpoints }: { readonly models: NamedModels;
       if (shared === undefined) return [name, model]
       const { models: _, ...given } = shared
       const { headers, settings } = given
-      return [name, { ...given, ...model, headers: { ...headers, ...model.headers }, settings: { ...settings, ...model.settings } }]
+      return [
+        name,
+        {
+          ...given,
+          ...model,
+          headers: { ...headers, ...model.headers },
+          settings: { ...settings, ...model.settings },
+        },
+      ]
     }),
   )
 }
 
 /** The fallback of the main model if it is an endpoint of its own and not a route. */
-export function inlineFallback<Fallback>({ fallback }: { readonly fallback?: Fallback }): Exclude<Fallback, string | readonly string[]> | undefined {
-  return typeof fallback === 'string' || Array.isArray(fallback) ? undefined : (fallback as Exclude<Fallback, string | readonly string[]> | undefined)
+export function inlineFallback<Fallback>({
+  fallback,
+}: {
+  readonly fallback?: Fallback
+}): Exclude<Fallback, string | readonly string[]> | undefined {
+  return typeof fallback === 'string' || Array.isArray(fallback)
+    ? undefined
+    : (fallback as Exclude<Fallback, string | readonly string[]> | undefined)
 }
 
 type Content = Pick<z.output<typeof configFile>, 'model' | 'models' | 'endpoints'>
 
 /** The models that a program brings besides, with their routes. */
-export type BroughtModels = Readonly<Record<string, { readonly fallback?: string | readonly string[] | undefined }>>
+export type BroughtModels = Readonly<
+  Record<string, { readonly fallback?: string | readonly string[] | undefined }>
+>
 
 /** Names that nothing has or that two things have, and routes that go in circles. */
-export function checkRoutes({ model, models, endpoints }: Content, context: z.RefinementCtx, brought: BroughtModels = {}): void {
-  const fault = (path: readonly string[], message: string): void => context.addIssue({ code: 'custom', path: [...path], message })
+export function checkRoutes(
+  { model, models, endpoints }: Content,
+  context: z.RefinementCtx,
+  brought: BroughtModels = {},
+): void {
+  const fault = (path: readonly string[], message: string): void =>
+    context.addIssue({ code: 'custom', path: [...path], message })
   for (const [name, { endpoint, base_url, key }] of Object.entries(models)) {
     if (name === mainModel) fault(['models', name], 'is the name of the model in "model"')
     if (endpoint === undefined) continue
-    if (!Object.hasOwn(endpoints, endpoint)) fault(['models', name, 'endpoint'], `must be an endpoint in "endpoints"; ${said(endpoint)} is none`)
-    if (base_url !== undefined) fault(['models', name, 'base_url'], `must be left out, because the endpoint ${said(endpoint)} has the URL`)
-    if (key !== undefined) fault(['models', name, 'key'], `must be left out, because the endpoint ${said(endpoint)} has the key`)
+    if (!Object.hasOwn(endpoints, endpoint))
+      fault(['models', name, 'endpoint'], `must be an endpoint in "endpoints"; ${said(endpoint)} is none`)
+    if (base_url !== undefined)
+      fault(
+        ['models', name, 'base_url'],
+        `must be left out, because the endpoint ${said(endpoint)} has the URL`,
+      )
+    if (key !== undefined)
+      fault(['models', name, 'key'], `must be left out, because the endpoint ${said(endpoint)} has the key`)
   }
   const configured = allModels({ models, endpoints })
   const inline = inlineFallback(model)
@@ -119,8 +167,13 @@ export function checkRoutes({ model, models, endpoints }: Content, context: z.Re
     if (wrong !== null) fault(path, wrong)
   }
   for (const name of Object.keys(brought)) {
-    if (Object.hasOwn(configured, name)) fault(['models', name], 'is also the name of a model that the program brings; give one of them another name')
-    if (name !== mainModel && !modelName.safeParse(name).success) fault(['models', name], 'the name must be 1 to 64 letters, digits, ".", "_" or "-"')
+    if (Object.hasOwn(configured, name))
+      fault(
+        ['models', name],
+        'is also the name of a model that the program brings; give one of them another name',
+      )
+    if (name !== mainModel && !modelName.safeParse(name).success)
+      fault(['models', name], 'the name must be 1 to 64 letters, digits, ".", "_" or "-"')
   }
   if (Object.hasOwn(brought, mainModel) && model.base_url !== undefined)
     fault(['model', 'base_url'], `must be left out, because the program brings the model ${said(mainModel)}`)
@@ -134,7 +187,8 @@ export function checkRoutes({ model, models, endpoints }: Content, context: z.Re
   for (const [first, names, path] of routes)
     for (const [index, name] of names.entries()) {
       const before = [first, ...names.slice(0, index)]
-      if (before.includes(name)) fault(path, `has ${said(name)} twice in the route ${[...before, name].join(' → ')}`)
+      if (before.includes(name))
+        fault(path, `has ${said(name)} twice in the route ${[...before, name].join(' → ')}`)
       else if (name !== mainModel && !Object.hasOwn(known, name))
         fault(
           path,

@@ -2,7 +2,10 @@
 // It is only in the environment, as all secrets are, in the variables that the programs of NATS use.
 import { resolve } from 'node:path'
 
-/** A login at a NATS server. Paths are absolute. Everything is optional; without a login a process is anonymous. */
+/**
+ * A login at a NATS server. Paths are absolute. Everything is optional; without a login a process is
+ * anonymous.
+ */
 export interface NatsLogin {
   /** In whose name requests are sent. Default: what the login itself names. */
   readonly caller?: string
@@ -13,7 +16,10 @@ export interface NatsLogin {
   readonly credsFile?: string
   /** A file with the seed of an nkey. */
   readonly nkeyFile?: string
-  /** A folder with an nkey for each role and each client, as `beaver nats-config --keys` makes it. Each process takes the key of its own role. */
+  /**
+   * A folder with an nkey for each role and each client, as `beaver nats-config --keys` makes it. Each
+   * process takes the key of its own role.
+   */
   readonly keysFolder?: string
   /** The certificates of the authorities that may have signed the certificate of the server, in PEM. */
   readonly caFile?: string
@@ -45,7 +51,12 @@ export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, c
   return Object.fromEntries(given) as NatsLogin
 }
 
-/** The environment that gives a child process this login and no other. The fields that the login lacks are empty. */
+/**
+ * The environment that gives a child process this login and no other. The fields that the login lacks are
+ * empty.
+ */
 export function natsLoginEnvironment(login: NatsLogin): Record<string, string> {
-  return Object.fromEntries(Object.entries(natsLoginVariables).map(([field, name]) => [name, login[field as keyof NatsLogin] ?? '']))
+  return Object.fromEntries(
+    Object.entries(natsLoginVariables).map(([field, name]) => [name, login[field as keyof NatsLogin] ?? '']),
+  )
 }

@@ -11,7 +11,8 @@ beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'beaver-prices-'))))
 afterEach(() => rmSync(home, { recursive: true }))
 const file = (): string => join(home, 'prices.json')
 
-const read = (content: unknown, from = '2026-11-25') => readPrices(JSON.stringify(content), { file: 'prices.json', from })
+const read = (content: unknown, from = '2026-11-25') =>
+  readPrices(JSON.stringify(content), { file: 'prices.json', from })
 const from = '2026-11-25'
 
 describe('the price map of LiteLLM', () => {
@@ -38,7 +39,9 @@ describe('the price map of LiteLLM', () => {
   })
 
   it('with only bad entries is refused with the first fault', () => {
-    expect(() => read(faultyEntries)).toThrow('no model with a price that can be used (below: input_cost_per_token: must not be below 0)')
+    expect(() => read(faultyEntries)).toThrow(
+      'no model with a price that can be used (below: input_cost_per_token: must not be below 0)',
+    )
   })
 
   it('takes names that mean something to JavaScript, and a mark of the byte order', () => {
@@ -50,7 +53,12 @@ describe('the price map of LiteLLM', () => {
   })
 
   it('of 17 MB is read within seconds', () => {
-    const entries = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`model-${i}`, { ...priced['gpt-5-mini'], notes: 'x'.repeat(500) }]))
+    const entries = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, i) => [
+        `model-${i}`,
+        { ...priced['gpt-5-mini'], notes: 'x'.repeat(500) },
+      ]),
+    )
     const text = JSON.stringify(entries)
     expect(text.length).toBeGreaterThan(17_000_000)
     const { models } = readPrices(text, { file: 'prices.json', from })
@@ -61,8 +69,16 @@ describe('the price map of LiteLLM', () => {
     ['text', 'not JSON', 'it is not JSON'],
     ['a list', '[]', 'not imported'],
     ['a map without a price', '{"m":{}}', 'no model with a price'],
-    ['our format with a wrong day', '{"as_of":"2026-11-25","models":{"m":[{"from":"soon","input":1,"output":1}]}}', 'models.m.0.from'],
-    ['our format with a price below zero', '{"as_of":"2026-11-25","models":{"m":[{"from":"2026-01-01","input":-1,"output":1}]}}', 'models.m.0.input'],
+    [
+      'our format with a wrong day',
+      '{"as_of":"2026-11-25","models":{"m":[{"from":"soon","input":1,"output":1}]}}',
+      'models.m.0.from',
+    ],
+    [
+      'our format with a price below zero',
+      '{"as_of":"2026-11-25","models":{"m":[{"from":"2026-01-01","input":-1,"output":1}]}}',
+      'models.m.0.input',
+    ],
   ])('%s is refused as a whole', (_, text, why) => {
     expect(() => readPrices(text, { file: 'prices.json', from: '2026-11-25' })).toThrow(why)
   })
@@ -78,7 +94,13 @@ describe('an import', () => {
       ['2026-01-01', 1],
       ['2026-11-01', 2],
     ])
-    expect(second.changes).toEqual([{ model: 'm', before: { from: '2026-01-01', input: 1, output: 1 }, after: { from: '2026-11-01', input: 2, output: 1 } }])
+    expect(second.changes).toEqual([
+      {
+        model: 'm',
+        before: { from: '2026-01-01', input: 1, output: 1 },
+        after: { from: '2026-11-01', input: 2, output: 1 },
+      },
+    ])
   })
 
   it('of the same price is no change, and another price of the same day is refused', () => {
@@ -99,20 +121,26 @@ describe('an import', () => {
 
   it('that would make the file larger than one that is read changes nothing', async () => {
     await importPrices(file(), at('2026-01-01', 1), '2026-11-25')
-    const many = Object.fromEntries(Array.from({ length: 20_001 }, (_, i) => [`m${i}`, at('2026-01-01', 1).m]))
+    const many = Object.fromEntries(
+      Array.from({ length: 20_001 }, (_, i) => [`m${i}`, at('2026-01-01', 1).m]),
+    )
     await expect(importPrices(file(), many, '2026-11-26')).rejects.toThrow('must have at most 20000 models')
     expect(Object.keys(importedPrices(file()))).toEqual(['m'])
   })
 
   it('into a place that takes no file says so', async () => {
     writeFileSync(file(), '{}')
-    await expect(importPrices(join(file(), 'prices.json'), at('2026-01-01', 1), '2026-11-25')).rejects.toThrow(/cannot be written: .*Nothing was imported/)
+    await expect(
+      importPrices(join(file(), 'prices.json'), at('2026-01-01', 1), '2026-11-25'),
+    ).rejects.toThrow(/cannot be written: .*Nothing was imported/)
     expect(() => importedPrices(home)).toThrow('cannot be read: it is a folder')
   })
 
   it('at the same time as others loses none of them', async () => {
     const names = Array.from({ length: 8 }, (_, i) => `m${i}`)
-    await Promise.all(names.map((name) => importPrices(file(), { [name]: at('2026-01-01', 1).m }, '2026-11-25')))
+    await Promise.all(
+      names.map((name) => importPrices(file(), { [name]: at('2026-01-01', 1).m }, '2026-11-25')),
+    )
     expect(Object.keys(importedPrices(file()))).toEqual(names)
   })
 })

@@ -25,7 +25,11 @@ export const price = z.strictObject(fields)
 /** What the configuration says. These prices come before all others. */
 export const prices = z.record(z.string(), price).default({})
 
-const datedPrice = z.strictObject({ from: z.iso.date(), ...fields, source: z.string().min(1).max(500).optional() })
+const datedPrice = z.strictObject({
+  from: z.iso.date(),
+  ...fields,
+  source: z.string().min(1).max(500).optional(),
+})
 
 const modelsMax = 20_000
 const pricesOfModelMax = 1_000
@@ -64,13 +68,20 @@ export function importedPrices(file: string): Readonly<Record<string, readonly I
 }
 
 const broken = (file: string, why: string): BeaverError =>
-  new BeaverError('invalid_configuration', `The file of prices ${file} cannot be read: ${why}. Remove it, and import the prices again.`)
+  new BeaverError(
+    'invalid_configuration',
+    `The file of prices ${file} cannot be read: ${why}. Remove it, and import the prices again.`,
+  )
 
 function textOf(kept: KeptFile, file: string): string | null {
   try {
     return kept.read()
   } catch (cause) {
-    throw new BeaverError('invalid_configuration', `The file of prices ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
+    throw new BeaverError(
+      'invalid_configuration',
+      `The file of prices ${file} cannot be read: ${whyUnreadable(cause)}.`,
+      { cause },
+    )
   }
 }
 
@@ -80,10 +91,15 @@ function textOf(kept: KeptFile, file: string): string | null {
  * @param given prices by model
  * @param asOf the day of the import, such as `2026-11-25`
  * @returns what changed. If nothing did, the file is not written
- * @throws {BeaverError} `invalid_arguments` if a price contradicts one of the same day, or the file would be larger than one that is read;
+ * @throws {BeaverError} `invalid_arguments` if a price contradicts one of the same day, or the file would be
+ * larger than one that is read;
  *   `invalid_configuration` if the file cannot be read or written; `conflict` if another process is importing for too long
  */
-export async function importPrices(file: string, given: Readonly<Record<string, readonly ImportedPrice[]>>, asOf: string): Promise<readonly PriceChange[]> {
+export async function importPrices(
+  file: string,
+  given: Readonly<Record<string, readonly ImportedPrice[]>>,
+  asOf: string,
+): Promise<readonly PriceChange[]> {
   const add = async (): Promise<readonly PriceChange[]> => {
     const { models, changes } = mergedPrices(importedPrices(file), given)
     if (changes.length > 0) await writePrices(file, { as_of: asOf, models })
@@ -93,14 +109,21 @@ export async function importPrices(file: string, given: Readonly<Record<string, 
     return await whileLocked(file, add, { waitMsMax: 10_000 })
   } catch (cause) {
     if (cause instanceof BeaverError) throw cause
-    throw new BeaverError('invalid_configuration', `The file of prices ${file} cannot be written: ${messageOf(cause)}. Nothing was imported.`, { cause })
+    throw new BeaverError(
+      'invalid_configuration',
+      `The file of prices ${file} cannot be written: ${messageOf(cause)}. Nothing was imported.`,
+      { cause },
+    )
   }
 }
 
 async function writePrices(file: string, content: PricesFile): Promise<void> {
   const parsed = pricesFile.safeParse(content)
   if (!parsed.success)
-    throw new BeaverError('invalid_arguments', `The prices were not imported: ${problemsText(problemsOf(parsed.error.issues, content).slice(0, 3))}.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `The prices were not imported: ${problemsText(problemsOf(parsed.error.issues, content).slice(0, 3))}.`,
+    )
   await keptFile(file).write(`${JSON.stringify(content, null, 2)}\n`)
 }
 
@@ -118,12 +141,17 @@ const shown = (price: ImportedPrice): string =>
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
 
-/** Adds the prices of a file to those that are there. A price that equals the one which counted before is no change. */
+/**
+ * Adds the prices of a file to those that are there. A price that equals the one which counted before is no
+ * change.
+ */
 export function mergedPrices(
   there: Readonly<Record<string, readonly ImportedPrice[]>>,
   given: Readonly<Record<string, readonly ImportedPrice[]>>,
 ): { readonly models: PricesFile['models']; readonly changes: readonly PriceChange[] } {
-  const models = new Map<string, ImportedPrice[]>(Object.entries(there).map(([name, prices]) => [name, [...prices]]))
+  const models = new Map<string, ImportedPrice[]>(
+    Object.entries(there).map(([name, prices]) => [name, [...prices]]),
+  )
   const changes: PriceChange[] = []
   for (const [model, prices] of Object.entries(given)) {
     for (const each of prices.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {

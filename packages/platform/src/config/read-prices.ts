@@ -1,6 +1,9 @@
-// Reads a file of prices that a person has: our own format, or the price map of LiteLLM (docs.litellm.ai/docs/proxy/model_cost_map).
-// R1. A file that is not understood gives nothing: no part of it counts. In a price map, a bad entry is told, and the others count.
-// R2. An entry of LiteLLM without a price for text, or with the price zero, is left out: there, zero often means that nobody knows.
+// Reads a file of prices that a person has: our own format, or the price map of LiteLLM
+// (docs.litellm.ai/docs/proxy/model_cost_map).
+// R1. A file that is not understood gives nothing: no part of it counts. In a price map, a bad entry is told,
+// and the others count.
+// R2. An entry of LiteLLM without a price for text, or with the price zero, is left out: there, zero often
+// means that nobody knows.
 import { BeaverError, problemsOf, problemsText } from '@beaver/core'
 import { z } from 'zod'
 import { type ImportedPrice, modelCharsMax, pricesFile } from './prices.ts'
@@ -25,7 +28,10 @@ export interface BadEntry {
  * @param options `from`: the first day of prices without a day of their own; `source`: where they are from
  * @throws {BeaverError} `invalid_arguments`
  */
-export function readPrices(text: string, options: { readonly file: string; readonly from: string; readonly source?: string | undefined }): ReadPrices {
+export function readPrices(
+  text: string,
+  options: { readonly file: string; readonly from: string; readonly source?: string | undefined },
+): ReadPrices {
   let content: unknown
   try {
     // Some editors put a mark of the byte order in front.
@@ -33,9 +39,11 @@ export function readPrices(text: string, options: { readonly file: string; reado
   } catch {
     throw refused(options.file, 'it is not JSON')
   }
-  if (typeof content === 'object' && content !== null && 'models' in content) return ownFormat(content, options)
+  if (typeof content === 'object' && content !== null && 'models' in content)
+    return ownFormat(content, options)
   const parsed = liteLlm.safeParse(content)
-  if (!parsed.success) throw refused(options.file, problemsText(problemsOf(parsed.error.issues, content).slice(0, 3)))
+  if (!parsed.success)
+    throw refused(options.file, problemsText(problemsOf(parsed.error.issues, content).slice(0, 3)))
   return ofLiteLlm(parsed.data, options)
 }
 
@@ -44,12 +52,24 @@ type Options = Parameters<typeof readPrices>[1]
 function ownFormat(content: object, { file, source }: Options): ReadPrices {
   const parsed = pricesFile.safeParse(content)
   if (!parsed.success) throw refused(file, problemsText(problemsOf(parsed.error.issues, content).slice(0, 3)))
-  const named = (prices: readonly ImportedPrice[]) => (source === undefined ? prices : prices.map((each) => ({ source, ...each })))
-  return { models: Object.fromEntries(Object.entries(parsed.data.models).map(([model, prices]) => [model, named(prices)])), leftOut: 0, bad: [], tiered: 0 }
+  const named = (prices: readonly ImportedPrice[]) =>
+    source === undefined ? prices : prices.map((each) => ({ source, ...each }))
+  return {
+    models: Object.fromEntries(
+      Object.entries(parsed.data.models).map(([model, prices]) => [model, named(prices)]),
+    ),
+    leftOut: 0,
+    bad: [],
+    tiered: 0,
+  }
 }
 
 /** The same bound as in our own format: a price above it is an error of units. */
-const usdPerToken = z.number().min(0, 'must not be below 0').max(1, 'must be at most 1 USD for a token').nullish()
+const usdPerToken = z
+  .number()
+  .min(0, 'must not be below 0')
+  .max(1, 'must be at most 1 USD for a token')
+  .nullish()
 
 const liteLlm = z.record(z.string(), z.unknown())
 
@@ -84,18 +104,25 @@ function ofLiteLlm(entries: z.output<typeof liteLlm>, { file, from, source }: Op
       if (read.tiered) count.tiered++
     }
   }
-  if (models.length === 0) throw refused(file, `it has no model with a price${badText(bad)}. Beaver reads its own format and the price map of LiteLLM`)
+  if (models.length === 0)
+    throw refused(
+      file,
+      `it has no model with a price${badText(bad)}. Beaver reads its own format and the price map of LiteLLM`,
+    )
   return { models: Object.fromEntries(models), bad, ...count }
 }
 
 const badText = ([first]: readonly BadEntry[]): string =>
   first === undefined ? '' : ` that can be used (${first.model.slice(0, modelCharsMax)}: ${first.why})`
 
-type ReadEntry = { readonly price: Omit<ImportedPrice, 'from'>; readonly tiered: boolean } | { readonly why: string }
+type ReadEntry =
+  | { readonly price: Omit<ImportedPrice, 'from'>; readonly tiered: boolean }
+  | { readonly why: string }
 
 /** `null`: there is no price for tokens of text. */
 function readEntry(model: string, entry: unknown): ReadEntry | null {
-  if (model === '' || model.length > modelCharsMax) return { why: `its name must have 1 to ${modelCharsMax} characters` }
+  if (model === '' || model.length > modelCharsMax)
+    return { why: `its name must have 1 to ${modelCharsMax} characters` }
   if (typeof entry === 'object' && entry !== null && 'mode' in entry && !modes.has(entry.mode)) return null
   const parsed = entryOfLiteLlm.safeParse(entry)
   if (!parsed.success) return { why: problemsText(problemsOf(parsed.error.issues, entry).slice(0, 3)) }
@@ -110,10 +137,15 @@ function readEntry(model: string, entry: unknown): ReadEntry | null {
     audio_output: perMillion(of.output_cost_per_audio_token),
   }
   const known = Object.fromEntries(Object.entries(parts).filter(([, each]) => each !== null && each > 0))
-  return { price: { input, output, ...known }, tiered: Object.entries(of).some(([name, each]) => aboveTokens.test(name) && typeof each === 'number') }
+  return {
+    price: { input, output, ...known },
+    tiered: Object.entries(of).some(([name, each]) => aboveTokens.test(name) && typeof each === 'number'),
+  }
 }
 
 /** Rounded to a millionth of a dollar, so that 3e-7 is 0.3. */
-const perMillion = (usd: number | null | undefined): number | null => (usd === null || usd === undefined ? null : Math.round(usd * 1e12) / 1e6)
+const perMillion = (usd: number | null | undefined): number | null =>
+  usd === null || usd === undefined ? null : Math.round(usd * 1e12) / 1e6
 
-const refused = (file: string, why: string): BeaverError => new BeaverError('invalid_arguments', `The prices in ${file} were not imported: ${why}.`)
+const refused = (file: string, why: string): BeaverError =>
+  new BeaverError('invalid_arguments', `The prices in ${file} were not imported: ${why}.`)

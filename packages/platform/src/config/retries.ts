@@ -1,5 +1,13 @@
-// The key `retries`: changes to the default policies of failure classes. Only classes that are tried or restarted again have a place here.
-import { type FailureClass, type FailurePolicies, type FailurePolicy, failurePolicies, policiesWith, type RetryChange } from '@beaver/core'
+// The key `retries`: changes to the default policies of failure classes. Only classes that are tried or
+// restarted again have a place here.
+import {
+  type FailureClass,
+  type FailurePolicies,
+  type FailurePolicy,
+  failurePolicies,
+  policiesWith,
+  type RetryChange,
+} from '@beaver/core'
 import { z } from 'zod'
 
 const retried = z.strictObject({
@@ -20,7 +28,11 @@ const ofRetried = (name: FailureClass) =>
       const most = given.pause_ms_max ?? policy.pauseMsMax
       if (least <= most) return
       const message = `the least pause (${least} ms) must not be longer than the longest (${most} ms)`
-      context.addIssue({ code: 'custom', path: [given.pause_ms_max === undefined ? 'pause_ms_min' : 'pause_ms_max'], message })
+      context.addIssue({
+        code: 'custom',
+        path: [given.pause_ms_max === undefined ? 'pause_ms_min' : 'pause_ms_max'],
+        message,
+      })
     })
     .optional()
 
@@ -42,8 +54,17 @@ export function configuredPolicies(config: {
   readonly provider_limit_ms_max: number
 }): FailurePolicies {
   const changes = Object.entries(config.retries).map(([name, given]): [string, RetryChange] => {
-    const { tries_max: triesMax, pause_ms_min: pauseMsMin, pause_ms_max: pauseMsMax, restarts_max: restartsMax } = given as Partial<Record<string, number>>
+    const {
+      tries_max: triesMax,
+      pause_ms_min: pauseMsMin,
+      pause_ms_max: pauseMsMax,
+      restarts_max: restartsMax,
+    } = given as Partial<Record<string, number>>
     return [name, { triesMax, pauseMsMin, pauseMsMax, restartsMax }]
   })
-  return policiesWith({ retries: Object.fromEntries(changes), outageMsMax: config.provider_outage_ms_max, limitMsMax: config.provider_limit_ms_max })
+  return policiesWith({
+    retries: Object.fromEntries(changes),
+    outageMsMax: config.provider_outage_ms_max,
+    limitMsMax: config.provider_limit_ms_max,
+  })
 }

@@ -12,7 +12,10 @@ it('are the keys, what a URL carries, and the variables MCP servers are given', 
     files: { command: 'x', env: { KEY: '$FILES_KEY', MODE: 'plain' } },
     own: { url: 'http://127.0.0.1:9', headers: { authorization: 'Bearer own-token-1' } },
   }
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ mcp, models: { deep: { name: 'd', key: 'DEEP' } } }))
+  writeFileSync(
+    join(folder, 'beaver.config.json'),
+    JSON.stringify({ mcp, models: { deep: { name: 'd', key: 'DEEP' } } }),
+  )
   const env = {
     OPENAI_API_KEY: 'sk-main',
     NATS_URL: 'nats://user:pass%40word@a:1, nats://token@b:2',

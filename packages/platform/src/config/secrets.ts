@@ -1,8 +1,10 @@
-// The secrets that a process knows: what it was given in its environment and in its configuration. Nothing of them gets into a record, a request to
-// a model, a line of the log or an error (core/src/secrets).
-// S1. These are the keys, the passwords in the URLs of NATS and of models (a user without a password is a token, and a secret too), the variables to
+// The secrets that a process knows: what it was given in its environment and in its configuration. Nothing of
+// them gets into a record, a request to a model, a line of the log or an error (core/src/secrets).
+// S1. These are the keys, the passwords in the URLs of NATS and of models (a user without a password is a
+// token, and a secret too), the variables to
 //     which an MCP server's `env` or `headers` refers, and what stands there itself.
-// S2. A variable of the environment is a secret if its name says so and its value looks made by chance. A password in a URL always is.
+// S2. A variable of the environment is a secret if its name says so and its value looks made by chance. A
+// password in a URL always is.
 import { isHideable, type KnownSecret } from '@beaver/core'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config.ts'
@@ -28,10 +30,16 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ['model.auxiliary.base_url', model.auxiliary?.base_url],
     ['model.embeddings.base_url', model.embeddings?.base_url],
     ...Object.entries(models).map(([name, { base_url }]) => [`models.${name}.base_url`, base_url] as const),
-    ...Object.entries(endpoints).map(([name, { base_url }]) => [`endpoints.${name}.base_url`, base_url] as const),
+    ...Object.entries(endpoints).map(
+      ([name, { base_url }]) => [`endpoints.${name}.base_url`, base_url] as const,
+    ),
     ['web_search.url', config.web_search?.url],
-    ...Object.entries(config.gateway.channels).map(([name, of]) => [`gateway.channels.${name}.url`, 'url' in of ? of.url : undefined] as const),
-    ...Object.entries(config.mcp).map(([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const),
+    ...Object.entries(config.gateway.channels).map(
+      ([name, of]) => [`gateway.channels.${name}.url`, 'url' in of ? of.url : undefined] as const,
+    ),
+    ...Object.entries(config.mcp).map(
+      ([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const,
+    ),
   ]
   const all: readonly KnownSecret[] = [
     ...given('NATS_PASSWORD', natsLogin.password),
@@ -46,7 +54,11 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
       .flatMap(secretVariables)
       .flatMap((name) => given(name, env[name])),
     ...Object.entries(config.mcp).flatMap(([name, server]) =>
-      secretsOfServer(name, 'url' in server ? { ...server.headers, ...clientSecretOf(server.oauth) } : server.env, env),
+      secretsOfServer(
+        name,
+        'url' in server ? { ...server.headers, ...clientSecretOf(server.oauth) } : server.env,
+        env,
+      ),
     ),
     ...Object.entries(env).flatMap(([name, value]) => secretsOfVariable(name, value ?? '')),
   ]
@@ -54,7 +66,8 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
   return [...new Map(all.toReversed().map((secret) => [secret.value, secret])).values()].toReversed()
 }
 
-const given = (name: string, value: string | null | undefined): KnownSecret[] => (value ? [{ name, value }] : [])
+const given = (name: string, value: string | null | undefined): KnownSecret[] =>
+  value ? [{ name, value }] : []
 
 function credentialsOf(name: string, url: string): KnownSecret[] {
   const parsed = URL.parse(url.trim())
@@ -71,20 +84,34 @@ function decoded(text: string): string {
   }
 }
 
-const clientSecretOf = (oauth: { readonly client_secret?: string | undefined } | false | undefined): Readonly<Record<string, string>> =>
+const clientSecretOf = (
+  oauth: { readonly client_secret?: string | undefined } | false | undefined,
+): Readonly<Record<string, string>> =>
   oauth === false || oauth?.client_secret === undefined ? {} : { client_secret: oauth.client_secret }
 
-function secretsOfServer(server: string, values: Readonly<Record<string, string>>, env: Environment): KnownSecret[] {
+function secretsOfServer(
+  server: string,
+  values: Readonly<Record<string, string>>,
+  env: Environment,
+): KnownSecret[] {
   return Object.entries(values).flatMap(([name, value]) => {
-    const variables = [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, variable = '']) => given(variable, env[variable]))
+    const variables = [...value.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].flatMap(([, variable = '']) =>
+      given(variable, env[variable]),
+    )
     const own = value.replace(/^(?:Bearer|Basic|Token)\s+/i, '')
-    const isOwn = variables.length === 0 && (secretName.test(name) || /^(?:authorization|cookie|x-api-key)$/i.test(name)) && own.length >= lengthMin
+    const isOwn =
+      variables.length === 0 &&
+      (secretName.test(name) || /^(?:authorization|cookie|x-api-key)$/i.test(name)) &&
+      own.length >= lengthMin
     return isOwn ? [...variables, { name: `mcp.${server}.${name}`, value: own }] : variables
   })
 }
 
 function secretsOfVariable(name: string, value: string): KnownSecret[] {
   if (value.length < lengthMin || value.length > 16_384 || noSecrets.has(name)) return []
-  if (/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value)) return value.split(',').flatMap((url) => (URL.parse(url)?.password ? credentialsOf(name, url) : []))
-  return secretName.test(name) && isHideable(value) && !/^(?:[/~.]|[A-Za-z]:\\)/.test(value) ? [{ name, value }] : []
+  if (/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(value))
+    return value.split(',').flatMap((url) => (URL.parse(url)?.password ? credentialsOf(name, url) : []))
+  return secretName.test(name) && isHideable(value) && !/^(?:[/~.]|[A-Za-z]:\\)/.test(value)
+    ? [{ name, value }]
+    : []
 }

@@ -38,7 +38,10 @@ it('a lock that is held for too long is told, with what to do', async () => {
   const file = fileInFolder()
   await whileLocked(file, async () => {
     const refused = whileLocked(file, async () => 'never', { waitMsMax: 60 })
-    await expect(refused).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(`${file}.lock. Try again`) as string })
+    await expect(refused).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(`${file}.lock. Try again`) as string,
+    })
   })
 })
 

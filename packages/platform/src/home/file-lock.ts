@@ -19,12 +19,17 @@ const lookMs = 20
 const never = new AbortController().signal
 
 /**
- * Runs `act` while no other process runs something under the lock of the same file. The lock is the file `<file>.lock`, and its folder is
- * made if there is none.
+ * Runs `act` while no other process runs something under the lock of the same file. The lock is the file
+ * `<file>.lock`, and its folder is made if there is none.
  *
- * @throws {BeaverError} `conflict` if another process holds the lock for too long; what `act` throws; an error of the file system
+ * @throws {BeaverError} `conflict` if another process holds the lock for too long; what `act` throws; an
+ * error of the file system
  */
-export async function whileLocked<Value>(file: string, act: () => Promise<Value>, options: LockOptions = {}): Promise<Value> {
+export async function whileLocked<Value>(
+  file: string,
+  act: () => Promise<Value>,
+  options: LockOptions = {},
+): Promise<Value> {
   const lock = `${file}.lock`
   await promises.mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const owner = randomUUID()
@@ -37,7 +42,11 @@ export async function whileLocked<Value>(file: string, act: () => Promise<Value>
   }
 }
 
-async function take(lock: string, owner: string, { clock = systemClock, waitMsMax = 2_000, staleMs = 10_000 }: LockOptions): Promise<void> {
+async function take(
+  lock: string,
+  owner: string,
+  { clock = systemClock, waitMsMax = 2_000, staleMs = 10_000 }: LockOptions,
+): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += lookMs) {
     try {
       return await promises.writeFile(lock, owner, { flag: 'wx', mode: 0o600 })
@@ -46,7 +55,11 @@ async function take(lock: string, owner: string, { clock = systemClock, waitMsMa
       const held = await promises.stat(lock).catch(() => null)
       if (held !== null && clock.now() - held.mtimeMs > staleMs) await promises.rm(lock, { force: true })
       else if (waitedMs >= waitMsMax)
-        throw new BeaverError('conflict', `Another process holds ${lock}. Try again, or delete this file if there is no such process.`, { cause: error })
+        throw new BeaverError(
+          'conflict',
+          `Another process holds ${lock}. Try again, or delete this file if there is no such process.`,
+          { cause: error },
+        )
     }
     await pause(clock, lookMs, never)
   }

@@ -1,12 +1,22 @@
-// The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Whose keys count is decided in core (key-ring.ts).
-// K1. A key is made when it is first needed. If several processes of a home make it at once, all use the same one.
+// The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Whose
+// keys count is decided in core (key-ring.ts).
+// K1. A key is made when it is first needed. If several processes of a home make it at once, all use the same
+// one.
 // K2. A key file can be read by its owner alone (0600, in a folder of 0700), from its first moment.
 // K3. The first operator that a home sees in a namespace is never replaced by Beaver.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError, type KeyStore, messageOf, pemOf, type SigningKey, signingKeyFromPem, signingKeyOf } from '@beaver/core'
+import {
+  BeaverError,
+  type KeyStore,
+  messageOf,
+  pemOf,
+  type SigningKey,
+  signingKeyFromPem,
+  signingKeyOf,
+} from '@beaver/core'
 
 /** The name of this machine, for people who read a list of keys. */
 export const machineName = (): string => hostname()
@@ -37,7 +47,8 @@ export function homeKeys(folder: string): KeyStore {
 }
 
 /** The id of the operator's key that a home knows in a journal; `null`: it knows none. */
-export const knownOperator = (keys: KeyStore, stream: string): string | null => keys.pinned(stream) ?? keys.operator()?.id ?? null
+export const knownOperator = (keys: KeyStore, stream: string): string | null =>
+  keys.pinned(stream) ?? keys.operator()?.id ?? null
 
 function readKey(file: string): SigningKey | null {
   const pem = read(file)
@@ -45,9 +56,13 @@ function readKey(file: string): SigningKey | null {
   try {
     return signingKeyFromPem(pem)
   } catch (cause) {
-    throw new BeaverError('start_failed', `The file ${file} is not an Ed25519 key in PEM: ${messageOf(cause)}. Restore it, or move it away to get a new key.`, {
-      cause,
-    })
+    throw new BeaverError(
+      'start_failed',
+      `The file ${file} is not an Ed25519 key in PEM: ${messageOf(cause)}. Restore it, or move it away to get a new key.`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -60,7 +75,9 @@ function read(file: string): string | null {
   }
 }
 
-/** Writes a file that is not there yet, whole or not at all. If another process was faster, its file stays. */
+/**
+ * Writes a file that is not there yet, whole or not at all. If another process was faster, its file stays.
+ */
 function writeOnce(folder: string, file: string, text: string): void {
   const draft = `${file}.${randomUUID()}`
   try {
@@ -69,7 +86,9 @@ function writeOnce(folder: string, file: string, text: string): void {
     linkSync(draft, file)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw new BeaverError('start_failed', `The file ${file} cannot be written: ${messageOf(cause)}.`, { cause })
+      throw new BeaverError('start_failed', `The file ${file} cannot be written: ${messageOf(cause)}.`, {
+        cause,
+      })
   } finally {
     rmSync(draft, { force: true })
   }

@@ -41,17 +41,24 @@ describe('the lock of a home', () => {
     lockHome(home)()
   })
 
-  test.skipIf(startOf(process.pid) === null)('of a process that ended and whose parent does not wait for it is taken over', async () => {
-    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { detached: true })
-    onTestFinished(() => void process.kill(-(parent.pid as number), 'SIGKILL'))
-    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
-    const pid = Number(line.toString())
-    // A shell would wait for its child. What takes its place does not.
-    await until('the shell is gone', () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n', { everyMs: 5 })
-    process.kill(pid, 'SIGKILL')
-    await until('it has ended', () => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), { everyMs: 5 })
-    expect(isAlive({ pid, started: startOf(pid) })).toBe(false)
-  })
+  test.skipIf(startOf(process.pid) === null)(
+    'of a process that ended and whose parent does not wait for it is taken over',
+    async () => {
+      const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { detached: true })
+      onTestFinished(() => void process.kill(-(parent.pid as number), 'SIGKILL'))
+      const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+      const pid = Number(line.toString())
+      // A shell would wait for its child. What takes its place does not.
+      await until('the shell is gone', () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n', {
+        everyMs: 5,
+      })
+      process.kill(pid, 'SIGKILL')
+      await until('it has ended', () => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), {
+        everyMs: 5,
+      })
+      expect(isAlive({ pid, started: startOf(pid) })).toBe(false)
+    },
+  )
 
   test.skipIf(startOf(process.pid) === null)('of another process with the same pid is taken over', () => {
     expect(isAlive({ pid: process.pid, started: startOf(process.pid) })).toBe(true)

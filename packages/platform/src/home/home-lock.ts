@@ -1,6 +1,7 @@
 // The lock of a home: a home has at most one system. The lock is a file that names its holder.
 // H1. The lock is taken by exclusive creation of the file.
-// H2. A lock whose holder is dead is taken over. If another process has the holder's pid now, its start time differs. This works only if the
+// H2. A lock whose holder is dead is taken over. If another process has the holder's pid now, its start time
+// differs. This works only if the
 //     operating system gives start times.
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +34,11 @@ export function lockHome(home: string): () => void {
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw new BeaverError('start_failed', `The folder ${run} cannot be written: ${(error as Error).message}. Choose another with --home.`, { cause: error })
+        throw new BeaverError(
+          'start_failed',
+          `The folder ${run} cannot be written: ${(error as Error).message}. Choose another with --home.`,
+          { cause: error },
+        )
     }
     const holder = readHolder(file)
     if (holder === null ? beingWritten(file) : isAlive(holder)) {
@@ -50,7 +55,10 @@ export function lockHome(home: string): () => void {
       // Another process removed it first. The next turn tries again.
     }
   }
-  throw new BeaverError('start_failed', `The lock ${file} could not be taken. If no "beaver up" runs with this home, delete it.`)
+  throw new BeaverError(
+    'start_failed',
+    `The lock ${file} could not be taken. If no "beaver up" runs with this home, delete it.`,
+  )
 }
 
 /** The process that holds the lock of a home; `null`: none that runs. */
@@ -73,7 +81,10 @@ function beingWritten(file: string): boolean {
   return made !== undefined && Date.now() - made < writingMsMax
 }
 
-/** Whether the process that a file names still runs, and is not another process with the same pid. One that only waits for its parent has ended. */
+/**
+ * Whether the process that a file names still runs, and is not another process with the same pid. One that
+ * only waits for its parent has ended.
+ */
 export function isAlive({ pid, started }: Holder): boolean {
   try {
     process.kill(pid, 0)
@@ -97,7 +108,10 @@ export function startOf(pid: number): string | null {
   }
 }
 
-/** The fields of /proc/<pid>/stat from the third one on, which is the state. `null`: there is no /proc, or no such process. */
+/**
+ * The fields of /proc/<pid>/stat from the third one on, which is the state. `null`: there is no /proc, or no
+ * such process.
+ */
 function statOf(pid: number): readonly string[] | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

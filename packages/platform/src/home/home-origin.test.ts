@@ -1,4 +1,16 @@
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
@@ -19,17 +31,24 @@ function madeWith(file: string): void {
   mkdirSync(join(home, file, '..'), { recursive: true })
   writeFileSync(join(home, file), '{}')
 }
-const isForeign = (env: Record<string, string> = {}, cwd = folder): boolean => loadConfig({}, env, cwd).foreignHome
+const isForeign = (env: Record<string, string> = {}, cwd = folder): boolean =>
+  loadConfig({}, env, cwd).foreignHome
 
 describe('data that came with a folder', () => {
-  test.each(['nats/jetstream', 'nats/keys', 'run/system.json'])('%s is not used: no system starts with it', (file) => {
-    madeWith(file)
-    const config = loadConfig({}, {}, folder)
-    expect(config.foreignHome).toBe(true)
-    expect(() => requireOwnHome(config)).toThrow(
-      expect.objectContaining({ code: 'untrusted_folder', message: expect.stringContaining(`--home ${home}`) as string }),
-    )
-  })
+  test.each(['nats/jetstream', 'nats/keys', 'run/system.json'])(
+    '%s is not used: no system starts with it',
+    (file) => {
+      madeWith(file)
+      const config = loadConfig({}, {}, folder)
+      expect(config.foreignHome).toBe(true)
+      expect(() => requireOwnHome(config)).toThrow(
+        expect.objectContaining({
+          code: 'untrusted_folder',
+          message: expect.stringContaining(`--home ${home}`) as string,
+        }),
+      )
+    },
+  )
 
   it('is not used by a link to another home either', () => {
     madeWith('nats/keys')
@@ -64,12 +83,20 @@ it('a home that was made here stays usable, also after its folder was moved', ()
   expect(isForeign({}, moved)).toBe(false)
 })
 
-it.runIf(process.platform === 'linux')('a file that names a running process without its start names no system', () => {
-  madeWith('run/system.json')
-  const system = { pid: process.ppid, nats_url: 'nats://evil.example:4222', embedded: false, namespace: 'default' }
-  writeFileSync(join(home, 'run/system.json'), JSON.stringify(system))
-  expect(readSystemFile(home)).toBeNull()
-})
+it.runIf(process.platform === 'linux')(
+  'a file that names a running process without its start names no system',
+  () => {
+    madeWith('run/system.json')
+    const system = {
+      pid: process.ppid,
+      nats_url: 'nats://evil.example:4222',
+      embedded: false,
+      namespace: 'default',
+    }
+    writeFileSync(join(home, 'run/system.json'), JSON.stringify(system))
+    expect(readSystemFile(home)).toBeNull()
+  },
+)
 
 describe('a folder for data that can be built again', () => {
   const index = (): string => join(home, 'knowledge/index')

@@ -1,10 +1,22 @@
-// Whether the data of a home was made here. A folder of a stranger can bring a `.beaver` with tasks that a daemon would go on with, with keys of the
-// stranger's, and with the address of a server that commands would log in at.
-// O1. A home that the user or a program named is theirs. A home that was only found in the current folder must be marked.
-// O2. The mark names the inode of the home, so it is not valid in a copy, and nobody can make it before a clone exists.
+// Whether the data of a home was made here. A folder of a stranger can bring a `.beaver` with tasks that a
+// daemon would go on with, with keys of the stranger's, and with the address of a server that commands would
+// log in at.
+// O1. A home that the user or a program named is theirs. A home that was only found in the current folder
+// must be marked.
+// O2. The mark names the inode of the home, so it is not valid in a copy, and nobody can make it before a
+// clone exists.
 // O3. Data that can be built again is not asked about: what was not made here is removed.
 // O4. A home without a journal and without a running system brings nothing, so it needs no mark.
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { isBesideCode } from '../trust/folder-trust.ts'
@@ -17,16 +29,24 @@ const dangerous = ['nats/jetstream', 'nats/keys', 'nats/nats-server.conf', 'run/
 /** Marks a home as made here. A home on a file system that cannot be written stays unmarked. */
 export function markHome(home: string): void {
   try {
-    if (!isMarked(home)) writeFileSync(join(home, mark), `${JSON.stringify({ inode: inodeOf(home) })}\n`, { mode: 0o600 })
+    if (!isMarked(home))
+      writeFileSync(join(home, mark), `${JSON.stringify({ inode: inodeOf(home) })}\n`, { mode: 0o600 })
   } catch {
     // Whoever uses the home says what is wrong with it.
   }
 }
 
-/** @param place `folder`: the current folder; `named`: whether somebody named the home; `program`: the program that embeds Beaver */
+/**
+ * @param place `folder`: the current folder; `named`: whether somebody named the home; `program`: the program
+ * that embeds Beaver
+ */
 export function isForeignHome(
   home: string,
-  { folder, named, program }: { readonly folder: string; readonly named: boolean; readonly program: string | undefined },
+  {
+    folder,
+    named,
+    program,
+  }: { readonly folder: string; readonly named: boolean; readonly program: string | undefined },
 ): boolean {
   if (named || isBesideCode(folder, program)) return false
   if (lstatSync(home, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
@@ -38,7 +58,13 @@ export function isForeignHome(
  *
  * @throws {BeaverError} `untrusted_folder`
  */
-export function requireOwnHome({ home, foreignHome }: { readonly home: string; readonly foreignHome: boolean }): void {
+export function requireOwnHome({
+  home,
+  foreignHome,
+}: {
+  readonly home: string
+  readonly foreignHome: boolean
+}): void {
   if (!foreignHome) return
   throw new BeaverError(
     'untrusted_folder',
@@ -51,8 +77,8 @@ export function requireOwnHome({ home, foreignHome }: { readonly home: string; r
 }
 
 /**
- * Makes a folder of a home for data that can be built again. What is in it stays if the folder was made here; otherwise it is removed. Several
- * processes may call this at the same time.
+ * Makes a folder of a home for data that can be built again. What is in it stays if the folder was made here;
+ * otherwise it is removed. Several processes may call this at the same time.
  *
  * @throws {Error} of the system if the home cannot be written
  */
@@ -63,7 +89,8 @@ export function makeOwnFolder(home: string, name: string): void {
   const made = mkdtempSync(join(home, `${name}-`))
   markHome(made)
   try {
-    // A folder of another process is there complete, with its mark, or not at all. A folder that has something is not replaced by this.
+    // A folder of another process is there complete, with its mark, or not at all. A folder that has
+    // something is not replaced by this.
     renameSync(made, folder)
   } catch {
     if (isMarked(folder)) return

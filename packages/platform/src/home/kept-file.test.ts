@@ -15,7 +15,9 @@ it('keeps the text that was written last, for its owner alone, and leaves nothin
   await Promise.all(['1', '2', '3'].map((text) => kept.write(text)))
   expect(keptFile(file).read()).toBe('3')
   expect(readdirSync(join(folder, 'marks'))).toEqual(['one'])
-  expect([statSync(file), statSync(join(folder, 'marks'))].map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['600', '700'])
+  expect(
+    [statSync(file), statSync(join(folder, 'marks'))].map(({ mode }) => (mode & 0o777).toString(8)),
+  ).toEqual(['600', '700'])
 })
 
 it('says why it cannot be written, and is written later', async () => {

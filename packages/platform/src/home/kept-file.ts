@@ -49,8 +49,16 @@ export function keptFile(file: string): KeptFile {
 }
 
 /** What a process keeps about a journal, beside what people accepted about it. */
-export function journalFiles(home: string, stream: string, role: 'daemon' | 'projector'): { readonly mark: KeptFile; readonly acceptances: KeptFile } {
-  return { mark: keptFile(join(home, 'marks', `${stream}.${role}.json`)), acceptances: acceptancesFile(home, stream) }
+export function journalFiles(
+  home: string,
+  stream: string,
+  role: 'daemon' | 'projector',
+): { readonly mark: KeptFile; readonly acceptances: KeptFile } {
+  return {
+    mark: keptFile(join(home, 'marks', `${stream}.${role}.json`)),
+    acceptances: acceptancesFile(home, stream),
+  }
 }
 
-export const acceptancesFile = (home: string, stream: string): KeptFile => keptFile(join(home, 'marks', `${stream}.accepted.ndjson`))
+export const acceptancesFile = (home: string, stream: string): KeptFile =>
+  keptFile(join(home, 'marks', `${stream}.accepted.ndjson`))

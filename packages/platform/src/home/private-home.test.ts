@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +31,12 @@ describe('a home', () => {
     } finally {
       process.umask(before)
     }
-    expect(['.', 'logs', 'nats', 'run'].map((name) => modeOf('home', name))).toEqual(['700', '700', '700', '700'])
+    expect(['.', 'logs', 'nats', 'run'].map((name) => modeOf('home', name))).toEqual([
+      '700',
+      '700',
+      '700',
+      '700',
+    ])
   })
 
   it('of an earlier Beaver is closed, and says what was open', () => {
@@ -29,8 +44,12 @@ describe('a home', () => {
     writeFileSync(join(folder, 'nats', 'nats-server.conf'), '')
     writeFileSync(join(folder, 'projection-default.db'), '')
     writeFileSync(join(folder, 'projection-default.db-wal'), '')
-    for (const name of ['nats', 'projection-default.db', 'projection-default.db-wal']) chmodSync(join(folder, name), 0o755)
-    expect(makeHomePrivate(folder)).toEqual({ closed: ['nats', 'projection-default.db', 'projection-default.db-wal'], open: [] })
+    for (const name of ['nats', 'projection-default.db', 'projection-default.db-wal'])
+      chmodSync(join(folder, name), 0o755)
+    expect(makeHomePrivate(folder)).toEqual({
+      closed: ['nats', 'projection-default.db', 'projection-default.db-wal'],
+      open: [],
+    })
     expect([modeOf('nats'), modeOf('projection-default.db')]).toEqual(['700', '700'])
     expect(makeHomePrivate(folder)).toEqual(nothing)
   })
@@ -41,7 +60,13 @@ describe('a home', () => {
     for (const name of ['logs', 'nats']) mkdirSync(join(folder, name))
     for (const name of ['logs', 'nats', '.']) chmodSync(join(folder, name), 0o755)
     expect(makeHomePrivate(folder)).toEqual(nothing)
-    expect(['.', 'letter.txt', 'logs', 'nats', 'run'].map((name) => modeOf(name))).toEqual(['755', '644', '755', '755', '700'])
+    expect(['.', 'letter.txt', 'logs', 'nats', 'run'].map((name) => modeOf(name))).toEqual([
+      '755',
+      '644',
+      '755',
+      '755',
+      '700',
+    ])
   })
 
   it('with links leaves what they point to as it is, also if nothing is there', () => {
@@ -79,7 +104,10 @@ for (;;) { writeFileSync(process.argv[1], '', { mode: 0o644 }); rmSync(process.a
   it('that is a file is refused, with its path', () => {
     writeFileSync(join(folder, 'file'), '')
     expect(() => makeHomePrivate(join(folder, 'file'))).toThrow(
-      expect.objectContaining({ code: 'start_failed', message: expect.stringContaining('file') as string }) as Error,
+      expect.objectContaining({
+        code: 'start_failed',
+        message: expect.stringContaining('file') as string,
+      }) as Error,
     )
   })
 })

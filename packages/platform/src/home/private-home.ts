@@ -1,16 +1,23 @@
 // Keeps a home private: it holds what agents read, wrote and said, and where the system listens.
-// P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other things in it, such as
-// a folder `logs` of another program.
+// P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before,
+// with other things in it, such as a folder `logs` of another program.
 // P2. What is made is private from its first moment: it is made with its mode, and not changed afterwards.
-// P3. What cannot be closed is said, and is no reason not to start: a mounted volume may belong to another user, or have no modes.
+// P3. What cannot be closed is said, and is no reason not to start: a mounted volume may belong to another
+// user, or have no modes.
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 
 const folders = ['logs', 'nats', 'run'] as const
-/** Files that only Beaver's own folder `nats` has. What Beaver writes in the other two folders is private by itself. */
+/**
+ * Files that only Beaver's own folder `nats` has. What Beaver writes in the other two folders is private by
+ * itself.
+ */
 const natsFiles = ['nats-server.conf', 'jetstream']
-/** The read model of a home. @param name the journal's name for files: its namespace, and its tenant if that is not the usual one */
+/**
+ * The read model of a home. @param name the journal's name for files: its namespace, and its tenant if that
+ * is not the usual one
+ */
 export const readModelFile = (home: string, name: string): string => join(home, `projection-${name}.db`)
 const isDatabase = (name: string): boolean => /^projection-.*\.db(?:-wal|-shm|-journal)?$/.test(name)
 const forOthers = 0o077
@@ -33,8 +40,12 @@ export function makeHomePrivate(home: string): HomeChange {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     for (const name of folders) mkdirSync(join(home, name), { recursive: true, mode: 0o700 })
     const nats = natsFiles.some((name) => existsSync(join(home, 'nats', name))) ? ['nats'] : []
-    const found = [...nats, ...readdirSync(home).filter(isDatabase)].map((name) => ({ name, became: close(join(home, name)) }))
-    const names = (became: 'closed' | 'open'): string[] => found.flatMap((each) => (each.became === became ? [each.name] : []))
+    const found = [...nats, ...readdirSync(home).filter(isDatabase)].map((name) => ({
+      name,
+      became: close(join(home, name)),
+    }))
+    const names = (became: 'closed' | 'open'): string[] =>
+      found.flatMap((each) => (each.became === became ? [each.name] : []))
     return { closed: names('closed'), open: names('open') }
   } catch (error) {
     const message = `The folder ${home} cannot be used as a home: ${messageOf(error)}. Choose another one with --home.`
@@ -44,10 +55,21 @@ export function makeHomePrivate(home: string): HomeChange {
 
 /** What a person is told about it: at most two sentences. */
 export function homeChangeTexts(home: string, { closed, open }: HomeChange): string[] {
-  const [was, are] = [closed.length === 1 ? ['was', 'It is'] : ['were', 'They are'], open.length === 1 ? ['is', 'it'] : ['are', 'them']]
+  const [was, are] = [
+    closed.length === 1 ? ['was', 'It is'] : ['were', 'They are'],
+    open.length === 1 ? ['is', 'it'] : ['are', 'them'],
+  ]
   return [
-    ...(closed.length === 0 ? [] : [`${closed.join(', ')} in ${home} ${was[0]} open to other users of this machine. ${was[1]} private now.`]),
-    ...(open.length === 0 ? [] : [`${open.join(', ')} in ${home} ${are[0]} open to other users of this machine, and Beaver cannot close ${are[1]}.`]),
+    ...(closed.length === 0
+      ? []
+      : [
+          `${closed.join(', ')} in ${home} ${was[0]} open to other users of this machine. ${was[1]} private now.`,
+        ]),
+    ...(open.length === 0
+      ? []
+      : [
+          `${open.join(', ')} in ${home} ${are[0]} open to other users of this machine, and Beaver cannot close ${are[1]}.`,
+        ]),
   ]
 }
 
@@ -56,7 +78,10 @@ export function makePrivateFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600))
 }
 
-/** `null`: it was closed before. A link is left alone, because what it points to need not be Beaver's. So is a file that SQLite removes meanwhile. */
+/**
+ * `null`: it was closed before. A link is left alone, because what it points to need not be Beaver's. So is a
+ * file that SQLite removes meanwhile.
+ */
 function close(path: string): 'closed' | 'open' | null {
   if (process.platform === 'win32' || !isOpen(path)) return null
   try {

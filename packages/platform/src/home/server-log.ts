@@ -7,7 +7,10 @@ import { readSystemFile } from './system-file.ts'
 
 const bytesMax = 4 * 1024 * 1024
 
-/** Returns a function that reads the whole lines which the server has written since the last call; `''` if no server runs in this home. */
+/**
+ * Returns a function that reads the whole lines which the server has written since the last call; `''` if no
+ * server runs in this home.
+ */
 export function serverLogOf(home: string): () => string {
   const file = join(home, 'nats', 'nats-server.log')
   let offset = 0

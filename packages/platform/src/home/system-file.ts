@@ -1,4 +1,5 @@
-// `<home>/run/system.json`: what runs in this home, and where. The system writes it, and every command reads it.
+// `<home>/run/system.json`: what runs in this home, and where. The system writes it, and every command reads
+// it.
 // Y1. It is written as a whole or not at all.
 // Y2. A file whose process is dead is ignored.
 // Y3. Where the kernel tells the start of a process, a file that does not name it is ignored.
@@ -45,8 +46,20 @@ export function readSystemFile(home: string): SystemFile | null {
 function read(file: string): SystemFile | null {
   try {
     const system = JSON.parse(readFileSync(file, 'utf8')) as Partial<SystemFile>
-    const whole = typeof system.pid === 'number' && typeof system.nats_url === 'string' && typeof system.namespace === 'string'
-    return whole ? ({ tenant: 'local', embedded: true, children: {}, process_start: null, started_at: '', ...system } as SystemFile) : null
+    const whole =
+      typeof system.pid === 'number' &&
+      typeof system.nats_url === 'string' &&
+      typeof system.namespace === 'string'
+    return whole
+      ? ({
+          tenant: 'local',
+          embedded: true,
+          children: {},
+          process_start: null,
+          started_at: '',
+          ...system,
+        } as SystemFile)
+      : null
   } catch {
     return null
   }

@@ -28,7 +28,10 @@ function heard(child: ChildProcess, isIt: (message: unknown) => boolean): Promis
 }
 
 async function start(way: string, env: NodeJS.ProcessEnv = {}): Promise<Child> {
-  const child = spawn(process.execPath, [entry, way], { stdio: ['pipe', 'ignore', 'pipe', 'ipc'], env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, [entry, way], {
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, ...env },
+  })
   children.push(child)
   let stderr = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -86,7 +89,11 @@ it('a start that hangs does not keep a process that is told to end', async () =>
   child.process.kill('SIGTERM')
   const { code, stderr } = await child.ended
   expect(code).toBe(1)
-  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({ event: 'process_stopped_late', process: 'child', still: 'the start' })
+  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    event: 'process_stopped_late',
+    process: 'child',
+    still: 'the start',
+  })
 })
 
 it.each(['a stop that blocks', 'a stuck thread'])('%s does not keep the process', async (way) => {
@@ -99,7 +106,9 @@ it('a main thread that is held up ends with a line that says so, told to or not'
   const child = await start('a blocked main thread')
   const { signal, stderr } = await child.ended
   expect(signal).toBe('SIGKILL')
-  expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread did not respond for 1\.\d s\."/)
+  expect(stderr).toMatch(
+    /"process_killed","message":"The child is killed: its main thread did not respond for 1\.\d s\."/,
+  )
 })
 
 it('a main thread that shares the processors with others is ended for the time that it had, not for that of the clock', async () => {
@@ -117,7 +126,10 @@ it('a main thread that shares the processors with others is ended for the time t
 it('a process that was stopped for longer, while its main thread was blocked, goes on, and ends when it is told to, with code 0', async () => {
   const [child, other] = [await start('a main thread that reads'), await start('a main thread that reads')]
   const turns = [await start('a stop that reads'), await start('a stop that reads')]
-  /** The watchdogs of other processes take turns until they kill them. Meanwhile that of the child, which cannot report, takes one too. */
+  /**
+   * The watchdogs of other processes take turns until they kill them. Meanwhile that of the child, which
+   * cannot report, takes one too.
+   */
   const turn = async (): Promise<void> => {
     const last = turns.pop()
     last?.process.kill('SIGTERM')

@@ -1,10 +1,14 @@
-// A child's tie to the process that started it. The child reports when it is ready, and ends on request or when the parent is gone.
-// A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its reports are lines of its log. The caller decides what the
-// work is and how it ends; this file ends the process.
-// E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line says what did not end.
+// A child's tie to the process that started it. The child reports when it is ready, and ends on request or
+// when the parent is gone. A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its
+// reports are lines of its log. The caller decides what the work is and how it ends; this file ends the
+// process.
+// E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line
+// says what did not end.
 // E2. A thread that cannot be ended does not keep the process: a guard kills what `process.exit` leaves.
-// E3. A main thread that is blocked cannot hear a signal. A watchdog thread ends the process after `blockedMsMax` of silence.
-// E4. A process that is told to end while it starts waits for its start for a moment, so that what was started is stopped in order.
+// E3. A main thread that is blocked cannot hear a signal. A watchdog thread ends the process after
+// `blockedMsMax` of silence.
+// E4. A process that is told to end while it starts waits for its start for a moment, so that what was
+// started is stopped in order.
 import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'
@@ -16,7 +20,10 @@ const stopMsMaxDefault = 10_000
 const blockedMsMaxDefault = 30_000
 /** The time that a start may still take after the signal. */
 const startMsMax = 2_000
-/** The time that the process may take to end after its work has ended. A process that is killed by this looks like one that crashed. */
+/**
+ * The time that the process may take to end after its work has ended. A process that is killed by this looks
+ * like one that crashed.
+ */
 const exitMsMax = 1_500
 /** A daemon that starts again after a crash has its tasks to take first. */
 const flushAfterMs = 2_000
@@ -36,7 +43,10 @@ export interface StartedChild {
   readonly logger?: Logger
 }
 
-/** Schedules this process as batch, runs `start` and informs the parent. At the end it calls the `stop` of `start` once, and the process exits. */
+/**
+ * Schedules this process as batch, runs `start` and informs the parent. At the end it calls the `stop` of
+ * `start` once, and the process exits.
+ */
 export async function runAsChild(name: string, start: () => Promise<StartedChild>): Promise<void> {
   let logger = stderrLogger()
   tellUncaught(name, () => logger)
@@ -47,7 +57,9 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
   let watchdog: ReturnType<typeof startWatchdog> | null = null
   try {
     await scheduleAsBatch(process.pid) // This comes before `start` makes threads.
-    const started = await startedUnlessEnded(start, ending, () => processFacts.stoppedLate(logger, { name, stopMsMax: startMsMax, still: 'the start' }))
+    const started = await startedUnlessEnded(start, ending, () =>
+      processFacts.stoppedLate(logger, { name, stopMsMax: startMsMax, still: 'the start' }),
+    )
     child = started
     logger = started.logger ?? logger
     watchdog = startWatchdog({ name, blockedMsMax: started.blockedMsMax ?? blockedMsMaxDefault, logger })
@@ -57,10 +69,15 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     })
     tell({ kind: 'ready', ...started.info })
     processFacts.ready(logger, { name, info: started.info as LogFields })
-    // Node.js writes the cache only at an orderly exit, but a process that is started again was mostly killed (docs/decisions/0029).
+    // Node.js writes the cache only at an orderly exit, but a process that is started again was mostly killed
+    // (docs/decisions/0029).
     setTimeout(flushCompileCache, flushAfterMs).unref()
   } catch (error) {
-    tell({ kind: 'failed', code: error instanceof BeaverError ? error.code : 'internal', message: messageOf(error) })
+    tell({
+      kind: 'failed',
+      code: error instanceof BeaverError ? error.code : 'internal',
+      message: messageOf(error),
+    })
     processFacts.notStarted(logger, { name, error })
     end(error instanceof BeaverError ? 3 : 1)
   }
@@ -73,14 +90,22 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     processFacts.stoppedLate(logger, { name, stopMsMax, still })
     exitForSure(1)
   }, stopMsMax).unref()
-  await child.stop((what) => (still = what)).catch((error: unknown) => processFacts.stopFailed(logger, { name, error }))
+  await child
+    .stop((what) => (still = what))
+    .catch((error: unknown) => processFacts.stopFailed(logger, { name, error }))
   // Node.js would write it while it exits, which has `exitMsMax` only.
   flushCompileCache()
   exitForSure(code)
 }
 
-/** What was started. If the process is told to end and the start still hangs after a moment, the process ends. */
-async function startedUnlessEnded(start: () => Promise<StartedChild>, ending: Promise<number>, tellLate: () => void): Promise<StartedChild> {
+/**
+ * What was started. If the process is told to end and the start still hangs after a moment, the process ends.
+ */
+async function startedUnlessEnded(
+  start: () => Promise<StartedChild>,
+  ending: Promise<number>,
+  tellLate: () => void,
+): Promise<StartedChild> {
   let isOver = false
   void ending.then(() => {
     if (isOver) return
@@ -97,12 +122,18 @@ async function startedUnlessEnded(start: () => Promise<StartedChild>, ending: Pr
   }
 }
 
-/** `process.exit` waits for every thread, even for one that is stuck in a system call and never ends. So a guard kills the process. */
+/**
+ * `process.exit` waits for every thread, even for one that is stuck in a system call and never ends. So a
+ * guard kills the process.
+ */
 function exitForSure(code: number): never {
   try {
     // When this process ends, the guard's standard input closes, and the guard kills nothing.
     const guard = `( sleep ${exitMsMax / 1000}; kill -KILL "$0" ) >/dev/null 2>&1 & read -r _; kill $! 2>/dev/null`
-    spawn('/bin/sh', ['-c', guard, String(process.pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true }).on('error', () => undefined)
+    spawn('/bin/sh', ['-c', guard, String(process.pid)], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    }).on('error', () => undefined)
   } catch {
     // No process can be started any more. The watchdog ends this process.
   }
@@ -113,7 +144,10 @@ function tell(message: Record<string, unknown>): void {
   if (process.send !== undefined && process.connected) process.send(message)
 }
 
-/** An uncaught exception ends the process as usual, but with one line in place of a page. A warning of Node.js becomes one line too. */
+/**
+ * An uncaught exception ends the process as usual, but with one line in place of a page. A warning of Node.js
+ * becomes one line too.
+ */
 function tellUncaught(name: string, logger: () => Logger): void {
   process.on('uncaughtException', (error) => {
     processFacts.crashed(logger(), { name, error })

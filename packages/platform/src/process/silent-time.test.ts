@@ -42,5 +42,7 @@ it.each([
   ['T', 'it is stopped', false],
 ])('a thread in state %s: %s', (state, _, isHeldUp) => {
   const times = '120 30'
-  expect(threadSeen(`42 (a name) R S) ${state} 1 42 42 0 -1 4194304 9 0 0 0 ${times} 0 0 39 19 12 0\n`)).toEqual({ isHeldUp, ms: 1_500 })
+  expect(
+    threadSeen(`42 (a name) R S) ${state} 1 42 42 0 -1 4194304 9 0 0 0 ${times} 0 0 39 19 12 0\n`),
+  ).toEqual({ isHeldUp, ms: 1_500 })
 })

@@ -2,10 +2,12 @@
 // @beaver/core defines which facts exist; the command line decides who reads the output.
 // S1. One fact is one line, even if its text has line breaks.
 // S2. No secret that this process knows leaves it.
-// S3. A line is written before the call returns, so that it is there even if the process is killed next. Only the rest of a line that a full
+// S3. A line is written before the call returns, so that it is there even if the process is killed next. Only
+// the rest of a line that a full
 //     terminal or pipe does not take is written later.
 // S4. Nothing in a line is obeyed by a terminal: hidden characters are escapes.
-// S5. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside arrays and objects.
+// S5. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside
+// arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 import {
@@ -38,7 +40,13 @@ export interface StderrLoggerOptions {
 const charactersMax = 2_000
 
 export function stderrLogger(options: StderrLoggerOptions = {}): Logger {
-  const { level = 'info', secrets = [], pretty = process.stderr.isTTY === true, clock = systemClock, write = toStderr } = options
+  const {
+    level = 'info',
+    secrets = [],
+    pretty = process.stderr.isTTY === true,
+    clock = systemClock,
+    write = toStderr,
+  } = options
   const clean = hideSecrets(secrets)
   const form = pretty ? prettyLine : jsonLine
   return loggerOver((line) => write(`${clean(form(new Date(clock.now()).toISOString(), line))}\n`), level)
@@ -46,14 +54,20 @@ export function stderrLogger(options: StderrLoggerOptions = {}): Logger {
 
 function jsonLine(time: string, { level, event, message, fields }: LogLine): string {
   const { time: _time, level: _level, event: _event, message: _message, ...rest } = fields
-  return safeJson(JSON.stringify({ time, level, event, message, ...rest }, (_, value: unknown) => (typeof value === 'string' ? cut(value) : value)))
+  return safeJson(
+    JSON.stringify({ time, level, event, message, ...rest }, (_, value: unknown) =>
+      typeof value === 'string' ? cut(value) : value,
+    ),
+  )
 }
 
 const paint = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
 /** `12:00:00.000 warn  The task is failed: …  task_ended task_id=t` */
 function prettyLine(time: string, { level, event, message, fields }: LogLine): string {
-  const told = Object.entries(fields).flatMap(([name, value]) => (value === undefined || name === 'stack' ? [] : [`${name}=${shown(value)}`]))
+  const told = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined || name === 'stack' ? [] : [`${name}=${shown(value)}`],
+  )
   const [head, tail] = [`${time.slice(11, 23)} `, `  ${[event, ...told].join(' ')}`]
   const text = visible(cut(message).replace(/\s+/g, ' '))
   return styled('gray', head) + styled(paint[level], level.padEnd(5)) + ` ${text}` + styled('gray', tail)
@@ -64,11 +78,16 @@ const shown = (value: JsonValue): string => {
   return /^[\w.:/@+-]*$/.test(text) ? text : visible(JSON.stringify(text))
 }
 
-const styled = (format: 'gray' | 'cyan' | 'yellow' | 'red', text: string): string => styleText(format, text, { stream: process.stderr })
+const styled = (format: 'gray' | 'cyan' | 'yellow' | 'red', text: string): string =>
+  styleText(format, text, { stream: process.stderr })
 
-const cut = (text: string): string => (text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text)
+const cut = (text: string): string =>
+  text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text
 
-/** Writes at once, from any thread. If a terminal or a pipe is full for a moment, the rest goes through the stream. */
+/**
+ * Writes at once, from any thread. If a terminal or a pipe is full for a moment, the rest goes through the
+ * stream.
+ */
 function toStderr(line: string): void {
   const bytes = Buffer.from(line)
   for (let written = 0; written < bytes.length;) {

@@ -1,11 +1,12 @@
 // Sets up V8 for a daemon: for the main thread, and for the worker threads, which start later.
-// V1. The flags are set before anything else is loaded, so this file imports nothing of Beaver's. The entry file decides whether to set them.
+// V1. The flags are set before anything else is loaded, so this file imports nothing of Beaver's. The entry
+// file decides whether to set them.
 import { setFlagsFromString } from 'node:v8'
 
 export function setV8Flags(): void {
-  // Nearly everything that a task leaves behind is garbage, and V8 must not guess otherwise. If objects from one place in the code survive, as
-  // they do during the warm-up, V8 makes all later objects from this place old at once, and old garbage keeps young garbage alive
-  // (docs/decisions/0022).
+  // Nearly everything that a task leaves behind is garbage, and V8 must not guess otherwise. If objects from
+  // one place in the code survive, as they do during the warm-up, V8 makes all later objects from this place
+  // old at once, and old garbage keeps young garbage alive (docs/decisions/0022).
   setFlagsFromString('--no-allocation-site-pretenuring')
   // V8 would collect a small old space every second.
   setFlagsFromString('--initial-old-space-size=128')

@@ -46,7 +46,9 @@ function threadsNow(): ThreadsSeen | null {
     const main = String(process.pid)
     const { user, system } = process.cpuUsage()
     const { isHeldUp: mainIsHeldUp, ms: mainMs } = threadNow(main)
-    const others = mainIsHeldUp ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && isHeldUp(thread))
+    const others = mainIsHeldUp
+      ? []
+      : readdirSync('/proc/self/task').filter((thread) => thread !== main && isHeldUp(thread))
     // This thread has a processor while it looks.
     return { mainIsHeldUp, anotherIsHeldUp: others.length > 1, mainMs, processMs: (user + system) / 1_000 }
   } catch {
@@ -69,8 +71,15 @@ function threadNow(thread: string): ThreadSeen {
 
 function end(why: string): void {
   try {
-    // This is a line of the log, written without the logger: this thread has to work even if nothing else does.
-    const line = { time: new Date().toISOString(), level: 'error', event: 'process_killed', message: `The ${name} is killed: ${why}.`, process: name }
+    // This is a line of the log, written without the logger: this thread has to work even if nothing else
+    // does.
+    const line = {
+      time: new Date().toISOString(),
+      level: 'error',
+      event: 'process_killed',
+      message: `The ${name} is killed: ${why}.`,
+      process: name,
+    }
     writeSync(2, `${JSON.stringify(line)}\n`)
   } finally {
     process.kill(process.pid, 'SIGKILL')

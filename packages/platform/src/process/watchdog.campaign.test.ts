@@ -1,4 +1,5 @@
-// The watchdog on a machine that has no time: ten busy loops beside a process kill nothing, and an endless loop in it is still ended.
+// The watchdog on a machine that has no time: ten busy loops beside a process kill nothing, and an endless
+// loop in it is still ended.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -20,7 +21,9 @@ afterAll(async () => {
 
 /** The child gets less of a processor than each of the loops if `nice` is above 0. */
 function child(way: string, nice = 0): { readonly it: ChildProcess; readonly ended: Promise<unknown[]> } {
-  const started = spawn('nice', ['-n', String(nice), process.execPath, entry, way], { stdio: ['pipe', 'ignore', 'inherit', 'ipc'] })
+  const started = spawn('nice', ['-n', String(nice), process.execPath, entry, way], {
+    stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
+  })
   return { it: started, ended: once(started, 'exit') }
 }
 

@@ -1,5 +1,7 @@
-// A thread that ends the process if the main thread is blocked, or if the process was told to end and does not.
-// G1. Silence is counted in the watchdog's own turns, and a turn counts for at most one second. So a process that was stopped, or a machine
+// A thread that ends the process if the main thread is blocked, or if the process was told to end and does
+// not.
+// G1. Silence is counted in the watchdog's own turns, and a turn counts for at most one second. So a process
+// that was stopped, or a machine
 //     that was asleep, does not lead to the end of the process. A thread that the machine holds up is not silent (silent-time.ts).
 // G2. The watchdog ends the process by SIGKILL, because everything gentler needs the main thread.
 import { Worker } from 'node:worker_threads'
@@ -32,7 +34,10 @@ export function startWatchdog({ name, blockedMsMax, logger }: WatchdogOptions): 
   const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * words)
   const view = new Int32Array(shared)
   setInterval(() => Atomics.add(view, beatsAt, 1), beatMs).unref()
-  const entry = new URL(import.meta.url.endsWith('.ts') ? './watchdog-thread.ts' : './watchdog-thread.js', import.meta.url)
+  const entry = new URL(
+    import.meta.url.endsWith('.ts') ? './watchdog-thread.ts' : './watchdog-thread.js',
+    import.meta.url,
+  )
   const worker = new Worker(entry, {
     workerData: { name, shared, blockedMsMax } satisfies WatchdogData,
     name: 'watchdog',

@@ -1,12 +1,17 @@
-// What a project's configuration file asks for beyond what Beaver gives a folder by itself: code, servers, places where data goes, permissions.
+// What a project's configuration file asks for beyond what Beaver gives a folder by itself: code, servers,
+// places where data goes, permissions.
 // R1. A key counts without consent only if the table says so. A key that the table does not know is withheld.
-// R2. What is withheld makes the rest stricter or smaller, never wider: of the permission rules only those that allow are withheld, and an
+// R2. What is withheld makes the rest stricter or smaller, never wider: of the permission rules only those
+// that allow are withheld, and an
 //     endpoint is withheld as a whole, so that no name of a model goes to another endpoint.
 // R3. Texts come from strangers. They are one line, without control characters, and bounded.
 
 import { defaultEgressPolicy, type Guard, guards, type Sink, sinks } from '@beaver/core'
 
-/** What somebody gives to a folder if they trust it. The kinds are in the order in which a person is told about them. */
+/**
+ * What somebody gives to a folder if they trust it. The kinds are in the order in which a person is told
+ * about them.
+ */
 const rightKinds = ['code', 'server', 'endpoint', 'permission', 'other'] as const
 
 /** One thing that a configuration file asks for. */
@@ -22,7 +27,10 @@ export interface SplitContent {
   /** What counts without consent. */
   readonly safe: Record<string, unknown>
   readonly asked: readonly AskedRight[]
-  /** The values that need consent, by key, also those that are overridden: the same file has the same settings in every environment. */
+  /**
+   * The values that need consent, by key, also those that are overridden: the same file has the same settings
+   * in every environment.
+   */
   readonly settings: Readonly<Record<string, unknown>>
 }
 
@@ -34,12 +42,19 @@ const host = (value: Value): string => URL.parse(String(value))?.host || String(
 const text = (value: Value): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [value])
 const fieldsOf = (value: Value): Readonly<Record<string, unknown>> => (isPlain(value) ? value : {})
-const endpoint: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts and the key of the model to ${host(value)}` }]
+const endpoint: Teller = (value) => [
+  { kind: 'endpoint', says: `sends prompts and the key of the model to ${host(value)}` },
+]
 const endpointBeside: Teller = (value) => {
   const { base_url } = fieldsOf(value)
   return [...(isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)), ...beyond(value)]
 }
-const routeRight: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts to ${listOf(value).map(text).join(', ')} if the main model does not answer` }]
+const routeRight: Teller = (value) => [
+  {
+    kind: 'endpoint',
+    says: `sends prompts to ${listOf(value).map(text).join(', ')} if the main model does not answer`,
+  },
+]
 const withKey = (key: Value): string => (key === undefined ? '' : ` with the key in ${text(key)}`)
 /** What the settings of an endpoint ask for beyond where it is. */
 const beyond: Teller = (value) => {
@@ -59,18 +74,39 @@ const extraBody: Teller = (value) => {
   const { extra_body } = fieldsOf(value)
   return extra_body === undefined
     ? []
-    : [{ kind: 'endpoint', says: `sends the fields ${Object.keys(fieldsOf(extra_body)).join(', ')} to the endpoint of the model` }]
+    : [
+        {
+          kind: 'endpoint',
+          says: `sends the fields ${Object.keys(fieldsOf(extra_body)).join(', ')} to the endpoint of the model`,
+        },
+      ]
 }
-const sentHeaders: Teller = (value) => [{ kind: 'endpoint', says: `sends the headers ${Object.keys(fieldsOf(value)).join(', ')} to the endpoint of the model` }]
-const kept: Teller = (value) => (value === false ? [] : [{ kind: 'endpoint', says: 'lets the endpoint of the model keep conversations' }])
-const keyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends the key of the model in the header ${text(value)}` }]
+const sentHeaders: Teller = (value) => [
+  {
+    kind: 'endpoint',
+    says: `sends the headers ${Object.keys(fieldsOf(value)).join(', ')} to the endpoint of the model`,
+  },
+]
+const kept: Teller = (value) =>
+  value === false ? [] : [{ kind: 'endpoint', says: 'lets the endpoint of the model keep conversations' }]
+const keyHeader: Teller = (value) => [
+  { kind: 'endpoint', says: `sends the key of the model in the header ${text(value)}` },
+]
 const azureKey: Teller = () => keyHeader('api-key')
 const workload: Teller = (value) => {
   const [[from, what] = ['', '']] = Object.entries(fieldsOf(fieldsOf(value)['token']))
-  const proof = from === 'file' ? `the content of the file ${text(what)}` : `a token of ${from} for ${text(what)}`
-  return [{ kind: 'endpoint', says: `sends ${proof} to auth.openai.com, for a token of the service account ${text(fieldsOf(value)['service_account_id'])}` }]
+  const proof =
+    from === 'file' ? `the content of the file ${text(what)}` : `a token of ${from} for ${text(what)}`
+  return [
+    {
+      kind: 'endpoint',
+      says: `sends ${proof} to auth.openai.com, for a token of the service account ${text(fieldsOf(value)['service_account_id'])}`,
+    },
+  ]
 }
-const cacheKeyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends a key for the cache of the model in the header ${text(value)}` }]
+const cacheKeyHeader: Teller = (value) => [
+  { kind: 'endpoint', says: `sends a key for the cache of the model in the header ${text(value)}` },
+]
 
 /** A row of the table may be made stricter without consent, but not weaker. */
 const guard =
@@ -78,9 +114,17 @@ const guard =
   (value) =>
     guards.indexOf(value as Guard) >= guards.indexOf(defaultEgressPolicy[sink][label])
       ? []
-      : [{ kind: 'permission', says: `sets ${sink} to ${text(value)} for runs that have read ${label === 'secret' ? 'a secret' : "a stranger's text"}` }]
+      : [
+          {
+            kind: 'permission',
+            says: `sets ${sink} to ${text(value)} for runs that have read ${label === 'secret' ? 'a secret' : "a stranger's text"}`,
+          },
+        ]
 
-/** Every key of the configuration. `null`: it counts without consent, because it only bounds, names or tells something. */
+/**
+ * Every key of the configuration. `null`: it counts without consent, because it only bounds, names or tells
+ * something.
+ */
 export const consentOf: Readonly<Record<string, Teller | null>> = {
   nats_url: (value) => [
     {
@@ -117,14 +161,28 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   models: (value) =>
     Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
       const { base_url, key, endpoint: shared } = fieldsOf(of)
-      const where = shared !== undefined ? `the endpoint ${text(shared)}` : base_url === undefined ? 'the main endpoint' : host(base_url)
-      return [{ kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${withKey(key)}` }, ...beyond(of)]
+      const where =
+        shared !== undefined
+          ? `the endpoint ${text(shared)}`
+          : base_url === undefined
+            ? 'the main endpoint'
+            : host(base_url)
+      return [
+        { kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${withKey(key)}` },
+        ...beyond(of),
+      ]
     }),
   endpoints: (value) =>
     Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
       const { base_url, key } = fieldsOf(of)
       const where = base_url === undefined ? 'the main endpoint' : host(base_url)
-      return [{ kind: 'endpoint', says: `sends prompts for the models of the endpoint ${name} to ${where}${withKey(key)}` }, ...beyond(of)]
+      return [
+        {
+          kind: 'endpoint',
+          says: `sends prompts for the models of the endpoint ${name} to ${where}${withKey(key)}`,
+        },
+        ...beyond(of),
+      ]
     }),
   'model.requests_per_minute_max': null,
   'model.tokens_per_minute_max': null,
@@ -157,38 +215,86 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'team.node_deadline_ms': null,
   'memory.memory_chars_max': null,
   'memory.user_chars_max': null,
-  'permissions.rules': (value) => allowing(value).map((rule) => ({ kind: 'permission', says: `allows calls without asking: ${ruleText(rule)}` })),
+  'permissions.rules': (value) =>
+    allowing(value).map((rule) => ({
+      kind: 'permission',
+      says: `allows calls without asking: ${ruleText(rule)}`,
+    })),
   'permissions.unattended': null,
   'permissions.wait_ms_max': null,
   'checkpoints.every_ms': null,
   'checkpoints.every_events': null,
-  'checkpoints.folder': (value) => [{ kind: 'other', says: `writes checkpoints of the journal to the folder ${text(value)}` }],
-  'checkpoints.webhook': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` }],
+  'checkpoints.folder': (value) => [
+    { kind: 'other', says: `writes checkpoints of the journal to the folder ${text(value)}` },
+  ],
+  'checkpoints.webhook': (value) => [
+    { kind: 'endpoint', says: `sends checkpoints of the journal to ${host(value)}` },
+  ],
   'checkpoints.bucket.name': null,
-  'checkpoints.bucket.nats_url': (value) => [{ kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` }],
+  'checkpoints.bucket.nats_url': (value) => [
+    { kind: 'endpoint', says: `sends checkpoints of the journal to the NATS server ${host(value)}` },
+  ],
   'egress.hosts_allowed': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets every run contact ${listOf(value).map(text).join(', ')}, whatever it has read` }],
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'permission',
+            says: `lets every run contact ${listOf(value).map(text).join(', ')}, whatever it has read`,
+          },
+        ],
   ...Object.fromEntries(
-    sinks.flatMap((sink) => (['untrusted', 'secret'] as const).map((label) => [`egress.policy.${sink}.${label}`, guard(sink, label)] as const)),
+    sinks.flatMap((sink) =>
+      (['untrusted', 'secret'] as const).map(
+        (label) => [`egress.policy.${sink}.${label}`, guard(sink, label)] as const,
+      ),
+    ),
   ),
   'egress.secret_paths': null,
   'egress.untrusted_paths': null,
   'web_search.url': (value) => [{ kind: 'endpoint', says: `sends searches to ${host(value)}` }],
   'web_search.timeout_ms': null,
   'web_fetch.private_hosts': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets agents fetch from private hosts: ${listOf(value).map(text).join(', ')}` }],
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'permission',
+            says: `lets agents fetch from private hosts: ${listOf(value).map(text).join(', ')}`,
+          },
+        ],
   'web_fetch.bytes_max': null,
   'web_fetch.timeout_ms': null,
-  'run_command.enabled': (value) => (value === false ? [] : [{ kind: 'permission', says: 'lets agents run programs (run_command)' }]),
+  'run_command.enabled': (value) =>
+    value === false ? [] : [{ kind: 'permission', says: 'lets agents run programs (run_command)' }],
   'run_command.timeout_ms': null,
   'run_command.output_bytes_max': null,
   'run_command.network': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets these commands use the network: ${listOf(value).map(text).join(', ')}` }],
-  sandbox: (value) => (value === 'auto' || value === 'required' ? [] : [{ kind: 'permission', says: 'runs programs without a sandbox' }]),
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'permission',
+            says: `lets these commands use the network: ${listOf(value).map(text).join(', ')}`,
+          },
+        ],
+  sandbox: (value) =>
+    value === 'auto' || value === 'required'
+      ? []
+      : [{ kind: 'permission', says: 'runs programs without a sandbox' }],
   sandbox_readable: (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'permission', says: `lets programs in the sandbox read ${listOf(value).map(text).join(', ')}` }],
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'permission',
+            says: `lets programs in the sandbox read ${listOf(value).map(text).join(', ')}`,
+          },
+        ],
   mcp: (value) =>
-    isPlain(value) ? Object.entries(value).map(([name, server]) => serverRight(name, fieldsOf(server))) : [{ kind: 'server', says: text(value) }],
+    isPlain(value)
+      ? Object.entries(value).map(([name, server]) => serverRight(name, fieldsOf(server)))
+      : [{ kind: 'server', says: text(value) }],
   knowledge_bases: (value) =>
     isPlain(value)
       ? Object.entries(value).map(([id, base]) => ({
@@ -196,15 +302,30 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
           says: `lets agents search the documents in ${text(fieldsOf(base)['folder'])} as kb:${id}`,
         }))
       : [{ kind: 'permission', says: text(value) }],
-  'gateway.enabled': (value) => (value === false ? [] : [{ kind: 'server', says: 'answers HTTP requests while Beaver runs' }]),
+  'gateway.enabled': (value) =>
+    value === false ? [] : [{ kind: 'server', says: 'answers HTTP requests while Beaver runs' }],
   'gateway.host': (value) =>
-    value === '127.0.0.1' || value === '::1' ? [] : [{ kind: 'server', says: `answers HTTP requests from other machines, at ${text(value)}` }],
+    value === '127.0.0.1' || value === '::1'
+      ? []
+      : [{ kind: 'server', says: `answers HTTP requests from other machines, at ${text(value)}` }],
   'gateway.port': null,
-  'gateway.hosts': (value) => (listOf(value).length === 0 ? [] : [{ kind: 'server', says: `answers HTTP requests as ${listOf(value).map(text).join(', ')}` }]),
+  'gateway.hosts': (value) =>
+    listOf(value).length === 0
+      ? []
+      : [{ kind: 'server', says: `answers HTTP requests as ${listOf(value).map(text).join(', ')}` }],
   'gateway.origins': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'server', says: `lets the pages of ${listOf(value).map(text).join(', ')} use it` }],
+    listOf(value).length === 0
+      ? []
+      : [{ kind: 'server', says: `lets the pages of ${listOf(value).map(text).join(', ')} use it` }],
   'gateway.image_origins': (value) =>
-    listOf(value).length === 0 ? [] : [{ kind: 'server', says: `fetches images that its callers name from ${listOf(value).map(text).join(', ')}` }],
+    listOf(value).length === 0
+      ? []
+      : [
+          {
+            kind: 'server',
+            says: `fetches images that its callers name from ${listOf(value).map(text).join(', ')}`,
+          },
+        ],
   'gateway.workspace_root': null,
   'gateway.body_bytes_max': null,
   'gateway.wait_ms_max': null,
@@ -212,20 +333,32 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'gateway.connections_max': null,
   'gateway.channels': (value) =>
     isPlain(value)
-      ? Object.entries(value).map(([name, channel]) => ({ kind: 'endpoint', says: channelText(name, fieldsOf(channel)) }))
+      ? Object.entries(value).map(([name, channel]) => ({
+          kind: 'endpoint',
+          says: channelText(name, fieldsOf(channel)),
+        }))
       : [{ kind: 'endpoint', says: text(value) }],
   'gateway.channels_on_stop': null,
   'gateway.channels_lease_ms': null,
   skills: null,
-  tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
+  tools: (value) =>
+    listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
   workflows: null,
-  workspace_roots: (value) => [{ kind: 'permission', says: `lets agents work in ${listOf(value).map(text).join(', ')}` }],
+  workspace_roots: (value) => [
+    { kind: 'permission', says: `lets agents work in ${listOf(value).map(text).join(', ')}` },
+  ],
   profiles: null,
   profile: null,
 }
 
-/** Splits the content of a file. `overridden` says whether the user gave this key elsewhere, so that the file's value is not used and asks for nothing. */
-export function splitContent(content: Readonly<Record<string, unknown>>, overridden: (key: string) => boolean = () => false): SplitContent {
+/**
+ * Splits the content of a file. `overridden` says whether the user gave this key elsewhere, so that the
+ * file's value is not used and asks for nothing.
+ */
+export function splitContent(
+  content: Readonly<Record<string, unknown>>,
+  overridden: (key: string) => boolean = () => false,
+): SplitContent {
   const asked: AskedRight[] = []
   const settings: Record<string, unknown> = {}
   const walk = (value: Readonly<Record<string, unknown>>, prefix: string): Record<string, unknown> => {
@@ -251,7 +384,11 @@ export function splitContent(content: Readonly<Record<string, unknown>>, overrid
     return Object.fromEntries(safe)
   }
   const safe = walk(content, '')
-  return { safe, asked: asked.toSorted((a, b) => rightKinds.indexOf(a.kind) - rightKinds.indexOf(b.kind)), settings }
+  return {
+    safe,
+    asked: asked.toSorted((a, b) => rightKinds.indexOf(a.kind) - rightKinds.indexOf(b.kind)),
+    settings,
+  }
 }
 
 const isGroup = (key: string): boolean => Object.keys(consentOf).some((each) => each.startsWith(`${key}.`))
@@ -260,19 +397,26 @@ const unknownKey =
   (value) => [{ kind: 'other', says: `sets ${key} to ${text(value)}` }]
 
 const allowing = (rules: Value): readonly Value[] => listOf(rules).filter((rule) => !isRestricting(rule))
-const restricting = (rules: Value): readonly Value[] => (Array.isArray(rules) ? rules : []).filter(isRestricting)
+const restricting = (rules: Value): readonly Value[] =>
+  (Array.isArray(rules) ? rules : []).filter(isRestricting)
 const isRestricting = (rule: Value): boolean => ['ask', 'deny'].includes(String(fieldsOf(rule)['decision']))
 
 function ruleText(rule: Value): string {
   const { tool, pattern } = fieldsOf(rule)
-  return tool === undefined ? text(rule) : `${text(tool)}${pattern === undefined ? '' : ` (${text(pattern)})`}`
+  return tool === undefined
+    ? text(rule)
+    : `${text(tool)}${pattern === undefined ? '' : ` (${text(pattern)})`}`
 }
 
 function serverRight(name: string, server: Readonly<Record<string, unknown>>): Omit<AskedRight, 'key'> {
   const { command, args, url, env, headers, permission, trusted, oauth } = server
   const does =
-    url === undefined ? `starts the program ${[command, ...(args === undefined ? [] : listOf(args))].map(text).join(' ')}` : `connects to ${host(url)}`
-  const given = [...new Set([env, headers].flatMap((values) => Object.values(fieldsOf(values))).flatMap(variablesIn))]
+    url === undefined
+      ? `starts the program ${[command, ...(args === undefined ? [] : listOf(args))].map(text).join(' ')}`
+      : `connects to ${host(url)}`
+  const given = [
+    ...new Set([env, headers].flatMap((values) => Object.values(fieldsOf(values))).flatMap(variablesIn)),
+  ]
   const { client_secret: secret, issuer } = fieldsOf(oauth)
   const toIssuer = variablesIn(secret ?? '')
   return {
@@ -289,14 +433,30 @@ function serverRight(name: string, server: Readonly<Record<string, unknown>>): O
 
 function channelText(name: string, channel: Readonly<Record<string, unknown>>): string {
   const { approvers } = channel
-  const decide = approvers === undefined || listOf(approvers).length === 0 ? '' : `, and lets ${listOf(approvers).map(text).join(', ')} decide about calls`
+  const decide =
+    approvers === undefined || listOf(approvers).length === 0
+      ? ''
+      : `, and lets ${listOf(approvers).map(text).join(', ')} decide about calls`
   return `takes tasks from the channel ${name} and sends answers ${networkText(channel)}${decide}`
 }
 
-function networkText({ type, url, secret_env, imap, smtp, sender_check, adapter, options, secrets_env }: Readonly<Record<string, unknown>>): string {
+function networkText({
+  type,
+  url,
+  secret_env,
+  imap,
+  smtp,
+  sender_check,
+  adapter,
+  options,
+  secrets_env,
+}: Readonly<Record<string, unknown>>): string {
   if (type === 'chat_sdk') {
     const secrets = Object.values(fieldsOf(secrets_env)).map((each) => `$${text(each)}`)
-    const given = options === undefined || Object.keys(fieldsOf(options)).length === 0 ? '' : `, with the options ${text(options)}`
+    const given =
+      options === undefined || Object.keys(fieldsOf(options)).length === 0
+        ? ''
+        : `, with the options ${text(options)}`
     return `by the package @chat-adapter/${text(adapter)}${secrets.length === 0 ? '' : `, which gets ${secrets.join(' and ')}`}${given}`
   }
   if (type !== 'email') return `to ${host(url)}, signed with $${text(secret_env)}`
@@ -307,7 +467,8 @@ function networkText({ type, url, secret_env, imap, smtp, sender_check, adapter,
   return `by the mail servers ${servers.map(({ host: each }) => text(each)).join(' and ')}${login}${believed}`
 }
 
-const variablesIn = (value: Value): readonly string[] => [...text(value).matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => `$${name}`)
+const variablesIn = (value: Value): readonly string[] =>
+  [...text(value).matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => `$${name}`)
 
 const charsMax = 300
 

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,8 +31,10 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true }))
 
-const write = (content: object): void => writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify(content))
-const read = (flags: ConfigFlags = {}, more: Record<string, string> = {}): Config => loadConfig(flags, { ...env, ...more }, folder)
+const write = (content: object): void =>
+  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify(content))
+const read = (flags: ConfigFlags = {}, more: Record<string, string> = {}): Config =>
+  loadConfig(flags, { ...env, ...more }, folder)
 const store = (): string => trustStoreFolder(env)
 const now = '2026-11-23T12:00:00.000Z'
 function accept(always = false): void {
@@ -38,7 +50,10 @@ describe('a file that was found in the current folder', () => {
       trust: { state: 'open', changed: false, asked: [{ says: 'runs the module tool.ts' }] },
     })
     accept()
-    expect(read()).toMatchObject({ tools: [join(folder, 'tool.ts')], trust: { state: 'trusted', by: 'accepted' } })
+    expect(read()).toMatchObject({
+      tools: [join(folder, 'tool.ts')],
+      trust: { state: 'trusted', by: 'accepted' },
+    })
   })
 
   test.each<[string, () => void]>([
@@ -64,10 +79,15 @@ describe('a file that was found in the current folder', () => {
 
   it('needs consent for a login of an MCP server, and again if its secret or the server that gets it changes', () => {
     const oauth = { client_id: 'beaver', client_secret: '$SECRET', issuer: 'https://login.example' }
-    const server = (change: object) => write({ mcp: { a: { url: 'https://mcp.example/mcp', oauth: { ...oauth, ...change } } } })
+    const server = (change: object) =>
+      write({ mcp: { a: { url: 'https://mcp.example/mcp', oauth: { ...oauth, ...change } } } })
     server({})
     expect(Object.keys(read().mcp)).toEqual([])
-    for (const change of [{ issuer: 'https://evil.example' }, { client_secret: '$OTHER' }, { scope: 'admin' }]) {
+    for (const change of [
+      { issuer: 'https://evil.example' },
+      { client_secret: '$OTHER' },
+      { scope: 'admin' },
+    ]) {
       server({})
       accept()
       expect(Object.keys(read().mcp)).toEqual(['a'])
@@ -93,7 +113,8 @@ describe('a file that was found in the current folder', () => {
     accept()
     const other = join(base, 'other')
     mkdirSync(other)
-    for (const name of ['beaver.config.json', 'tool.ts', 'help.ts']) symlinkSync(join(folder, name), join(other, name))
+    for (const name of ['beaver.config.json', 'tool.ts', 'help.ts'])
+      symlinkSync(join(folder, name), join(other, name))
     expect(counts(loadConfig({}, env, other))).toBe(false)
   })
 
@@ -123,18 +144,20 @@ describe('an explicit answer', () => {
   })
 
   it('of another form is refused', () => {
-    expect(() => read({}, { BEAVER_TRUST: 'yes' })).toThrow(expect.objectContaining({ code: 'invalid_configuration' }))
+    expect(() => read({}, { BEAVER_TRUST: 'yes' })).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration' }),
+    )
   })
 })
 
 describe('a file that needs no consent', () => {
   it('is one that the user named', () => {
     const config = join(folder, 'beaver.config.json')
-    expect([counts(read({ config })), counts(read({}, { BEAVER_CONFIG: config })), counts(read({ config }, { BEAVER_TRUST: '0' }))]).toEqual([
-      true,
-      true,
-      false,
-    ])
+    expect([
+      counts(read({ config })),
+      counts(read({}, { BEAVER_CONFIG: config })),
+      counts(read({ config }, { BEAVER_TRUST: '0' })),
+    ]).toEqual([true, true, false])
   })
 
   it('is one of this checkout or of its examples, and not one deeper in it', () => {
@@ -162,7 +185,8 @@ describe('a file that needs no consent', () => {
 })
 
 describe('what a child of this process gets', () => {
-  const child = (config: Config): Config => read({}, { BEAVER_CONFIG: join(folder, 'beaver.config.json'), BEAVER_TRUST: trustForChild(config.trust) })
+  const child = (config: Config): Config =>
+    read({}, { BEAVER_CONFIG: join(folder, 'beaver.config.json'), BEAVER_TRUST: trustForChild(config.trust) })
 
   it('is the same decision, although the file is named for it', () => {
     expect(counts(child(read({ trust: false })))).toBe(false)

@@ -1,9 +1,12 @@
-// Whether what a configuration file asks for counts. Every process decides it here, when it reads its configuration.
-// F1. A file that the user or a program named is their own configuration, as the environment is. A file that was only found in the current
+// Whether what a configuration file asks for counts. Every process decides it here, when it reads its
+// configuration.
+// F1. A file that the user or a program named is their own configuration, as the environment is. A file that
+// was only found in the current
 //     folder may be a stranger's: it counts as a whole only if its user accepted it.
 // F2. Files beside Beaver's own code are as trusted as that code: whoever can change them can change Beaver.
 // F3. An explicit answer (`--trust`, `--no-trust`, BEAVER_TRUST) wins over everything else.
-// F4. `beaver up` hands its decision to its children as the digest that it accepted. A child that finds something else looks in the store.
+// F4. `beaver up` hands its decision to its children as the digest that it accepted. A child that finds
+// something else looks in the store.
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -25,7 +28,10 @@ export interface FolderTrust {
   readonly asked: readonly AskedRight[]
   /** The digest of what the folder asks for. `null` if it asks for nothing, or is beyond the bounds. */
   readonly digest: string | null
-  /** The SHA-256 of each file that the settings run, by absolute path. Empty if the decision does not depend on their content. */
+  /**
+   * The SHA-256 of each file that the settings run, by absolute path. Empty if the decision does not depend
+   * on their content.
+   */
   readonly files: ReadonlyMap<string, string>
 }
 
@@ -44,7 +50,10 @@ export interface TrustInput {
 }
 
 /** @throws {BeaverError} `invalid_configuration` if BEAVER_TRUST has another form */
-export function judgeFolder(input: TrustInput): { readonly trust: FolderTrust; readonly content: Readonly<Record<string, unknown>> } {
+export function judgeFolder(input: TrustInput): {
+  readonly trust: FolderTrust
+  readonly content: Readonly<Record<string, unknown>>
+} {
   const { file, content, env } = input
   const told = toldBy(input)
   const { safe, asked, settings } = splitContent(content, input.overridden)
@@ -52,15 +61,22 @@ export function judgeFolder(input: TrustInput): { readonly trust: FolderTrust; r
   const of = { folder, asked, changed: false, digest: null, files: new Map<string, string>() }
   if (told === true) return { trust: { ...of, state: 'trusted', by: 'told' }, content }
   if (told === undefined && input.named) return { trust: { ...of, state: 'trusted', by: 'named' }, content }
-  if (folder !== null && told === undefined && isBesideCode(folder, input.program)) return { trust: { ...of, state: 'trusted', by: 'own_code' }, content }
-  if (folder === null || asked.length === 0) return { trust: { ...of, state: 'trusted', by: 'nothing_asked' }, content }
+  if (folder !== null && told === undefined && isBesideCode(folder, input.program))
+    return { trust: { ...of, state: 'trusted', by: 'own_code' }, content }
+  if (folder === null || asked.length === 0)
+    return { trust: { ...of, state: 'trusted', by: 'nothing_asked' }, content }
   const { digest, files } = trustDigest(folder, settings)
   const record = trustedFolder(trustStoreFolder(env), folder)
   const accepted = record !== null && (record.always || (digest !== null && record.digests.includes(digest)))
   const known = { ...of, digest, files, changed: record !== null && !accepted }
-  if (told !== false && digest !== null && told === digest) return { trust: { ...known, state: 'trusted', by: 'told' }, content }
+  if (told !== false && digest !== null && told === digest)
+    return { trust: { ...known, state: 'trusted', by: 'told' }, content }
   // Trusted always: whatever the files contain.
-  if (told !== false && accepted) return { trust: { ...known, ...(record.always ? { files: of.files } : {}), state: 'trusted', by: 'accepted' }, content }
+  if (told !== false && accepted)
+    return {
+      trust: { ...known, ...(record.always ? { files: of.files } : {}), state: 'trusted', by: 'accepted' },
+      content,
+    }
   return { trust: { ...known, state: told === false ? 'refused' : 'open', by: null }, content: safe }
 }
 
@@ -78,7 +94,10 @@ function toldBy({ told, env }: TrustInput): boolean | string | undefined {
   )
 }
 
-/** Whether a folder is Beaver's own checkout, one of its examples, or the folder or the package of the program that embeds Beaver. */
+/**
+ * Whether a folder is Beaver's own checkout, one of its examples, or the folder or the package of the program
+ * that embeds Beaver.
+ */
 export function isBesideCode(folder: string, program: string | undefined): boolean {
   const real = realFolder(folder)
   const checkout = beaverCheckout()
@@ -88,11 +107,18 @@ export function isBesideCode(folder: string, program: string | undefined): boole
   return real === own || real === packageFolder(own)
 }
 
-/** The checkout that this code is part of. `null` if Beaver is installed as a package: then the folder around it is somebody else's project. */
+/**
+ * The checkout that this code is part of. `null` if Beaver is installed as a package: then the folder around
+ * it is somebody else's project.
+ */
 function beaverCheckout(): string | null {
   const packages = realFolder(resolve(import.meta.dirname, '../../..'))
   const root = dirname(packages)
-  return basename(packages) === 'packages' && !root.split('/').includes('node_modules') && existsSync(join(root, 'pnpm-workspace.yaml')) ? root : null
+  return basename(packages) === 'packages' &&
+    !root.split('/').includes('node_modules') &&
+    existsSync(join(root, 'pnpm-workspace.yaml'))
+    ? root
+    : null
 }
 
 function packageFolder(folder: string): string | null {
@@ -122,11 +148,16 @@ export function requireTrust(trust: FolderTrust, todo: readonly string[] = advic
 
 /** The keys of the folder that Beaver leaves out and that say which system a process works for. */
 export function systemKeysLeftOut({ state, asked }: FolderTrust): readonly string[] {
-  const keys = asked.filter(({ key }) => ['nats_url', 'namespace', 'tenant'].includes(key)).map(({ key }) => key)
+  const keys = asked
+    .filter(({ key }) => ['nats_url', 'namespace', 'tenant'].includes(key))
+    .map(({ key }) => key)
   return state === 'open' ? keys : []
 }
 
-/** The value of BEAVER_TRUST with which a child that gets this file by its name decides the same, also if the file changes meanwhile. */
+/**
+ * The value of BEAVER_TRUST with which a child that gets this file by its name decides the same, also if the
+ * file changes meanwhile.
+ */
 export function trustForChild({ state, by, digest }: FolderTrust): string {
   if (by === 'named' || by === 'own_code') return ''
   return state === 'trusted' && by !== 'nothing_asked' ? (digest ?? '1') : '0'
@@ -134,7 +165,12 @@ export function trustForChild({ state, by, digest }: FolderTrust): string {
 
 /** What the folder asks for, for a person: a sentence, and a line for each thing. */
 export function trustLines(
-  { folder, asked, changed, trusted = false }: Pick<FolderTrust, 'folder' | 'asked' | 'changed'> & { readonly trusted?: boolean },
+  {
+    folder,
+    asked,
+    changed,
+    trusted = false,
+  }: Pick<FolderTrust, 'folder' | 'asked' | 'changed'> & { readonly trusted?: boolean },
   linesMax = 20,
 ): readonly string[] {
   const shown = asked.slice(0, linesMax).map(({ says }) => `  - ${says}`)

@@ -1,8 +1,11 @@
-// The digest of what a folder asks for: the settings that need consent, and the files that these settings run.
+// The digest of what a folder asks for: the settings that need consent, and the files that these settings
+// run.
 // D1. A change of a setting, or of a file that is run, changes the digest. Other settings and files do not.
 // D2. The digest is the same wherever the folder is, so a machine can be told which one it may accept.
-// D3. Of a module, the files that it imports by a relative path count too. An import that is computed, or of a package, is not followed.
-// D4. Reading is bounded. A folder beyond the bounds has no digest, so it can only be trusted whatever it contains.
+// D3. Of a module, the files that it imports by a relative path count too. An import that is computed, or of
+// a package, is not followed.
+// D4. Reading is bounded. A folder beyond the bounds has no digest, so it can only be trusted whatever it
+// contains.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
@@ -37,7 +40,9 @@ export function trustDigest(folder: string, settings: Readonly<Record<string, un
           .filter(isFile),
       )
   }
-  const files = [...hashed].map(([path, hash]): [string, string] => [relative(folder, path), hash]).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const files = [...hashed]
+    .map(([path, hash]): [string, string] => [relative(folder, path), hash])
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
   return { digest: digestOf({ version: 1, settings, files }), files: hashed }
 }
 
@@ -57,9 +62,14 @@ function startsOf(folder: string, settings: Readonly<Record<string, unknown>>): 
   return [...modules, ...servers]
 }
 
-/** Static imports, dynamic imports and `require` of a relative path. What only looks like one costs a hash, and nothing else. */
+/**
+ * Static imports, dynamic imports and `require` of a relative path. What only looks like one costs a hash,
+ * and nothing else.
+ */
 const importsOf = (source: string): string[] =>
-  [...source.matchAll(/(?:\bfrom|\bimport|\brequire|\bURL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g)].map(([, target = '']) => target)
+  [...source.matchAll(/(?:\bfrom|\bimport|\brequire|\bURL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g)].map(
+    ([, target = '']) => target,
+  )
 
 function contentOf(path: string): Buffer | null {
   try {
@@ -93,6 +103,9 @@ function digestOf(value: unknown): string | null {
 
 export const sha256 = (content: Buffer | string): string => createHash('sha256').update(content).digest('hex')
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
+const texts = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string')
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : {}
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {}

@@ -1,7 +1,18 @@
-// The folders that a user trusts: one file for each, in the user's own home, so that no project can trust itself.
-// T1. Only the user can read or write the files. A file or a folder of the store that others may write does not count.
+// The folders that a user trusts: one file for each, in the user's own home, so that no project can trust
+// itself.
+// T1. Only the user can read or write the files. A file or a folder of the store that others may write does
+// not count.
 // T2. A file is written as a whole or not at all, and two commands never overwrite each other's folder.
-import { mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -26,7 +37,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** `$XDG_STATE_HOME/beaver/trust`, by default `~/.local/state/beaver/trust`. */
 export function trustStoreFolder(env: Environment): string {
   // A relative place would be in the folder that is judged.
-  const [home, state] = [env['HOME'], env['XDG_STATE_HOME']].map((path) => (path !== undefined && isAbsolute(path) ? path : null))
+  const [home, state] = [env['HOME'], env['XDG_STATE_HOME']].map((path) =>
+    path !== undefined && isAbsolute(path) ? path : null,
+  )
   return join(state ?? join(home ?? homedir(), '.local', 'state'), 'beaver', 'trust')
 }
 
@@ -55,7 +68,9 @@ export function trustedFolders(store: string): readonly TrustedFolder[] {
     return []
   }
   const found = names.filter((name) => name.endsWith('.json')).map((name) => readRecord(store, name))
-  return found.filter((each): each is TrustedFolder => each !== null).toSorted((a, b) => (a.folder < b.folder ? -1 : 1))
+  return found
+    .filter((each): each is TrustedFolder => each !== null)
+    .toSorted((a, b) => (a.folder < b.folder ? -1 : 1))
 }
 
 /**
@@ -63,18 +78,34 @@ export function trustedFolders(store: string): readonly TrustedFolder[] {
  *
  * @throws {BeaverError} `start_failed` if the store cannot be written
  */
-export function trustFolder(store: string, folder: string, given: { readonly digest: string | null; readonly always: boolean; readonly now: string }): void {
+export function trustFolder(
+  store: string,
+  folder: string,
+  given: { readonly digest: string | null; readonly always: boolean; readonly now: string },
+): void {
   const real = realFolder(folder)
   const before = trustedFolder(store, real)
-  const digests = [...(before?.digests ?? []).filter((each) => each !== given.digest), ...(given.digest === null ? [] : [given.digest])].slice(-digestsMax)
-  const content: TrustedFolder = { folder: real, digests, always: given.always || (before?.always ?? false), accepted_at: given.now }
+  const digests = [
+    ...(before?.digests ?? []).filter((each) => each !== given.digest),
+    ...(given.digest === null ? [] : [given.digest]),
+  ].slice(-digestsMax)
+  const content: TrustedFolder = {
+    folder: real,
+    digests,
+    always: given.always || (before?.always ?? false),
+    accepted_at: given.now,
+  }
   const file = join(store, fileName(real))
   try {
     mkdirSync(store, { recursive: true, mode: 0o700 })
     writeFileSync(`${file}.${process.pid}`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
     renameSync(`${file}.${process.pid}`, file)
   } catch (error) {
-    throw new BeaverError('start_failed', `The folder ${store} cannot be written: ${messageOf(error)}. XDG_STATE_HOME names another one.`, { cause: error })
+    throw new BeaverError(
+      'start_failed',
+      `The folder ${store} cannot be written: ${messageOf(error)}. XDG_STATE_HOME names another one.`,
+      { cause: error },
+    )
   }
 }
 

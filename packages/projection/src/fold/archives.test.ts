@@ -1,5 +1,15 @@
-// Archived tasks in the read model: the rows and the tree are the same whatever was deleted when they were built.
-import { archiveEvents, ArchivedMessages, emptySystemLog, KeyRing, type LogId, type RecordedSystemEvent, splitBatch, type SystemDataOf } from '@beaver/core'
+// Archived tasks in the read model: the rows and the tree are the same whatever was deleted when they were
+// built.
+import {
+  archiveEvents,
+  ArchivedMessages,
+  emptySystemLog,
+  KeyRing,
+  type LogId,
+  type RecordedSystemEvent,
+  splitBatch,
+  type SystemDataOf,
+} from '@beaver/core'
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask, teamTask } from '../../test/journal-fixture.ts'
@@ -40,7 +50,17 @@ function scene() {
 
 function archivesOf(...events: readonly Data[]) {
   const recorded = events.map((data): RecordedSystemEvent => ({
-    ...{ type: 'messages_archived', data, taskseq: 1, epoch: 0, source: '', time: '2026-01-01T00:00:00.000Z', hash: '', revision: 1e6, signature: '' },
+    ...{
+      type: 'messages_archived',
+      data,
+      taskseq: 1,
+      epoch: 0,
+      source: '',
+      time: '2026-01-01T00:00:00.000Z',
+      hash: '',
+      revision: 1e6,
+      signature: '',
+    },
   }))
   const archived = new ArchivedMessages('local', recorded)
   return { archived: () => archived, subjectOf }
@@ -62,7 +82,9 @@ async function built(
   const messages = stream.messages.filter(left)
   for (let from = 0; from < messages.length; from += batch) {
     const part = messages.slice(from, from + batch)
-    await model.apply(part, { stored: part.map((message) => ({ ...message, subject: subjectOf(message.log!) })) })
+    await model.apply(part, {
+      stored: part.map((message) => ({ ...message, subject: subjectOf(message.log!) })),
+    })
   }
   return model
 }
@@ -83,10 +105,18 @@ describe('archived tasks', () => {
 
   it('keep their request, their end and an intact chain, and the other tasks keep everything', async () => {
     const at = scene()
-    const [whole, archived] = [await built(at, archivesOf(), () => true), await built(at, archivesOf(at.data), ({ sequence }) => !at.gone.has(sequence))]
+    const [whole, archived] = [
+      await built(at, archivesOf(), () => true),
+      await built(at, archivesOf(at.data), ({ sequence }) => !at.gone.has(sequence)),
+    ]
     for (const task_id of ['one', 'two']) {
       const [before, after] = [whole, archived].map((model) => answer(model.sql, 'task', { task_id }))
-      expect(after).toMatchObject({ chain_ok: true, findings: [], final_output: before!.final_output, outputs: before!.outputs })
+      expect(after).toMatchObject({
+        chain_ok: true,
+        findings: [],
+        final_output: before!.final_output,
+        outputs: before!.outputs,
+      })
       expect(after!.task).toMatchObject({
         status: before!.task.status,
         text: before!.task.text,
@@ -94,7 +124,9 @@ describe('archived tasks', () => {
         last_taskseq: before!.task.last_taskseq,
       })
     }
-    expect(answer(archived.sql, 'task', { task_id: 'open' })).toEqual(answer(whole.sql, 'task', { task_id: 'open' }))
+    expect(answer(archived.sql, 'task', { task_id: 'open' })).toEqual(
+      answer(whole.sql, 'task', { task_id: 'open' }),
+    )
     expect(countFaults(archived.sql)).toEqual([])
   })
 
@@ -126,22 +158,41 @@ describe('archived tasks', () => {
     expect(await verdicts(({ sequence }) => !at.gone.has(sequence))).toEqual(['same', 'same', 'same'])
     expect(await verdicts(() => true)).toEqual(['same', 'same', 'same'])
     const lost = at.ofTask('open')[1]!.sequence
-    expect(await verdicts(({ sequence }) => !at.gone.has(sequence) && sequence !== lost)).toEqual(['same', 'same', 'differs'])
+    expect(await verdicts(({ sequence }) => !at.gone.has(sequence) && sequence !== lost)).toEqual([
+      'same',
+      'same',
+      'differs',
+    ])
   })
 
   it('that lose their last entry, or another one than the named ones, have a finding', async () => {
     const at = scene()
-    const short = { ...at.data, logs: at.data.logs.map((part) => ({ ...part, sequences: part.sequences.slice(1), payloads: part.payloads.slice(1) })) }
+    const short = {
+      ...at.data,
+      logs: at.data.logs.map((part) => ({
+        ...part,
+        sequences: part.sequences.slice(1),
+        payloads: part.payloads.slice(1),
+      })),
+    }
     const model = await built(at, archivesOf(short), ({ sequence }) => !at.gone.has(sequence))
-    // A message that lies between the named ones, and that the event leaves out, stays. It is not forgotten again and again.
+    // A message that lies between the named ones, and that the event leaves out, stays. It is not forgotten
+    // again and again.
     expect((await built(at, archivesOf(short), () => true)).remembersRemoved()).toBe(false)
-    // The event names fewer messages than it says that the chain passes over: the numbers of the stream show what is missing.
+    // The event names fewer messages than it says that the chain passes over: the numbers of the stream show
+    // what is missing.
     expect(rootOf(model)).not.toBe(rootOf(await built(at, archivesOf(), () => true)))
     const named = archivesOf(at.data)
     const first = at.ofTask('one')[1]!.sequence
-    const other = { ...at.data, logs: at.data.logs.map((part) => ({ ...part, after: { ...part.after, hash: 'b'.repeat(64) } })) }
+    const other = {
+      ...at.data,
+      logs: at.data.logs.map((part) => ({ ...part, after: { ...part.after, hash: 'b'.repeat(64) } })),
+    }
     const broken = await built(at, archivesOf(other), ({ sequence }) => !at.gone.has(sequence))
-    expect(answer(broken.sql, 'task', { task_id: 'one' })).toMatchObject({ chain_ok: false, findings: [{ kind: 'chain' }] })
+    expect(answer(broken.sql, 'task', { task_id: 'one' })).toMatchObject({
+      chain_ok: false,
+      findings: [{ kind: 'chain' }],
+    })
     expect(named.archived().has(first)).toBe(true)
   })
 
@@ -151,14 +202,21 @@ describe('archived tasks', () => {
     const place = at.ofTask('one')[1]!
     const model = openReadModel(':memory:', { readBlob: at.stream.readBlob, archives })
     model.begin('S@1')
-    await model.apply(at.stream.messages.map((message) => (message === place ? { ...message, payload: at.ofTask('one')[2]!.payload } : message)))
+    await model.apply(
+      at.stream.messages.map((message) =>
+        message === place ? { ...message, payload: at.ofTask('one')[2]!.payload } : message,
+      ),
+    )
     expect(answer(model.sql, 'task', { task_id: 'one' })).toMatchObject({ chain_ok: false })
     expect(model.remembersRemoved()).toBe(false)
   })
 
   it('of which an event says a false hash, and that are still there, are broken, and the read model does not forget them again and again', async () => {
     const at = scene()
-    const wrong = archivesOf({ ...at.data, logs: at.data.logs.map((part) => ({ ...part, payloads: ['A'.repeat(43), ...part.payloads.slice(1)] })) })
+    const wrong = archivesOf({
+      ...at.data,
+      logs: at.data.logs.map((part) => ({ ...part, payloads: ['A'.repeat(43), ...part.payloads.slice(1)] })),
+    })
     const model = await built(at, wrong, () => true)
     for (const task_id of ['one', 'two'])
       expect(answer(model.sql, 'task', { task_id })).toMatchObject({
@@ -170,7 +228,10 @@ describe('archived tasks', () => {
 
   it('of which an event says a false hash leave another tree', async () => {
     const at = scene()
-    const wrong = { ...at.data, logs: at.data.logs.map((part) => ({ ...part, payloads: part.payloads.map(() => 'A'.repeat(43)) })) }
+    const wrong = {
+      ...at.data,
+      logs: at.data.logs.map((part) => ({ ...part, payloads: part.payloads.map(() => 'A'.repeat(43)) })),
+    }
     const model = await built(at, archivesOf(wrong), ({ sequence }) => !at.gone.has(sequence))
     expect(rootOf(model)).not.toBe(rootOf(await built(at, archivesOf(), () => true)))
   })

@@ -1,7 +1,10 @@
-// Archives: what the read model does with messages that were moved to an archive. Which ones these are belongs to @beaver/core (journal/archived.ts).
-// V1. An archived message changes no row, also if it is still in the journal. So the rows do not depend on how far the deletion has come.
+// Archives: what the read model does with messages that were moved to an archive. Which ones these are
+// belongs to @beaver/core (journal/archived.ts).
+// V1. An archived message changes no row, also if it is still in the journal. So the rows do not depend on
+// how far the deletion has come.
 // V2. Its leaf is in the tree, so the tree and its roots are those of the whole journal.
-// V3. A message at the place of an archived one that has another content or another log is not passed over. Its task is broken.
+// V3. A message at the place of an archived one that has another content or another log is not passed over.
+// Its task is broken.
 import { type ArchivedLeaf, ArchivedMessages, type JournalLeaf, type LogId } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { Sql } from '../store/sql.ts'
@@ -19,10 +22,16 @@ export interface Archives {
 export const noArchives: Archives = { archived: () => new ArchivedMessages('', []), subjectOf: () => '' }
 
 /** What is wrong with a message that is not the one that was archived, although an event names its place. */
-export const notArchived = (sequence: number): Finding => ({ kind: 'chain', message: `message ${sequence} of the journal is not the one that was archived` })
+export const notArchived = (sequence: number): Finding => ({
+  kind: 'chain',
+  message: `message ${sequence} of the journal is not the one that was archived`,
+})
 
 /** The messages without those that are archived. */
-export function withoutArchived(messages: readonly JournalMessage[], { archived }: Archives): JournalMessage[] {
+export function withoutArchived(
+  messages: readonly JournalMessage[],
+  { archived }: Archives,
+): JournalMessage[] {
   const known = archived()
   return messages.filter(({ sequence, log, payload }) => {
     const of = known.size === 0 ? null : known.at(sequence)
@@ -32,7 +41,11 @@ export function withoutArchived(messages: readonly JournalMessage[], { archived 
 }
 
 /** The leaves after `before`, in order, with those of archived messages that are not there any more. */
-export function withArchivedLeaves(before: number, stored: readonly JournalLeaf[], { archived, subjectOf }: Archives): (JournalLeaf | ArchivedLeaf)[] {
+export function withArchivedLeaves(
+  before: number,
+  stored: readonly JournalLeaf[],
+  { archived, subjectOf }: Archives,
+): (JournalLeaf | ArchivedLeaf)[] {
   const known = archived()
   const fresh = stored.filter(({ sequence }) => sequence > before)
   if (known.size === 0) return fresh
@@ -49,13 +62,22 @@ export function withArchivedLeaves(before: number, stored: readonly JournalLeaf[
   return leaves
 }
 
-/** Whether the read model has rows of messages that were archived after it read them. A broken log may have others at their places. */
+/**
+ * Whether the read model has rows of messages that were archived after it read them. A broken log may have
+ * others at their places.
+ */
 export function remembersArchived(sql: Sql, { archived }: Archives): boolean {
   const text = `select distinct sequence from tasks join events using (task_key)
     where tenant = ? and session_id = ? and task_id = ? and chain_ok = 1 and taskseq > ? and taskseq <= ?`
   const known = archived()
   for (const { log, after, end } of known.gaps()) {
-    const rows = sql.all<{ sequence: number }>(text, [log.tenant, log.session, log.task, after.taskseq, end.taskseq])
+    const rows = sql.all<{ sequence: number }>(text, [
+      log.tenant,
+      log.session,
+      log.task,
+      after.taskseq,
+      end.taskseq,
+    ])
     if (rows.some(({ sequence }) => known.has(sequence))) return true
   }
   return false

@@ -1,8 +1,24 @@
-import { canonicalJson, event, type JsonObject, joinBatch, type SealedRecord, type WireRecord } from '@beaver/core'
+import {
+  canonicalJson,
+  event,
+  type JsonObject,
+  joinBatch,
+  type SealedRecord,
+  type WireRecord,
+} from '@beaver/core'
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type LogWriter, newStream, result, singleTask, submitted, teamTask, userMessage, workflowTask } from '../../test/journal-fixture.ts'
+import {
+  type LogWriter,
+  newStream,
+  result,
+  singleTask,
+  submitted,
+  teamTask,
+  userMessage,
+  workflowTask,
+} from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'
 import { type Applied, openReadModel, type ReadModel } from '../read-model.ts'
 
@@ -27,9 +43,14 @@ async function applied({ stream }: Scene): Promise<{ model: ReadModel; report: A
   return { model, report: await model.apply(stream.messages) }
 }
 
-const forged = (record: SealedRecord, from: string, to: string): SealedRecord => ({ ...record, text: record.text.replace(from, to) })
-const findings = (model: ReadModel): unknown[] => model.sql.all('select kind, taskseq, sequence from audit_findings order by finding_id')
-const chainOk = (model: ReadModel): unknown => model.sql.get<{ chain_ok: number }>('select chain_ok from tasks')?.chain_ok
+const forged = (record: SealedRecord, from: string, to: string): SealedRecord => ({
+  ...record,
+  text: record.text.replace(from, to),
+})
+const findings = (model: ReadModel): unknown[] =>
+  model.sql.all('select kind, taskseq, sequence from audit_findings order by finding_id')
+const chainOk = (model: ReadModel): unknown =>
+  model.sql.get<{ chain_ok: number }>('select chain_ok from tasks')?.chain_ok
 
 describe('a changed event', () => {
   test('is one finding, is shown as it stands, and does not stop the events after it', async () => {
@@ -45,8 +66,13 @@ describe('a changed event', () => {
       chain_ok: 0,
       last_taskseq: 4,
     })
-    expect(model.sql.get('select data from events where taskseq = 3')).toEqual({ data: '{"content":"pay 99"}' })
-    expect(answer(model.sql, 'task', { task_id: 'task-1' })).toMatchObject({ chain_ok: false, findings: [{ kind: 'chain', taskseq: 3 }] })
+    expect(model.sql.get('select data from events where taskseq = 3')).toEqual({
+      data: '{"content":"pay 99"}',
+    })
+    expect(answer(model.sql, 'task', { task_id: 'task-1' })).toMatchObject({
+      chain_ok: false,
+      findings: [{ kind: 'chain', taskseq: 3 }],
+    })
     expect(answer(model.sql, 'audit', {})).toMatchObject({ intact: false, tasks_broken: 1 })
   })
 
@@ -67,13 +93,20 @@ test('finds and shows the same however messages are batched, whatever was change
   singleTask(stream.log('task-1'))
   teamTask(stream.log('task-2'))
   workflowTask(stream.log('task-3'))
-  const change = fc.record({ message: fc.nat(stream.messages.length - 1), byte: fc.nat(100_000), flip: fc.constantFrom(1, 2, 16, 32) })
+  const change = fc.record({
+    message: fc.nat(stream.messages.length - 1),
+    byte: fc.nat(100_000),
+    flip: fc.constantFrom(1, 2, 16, 32),
+  })
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(change, { minLength: 1, maxLength: 4, selector: ({ message }) => message }),
       fc.integer({ min: 1, max: 30 }),
       async (changes, size) => {
-        const messages = stream.messages.map((message) => ({ ...message, payload: Uint8Array.from(message.payload) }))
+        const messages = stream.messages.map((message) => ({
+          ...message,
+          payload: Uint8Array.from(message.payload),
+        }))
         for (const { message, byte, flip } of changes) {
           const payload = (messages[message] as { payload: Uint8Array }).payload
           payload[byte % payload.length] = (payload[byte % payload.length] ?? 0) ^ flip
@@ -83,7 +116,9 @@ test('finds and shows the same however messages are batched, whatever was change
             using model = openReadModel(':memory:', { readBlob: stream.readBlob })
             model.begin('S@1')
             for (let i = 0; i < messages.length; i += batch) await model.apply(messages.slice(i, i + batch))
-            expect(model.sql.one<{ n: number }>('select count(*) as n from audit_findings').n).toBeGreaterThan(0)
+            expect(
+              model.sql.one<{ n: number }>('select count(*) as n from audit_findings').n,
+            ).toBeGreaterThan(0)
             return model.digest()
           }),
         )
@@ -126,7 +161,9 @@ test('an event of an older epoch is a finding', async () => {
   at.log.write(userMessage('r', 'late'))
   const { model } = await applied(at)
   using _ = model
-  expect(model.sql.get('select message from audit_findings')).toEqual({ message: 'event 3 has epoch 0, older than 1' })
+  expect(model.sql.get('select message from audit_findings')).toEqual({
+    message: 'event 3 has epoch 0, older than 1',
+  })
 })
 
 test('a message that is no batch is a finding of its task, and the rest of the stream is applied', async () => {
@@ -167,9 +204,14 @@ test('an event of an unknown type is stored as it came and is no finding', async
   const { model, report } = await applied(at)
   using _ = model
   expect(report.findings).toBe(0)
-  expect(model.sql.get('select type, data from events where taskseq = 3')).toEqual({ type: 'beaver.task_paused.v1', data: '{"until":"noon"}' })
+  expect(model.sql.get('select type, data from events where taskseq = 3')).toEqual({
+    type: 'beaver.task_paused.v1',
+    data: '{"until":"noon"}',
+  })
   const timeline = answer(model.sql, 'timeline', { task_id: 'task-1' })
-  expect(timeline.events[2]?.text).toBe('Event 3 (beaver.task_paused.v1) has a type that this version does not know.')
+  expect(timeline.events[2]?.text).toBe(
+    'Event 3 (beaver.task_paused.v1) has a type that this version does not know.',
+  )
 })
 
 test('data of another shape than its type is a finding, with the chain intact', async () => {
@@ -183,7 +225,9 @@ test('data of another shape than its type is a finding, with the chain intact', 
 
 test('data nested deeper than the stack is a finding, not a crash', async () => {
   const at = scene()
-  at.log.put(forged(at.log.sealed(userMessage('r', 'x')), '"x"', `${'['.repeat(200_000)}${']'.repeat(200_000)}`))
+  at.log.put(
+    forged(at.log.sealed(userMessage('r', 'x')), '"x"', `${'['.repeat(200_000)}${']'.repeat(200_000)}`),
+  )
   at.log.write(event('task_completed', result()))
   const { model } = await applied(at)
   using _ = model
@@ -199,7 +243,16 @@ test('numbers beyond what can be summed do not make a task unreadable', async ()
   const greatest = Number.MAX_SAFE_INTEGER
   for (let n = 0; n < 2; n++) {
     const usage = { input_tokens: greatest, output_tokens: greatest, calls: greatest }
-    const answered = { content: 'x', tool_calls: [], finish_reason: 'stop', usage, provider_name: 'p', model: 'm', response_id: null, duration_ms: greatest }
+    const answered = {
+      content: 'x',
+      tool_calls: [],
+      finish_reason: 'stop',
+      usage,
+      provider_name: 'p',
+      model: 'm',
+      response_id: null,
+      duration_ms: greatest,
+    }
     at.log.write(event('assistant_message_added', answered, 'r'))
   }
   const { model } = await applied(at)
@@ -232,7 +285,10 @@ describe('blobs', () => {
     expect(findings(model)).toEqual([{ kind: 'blob_missing', taskseq: 3, sequence: 5 }])
     expect(model.sql.get('select data from events where taskseq = 3')).toEqual({ data: null })
     expect(chainOk(model)).toBe(1)
-    expect(answer(model.sql, 'audit', { task_id: 'task-1' })).toMatchObject({ intact: false, tasks_broken: 0 })
+    expect(answer(model.sql, 'audit', { task_id: 'task-1' })).toMatchObject({
+      intact: false,
+      tasks_broken: 0,
+    })
   })
 
   test('that hold other content are a finding and are not shown', async () => {
@@ -247,7 +303,9 @@ describe('blobs', () => {
 
   test('with a name that is none are a finding, and the store is not asked', async () => {
     const at = scene()
-    at.log.put(forged(at.log.sealed(userMessage('r', 'x')), '"data":{"content":"x"}', '"dataref":"../../etc/passwd"'))
+    at.log.put(
+      forged(at.log.sealed(userMessage('r', 'x')), '"data":{"content":"x"}', '"dataref":"../../etc/passwd"'),
+    )
     using model = openReadModel(':memory:', { readBlob: () => Promise.reject(new Error('asked')) })
     model.begin('S@1')
     await model.apply(at.stream.messages)
@@ -260,14 +318,18 @@ describe('blobs', () => {
     at.stream.blobs.clear()
     const { model } = await applied(at)
     using _ = model
-    expect(model.sql.get('select status, final_output from tasks')).toEqual({ status: 'completed', final_output: null })
+    expect(model.sql.get('select status, final_output from tasks')).toEqual({
+      status: 'completed',
+      final_output: null,
+    })
   })
 
   test('that cannot be reached leave the whole batch unapplied, to be tried again', async () => {
     const at = scene()
     at.log.write(userMessage('r', big))
     let down = true
-    const readBlob = (name: string): Promise<Uint8Array> => (down ? Promise.reject(new Error('connection lost')) : at.stream.readBlob(name))
+    const readBlob = (name: string): Promise<Uint8Array> =>
+      down ? Promise.reject(new Error('connection lost')) : at.stream.readBlob(name)
     using model = openReadModel(':memory:', { readBlob })
     model.begin('S@1')
     await expect(model.apply(at.stream.messages)).rejects.toThrow('connection lost')

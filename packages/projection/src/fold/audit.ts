@@ -1,4 +1,5 @@
-// The audit: checks that each record follows the one before it in its task's log. It reports faults and continues.
+// The audit: checks that each record follows the one before it in its task's log. It reports faults and
+// continues.
 // A1. Every record is compared with the head that is stored for its task, whatever batch contained it.
 // A2. After a fault, the log continues from what the record says of itself, so that one break is one finding.
 // A3. A record that claims a place already taken is kept in the finding. It changes no other row.
@@ -8,7 +9,10 @@ import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'
 import type { Sql } from '../store/sql.ts'
 
-/** `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is already taken. */
+/**
+ * `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is already
+ * taken.
+ */
 export type Verdict = { readonly kind: 'place' | 'repeat'; readonly finding: Finding | null }
 
 /** Gives the archived messages of the log. */
@@ -21,7 +25,8 @@ export function judge(task: HeldTask, log: LogId, record: WireRecord, gaps: Gaps
   const across = record.taskseq > taskseq + 1 ? headAcross(gaps(), head, record) : null
   const fault = placeFault(log, across ?? head, record)
   if (fault !== null) broken(task)
-  if (fault !== null && record.taskseq <= taskseq) return { kind: 'repeat', finding: { kind: 'repeat', message: fault.message } }
+  if (fault !== null && record.taskseq <= taskseq)
+    return { kind: 'repeat', finding: { kind: 'repeat', message: fault.message } }
   const row = task.change()
   row.last_taskseq = record.taskseq
   row.epoch = record.epoch
@@ -30,7 +35,10 @@ export function judge(task: HeldTask, log: LogId, record: WireRecord, gaps: Gaps
   return { kind: 'place', finding: fault }
 }
 
-/** From here on, the task is shown as broken. If it has not ended, it is in quarantine: no daemon drives a task whose log does not verify. */
+/**
+ * From here on, the task is shown as broken. If it has not ended, it is in quarantine: no daemon drives a
+ * task whose log does not verify.
+ */
 export function broken(task: HeldTask): void {
   const row = task.change()
   row.chain_ok = 0
@@ -39,13 +47,20 @@ export function broken(task: HeldTask): void {
   row.daemon = null
 }
 
-export function recordFinding(sql: Sql, at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord }, finding: Finding): void {
-  sql.run('insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)', [
-    at.taskKey,
-    at.taskseq,
-    finding.kind,
-    finding.message,
-    at.sequence,
-    at.record === undefined ? null : JSON.stringify(at.record),
-  ])
+export function recordFinding(
+  sql: Sql,
+  at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord },
+  finding: Finding,
+): void {
+  sql.run(
+    'insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)',
+    [
+      at.taskKey,
+      at.taskseq,
+      finding.kind,
+      finding.message,
+      at.sequence,
+      at.record === undefined ? null : JSON.stringify(at.record),
+    ],
+  )
 }

@@ -1,10 +1,30 @@
-// The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (held-rows.ts); all others are written at once.
-// B1. A task, a run or a call is read from its table at most once in a batch, and not at all if its task is new in the batch.
+// The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (held-rows.ts);
+// all others are written at once.
+// B1. A task, a run or a call is read from its table at most once in a batch, and not at all if its task is
+// new in the batch.
 // B2. `task_key` numbers the logs in the order in which the stream first named them.
 import { emptyHead, type LogId, logKey } from '@beaver/core'
 import { HeldRows } from './held-rows.ts'
-import { type BegunRun, callColumns, type CallRow, newCall, newRun, newTask, runColumns, type RunRow, taskColumns, type TaskRow } from '../store/row-types.ts'
-import { dayUsageColumns, dayUsageKeys, type DayUsageRow, noCounts, usageColumns, type UsageRow } from '../store/usage-rows.ts'
+import {
+  type BegunRun,
+  callColumns,
+  type CallRow,
+  newCall,
+  newRun,
+  newTask,
+  runColumns,
+  type RunRow,
+  taskColumns,
+  type TaskRow,
+} from '../store/row-types.ts'
+import {
+  dayUsageColumns,
+  dayUsageKeys,
+  type DayUsageRow,
+  noCounts,
+  usageColumns,
+  type UsageRow,
+} from '../store/usage-rows.ts'
 import type { Sql } from '../store/sql.ts'
 
 export class Batch {
@@ -24,9 +44,21 @@ export class Batch {
     this.sql = sql
     this.#tasks = new HeldRows(sql, { table: 'tasks', keys: ['task_key'], columns: taskColumns })
     this.#runs = new HeldRows(sql, { table: 'runs', keys: ['task_key', 'run_id'], columns: runColumns })
-    this.#calls = new HeldRows(sql, { table: 'tool_calls', keys: ['task_key', 'asked_taskseq', 'call_index'], columns: callColumns })
-    this.#usage = new HeldRows(sql, { table: 'model_usage', keys: ['task_key', 'run_id', 'provider', 'model'], columns: usageColumns })
-    this.#dayUsage = new HeldRows(sql, { table: 'usage_by_day', keys: dayUsageKeys, columns: dayUsageColumns })
+    this.#calls = new HeldRows(sql, {
+      table: 'tool_calls',
+      keys: ['task_key', 'asked_taskseq', 'call_index'],
+      columns: callColumns,
+    })
+    this.#usage = new HeldRows(sql, {
+      table: 'model_usage',
+      keys: ['task_key', 'run_id', 'provider', 'model'],
+      columns: usageColumns,
+    })
+    this.#dayUsage = new HeldRows(sql, {
+      table: 'usage_by_day',
+      keys: dayUsageKeys,
+      columns: dayUsageColumns,
+    })
   }
 
   /** The task of a log. A log that has no row yet gets one. */
@@ -35,7 +67,10 @@ export class Batch {
     let held = this.#byLog.get(key)
     if (held === undefined) {
       const { tenant, session, task } = log
-      const found = this.sql.get<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task])
+      const found = this.sql.get<TaskRow>(
+        'select * from tasks where tenant = ? and session_id = ? and task_id = ?',
+        [tenant, session, task],
+      )
       const row = found ?? this.#newTask(log)
       if (found !== undefined) this.#count(found.status, -1)
       held = new HeldTask(row, found === undefined, {
@@ -56,7 +91,8 @@ export class Batch {
     const key = JSON.stringify([day, tenant, user_id, provider, model])
     let row = this.#byDay.get(key)
     if (row === undefined) {
-      const text = 'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
+      const text =
+        'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
       const found = this.sql.get<DayUsageRow>(text, [day, tenant, user_id, provider, model])
       row = found ?? this.#dayUsage.add({ day, tenant, user_id, provider, model, ...noCounts })
       this.#byDay.set(key, row)
@@ -66,7 +102,13 @@ export class Batch {
   }
 
   #newTask({ tenant, session, task }: LogId): TaskRow {
-    const row = newTask({ task_key: this.#nextKey(), tenant, session_id: session, task_id: task, head_hash: emptyHead.hash })
+    const row = newTask({
+      task_key: this.#nextKey(),
+      tenant,
+      session_id: session,
+      task_id: task,
+      head_hash: emptyHead.hash,
+    })
     this.sql.run(
       `insert into sessions (tenant, session_id, tasks, first_key, newest_key) values (?1, ?2, 1, ?3, ?3)
        on conflict (session_id, tenant) do update set tasks = tasks + 1, newest_key = ?3`,
@@ -80,7 +122,11 @@ export class Batch {
     const { tenant, session, task } = log
     const known =
       this.#byLog.has(logKey(log)) ||
-      this.sql.get('select 1 from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task]) !== undefined
+      this.sql.get('select 1 from tasks where tenant = ? and session_id = ? and task_id = ?', [
+        tenant,
+        session,
+        task,
+      ]) !== undefined
     return known ? this.task(log) : null
   }
 
@@ -88,7 +134,11 @@ export class Batch {
   save(): void {
     for (const task of this.#byLog.values()) this.#count(task.row.status, 1)
     for (const [status, n] of this.#counts) {
-      if (n !== 0) this.sql.run('insert into task_counts (status, n) values (?1, ?2) on conflict (status) do update set n = n + ?2', [status, n])
+      if (n !== 0)
+        this.sql.run(
+          'insert into task_counts (status, n) values (?1, ?2) on conflict (status) do update set n = n + ?2',
+          [status, n],
+        )
       if (n < 0) this.sql.run('delete from task_counts where status = ? and n = 0', [status])
     }
     for (const rows of [this.#tasks, this.#runs, this.#calls, this.#usage, this.#dayUsage]) rows.save()
@@ -154,7 +204,10 @@ export class HeldTask {
     if (runId === null) return undefined
     let run = this.#runs.get(runId)
     if (run === undefined) {
-      run = this.#isNew ? null : (this.sql.get<RunRow>('select * from runs where task_key = ? and run_id = ?', [this.key, runId]) ?? null)
+      run = this.#isNew
+        ? null
+        : (this.sql.get<RunRow>('select * from runs where task_key = ? and run_id = ?', [this.key, runId]) ??
+          null)
       this.#runs.set(runId, run)
     }
     if (run === null) return undefined
@@ -173,7 +226,8 @@ export class HeldTask {
   openCalls(runId: string | null): readonly CallRow[] {
     let calls = this.#openCalls.get(runId)
     if (calls === undefined) {
-      const text = 'select * from tool_calls where task_key = ? and run_id is ? and ended_at is null order by asked_taskseq, call_index'
+      const text =
+        'select * from tool_calls where task_key = ? and run_id is ? and ended_at is null order by asked_taskseq, call_index'
       this.#openCalls.set(runId, (calls = this.#isNew ? [] : this.sql.all<CallRow>(text, [this.key, runId])))
     }
     return calls
@@ -182,12 +236,15 @@ export class HeldTask {
   /** The run's newest open call of an id, for changes. If one answer has several, it is the first of them. */
   openCall(runId: string | null, callId: string): CallRow | undefined {
     let newest: CallRow | undefined
-    for (const call of this.openCalls(runId)) if (call.call_id === callId && call.asked_taskseq > (newest?.asked_taskseq ?? 0)) newest = call
+    for (const call of this.openCalls(runId))
+      if (call.call_id === callId && call.asked_taskseq > (newest?.asked_taskseq ?? 0)) newest = call
     if (newest !== undefined) this.#tables.calls.changed(newest)
     return newest
   }
 
-  addCall(call: Pick<CallRow, 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> & Partial<CallRow>): void {
+  addCall(
+    call: Pick<CallRow, 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> & Partial<CallRow>,
+  ): void {
     const open = this.openCalls(call.run_id) as CallRow[]
     const row = this.#tables.calls.add(newCall({ ...call, task_key: this.key }))
     if (row.ended_at === null) open.push(row)
@@ -201,7 +258,13 @@ export class HeldTask {
 
   /** What the user of the task used of a model on a day (RFC 3339 or YYYY-MM-DD), for changes. */
   usageOn(time: string, provider: string, model: string): DayUsageRow {
-    return this.#tables.usageOf({ day: time.slice(0, 'YYYY-MM-DD'.length), tenant: this.#row.tenant, user_id: this.#row.user_id ?? '', provider, model })
+    return this.#tables.usageOf({
+      day: time.slice(0, 'YYYY-MM-DD'.length),
+      tenant: this.#row.tenant,
+      user_id: this.#row.user_id ?? '',
+      provider,
+      model,
+    })
   }
 
   /** The usage row of a run for a model, for changes. */
@@ -209,9 +272,11 @@ export class HeldTask {
     const key = JSON.stringify([runId, provider, model])
     let row = this.#usage.get(key)
     if (row === undefined) {
-      const text = 'select * from model_usage where task_key = ? and run_id = ? and provider = ? and model = ?'
+      const text =
+        'select * from model_usage where task_key = ? and run_id = ? and provider = ? and model = ?'
       const found = this.#isNew ? undefined : this.sql.get<UsageRow>(text, [this.key, runId, provider, model])
-      row = found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, ...noCounts })
+      row =
+        found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, ...noCounts })
       this.#usage.set(key, row)
     }
     this.#tables.usage.changed(row)

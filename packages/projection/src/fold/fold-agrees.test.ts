@@ -1,4 +1,5 @@
-// The read model folds the journal into rows, core folds it into states. What both say of a run and of its calls is the same.
+// The read model folds the journal into rows, core folds it into states. What both say of a run and of its
+// calls is the same.
 import {
   callWaits,
   type DomainEvent,
@@ -14,7 +15,16 @@ import {
 } from '@beaver/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answer as said, newStream, result, runStarted, submitted, toolResult, toolStarted, userMessage } from '../../test/journal-fixture.ts'
+import {
+  answer as said,
+  newStream,
+  result,
+  runStarted,
+  submitted,
+  toolResult,
+  toolStarted,
+  userMessage,
+} from '../../test/journal-fixture.ts'
 import { answer } from '../queries/queries.ts'
 import { waitsFor } from '../queries/query-node.ts'
 import { openReadModel } from '../read-model.ts'
@@ -25,16 +35,39 @@ const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
 
 const ofCall = fc.record({ run: fc.constantFrom(...runs), call: fc.constantFrom(...calls) })
 const step: fc.Arbitrary<DomainEvent> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ run: fc.constantFrom(...runs), ids: fc.uniqueArray(fc.constantFrom(...calls), { maxLength: 3 }) }).map(asks) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({
+        run: fc.constantFrom(...runs),
+        ids: fc.uniqueArray(fc.constantFrom(...calls), { maxLength: 3 }),
+      })
+      .map(asks),
+  },
   {
     weight: 5,
-    arbitrary: ofCall.map(({ run, call }) => event('approval_requested', { call_id: call, tool_name: 'read_file', subject: 's', rule: null }, run)),
+    arbitrary: ofCall.map(({ run, call }) =>
+      event('approval_requested', { call_id: call, tool_name: 'read_file', subject: 's', rule: null }, run),
+    ),
   },
-  { weight: 2, arbitrary: ofCall.map(({ run, call }) => event('approval_granted', { call_id: call, by: 'anna' }, run)) },
-  { weight: 2, arbitrary: ofCall.map(({ run, call }) => event('approval_denied', { call_id: call, by: 'ben', reason: '' }, run)) },
+  {
+    weight: 2,
+    arbitrary: ofCall.map(({ run, call }) => event('approval_granted', { call_id: call, by: 'anna' }, run)),
+  },
+  {
+    weight: 2,
+    arbitrary: ofCall.map(({ run, call }) =>
+      event('approval_denied', { call_id: call, by: 'ben', reason: '' }, run),
+    ),
+  },
   { weight: 2, arbitrary: ofCall.map(({ run, call }) => toolStarted(run, call)) },
   { weight: 3, arbitrary: ofCall.map(({ run, call }) => toolResult(run, call, 'ok')) },
-  { weight: 1, arbitrary: fc.constantFrom(...runs).map((run) => event('run_cancelled', { reason: 'x', tool_iterations: 0, usage }, run)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom(...runs)
+      .map((run) => event('run_cancelled', { reason: 'x', tool_iterations: 0, usage }, run)),
+  },
   { weight: 1, arbitrary: fc.constant(event('task_cancelled', result())) },
 )
 
@@ -89,23 +122,36 @@ test('which calls wait for a person, whether any does, and what each run does', 
       await model.apply(stream.messages)
       const events: RecordedEvent[] = []
       for (const { payload } of stream.messages)
-        for (const { event: each } of (await openEntry(payload, stream.readBlob)).records) if (each !== null) events.push(each)
+        for (const { event: each } of (await openEntry(payload, stream.readBlob)).records)
+          if (each !== null) events.push(each)
       const state = foldTask(events)
-      const { calls: shown } = answer(model.sql, 'approvals', {}) as unknown as { calls: { run_id: string; call_id: string }[] }
+      const { calls: shown } = answer(model.sql, 'approvals', {}) as unknown as {
+        calls: { run_id: string; call_id: string }[]
+      }
       expect(shown.map((call) => `${call.run_id} ${call.call_id}`).toSorted()).toEqual(waiting(state))
-      const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' }) as unknown as { tasks: unknown[] }
+      const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' }) as unknown as {
+        tasks: unknown[]
+      }
       expect(tasks.length).toBe(waiting(state).length > 0 ? 1 : 0)
       const rows = model.sql.all<{ run_id: string; status: string }>('select run_id, status from runs')
       if (state.ended !== null) return
-      const waits = model.sql.all<Record<'run_id' | 'call_id' | 'other', string | null>>(`select run_id, call_id, ${waitsFor} as other from tool_calls`)
-      expect(waits.flatMap(({ run_id, call_id, other }) => (other === null ? [] : [`${run_id} ${call_id} ${other}`])).toSorted()).toEqual(waitsOf(state))
+      const waits = model.sql.all<Record<'run_id' | 'call_id' | 'other', string | null>>(
+        `select run_id, call_id, ${waitsFor} as other from tool_calls`,
+      )
+      expect(
+        waits
+          .flatMap(({ run_id, call_id, other }) => (other === null ? [] : [`${run_id} ${call_id} ${other}`]))
+          .toSorted(),
+      ).toEqual(waitsOf(state))
       expect(Object.fromEntries(rows.map(({ run_id, status }) => [run_id, status]))).toEqual(statuses(state))
     }),
     { numRuns: 100 },
   )
 })
 
-const statuses = (state: TaskState): Record<string, string> => Object.fromEntries([...state.runs.values()].map((run) => [run.start.run_id, shown(run)]))
+const statuses = (state: TaskState): Record<string, string> =>
+  Object.fromEntries([...state.runs.values()].map((run) => [run.start.run_id, shown(run)]))
 
 /** A call that is held does nothing, so screens say that the run waits. */
-const shown = ({ status, calls: made }: RunState): string => (status === 'acting' || status === 'waiting_for_approval' ? shownStatusOfCalls(made) : status)
+const shown = ({ status, calls: made }: RunState): string =>
+  status === 'acting' || status === 'waiting_for_approval' ? shownStatusOfCalls(made) : status

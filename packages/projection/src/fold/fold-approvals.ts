@@ -1,11 +1,16 @@
 // Folds what a person was asked about a call, and what was decided.
-// A1. Like a start and a result, a decision belongs to the run's newest open call of that id. Without such a call it changes nothing.
+// A1. Like a start and a result, a decision belongs to the run's newest open call of that id. Without such a
+// call it changes nothing.
 import type { DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 import { runStatusOfCalls } from './fold-calls.ts'
 
-export function approvalRequested(task: HeldTask, at: Place, { call_id, subject, rule, reason, call_hash, preview }: DataOf<'approval_requested'>): void {
+export function approvalRequested(
+  task: HeldTask,
+  at: Place,
+  { call_id, subject, rule, reason, call_hash, preview }: DataOf<'approval_requested'>,
+): void {
   const call = task.openCall(at.runId, call_id)
   if (call === undefined) return
   call.approval = 'requested'

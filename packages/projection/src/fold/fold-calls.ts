@@ -1,6 +1,8 @@
-// Folds what a run did: provider calls and tool calls. Their cost is in fold-usage.ts, the decisions of people are in fold-approvals.ts.
+// Folds what a run did: provider calls and tool calls. Their cost is in fold-usage.ts, the decisions of
+// people are in fold-approvals.ts.
 // C1. Tokens are the sum of the recorded usage, in the same way for the run, for the task and by model.
-// C2. A start or a result belongs to the run's newest open call of that id, because providers use ids again in later answers.
+// C2. A start or a result belongs to the run's newest open call of that id, because providers use ids again
+// in later answers.
 // C3. A result without a call has a row of its own.
 import { type DataOf, shownStatusOfCalls } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
@@ -30,7 +32,14 @@ export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_me
   row.model = model
   if (given) addUsage(task, at, { provider, model, usage })
   for (const [index, call] of answer.tool_calls.entries()) {
-    task.addCall({ asked_taskseq: at.taskseq, call_index: index, run_id: at.runId, call_id: call.id, tool: call.name, arguments: call.arguments })
+    task.addCall({
+      asked_taskseq: at.taskseq,
+      call_index: index,
+      run_id: at.runId,
+      call_id: call.id,
+      tool: call.name,
+      arguments: call.arguments,
+    })
   }
   assistantMessage(task, at, answer)
 }
@@ -78,12 +87,20 @@ export function providerCallFailed(task: HeldTask, at: Place, failed: DataOf<'pr
     ],
   )
   // An answer that is of no use is paid all the same.
-  if (usage !== undefined) addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })
+  if (usage !== undefined)
+    addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })
 }
 
 /** A call that the graph requests, without a model. */
 export function toolCallRequested(task: HeldTask, at: Place, { call }: DataOf<'tool_call_requested'>): void {
-  task.addCall({ asked_taskseq: at.taskseq, call_index: 0, run_id: at.runId, call_id: call.id, tool: call.name, arguments: call.arguments })
+  task.addCall({
+    asked_taskseq: at.taskseq,
+    call_index: 0,
+    run_id: at.runId,
+    call_id: call.id,
+    tool: call.name,
+    arguments: call.arguments,
+  })
   const run = task.run(at.runId)
   if (run !== undefined && run.ended_at === null) run.status = 'acting'
 }
@@ -108,7 +125,14 @@ export function toolResultRecorded(task: HeldTask, at: Place, result: DataOf<'to
   }
   const call = task.openCall(at.runId, result.call_id)
   if (call === undefined) {
-    task.addCall({ asked_taskseq: at.taskseq, call_index: 0, run_id: at.runId, call_id: result.call_id, tool: result.tool_name, ...outcome })
+    task.addCall({
+      asked_taskseq: at.taskseq,
+      call_index: 0,
+      run_id: at.runId,
+      call_id: result.call_id,
+      tool: result.tool_name,
+      ...outcome,
+    })
   } else {
     Object.assign(call, outcome)
     task.endCall(call)
@@ -129,6 +153,11 @@ export function runStatusOfCalls(task: HeldTask, at: Place): void {
   if (run === undefined || run.ended_at !== null) return
   const calls = task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0))
   run.status = shownStatusOfCalls(
-    calls.map(({ approval, result, starts, asking_taskseq }) => ({ approval, result, started: starts > 0, asking: asking_taskseq !== null })),
+    calls.map(({ approval, result, starts, asking_taskseq }) => ({
+      approval,
+      result,
+      started: starts > 0,
+      asking: asking_taskseq !== null,
+    })),
   )
 }

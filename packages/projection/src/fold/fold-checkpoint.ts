@@ -1,6 +1,7 @@
 // Compares the checkpoints of the system log with the tree.
 // C1. A checkpoint that does not fit is kept with its fault. It never stops the projector.
-// C2. A checkpoint whose entry no projector signed which the operator trusts is a fault, and does not count. `beaver audit verify` also verifies the
+// C2. A checkpoint whose entry no projector signed which the operator trusts is a fault, and does not count.
+// `beaver audit verify` also verifies the
 //     note itself.
 // C3. The verdict depends on the journal alone: the tree at the size of the checkpoint never changes.
 import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core'
@@ -20,22 +21,21 @@ interface Recorded {
 export function judgeCheckpoints(sql: Sql, messages: readonly SystemMessage[]): void {
   for (const { sequence, name } of messages) {
     if (name !== 'checkpoints') continue
-    const made = sql.all<Recorded>("select sequence, record_index, time, data, untrusted from system_events where sequence = ? and type = 'checkpoint_made'", [
-      sequence,
-    ])
+    const made = sql.all<Recorded>(
+      "select sequence, record_index, time, data, untrusted from system_events where sequence = ? and type = 'checkpoint_made'",
+      [sequence],
+    )
     for (const each of made) {
       const { note } = (JSON.parse(each.data ?? '{}') ?? {}) as { readonly note?: unknown }
       const text = typeof note === 'string' ? note : ''
       const head = readCheckpoint(text)
-      const fault = untrustedFault(each) ?? (head === null ? 'It is not a checkpoint.' : checkpointFault(sql, head, sequence))
-      sql.run('insert into signed_checkpoints (sequence, record_index, time, size, note, fault) values (?, ?, ?, ?, ?, ?)', [
-        sequence,
-        each.record_index,
-        each.time,
-        head?.size ?? 0,
-        text,
-        fault,
-      ])
+      const fault =
+        untrustedFault(each) ??
+        (head === null ? 'It is not a checkpoint.' : checkpointFault(sql, head, sequence))
+      sql.run(
+        'insert into signed_checkpoints (sequence, record_index, time, size, note, fault) values (?, ?, ?, ?, ?, ?)',
+        [sequence, each.record_index, each.time, head?.size ?? 0, text, fault],
+      )
     }
   }
 }
@@ -46,18 +46,27 @@ const untrustedFault = ({ untrusted }: Recorded): string | null =>
 /**
  * Why a checkpoint does not fit the tree; `null` if it fits.
  *
- * @param before the checkpoint was written as this message, so it counts only earlier ones. Default: it may count all.
+ * @param before the checkpoint was written as this message, so it counts only earlier ones. Default: it may
+ * count all.
  */
-export function checkpointFault(sql: Sql, { origin, size, root }: TreeHead, before = Number.MAX_SAFE_INTEGER): string | null {
+export function checkpointFault(
+  sql: Sql,
+  { origin, size, root }: TreeHead,
+  before = Number.MAX_SAFE_INTEGER,
+): string | null {
   const own = originOf(sql)
   if (origin !== own) return `It belongs to another journal: ${origin} instead of ${own}.`
   const { tree, size: present, leafOf } = journalTree(sql)
   const most = Math.min(present, leafOf(before) ?? present)
-  if (size > most) return `It counts ${size} messages, and the journal had ${most}. The end of the journal was lost or replaced.`
-  return sameRoot(tree, size, root) ? null : `The first ${size} messages of the journal are not those that it counts. Somebody changed the journal.`
+  if (size > most)
+    return `It counts ${size} messages, and the journal had ${most}. The end of the journal was lost or replaced.`
+  return sameRoot(tree, size, root)
+    ? null
+    : `The first ${size} messages of the journal are not those that it counts. Somebody changed the journal.`
 }
 
-const sameRoot = (tree: MerkleTree, size: number, root: Uint8Array): boolean => Buffer.from(tree.root(size)).equals(root)
+const sameRoot = (tree: MerkleTree, size: number, root: Uint8Array): boolean =>
+  Buffer.from(tree.root(size)).equals(root)
 
 /** The origin of this journal's checkpoints: the identity of its stream. */
 export function originOf(sql: Sql): string {
@@ -67,13 +76,20 @@ export function originOf(sql: Sql): string {
 /** What the next checkpoint says, and whether it says more than the last one that fits. */
 export function nextCheckpoint(sql: Sql): TreeHead & { readonly isNews: boolean } {
   const { tree, size, leafOf } = journalTree(sql)
-  const last = sql.get<{ size: number }>('select size from signed_checkpoints where fault is null order by size desc limit 1')?.size ?? 0
-  const newest = sql.all<{ sequence: number }>("select distinct sequence from system_events where name = 'checkpoints' order by sequence desc limit ?", [
-    ownMessagesMax,
-  ])
+  const last =
+    sql.get<{ size: number }>(
+      'select size from signed_checkpoints where fault is null order by size desc limit 1',
+    )?.size ?? 0
+  const newest = sql.all<{ sequence: number }>(
+    "select distinct sequence from system_events where name = 'checkpoints' order by sequence desc limit ?",
+    [ownMessagesMax],
+  )
   const own = newest.filter(({ sequence }) => (leafOf(sequence) ?? -1) >= last).length
   return { origin: originOf(sql), size, root: tree.root(size), isNews: size - last > own }
 }
 
-/** Checkpoints are messages themselves. So many of them are looked at; more of them after the last one that fits count as news. */
+/**
+ * Checkpoints are messages themselves. So many of them are looked at; more of them after the last one that
+ * fits count as news.
+ */
 const ownMessagesMax = 16

@@ -10,7 +10,12 @@ it('stores system records with the fault of their chain, moves its position, and
   model.begin('stream')
   const log = memorySystemLog()
   for (const reason of ['one', 'two', 'three'])
-    await appendSystemEvent(log, 'redactions', () => ({ type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason } }), writer)
+    await appendSystemEvent(
+      log,
+      'redactions',
+      () => ({ type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason } }),
+      writer,
+    )
   const [first, , third] = (await log.read('redactions')).map(({ payload }) => payload)
   const payloads = [first, third, Buffer.from('no batch')] as Uint8Array[]
   const system = payloads.map((payload, i) => ({ sequence: i + 1, name: 'redactions' as const, payload }))

@@ -1,10 +1,21 @@
 // Stores the entries of system logs. They are no tasks: they change no row of a task.
-// Z1. Each record is compared with the record before it in its log. A record with a fault is stored with it, and the log continues from the
+// Z1. Each record is compared with the record before it in its log. A record with a fault is stored with it,
+// and the log continues from the
 //     record before.
-// Z2. A record whose signature does not count is stored with the reason. It is part of the chain, because writers continue after it. The log `keys` is
+// Z2. A record whose signature does not count is stored with the reason. It is part of the chain, because
+// writers continue after it. The log `keys` is
 //     judged by its readers.
 // Z3. The content of an entry never stops the projector.
-import { emptyHead, type LogHead, messageOf, splitBatch, systemEventTypeOf, systemFault, type SystemLogName, type WireRecord } from '@beaver/core'
+import {
+  emptyHead,
+  type LogHead,
+  messageOf,
+  splitBatch,
+  systemEventTypeOf,
+  systemFault,
+  type SystemLogName,
+  type WireRecord,
+} from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 import type { StoredKeys } from './stored-keys.ts'
 
@@ -22,7 +33,11 @@ export interface SystemMessage {
  *
  * @param keys judges signatures. `null`: they are not judged
  */
-export function storeSystemMessage(sql: Sql, { sequence, name, payload, signature }: SystemMessage, keys: StoredKeys | null = null): number {
+export function storeSystemMessage(
+  sql: Sql,
+  { sequence, name, payload, signature }: SystemMessage,
+  keys: StoredKeys | null = null,
+): number {
   let records: WireRecord[]
   try {
     records = splitBatch(payload)
@@ -48,8 +63,25 @@ export function storeSystemMessage(sql: Sql, { sequence, name, payload, signatur
     const { taskseq, epoch, source, time, hash } = record
     const type = systemEventTypeOf(record) ?? record.type
     const fault = systemFault(name, headOf(sql, name), record)
-    const untrusted = name === 'keys' || keys === null ? null : keys.ring.recordFault(name, { signature, revision: sequence, lastHash: hash })
-    insert(sql, { name, sequence, index, type, data: dataOf(record), hash, taskseq, epoch, source, time, fault, signature, untrusted })
+    const untrusted =
+      name === 'keys' || keys === null
+        ? null
+        : keys.ring.recordFault(name, { signature, revision: sequence, lastHash: hash })
+    insert(sql, {
+      name,
+      sequence,
+      index,
+      type,
+      data: dataOf(record),
+      hash,
+      taskseq,
+      epoch,
+      source,
+      time,
+      fault,
+      signature,
+      untrusted,
+    })
   }
   if (name === 'keys') keys?.forget()
   return records.length
@@ -72,14 +104,27 @@ function insert(sql: Sql, row: SystemRow): void {
   sql.run(
     'insert into system_events (sequence, record_index, name, taskseq, epoch, type, source, time, data, hash, signature, fault, untrusted) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     [
-      ...[row.sequence, row.index, row.name, row.taskseq, row.epoch, row.type, row.source, row.time, row.data, row.hash, row.signature ?? null],
+      ...[
+        row.sequence,
+        row.index,
+        row.name,
+        row.taskseq,
+        row.epoch,
+        row.type,
+        row.source,
+        row.time,
+        row.data,
+        row.hash,
+        row.signature ?? null,
+      ],
       ...[row.fault, row.untrusted],
     ],
   )
 }
 
 function headOf(sql: Sql, name: SystemLogName): LogHead {
-  const text = 'select taskseq, epoch, hash from system_events where name = ? and fault is null order by sequence desc, record_index desc limit 1'
+  const text =
+    'select taskseq, epoch, hash from system_events where name = ? and fault is null order by sequence desc, record_index desc limit 1'
   return sql.get<LogHead>(text, [name]) ?? emptyHead
 }
 

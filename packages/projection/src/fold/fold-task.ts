@@ -7,7 +7,11 @@ import type { Place } from './fold.ts'
 import { bit } from '../store/sql.ts'
 import { taskAnswered, taskFailure, workflowAsked } from './transcript.ts'
 
-export function submitted(task: HeldTask, at: Place, { request, previous_task_id, by }: DataOf<'task_submitted'>): void {
+export function submitted(
+  task: HeldTask,
+  at: Place,
+  { request, previous_task_id, by }: DataOf<'task_submitted'>,
+): void {
   const row = task.change()
   row.text = request.text
   row.skill = request.skill
@@ -21,7 +25,10 @@ export function submitted(task: HeldTask, at: Place, { request, previous_task_id
   row.previous_task_id = previous_task_id
   row.retry_of = request.retry_of ?? null
   row.submitted_at = at.time
-  task.sql.run('update sessions set user_id = ?3 where session_id = ?1 and tenant = ?2 and user_id is not ?3', [row.session_id, row.tenant, row.user_id])
+  task.sql.run(
+    'update sessions set user_id = ?3 where session_id = ?1 and tenant = ?2 and user_id is not ?3',
+    [row.session_id, row.tenant, row.user_id],
+  )
   if (request.workflow !== undefined) workflowAsked(task, at, request.text)
 }
 
@@ -69,7 +76,12 @@ export function deadLettered(task: HeldTask): void {
   task.change().dead_lettered = 1
 }
 
-export function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result: DataOf<TerminalTaskEvent>): void {
+export function ended(
+  task: HeldTask,
+  at: Place,
+  type: TerminalTaskEvent,
+  result: DataOf<TerminalTaskEvent>,
+): void {
   if (task.row.ended_at !== null) return
   endedUnread(task, at, type)
   const row = task.change()

@@ -1,7 +1,15 @@
-// Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members share.
+// Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members
+// share.
 // N1. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later.
 // N2. A node's verdict is its last evaluation. All evaluations are kept.
-import { canonicalJson, changeSharedState, type DataOf, type EvidenceCheck, type ExecutionNode, type JsonObject } from '@beaver/core'
+import {
+  canonicalJson,
+  changeSharedState,
+  type DataOf,
+  type EvidenceCheck,
+  type ExecutionNode,
+  type JsonObject,
+} from '@beaver/core'
 import type { Place } from './fold.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
 
@@ -28,13 +36,21 @@ export function teamStarted(sql: Sql, at: Place, team: DataOf<'task_team_run_sta
       at.taskseq,
     ],
   )
-  if (added > 0) for (const [index, node] of graph.nodes.entries()) addNode(sql, at, team.team_run_id, { node, index, addedAfter: null })
+  if (added > 0)
+    for (const [index, node] of graph.nodes.entries())
+      addNode(sql, at, team.team_run_id, { node, index, addedAfter: null })
 }
 
-/** The graph has grown: nodes are added at its end, edges lead to existing nodes, and the outputs are replaced. */
+/**
+ * The graph has grown: nodes are added at its end, edges lead to existing nodes, and the outputs are
+ * replaced.
+ */
 export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extended'>): void {
   const { team_run_id: team, node_id: addedAfter, nodes, edges, outputs, output } = growth
-  const before = sql.get<{ nodes: number }>('select nodes from teams where task_key = ? and team_run_id = ?', [at.taskKey, team])
+  const before = sql.get<{ nodes: number }>(
+    'select nodes from teams where task_key = ? and team_run_id = ?',
+    [at.taskKey, team],
+  )
   if (before === undefined) return
   let count = before.nodes
   for (const node of nodes) count += addNode(sql, at, team, { node, index: count, addedAfter })
@@ -43,7 +59,11 @@ export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extende
     const known = sql.get<{ depends_on: string }>(`select depends_on from team_nodes ${thisNode}`, key)
     if (known === undefined) continue
     const dependsOn = JSON.parse(known.depends_on) as string[]
-    if (!dependsOn.includes(from)) sql.run(`update team_nodes set depends_on = ? ${thisNode}`, [JSON.stringify([...dependsOn, from]), ...key])
+    if (!dependsOn.includes(from))
+      sql.run(`update team_nodes set depends_on = ? ${thisNode}`, [
+        JSON.stringify([...dependsOn, from]),
+        ...key,
+      ])
   }
   sql.run('update teams set nodes = ?, outputs = ?, output = ? where task_key = ? and team_run_id = ?', [
     count,
@@ -55,7 +75,12 @@ export function graphExtended(sql: Sql, at: Place, growth: DataOf<'graph_extende
 }
 
 /** Returns 1, or 0 if the node exists already. */
-function addNode(sql: Sql, at: Place, team: string, { node, index, addedAfter }: { node: ExecutionNode; index: number; addedAfter: string | null }): number {
+function addNode(
+  sql: Sql,
+  at: Place,
+  team: string,
+  { node, index, addedAfter }: { node: ExecutionNode; index: number; addedAfter: string | null },
+): number {
   const agent = node.kind === 'agent' ? node : null
   const tool = node.kind === 'tool' ? node : null
   return sql.run(
@@ -92,29 +117,33 @@ const thisNode = 'where task_key = ? and team_run_id = ? and node_id = ?'
 const keyOf = (at: Place, node: NodeName): SqlValue[] => [at.taskKey, node.team_run_id, node.node_id]
 
 export function nodeStarted(sql: Sql, at: Place, node: DataOf<'node_started'>): void {
-  sql.run(`update team_nodes set status = 'running', run_id = ?, input = ?, started_at = coalesce(started_at, ?) ${thisNode}`, [
-    node.run_id,
-    node.input === null ? null : canonicalJson(node.input),
-    at.time,
-    ...keyOf(at, node),
-  ])
+  sql.run(
+    `update team_nodes set status = 'running', run_id = ?, input = ?, started_at = coalesce(started_at, ?) ${thisNode}`,
+    [node.run_id, node.input === null ? null : canonicalJson(node.input), at.time, ...keyOf(at, node)],
+  )
 }
 
 export function nodeComputed(sql: Sql, at: Place, node: DataOf<'node_computed'>): void {
-  sql.run(`update team_nodes set status = 'completed', output = ?, started_at = coalesce(started_at, ?), ended_at = ? ${thisNode}`, [
-    node.output,
+  sql.run(
+    `update team_nodes set status = 'completed', output = ?, started_at = coalesce(started_at, ?), ended_at = ? ${thisNode}`,
+    [node.output, at.time, at.time, ...keyOf(at, node)],
+  )
+}
+
+export function nodeSkipped(sql: Sql, at: Place, node: DataOf<'node_skipped'>): void {
+  sql.run(`update team_nodes set status = 'skipped', ended_at = ?, skip_reason = ? ${thisNode}`, [
     at.time,
-    at.time,
+    node.reason,
     ...keyOf(at, node),
   ])
 }
 
-export function nodeSkipped(sql: Sql, at: Place, node: DataOf<'node_skipped'>): void {
-  sql.run(`update team_nodes set status = 'skipped', ended_at = ?, skip_reason = ? ${thisNode}`, [at.time, node.reason, ...keyOf(at, node)])
-}
-
 export function evidenceEvaluated(sql: Sql, at: Place, node: DataOf<'node_evidence_evaluated'>): void {
-  sql.run(`update team_nodes set evidence_passed = ?, evidence_taskseq = ? ${thisNode}`, [bit(node.passed), at.taskseq, ...keyOf(at, node)])
+  sql.run(`update team_nodes set evidence_passed = ?, evidence_taskseq = ? ${thisNode}`, [
+    bit(node.passed),
+    at.taskseq,
+    ...keyOf(at, node),
+  ])
   keepChecks(sql, at, node)
 }
 
@@ -122,7 +151,12 @@ export function evidenceEvaluated(sql: Sql, at: Place, node: DataOf<'node_eviden
 export function keepChecks(
   sql: Sql,
   at: Place,
-  node: { readonly team_run_id: string; readonly node_id: string; readonly run_id: string; readonly checks: readonly EvidenceCheck[] },
+  node: {
+    readonly team_run_id: string
+    readonly node_id: string
+    readonly run_id: string
+    readonly checks: readonly EvidenceCheck[]
+  },
 ): void {
   for (const [index, check] of node.checks.entries()) {
     sql.run(
@@ -146,61 +180,78 @@ export function keepChecks(
 }
 
 export function nodeCompleted(sql: Sql, at: Place, node: DataOf<'node_completed'>): void {
-  sql.run(`update team_nodes set status = 'completed', run_id = ?, ended_at = ? ${thisNode}`, [node.run_id, at.time, ...keyOf(at, node)])
-}
-
-export function nodeFailed(sql: Sql, at: Place, node: DataOf<'node_failed'>): void {
-  const { failure } = node
-  sql.run(`update team_nodes set status = 'failed', run_id = coalesce(?, run_id), ended_at = ?, failure_class = ?, failure_message = ? ${thisNode}`, [
+  sql.run(`update team_nodes set status = 'completed', run_id = ?, ended_at = ? ${thisNode}`, [
     node.run_id,
     at.time,
-    failure.class,
-    failure.message,
     ...keyOf(at, node),
   ])
 }
 
+export function nodeFailed(sql: Sql, at: Place, node: DataOf<'node_failed'>): void {
+  const { failure } = node
+  sql.run(
+    `update team_nodes set status = 'failed', run_id = coalesce(?, run_id), ended_at = ?, failure_class = ?, failure_message = ? ${thisNode}`,
+    [node.run_id, at.time, failure.class, failure.message, ...keyOf(at, node)],
+  )
+}
+
 export function nodeBlocked(sql: Sql, at: Place, node: DataOf<'node_blocked'>): void {
-  sql.run(`update team_nodes set status = 'blocked', ended_at = ?, cause_node_id = ? ${thisNode}`, [at.time, node.cause_node_id, ...keyOf(at, node)])
+  sql.run(`update team_nodes set status = 'blocked', ended_at = ?, cause_node_id = ? ${thisNode}`, [
+    at.time,
+    node.cause_node_id,
+    ...keyOf(at, node),
+  ])
 }
 
 export function nodeCancelRequested(sql: Sql, at: Place, node: DataOf<'node_cancel_requested'>): void {
-  sql.run(`update team_nodes set cancel_reason = coalesce(cancel_reason, ?) ${thisNode}`, [node.reason, ...keyOf(at, node)])
-}
-
-export function nodeCancelled(sql: Sql, at: Place, node: DataOf<'node_cancelled'>): void {
-  sql.run(`update team_nodes set status = 'cancelled', ended_at = ?, failure_class = 'cancelled', failure_message = ? ${thisNode}`, [
-    at.time,
+  sql.run(`update team_nodes set cancel_reason = coalesce(cancel_reason, ?) ${thisNode}`, [
     node.reason,
     ...keyOf(at, node),
   ])
 }
 
-export function diagnosticRecorded(sql: Sql, at: Place, { team_run_id, node_id, code, message }: DataOf<'team_diagnostic_recorded'>): void {
-  sql.run('insert into team_diagnostics (task_key, taskseq, team_run_id, node_id, code, message) values (?, ?, ?, ?, ?, ?)', [
-    at.taskKey,
-    at.taskseq,
-    team_run_id,
-    node_id,
-    code,
-    message,
-  ])
+export function nodeCancelled(sql: Sql, at: Place, node: DataOf<'node_cancelled'>): void {
+  sql.run(
+    `update team_nodes set status = 'cancelled', ended_at = ?, failure_class = 'cancelled', failure_message = ? ${thisNode}`,
+    [at.time, node.reason, ...keyOf(at, node)],
+  )
+}
+
+export function diagnosticRecorded(
+  sql: Sql,
+  at: Place,
+  { team_run_id, node_id, code, message }: DataOf<'team_diagnostic_recorded'>,
+): void {
+  sql.run(
+    'insert into team_diagnostics (task_key, taskseq, team_run_id, node_id, code, message) values (?, ?, ?, ?, ?, ?)',
+    [at.taskKey, at.taskseq, team_run_id, node_id, code, message],
+  )
 }
 
 /** A change that does not fit changes nothing. Only a forged journal can contain one. */
-export function sharedStateChanged(sql: Sql, at: Place, { team_run_id, change }: DataOf<'shared_state_changed'>): void {
-  const team = sql.get<{ shared_state: string | null }>('select shared_state from teams where task_key = ? and team_run_id = ?', [at.taskKey, team_run_id])
+export function sharedStateChanged(
+  sql: Sql,
+  at: Place,
+  { team_run_id, change }: DataOf<'shared_state_changed'>,
+): void {
+  const team = sql.get<{ shared_state: string | null }>(
+    'select shared_state from teams where task_key = ? and team_run_id = ?',
+    [at.taskKey, team_run_id],
+  )
   if (team === undefined) return
   const changed = changeSharedState(JSON.parse(team.shared_state ?? '{}') as JsonObject, change)
   if (!changed.ok) return
-  sql.run('update teams set shared_state = ?, shared_state_changes = shared_state_changes + 1 where task_key = ? and team_run_id = ?', [
-    canonicalJson(changed.state),
-    at.taskKey,
-    team_run_id,
-  ])
+  sql.run(
+    'update teams set shared_state = ?, shared_state_changes = shared_state_changes + 1 where task_key = ? and team_run_id = ?',
+    [canonicalJson(changed.state), at.taskKey, team_run_id],
+  )
 }
 
-export function teamEnded(sql: Sql, at: Place, end: { team_run_id: string; outcome: string; message: string | null }): void {
+export function teamEnded(
+  sql: Sql,
+  at: Place,
+  end: { team_run_id: string; outcome: string; message: string | null },
+): void {
   sql.run('update teams set status = ?, message = ?, ended_at = ? where task_key = ? and team_run_id = ?', [
     end.outcome,
     end.message,

@@ -1,6 +1,8 @@
-// Folds the usage of models and the parts of prompts: tokens by run, task, day and model, the context of a run, and its shortening.
+// Folds the usage of models and the parts of prompts: tokens by run, task, day and model, the context of a
+// run, and its shortening.
 // U1. Everything with a usage of its own counts: answers, the choice of a skill, summaries.
-// U2. The parts of a total, such as the tokens of a cache, are in the rows of models and of days. Those of a run or a task are their sums.
+// U2. The parts of a total, such as the tokens of a cache, are in the rows of models and of days. Those of a
+// run or a task are their sums.
 import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
@@ -13,7 +15,11 @@ const partsMax = 20
 /** Sums stay integers that JavaScript can read, even in a forged journal. */
 const added = (sum: number, more: number): number => Math.min(sum + more, Number.MAX_SAFE_INTEGER)
 
-export function addUsage(task: HeldTask, at: Place, { provider, model, usage }: { provider: string; model: string; usage: Usage }): void {
+export function addUsage(
+  task: HeldTask,
+  at: Place,
+  { provider, model, usage }: { provider: string; model: string; usage: Usage },
+): void {
   const byModel = [task.usage(at.runId ?? '', provider, model), task.usageOn(at.time, provider, model)]
   for (const row of byModel) for (const part of usageParts) row[part] = added(row[part], usage[part] ?? 0)
   for (const row of [task.run(at.runId), task.change(), ...byModel]) {
@@ -34,12 +40,26 @@ function sideCall(
   if (usage.calls === 0) return
   task.sql.run(
     'insert into provider_calls (task_key, taskseq, run_id, purpose, time, success, provider, model, input_tokens, output_tokens) values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
-    [task.key, at.taskseq, at.runId, purpose, at.time, provider, model, usage.input_tokens, usage.output_tokens],
+    [
+      task.key,
+      at.taskseq,
+      at.runId,
+      purpose,
+      at.time,
+      provider,
+      model,
+      usage.input_tokens,
+      usage.output_tokens,
+    ],
   )
   addUsage(task, at, { provider, model, usage })
 }
 
-export function skillSelected(task: HeldTask, at: Place, selection: DataOf<'skill_selection_recorded'>): void {
+export function skillSelected(
+  task: HeldTask,
+  at: Place,
+  selection: DataOf<'skill_selection_recorded'>,
+): void {
   const { recall, candidates, chosen, failure, usage, provider_name, model, failed_calls = [] } = selection
   const names = chosen.slice(0, namesMax).map((name) => clip(name, nameCharsMax))
   const kept = JSON.stringify({
@@ -50,16 +70,29 @@ export function skillSelected(task: HeldTask, at: Place, selection: DataOf<'skil
   })
   const run = task.run(at.runId)
   if (run !== undefined) run.skill_selection = kept
-  for (const each of failed_calls) addUsage(task, at, { provider: each.provider_name, model: each.model, usage: each.usage })
-  sideCall(task, at, 'skill_selection', { provider: provider_name ?? 'unknown', model: model ?? 'unknown', usage })
+  for (const each of failed_calls)
+    addUsage(task, at, { provider: each.provider_name, model: each.model, usage: each.usage })
+  sideCall(task, at, 'skill_selection', {
+    provider: provider_name ?? 'unknown',
+    model: model ?? 'unknown',
+    usage,
+  })
 }
 
-export function promptFixed(task: HeldTask, at: Place, { context }: DataOf<'system_prompt_snapshotted'>): void {
+export function promptFixed(
+  task: HeldTask,
+  at: Place,
+  { context }: DataOf<'system_prompt_snapshotted'>,
+): void {
   const run = context === undefined ? undefined : task.run(at.runId)
   if (run !== undefined) run.context = JSON.stringify(context?.slice(0, partsMax))
 }
 
-export function contextCompacted(task: HeldTask, at: Place, { results, history_messages_dropped }: DataOf<'context_compacted'>): void {
+export function contextCompacted(
+  task: HeldTask,
+  at: Place,
+  { results, history_messages_dropped }: DataOf<'context_compacted'>,
+): void {
   const run = task.run(at.runId)
   if (run === undefined) return
   run.results_compacted += results.length
@@ -69,9 +102,17 @@ export function contextCompacted(task: HeldTask, at: Place, { results, history_m
 export function contextSummarized(task: HeldTask, at: Place, summary: DataOf<'context_summarized'>): void {
   const run = task.run(at.runId)
   if (run !== undefined) run.summaries++
-  sideCall(task, at, 'summary', { provider: summary.provider_name, model: summary.model, usage: summary.usage })
+  sideCall(task, at, 'summary', {
+    provider: summary.provider_name,
+    model: summary.model,
+    usage: summary.usage,
+  })
 }
 
-export function summaryRefused(task: HeldTask, at: Place, { provider_name: provider, model, usage }: DataOf<'summary_refused'>): void {
+export function summaryRefused(
+  task: HeldTask,
+  at: Place,
+  { provider_name: provider, model, usage }: DataOf<'summary_refused'>,
+): void {
   sideCall(task, at, 'summary', { provider, model, usage })
 }

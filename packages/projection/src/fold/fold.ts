@@ -1,14 +1,38 @@
-// Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type does not compile without a row
-// in `writers`. The writers: fold-task.ts, fold-run.ts, fold-calls.ts, fold-approvals.ts, fold-usage.ts, fold-team.ts.
+// Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type
+// does not compile without a row in `writers`. The writers: fold-task.ts, fold-run.ts, fold-calls.ts,
+// fold-approvals.ts, fold-usage.ts, fold-team.ts.
 // F1. An event changes rows of its own task only.
 // F2. No event can make a writer fail. An event without a row to change changes none.
-import { type DataOf, type EventType, isTerminalTaskEvent, type RecordedEvent, type TerminalTaskEvent } from '@beaver/core'
+import {
+  type DataOf,
+  type EventType,
+  isTerminalTaskEvent,
+  type RecordedEvent,
+  type TerminalTaskEvent,
+} from '@beaver/core'
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { questionAnswered, questionAsked } from './fold-questions.ts'
-import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
+import {
+  answered,
+  providerCallFailed,
+  toolCallRequested,
+  toolCallStarted,
+  toolResultRecorded,
+} from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
 import { steerGiven, steerRequested } from './fold-steers.ts'
-import { cancelRequested, claimed, copied, deadLettered, ended, endedUnread, released, submitted, suspended, waitsNoMore } from './fold-task.ts'
+import {
+  cancelRequested,
+  claimed,
+  copied,
+  deadLettered,
+  ended,
+  endedUnread,
+  released,
+  submitted,
+  suspended,
+  waitsNoMore,
+} from './fold-task.ts'
 import {
   diagnosticRecorded,
   evidenceEvaluated,
@@ -25,7 +49,13 @@ import {
   teamEnded,
   teamStarted,
 } from './fold-team.ts'
-import { contextCompacted, contextSummarized, promptFixed, skillSelected, summaryRefused } from './fold-usage.ts'
+import {
+  contextCompacted,
+  contextSummarized,
+  promptFixed,
+  skillSelected,
+  summaryRefused,
+} from './fold-usage.ts'
 import type { Sql } from '../store/sql.ts'
 import type { HeldTask } from './batch.ts'
 import { nodeFailure, runFailure, userMessage } from './transcript.ts'
@@ -85,7 +115,8 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   output_rejected: noRows,
   tool_call_requested: toolCallRequested,
   approval_requested: approvalRequested,
-  approval_granted: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'granted', reason: null }),
+  approval_granted: (task, at, data) =>
+    approvalDecided(task, at, { ...data, approval: 'granted', reason: null }),
   approval_denied: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'denied' }),
   question_asked: questionAsked,
   question_answered: questionAnswered,
@@ -99,7 +130,12 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
     runFailure(task, at, failure)
   },
   run_cancelled: (task, at, { reason }) =>
-    runEnded(task, at, { status: 'cancelled', finishReason: null, toolIterations: null, failure: { class: 'cancelled', message: reason } }),
+    runEnded(task, at, {
+      status: 'cancelled',
+      finishReason: null,
+      toolIterations: null,
+      failure: { class: 'cancelled', message: reason },
+    }),
   run_restarted: runRestarted,
   task_team_run_started: ofTeam(teamStarted),
   node_started: ofTeam(nodeStarted),
@@ -128,7 +164,11 @@ export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void
 }
 
 /** It is generic, so that the compiler knows that the writer and the data belong to the same type. */
-function write<T extends EventType>(task: HeldTask, at: Place, { type, data }: { readonly type: T; readonly data: DataOf<T> }): void {
+function write<T extends EventType>(
+  task: HeldTask,
+  at: Place,
+  { type, data }: { readonly type: T; readonly data: DataOf<T> },
+): void {
   writers[type](task, at, data)
 }
 

@@ -1,4 +1,5 @@
-// Grows the tree over the journal with each batch, and reads it back. The arithmetic of the tree belongs to @beaver/core (tree/).
+// Grows the tree over the journal with each batch, and reads it back. The arithmetic of the tree belongs to
+// @beaver/core (tree/).
 // W1. The rows depend on the messages alone, so a rebuild gives the same tree and the same roots.
 // W2. A leaf and the rows of its message are written in one transaction.
 import { appendLeaves, type JournalLeaf, journalLeaves, MerkleTree, type TileStore } from '@beaver/core'
@@ -18,7 +19,10 @@ export interface JournalTree {
   leafOf(sequence: number): number | null
 }
 
-/** Appends the leaves of messages, and of archived messages between them. Those that are in the tree already are skipped. */
+/**
+ * Appends the leaves of messages, and of archived messages between them. Those that are in the tree already
+ * are skipped.
+ */
 export function growTree(sql: Sql, messages: readonly JournalLeaf[], archives: Archives = noArchives): void {
   const before = lastMessage(sql)
   const fresh = withArchivedLeaves(before, messages, archives)
@@ -45,7 +49,10 @@ export function journalTree(sql: Sql): JournalTree {
     leafOf(sequence) {
       if (sequence < 1 || sequence > last) return null
       const missing = missingUpTo(sql, sequence)
-      const gap = sql.get<Gap>('select sequence, missing from tree_gaps where sequence > ? order by sequence limit 1', [sequence])
+      const gap = sql.get<Gap>(
+        'select sequence, missing from tree_gaps where sequence > ? order by sequence limit 1',
+        [sequence],
+      )
       // The numbers that are missing before a message are those right before it.
       if (gap !== undefined && sequence >= gap.sequence - (gap.missing - missing)) return null
       return sequence - 1 - missing
@@ -54,24 +61,32 @@ export function journalTree(sql: Sql): JournalTree {
 }
 
 /** The number of the last message in the tree, or 0. */
-const lastMessage = (sql: Sql): number => sql.get<{ sequence: number }>('select sequence from tree')?.sequence ?? 0
+const lastMessage = (sql: Sql): number =>
+  sql.get<{ sequence: number }>('select sequence from tree')?.sequence ?? 0
 
 /** How many numbers up to this one belong to no message. */
 function missingUpTo(sql: Sql, sequence: number): number {
-  return sql.get<Gap>('select sequence, missing from tree_gaps where sequence <= ? order by sequence desc limit 1', [sequence])?.missing ?? 0
+  return (
+    sql.get<Gap>(
+      'select sequence, missing from tree_gaps where sequence <= ? order by sequence desc limit 1',
+      [sequence],
+    )?.missing ?? 0
+  )
 }
 
 function tilesOf(sql: Sql): TileStore {
   return {
     read(level, index) {
-      const row = sql.get<{ hashes: string }>('select hashes from tree_tiles where level = ? and tile = ?', [level, index])
+      const row = sql.get<{ hashes: string }>('select hashes from tree_tiles where level = ? and tile = ?', [
+        level,
+        index,
+      ])
       return row === undefined ? null : Buffer.from(row.hashes, 'base64')
     },
     write: (level, index, hashes) =>
-      void sql.run('insert into tree_tiles (level, tile, hashes) values (?1, ?2, ?3) on conflict do update set hashes = ?3', [
-        level,
-        index,
-        Buffer.from(hashes).toString('base64'),
-      ]),
+      void sql.run(
+        'insert into tree_tiles (level, tile, hashes) values (?1, ?2, ?3) on conflict do update set hashes = ?3',
+        [level, index, Buffer.from(hashes).toString('base64')],
+      ),
   }
 }

@@ -1,8 +1,18 @@
-// Takes messages in, many at a time. It reads each one as @beaver/core reads an entry (read-log.ts), and fetches their blobs. Everything slow or
-// failing happens here, before a transaction is open. Whether a record follows the one before it is decided later, by audit.ts.
-// I1. The content of a message or a blob never stops the projector. Content that cannot be read becomes a finding.
+// Takes messages in, many at a time. It reads each one as @beaver/core reads an entry (read-log.ts), and
+// fetches their blobs. Everything slow or failing happens here, before a transaction is open. Whether a
+// record follows the one before it is decided later, by audit.ts.
+// I1. The content of a message or a blob never stops the projector. Content that cannot be read becomes a
+// finding.
 // I2. An unreachable blob store is no finding: `takeIn` rejects, and the batch is tried again.
-import { type LogFault, type LogFaultKind, type LogId, openEntry, type OpenedRecord, type ReadBlob, type ReplacedData } from '@beaver/core'
+import {
+  type LogFault,
+  type LogFaultKind,
+  type LogId,
+  openEntry,
+  type OpenedRecord,
+  type ReadBlob,
+  type ReplacedData,
+} from '@beaver/core'
 
 /** One message of the journal stream, of any log. */
 export interface JournalMessage {
@@ -39,7 +49,11 @@ export interface IncomingMessage {
 const concurrentBlobsMax = 8
 
 /** The messages with parsed records and fetched blobs, in the same order. */
-export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, replacedData?: ReplacedData): Promise<IncomingMessage[]> {
+export function takeIn(
+  messages: readonly JournalMessage[],
+  readBlob: ReadBlob,
+  replacedData?: ReplacedData,
+): Promise<IncomingMessage[]> {
   const read = inLanes(readBlob)
   return Promise.all(
     messages.map(async ({ sequence, log, subject = null, payload, signature }) => ({
@@ -49,7 +63,10 @@ export function takeIn(messages: readonly JournalMessage[], readBlob: ReadBlob, 
   )
 }
 
-const strayFault: LogFault = { kind: 'message', message: 'A message is published under a subject that belongs to no log' }
+const strayFault: LogFault = {
+  kind: 'message',
+  message: 'A message is published under a subject that belongs to no log',
+}
 
 /** Fetches each blob once, with a bounded number of fetches at a time. */
 function inLanes(readBlob: ReadBlob): ReadBlob {

@@ -1,6 +1,8 @@
 // StoredKeys: whose signatures count, as the applied messages of the system log `keys` say.
-// K1. A verdict depends on the journal alone: a key event counts from its own position on, so a message is judged by the events before it.
-// K2. Before a journal has an operator, nothing in it can be signed. Such entries count as unsigned, which is no finding; the record says so.
+// K1. A verdict depends on the journal alone: a key event counts from its own position on, so a message is
+// judged by the events before it.
+// K2. Before a journal has an operator, nothing in it can be signed. Such entries count as unsigned, which is
+// no finding; the record says so.
 import { KeyRing, type RecordedSystemEvent, SignatureVerifier, type LogId } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 import type { Finding, IncomingMessage } from './intake.ts'
@@ -26,7 +28,8 @@ export class StoredKeys {
   }
 
   get ring(): KeyRing {
-    this.#ring ??= this.#given ?? new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
+    this.#ring ??=
+      this.#given ?? new KeyRing(this.#namespace, { events: this.#events(), faults: [] }, this.#verifier)
     return this.#ring
   }
 
@@ -36,21 +39,38 @@ export class StoredKeys {
   }
 
   /** Whether a daemon that the operator trusts signed a message; or the finding. */
-  judge({ log, signature, sequence, records }: IncomingMessage & { readonly log: LogId }): 'signed' | 'unsigned' | Finding {
+  judge({
+    log,
+    signature,
+    sequence,
+    records,
+  }: IncomingMessage & { readonly log: LogId }): 'signed' | 'unsigned' | Finding {
     const { ring } = this
-    const fault = ring.recordFault(log, { signature, revision: sequence, lastHash: records.at(-1)?.record.hash ?? null })
+    const fault = ring.recordFault(log, {
+      signature,
+      revision: sequence,
+      lastHash: records.at(-1)?.record.hash ?? null,
+    })
     return fault === null
       ? signature === undefined
         ? 'unsigned'
         : 'signed'
-      : { kind: 'signature', message: `the entry with event ${records[0]?.record.taskseq ?? '?'} is not trusted: ${fault}` }
+      : {
+          kind: 'signature',
+          message: `the entry with event ${records[0]?.record.taskseq ?? '?'} is not trusted: ${fault}`,
+        }
   }
 
   #events(): RecordedSystemEvent[] {
     const text =
       "select type, taskseq, epoch, source, time, data, hash, signature, sequence from system_events where name = 'keys' and fault is null order by sequence, record_index"
     return this.#sql.all<Row>(text).flatMap(({ data, signature, sequence, ...row }) => {
-      const event = { ...row, data: JSON.parse(data) as unknown, revision: sequence, signature: signature ?? undefined }
+      const event = {
+        ...row,
+        data: JSON.parse(data) as unknown,
+        revision: sequence,
+        signature: signature ?? undefined,
+      }
       return [event as RecordedSystemEvent]
     })
   }

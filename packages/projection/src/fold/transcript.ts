@@ -1,7 +1,10 @@
-// Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill bodies) are never part of it.
-// V1. A task that is a workflow has no root run that says what was asked and answered, so the task itself says it. The same holds for an answer
+// Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill
+// bodies) are never part of it.
+// V1. A task that is a workflow has no root run that says what was asked and answered, so the task itself
+// says it. The same holds for an answer
 //     that no model gave, such as the text of a team.
-// V2. It also has what failed, each failure once: `search` finds it, and agents do not read it (query-session-search.ts).
+// V2. It also has what failed, each failure once: `search` finds it, and agents do not read it
+// (query-session-search.ts).
 // V3. A text that a retry copied is not added again: it is where it was said first.
 // V4. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
@@ -30,7 +33,11 @@ export function workflowAsked(task: HeldTask, at: Place, text: string): void {
 }
 
 /** The answer of a task, unless its root run said it already. */
-export function taskAnswered(task: HeldTask, at: Place, { final_output: text }: Pick<TaskResult, 'final_output'>): void {
+export function taskAnswered(
+  task: HeldTask,
+  at: Place,
+  { final_output: text }: Pick<TaskResult, 'final_output'>,
+): void {
   if (text !== task.run(task.row.root_run_id)?.output) add(task, at, { role: 'assistant', name: null, text })
 }
 
@@ -39,7 +46,11 @@ export function runFailure(task: HeldTask, at: Place, failure: Failure): void {
   if ((task.run(at.runId)?.node_id ?? null) === null) addFailure(task, at, null, failure)
 }
 
-export function nodeFailure(task: HeldTask, at: Place, { node_id, failure, run_id }: DataOf<'node_failed'>): void {
+export function nodeFailure(
+  task: HeldTask,
+  at: Place,
+  { node_id, failure, run_id }: DataOf<'node_failed'>,
+): void {
   addFailure(task, { ...at, runId: run_id ?? at.runId }, node_id, failure)
 }
 
@@ -50,22 +61,22 @@ export function taskFailure(task: HeldTask, at: Place, failure: Failure): void {
 }
 
 function addFailure(task: HeldTask, at: Place, name: string | null, failure: Failure): void {
-  if (failure.class !== 'cancelled') add(task, at, { role: 'failure', name, text: `${failure.class}: ${failure.message}` })
+  if (failure.class !== 'cancelled')
+    add(task, at, { role: 'failure', name, text: `${failure.class}: ${failure.message}` })
 }
 
-function add({ sql, key, row }: HeldTask, at: Place, said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string }): void {
+function add(
+  { sql, key, row }: HeldTask,
+  at: Place,
+  said: { role: 'user' | 'assistant' | 'tool' | 'failure'; name: string | null; text: string },
+): void {
   if (at.taskseq <= row.copied_to) return
   // A NUL would end the text for SQLite's own string functions.
   const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return
   const folded = foldedText(text)
-  sql.run('insert into transcript (task_key, taskseq, run_id, role, name, text, folded) values (?, ?, ?, ?, ?, ?, ?)', [
-    key,
-    at.taskseq,
-    at.runId,
-    said.role,
-    said.name,
-    text,
-    folded === text ? null : folded,
-  ])
+  sql.run(
+    'insert into transcript (task_key, taskseq, run_id, role, name, text, folded) values (?, ?, ?, ?, ?, ?, ?)',
+    [key, at.taskseq, at.runId, said.role, said.name, text, folded === text ? null : folded],
+  )
 }

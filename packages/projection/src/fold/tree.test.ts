@@ -1,5 +1,15 @@
-// The tree over the journal in the read model: the same whatever the batches were, proofs from it, and checkpoints that fit it or do not.
-import { appendSystemEvent, checkpointText, type Entry, type JournalLeaf, journalLeaf, readCheckpoint, type SystemLog, type TreeHead } from '@beaver/core'
+// The tree over the journal in the read model: the same whatever the batches were, proofs from it, and
+// checkpoints that fit it or do not.
+import {
+  appendSystemEvent,
+  checkpointText,
+  type Entry,
+  type JournalLeaf,
+  journalLeaf,
+  readCheckpoint,
+  type SystemLog,
+  type TreeHead,
+} from '@beaver/core'
 import type { QueryOutput } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask } from '../../test/journal-fixture.ts'
@@ -39,22 +49,39 @@ function scene() {
     last: async () => entries.at(-1) ?? null,
   }
   const checkpoint = (note: string) =>
-    appendSystemEvent(log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note } }), { source: '/beaver/projector', now: () => 0 })
+    appendSystemEvent(log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note } }), {
+      source: '/beaver/projector',
+      now: () => 0,
+    })
   const applyTo = async (model: ReadModel, batch = stored.length): Promise<ReadModel> => {
     model.begin(identity)
     for (let from = 0; from < stored.length; from += batch) {
       const part = stored.slice(from, from + batch)
-      const within = <T extends { sequence: number }>(all: readonly T[]): T[] => all.filter((each) => part.some((of) => of.sequence === each.sequence))
-      await model.apply(within(stream.messages), { system: within(system), stored: part, to: part.at(-1)?.sequence ?? 0 })
+      const within = <T extends { sequence: number }>(all: readonly T[]): T[] =>
+        all.filter((each) => part.some((of) => of.sequence === each.sequence))
+      await model.apply(within(stream.messages), {
+        system: within(system),
+        stored: part,
+        to: part.at(-1)?.sequence ?? 0,
+      })
     }
     return model
   }
-  return { stream, stored, put, checkpoint, applyTo, open: () => openReadModel(':memory:', { readBlob: stream.readBlob }) }
+  return {
+    stream,
+    stored,
+    put,
+    checkpoint,
+    applyTo,
+    open: () => openReadModel(':memory:', { readBlob: stream.readBlob }),
+  }
 }
 
 const noteOf = (head: TreeHead): string => notes.sign(checkpointText(head))
-const proofOf = (model: ReadModel, input: object) => answer(model.sql, 'proof', input, { notes }) as QueryOutput<'proof'>
-const faultsOf = (model: ReadModel) => (answer(model.sql, 'status', {}) as { checkpoints: { faults: { message: string }[] } }).checkpoints.faults
+const proofOf = (model: ReadModel, input: object) =>
+  answer(model.sql, 'proof', input, { notes }) as QueryOutput<'proof'>
+const faultsOf = (model: ReadModel) =>
+  (answer(model.sql, 'status', {}) as { checkpoints: { faults: { message: string }[] } }).checkpoints.faults
 
 describe('the tree', () => {
   it('is the same whatever the batches were, after a rebuild too', async () => {
@@ -73,7 +100,8 @@ describe('the tree', () => {
     const shifted = stored.map((leaf, i) => ({ ...leaf, sequence: leaf.sequence + (i === 0 ? 0 : 3) }))
     using model = open()
     model.begin(identity)
-    for (let times = 0; times < 2; times++) await model.apply([], { stored: shifted, to: shifted.at(-1)?.sequence ?? 0 })
+    for (let times = 0; times < 2; times++)
+      await model.apply([], { stored: shifted, to: shifted.at(-1)?.sequence ?? 0 })
     const { size, inclusion } = proofOf(model, { sequences: [1, 2, 4, 5, 999] })
     expect(size).toBe(stored.length)
     expect(inclusion.map(({ index }) => index)).toEqual([0, null, null, 1, null])
@@ -95,9 +123,21 @@ describe('a checkpoint in the journal', () => {
   })
 
   it.each<[string, (head: TreeHead) => string, RegExp]>([
-    ['of changed messages', (head) => noteOf({ ...head, root: Buffer.alloc(32) }), /are not those that it counts/],
-    ['of more messages than there were', (head) => noteOf({ ...head, size: head.size + 1 }), /The end of the journal was lost or replaced/],
-    ['of another journal', (head) => noteOf({ ...head, origin: 'BEAVER_main@2020-01-01T00:00:00Z' }), /belongs to another journal/],
+    [
+      'of changed messages',
+      (head) => noteOf({ ...head, root: Buffer.alloc(32) }),
+      /are not those that it counts/,
+    ],
+    [
+      'of more messages than there were',
+      (head) => noteOf({ ...head, size: head.size + 1 }),
+      /The end of the journal was lost or replaced/,
+    ],
+    [
+      'of another journal',
+      (head) => noteOf({ ...head, origin: 'BEAVER_main@2020-01-01T00:00:00Z' }),
+      /belongs to another journal/,
+    ],
     ['that is none', () => 'nothing', /not a checkpoint/],
   ])('%s is a finding', async (_, noteFrom, message) => {
     const { put, checkpoint, applyTo, open } = scene()
@@ -105,7 +145,12 @@ describe('a checkpoint in the journal', () => {
     using before = await applyTo(open())
     await checkpoint(noteFrom(nextCheckpoint(before.sql)))
     using after = await applyTo(open())
-    expect(faultsOf(after)).toEqual([{ from: expect.stringContaining('of the journal') as string, message: expect.stringMatching(message) as string }])
+    expect(faultsOf(after)).toEqual([
+      {
+        from: expect.stringContaining('of the journal') as string,
+        message: expect.stringMatching(message) as string,
+      },
+    ])
     expect(nextCheckpoint(after.sql).isNews).toBe(true)
   })
 })
@@ -115,15 +160,32 @@ describe('a proof', () => {
     const { put, applyTo, open, stored, stream } = scene()
     for (const task of ['a', 'b', 'c']) put(task)
     using model = await applyTo(open())
-    const { size, root, key, checkpoint, heads, inclusion, consistency } = proofOf(model, { sequences: [1], older: [1, 2, 999], task_ids: ['b'] })
+    const { size, root, key, checkpoint, heads, inclusion, consistency } = proofOf(model, {
+      sequences: [1],
+      older: [1, 2, 999],
+      task_ids: ['b'],
+    })
     expect([size, key]).toEqual([stored.length, 'a key'])
-    expect(readCheckpoint(String(checkpoint))).toEqual({ origin: identity, size, root: Buffer.from(root, 'base64') })
+    expect(readCheckpoint(String(checkpoint))).toEqual({
+      origin: identity,
+      size,
+      root: Buffer.from(root, 'base64'),
+    })
     const lines = String(heads).split('\n')
     expect(lines.slice(0, 3)).toEqual([`${identity}/heads`, String(size), root])
     const last = stream.messages.findLast(({ log }) => log?.task === 'b')
-    expect(JSON.parse(lines[3] ?? '')).toMatchObject({ tenant: 'local', session: 'web:test', task: 'b', sequence: last?.sequence })
+    expect(JSON.parse(lines[3] ?? '')).toMatchObject({
+      tenant: 'local',
+      session: 'web:test',
+      task: 'b',
+      sequence: last?.sequence,
+    })
     expect(inclusion).toMatchObject([{ sequence: 1, index: 0 }])
-    expect(consistency?.map((each) => each.root)).toEqual([Buffer.from(journalLeaf(stored[0]!)).toString('base64'), expect.any(String), null])
+    expect(consistency?.map((each) => each.root)).toEqual([
+      Buffer.from(journalLeaf(stored[0]!)).toString('base64'),
+      expect.any(String),
+      null,
+    ])
     expect(() => proofOf(model, { size: 999 })).toThrow('The journal has')
     expect(() => proofOf(model, { size: 1, task_ids: ['b'] })).toThrow('only be proved for the present tree')
   })

@@ -1,14 +1,28 @@
 import { type DomainEvent, event } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
-import { answer as said, type LogWriter, newStream, runStarted, submitted, toolResult, toolStarted } from '../../test/journal-fixture.ts'
+import {
+  answer as said,
+  type LogWriter,
+  newStream,
+  runStarted,
+  submitted,
+  toolResult,
+  toolStarted,
+} from '../../test/journal-fixture.ts'
 import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
 import { openReadModel } from '../read-model.ts'
 
-const call = (id: string): { id: string; name: string; arguments: string } => ({ id, name: 'run_command', arguments: '{}' })
-const asked = (id: string): DomainEvent => event('approval_requested', { call_id: id, tool_name: 'run_command', subject: id, rule: null }, 'r')
-const begun = (log: LogWriter, ...ids: string[]): void => void log.write(submitted(log.log), runStarted('r'), said('r', null, ids.map(call)))
+const call = (id: string): { id: string; name: string; arguments: string } => ({
+  id,
+  name: 'run_command',
+  arguments: '{}',
+})
+const asked = (id: string): DomainEvent =>
+  event('approval_requested', { call_id: id, tool_name: 'run_command', subject: id, rule: null }, 'r')
+const begun = (log: LogWriter, ...ids: string[]): void =>
+  void log.write(submitted(log.log), runStarted('r'), said('r', null, ids.map(call)))
 
 describe('a call that a person is asked about', () => {
   test('is listed until it is decided, of one task or of all', async () => {
@@ -29,11 +43,17 @@ describe('a call that a person is asked about', () => {
       arguments: '{"command":"ls -la"}',
       rule: 'run_command',
     })
-    expect(answer(model.sql, 'approvals', { task_id: 'op', limit: 1 })).toMatchObject({ task_id: 'open', calls: [{ call_id: 'c1' }], more: true })
+    expect(answer(model.sql, 'approvals', { task_id: 'op', limit: 1 })).toMatchObject({
+      task_id: 'open',
+      calls: [{ call_id: 'c1' }],
+      more: true,
+    })
     expect(answer(model.sql, 'approvals', { task_id: 'done' })).toMatchObject({ calls: [] })
     expect(answer(model.sql, 'approvals', { tenant: 'other' })).toMatchObject({ calls: [] })
     expect(answer(model.sql, 'approvals', { session_id: 'other' })).toMatchObject({ calls: [] })
-    expect(answer(model.sql, 'approvals', { session_id: waiting.calls[0]?.session_id ?? '' }).calls.length).toBeGreaterThan(0)
+    expect(
+      answer(model.sql, 'approvals', { session_id: waiting.calls[0]?.session_id ?? '' }).calls.length,
+    ).toBeGreaterThan(0)
   })
 
   test('makes its task one that waits, found by that', async () => {
@@ -42,8 +62,12 @@ describe('a call that a person is asked about', () => {
       approvalTask(stream.log('open'), { open: true })
     })
     const { tasks } = answer(model.sql, 'tasks', { status: 'waiting_for_approval' })
-    expect(tasks).toMatchObject([{ task_id: 'open', status: 'running', waiting: 2, waits_for: { call_id: 'c1', tool: 'run_command' } }])
-    expect(answer(model.sql, 'task', { task_id: 'done' })).toMatchObject({ task: { waiting: 0, waits_for: null } })
+    expect(tasks).toMatchObject([
+      { task_id: 'open', status: 'running', waiting: 2, waits_for: { call_id: 'c1', tool: 'run_command' } },
+    ])
+    expect(answer(model.sql, 'task', { task_id: 'done' })).toMatchObject({
+      task: { waiting: 0, waits_for: null },
+    })
   })
 
   test('is kept with who decided what, and why', async () => {
@@ -62,11 +86,26 @@ describe('a call that a person is asked about', () => {
       begun(log, 'a', 'b')
       const of = { by: 'gateway', user_id: 'bob' }
       log.write(asked('a'), event('approval_granted', { call_id: 'a', ...of }, 'r'))
-      log.write(event('question_asked', { call_id: 'b', tool_name: 'run_command', question_index: 0, question: { message: 'Why?' } }, 'r'))
-      log.write(event('question_answered', { call_id: 'b', question_index: 0, answer: { action: 'decline' }, ...of }, 'r'))
+      log.write(
+        event(
+          'question_asked',
+          { call_id: 'b', tool_name: 'run_command', question_index: 0, question: { message: 'Why?' } },
+          'r',
+        ),
+      )
+      log.write(
+        event(
+          'question_answered',
+          { call_id: 'b', question_index: 0, answer: { action: 'decline' }, ...of },
+          'r',
+        ),
+      )
     })
     const of = { by: 'gateway', user_id: 'bob' }
-    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({ approvals: [{ state: 'granted', ...of }], questions: [{ state: 'decline', ...of }] })
+    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({
+      approvals: [{ state: 'granted', ...of }],
+      questions: [{ state: 'decline', ...of }],
+    })
   })
 
   test('leaves the run at work while another call of it is', async () => {
@@ -83,9 +122,15 @@ describe('a call that a person is asked about', () => {
     // Until the other call begins, it is held by the one that asks.
     expect(await statusAfter(() => log.write(asked('a')))).toBe('waiting_for_approval')
     expect(await statusAfter(() => log.write(toolStarted('r', 'b', 'run_command')))).toBe('acting')
-    expect(await statusAfter(() => log.write(toolResult('r', 'b', 'x', { tool: 'run_command' })))).toBe('waiting_for_approval')
-    expect(await statusAfter(() => log.write(event('approval_granted', { call_id: 'a', by: 'anna' }, 'r')))).toBe('acting')
-    expect(await statusAfter(() => log.write(toolResult('r', 'a', 'x', { tool: 'run_command' })))).toBe('thinking')
+    expect(await statusAfter(() => log.write(toolResult('r', 'b', 'x', { tool: 'run_command' })))).toBe(
+      'waiting_for_approval',
+    )
+    expect(
+      await statusAfter(() => log.write(event('approval_granted', { call_id: 'a', by: 'anna' }, 'r'))),
+    ).toBe('acting')
+    expect(await statusAfter(() => log.write(toolResult('r', 'a', 'x', { tool: 'run_command' })))).toBe(
+      'thinking',
+    )
   })
 
   test('waits no more when its run or its task has ended', async () => {
@@ -96,7 +141,10 @@ describe('a call that a person is asked about', () => {
       log.write(asked('a'), event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage }, 'r'))
     })
     expect(answer(model.sql, 'approvals', {})).toMatchObject({ calls: [] })
-    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({ task: { waiting: 0 }, approvals: [{ state: 'left' }] })
+    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({
+      task: { waiting: 0 },
+      approvals: [{ state: 'left' }],
+    })
     expect(answer(model.sql, 'tasks', { status: 'waiting_for_approval' })).toMatchObject({ tasks: [] })
   })
 
@@ -110,7 +158,9 @@ describe('a call that a person is asked about', () => {
         event('approval_denied', { call_id: 'ghost', by: 'x', reason: '' }),
       )
     })
-    expect(model.sql.all('select call_id, approval from tool_calls')).toEqual([{ call_id: 'a', approval: null }])
+    expect(model.sql.all('select call_id, approval from tool_calls')).toEqual([
+      { call_id: 'a', approval: null },
+    ])
   })
 
   test('has an answer of bounded size, however long what it asks', async () => {
@@ -125,11 +175,24 @@ describe('a call that a person is asked about', () => {
           ids.map((id) => ({ ...call(id), arguments: '长'.repeat(5_000) })),
         ),
       )
-      for (const id of ids) log.write(event('approval_requested', { call_id: id, tool_name: 'x', subject: '长'.repeat(5_000), rule: '长'.repeat(5_000) }, 'r'))
+      for (const id of ids)
+        log.write(
+          event(
+            'approval_requested',
+            { call_id: id, tool_name: 'x', subject: '长'.repeat(5_000), rule: '长'.repeat(5_000) },
+            'r',
+          ),
+        )
     })
     for (const name of ['approvals', 'tasks', 'task'] as const) {
       const size = Buffer.byteLength(
-        JSON.stringify(answer(model.sql, name, name === 'tasks' ? {} : { task_id: 't', ...(name === 'approvals' ? { limit: 200 } : {}) })),
+        JSON.stringify(
+          answer(
+            model.sql,
+            name,
+            name === 'tasks' ? {} : { task_id: 't', ...(name === 'approvals' ? { limit: 200 } : {}) },
+          ),
+        ),
       )
       expect({ name, fits: size < 1024 * 1024 }).toEqual({ name, fits: true })
     }

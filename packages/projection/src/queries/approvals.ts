@@ -41,10 +41,18 @@ const textCharsMax = 300
 /** Core's `callWaits` in SQL, for a run and a task that have not ended. A test compares the two. */
 const waits = `(approval = 'requested' and tool_calls.ended_at is null and runs.ended_at is null and tasks.ended_at is null)`
 const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name, runs.team_run_id, runs.node_id, coalesce(${waits}, 0) as waits`
-const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
+const from =
+  'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
 
-/** The calls that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
-export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser }, limit: number): AskedRow[] {
+/**
+ * The calls that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is
+ * returned.
+ */
+export function waitingCalls(
+  sql: Sql,
+  of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
+  limit: number,
+): AskedRow[] {
   const [user, values] = ofUser(of.user, 5)
   return sql.all<AskedRow>(
     `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and (?4 is null or session_id = ?4) and ${waits} ${user}
@@ -63,11 +71,16 @@ export function approvalsOf(sql: Sql, taskKey: number, limit: number): AskedCall
 }
 
 /** How many calls of a task wait, and the first of them. */
-export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; readonly first: AskedCallAnswer | null } {
-  const { n } = sql.one<{ n: number }>(`select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`, [
-    taskKey,
-  ])
-  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null, session: null, user: undefined }, 1)[0]
+export function waitingOf(
+  sql: Sql,
+  taskKey: number,
+): { readonly count: number; readonly first: AskedCallAnswer | null } {
+  const { n } = sql.one<{ n: number }>(
+    `select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`,
+    [taskKey],
+  )
+  const first =
+    n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null, session: null, user: undefined }, 1)[0]
   return { count: n, first: first === undefined ? null : callView(first, argumentsCharsShort) }
 }
 
@@ -86,9 +99,12 @@ export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAns
     subject: clip(row.approval_subject ?? '', subjectCharsMax),
     rule: row.approval_rule === null ? null : excerpt(row.approval_rule),
     call_hash: row.approval_hash,
-    preview: row.approval_preview === null ? null : (JSON.parse(row.approval_preview) as AskedCallAnswer['preview']),
+    preview:
+      row.approval_preview === null ? null : (JSON.parse(row.approval_preview) as AskedCallAnswer['preview']),
     arguments: row.arguments === null ? null : clip(row.arguments, argumentsCharsMax),
-    ...(row.approval_arguments === null ? {} : { arguments_approved: clip(row.approval_arguments, argumentsCharsMax) }),
+    ...(row.approval_arguments === null
+      ? {}
+      : { arguments_approved: clip(row.approval_arguments, argumentsCharsMax) }),
     state: row.waits === 1 ? 'waiting' : row.approval === 'requested' ? 'left' : row.approval,
     requested_at: row.approval_requested_at,
     taskseq: row.approval_requested_taskseq,

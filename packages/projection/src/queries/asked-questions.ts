@@ -37,7 +37,10 @@ const columns = `questions.*, tasks.task_id, tasks.session_id, runs.agent_name, 
 const from = `questions join tasks using (task_key) join tool_calls using (task_key, asked_taskseq, call_index)
   left join runs on runs.task_key = questions.task_key and runs.run_id = questions.run_id`
 
-/** The questions that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
+/**
+ * The questions that wait, of one task or of all, oldest first. If there are more than `limit`, one row more
+ * is returned.
+ */
 export function waitingQuestions(
   sql: Sql,
   of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
@@ -79,7 +82,10 @@ export function questionView(row: QuestionRow): AskedQuestionAnswer {
     form: question.form ?? null,
     state: row.waits === 1 ? 'waiting' : (row.action ?? 'left'),
     asked_at: row.asked_at,
-    expires_at: question.timeout_ms === undefined ? null : new Date(Date.parse(row.asked_at) + question.timeout_ms).toISOString(),
+    expires_at:
+      question.timeout_ms === undefined
+        ? null
+        : new Date(Date.parse(row.asked_at) + question.timeout_ms).toISOString(),
     taskseq: row.taskseq,
     answer: row.answer === null ? null : clip(row.answer, answerCharsMax),
     by: row.answered_by === null ? null : excerpt(row.answered_by),

@@ -1,6 +1,7 @@
 // Finds the task that a person means, by its id, by the beginning of its id, or as the newest one.
 // F1. A whole id wins over the word `latest`, and that over a beginning.
-// F2. An ambiguous beginning is refused with the ids that it may mean. A beginning of a task's id is not ambiguous because of the task's retries.
+// F2. An ambiguous beginning is refused with the ids that it may mean. A beginning of a task's id is not
+// ambiguous because of the task's retries.
 //     A beginning with `.retry-1` behind it means that retry.
 // F3. The newest task is the one that came into the journal last.
 import { BeaverError } from '@beaver/core'
@@ -26,11 +27,14 @@ const namedInErrorMax = 8
 /** @throws {BeaverError} `not_found` if no task fits, `invalid_arguments` if several fit */
 export function findTask(sql: Sql, name: TaskName): FoundTask {
   const [only, ...others] = candidates(sql, name)
-  if (only === undefined) throw new BeaverError('not_found', `There is no task ${JSON.stringify(name.task_id)} in the read model.`)
+  if (only === undefined)
+    throw new BeaverError('not_found', `There is no task ${JSON.stringify(name.task_id)} in the read model.`)
   if (others.length === 0) return only
   const shown = [only, ...others].slice(0, namedInErrorMax)
   const sameId = others.some((other) => other.task_id === only.task_id)
-  const names = shown.map((task) => (sameId ? `${task.tenant}/${task.session_id}/${task.task_id}` : task.task_id)).join(', ')
+  const names = shown
+    .map((task) => (sameId ? `${task.tenant}/${task.session_id}/${task.task_id}` : task.task_id))
+    .join(', ')
   const message = `${JSON.stringify(name.task_id)} may mean several tasks: ${names}${others.length + 1 > namedInErrorMax ? ', …' : ''}. ${sameId ? 'Name the session.' : 'Give more of the id.'}`
   throw new BeaverError('invalid_arguments', message, { problems: [{ path: 'task_id', message }] })
 }
@@ -48,11 +52,13 @@ function candidates(sql: Sql, name: TaskName): FoundTask[] {
   if (exact.length > 0) return exact
   if (task === latest) return fitting('?1 is not null', 'task_key desc').slice(0, 1)
   const begins = 'task_id >= ?1 and task_id < ?1 || char(1114111)'
-  const notRetried = (id: string): FoundTask[] => fitting(`${begins} and retry_of is null`, 'task_id, task_key', id)
+  const notRetried = (id: string): FoundTask[] =>
+    fitting(`${begins} and retry_of is null`, 'task_id, task_key', id)
   const originals = notRetried(task)
   if (originals.length > 0) return originals
   const [, beginning, retry] = /^(.+)(\.retry-\d+)$/.exec(task) ?? []
   const [original, ...others] = beginning === undefined ? [] : notRetried(beginning)
-  if (original !== undefined && others.length === 0) return fitting('task_id = ?1', 'task_key', original.task_id + retry)
+  if (original !== undefined && others.length === 0)
+    return fitting('task_id = ?1', 'task_key', original.task_id + retry)
   return fitting(begins, 'task_id, task_key')
 }

@@ -1,5 +1,6 @@
-// Calls of models whose answers were lost with who had asked: a daemon that died or was stopped, or a worker thread. The journal has no event of a call
-// before its answer, so that nobody knows whether such a call was made, and what it used.
+// Calls of models whose answers were lost with who had asked: a daemon that died or was stopped, or a worker
+// thread. The journal has no event of a call before its answer, so that nobody knows whether such a call was
+// made, and what it used.
 import type { EventType } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 
@@ -10,7 +11,12 @@ export interface WorkEvent {
 }
 
 /** After these events, a run does not ask its model, or only when its calls of tools have results. */
-const asksNobody: ReadonlySet<EventType> = new Set<EventType>(['assistant_message_added', 'run_completed', 'run_failed', 'run_cancelled'])
+const asksNobody: ReadonlySet<EventType> = new Set<EventType>([
+  'assistant_message_added',
+  'run_completed',
+  'run_failed',
+  'run_cancelled',
+])
 /** Who wrote one of these let go of the task: no call was under way. */
 const letGo: ReadonlySet<EventType> = new Set<EventType>(['task_released', 'task_suspended'])
 
@@ -43,11 +49,18 @@ export function lostCalls(events: Iterable<WorkEvent>): number {
 
 /** Only a task that was claimed twice, or a run that was started again, can have lost a call. */
 export function lostCallsOf(sql: Sql, key: number, claims: number): number {
-  if (claims < 2 && sql.get('select 1 from runs where task_key = ? and restarts > 0 limit 1', [key]) === undefined) return 0
+  if (
+    claims < 2 &&
+    sql.get('select 1 from runs where task_key = ? and restarts > 0 limit 1', [key]) === undefined
+  )
+    return 0
   return lostCalls(eventsOf(sql, key))
 }
 
 function* eventsOf(sql: Sql, key: number): Generator<WorkEvent> {
-  const rows = sql.each<{ type: EventType; run_id: string | null }>('select type, run_id from events where task_key = ? order by taskseq', [key])
+  const rows = sql.each<{ type: EventType; run_id: string | null }>(
+    'select type, run_id from events where task_key = ? order by taskseq',
+    [key],
+  )
   for (const { type, run_id: runId } of rows) yield { type, runId }
 }

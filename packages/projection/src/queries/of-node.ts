@@ -21,7 +21,11 @@ export function eventsOfNode(
   nodeId: string | undefined,
 ): { readonly where: string; readonly values: SqlValue[] } {
   if (nodeId === undefined) return { where: '', values: [] }
-  if (sql.get('select 1 from team_nodes where task_key = ? and node_id = ? limit 1', [key, nodeId]) === undefined) throw noSuchNode(sql, key, task_id, nodeId)
+  if (
+    sql.get('select 1 from team_nodes where task_key = ? and node_id = ? limit 1', [key, nodeId]) ===
+    undefined
+  )
+    throw noSuchNode(sql, key, task_id, nodeId)
   const where = `and (run_id in (select run_id from runs where task_key = ? and node_id = ?) or ${namingTypes} and json_extract(data, '$.node_id') = ?)`
   return { where, values: [key, nodeId, nodeId] }
 }
@@ -35,8 +39,12 @@ export function noSuchNode(sql: Sql, key: number, taskId: string, nodeId: string
     [key, nodeId, namedMax + 1],
   )
   const names = rows.slice(0, namedMax).map((row) => JSON.stringify(row.node_id))
-  const listed = names.length === 0 ? 'It has no nodes.' : `Its nodes: ${names.join(', ')}${rows.length > namedMax ? ', …' : ''}.`
+  const listed =
+    names.length === 0
+      ? 'It has no nodes.'
+      : `Its nodes: ${names.join(', ')}${rows.length > namedMax ? ', …' : ''}.`
   return refusal('node_id', `The task ${taskId} has no node ${JSON.stringify(nodeId)}. ${listed}`)
 }
 
-export const refusal = (path: string, message: string): BeaverError => new BeaverError('invalid_arguments', message, { problems: [{ path, message }] })
+export const refusal = (path: string, message: string): BeaverError =>
+  new BeaverError('invalid_arguments', message, { problems: [{ path, message }] })

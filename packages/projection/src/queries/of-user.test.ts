@@ -15,9 +15,24 @@ beforeAll(async () => {
       const name = `of-${user_id ?? 'nobody'}`
       const log = stream.log(name, { session: name })
       const given = submitted(log.log).data as DataOf<'task_submitted'>
-      log.write(event('task_submitted', { ...given, request: { ...given.request, ...(user_id === undefined ? {} : { user_id }) } }), runStarted('r'))
-      log.write(userMessage('r', 'a secret'), said('r', null, [{ id: 'c', name: 'run_command', arguments: '{}' }]))
-      log.write(event('approval_requested', { call_id: 'c', tool_name: 'run_command', subject: 'ls', rule: null }, 'r'))
+      log.write(
+        event('task_submitted', {
+          ...given,
+          request: { ...given.request, ...(user_id === undefined ? {} : { user_id }) },
+        }),
+        runStarted('r'),
+      )
+      log.write(
+        userMessage('r', 'a secret'),
+        said('r', null, [{ id: 'c', name: 'run_command', arguments: '{}' }]),
+      )
+      log.write(
+        event(
+          'approval_requested',
+          { call_id: 'c', tool_name: 'run_command', subject: 'ls', rule: null },
+          'r',
+        ),
+      )
     }
   })
 })
@@ -32,42 +47,64 @@ const ask = (name: QueryName, input: object): string[] => {
   }
 }
 
-test.each(['tasks', 'sessions', 'approvals'] as const)('%s lists what belongs to a user, to nobody, or everything', (name) => {
-  const found = [{ user_id: 'ada' }, { user_id: null }, { user_id: 'bob' }, {}].map((input) => ask(name, input))
-  expect(found.map((ids) => ids.toSorted())).toEqual([['of-ada'], ['of-nobody'], [], ['of-ada', 'of-nobody']])
-})
+test.each(['tasks', 'sessions', 'approvals'] as const)(
+  '%s lists what belongs to a user, to nobody, or everything',
+  (name) => {
+    const found = [{ user_id: 'ada' }, { user_id: null }, { user_id: 'bob' }, {}].map((input) =>
+      ask(name, input),
+    )
+    expect(found.map((ids) => ids.toSorted())).toEqual([
+      ['of-ada'],
+      ['of-nobody'],
+      [],
+      ['of-ada', 'of-nobody'],
+    ])
+  },
+)
 
 test.each([
   ['secret', 'decided by the index'],
   ['a', 'read one by one'],
 ])('search for %j, which is %s, finds texts of the user alone', (query) => {
-  const found = [{ user_id: 'ada' }, { user_id: null }, { user_id: 'bob' }, {}].map((of) => ask('search', { query, ...of }))
+  const found = [{ user_id: 'ada' }, { user_id: null }, { user_id: 'bob' }, {}].map((of) =>
+    ask('search', { query, ...of }),
+  )
   expect(found.map((ids) => ids.toSorted())).toEqual([['of-ada'], ['of-nobody'], [], ['of-ada', 'of-nobody']])
 })
 
-test.each(['task', 'timeline', 'events', 'approvals', 'session'] as const)('%s finds by an id, or by its beginning, for its user alone', (name) => {
-  const named = (id: string, of: object): string[] => ask(name, { [name === 'session' ? 'session_id' : 'task_id']: id, ...of })
-  expect([named('of-ada', { user_id: 'ada' }), named('of', { user_id: 'ada' }), named('of', { user_id: null })]).toEqual([
-    ['of-ada'],
-    ['of-ada'],
-    ['of-nobody'],
-  ])
-  for (const [id, of] of [
-    ['of-ada', { user_id: 'bob' }],
-    ['of-ada', { user_id: null }],
-    ['of-nobody', { user_id: 'ada' }],
-    ['of', { user_id: 'bob' }],
-  ] as const)
-    expect(named(id, of)).toEqual(['not_found'])
-  expect(named('of', {})).toEqual(['invalid_arguments'])
-})
+test.each(['task', 'timeline', 'events', 'approvals', 'session'] as const)(
+  '%s finds by an id, or by its beginning, for its user alone',
+  (name) => {
+    const named = (id: string, of: object): string[] =>
+      ask(name, { [name === 'session' ? 'session_id' : 'task_id']: id, ...of })
+    expect([
+      named('of-ada', { user_id: 'ada' }),
+      named('of', { user_id: 'ada' }),
+      named('of', { user_id: null }),
+    ]).toEqual([['of-ada'], ['of-ada'], ['of-nobody']])
+    for (const [id, of] of [
+      ['of-ada', { user_id: 'bob' }],
+      ['of-ada', { user_id: null }],
+      ['of-nobody', { user_id: 'ada' }],
+      ['of', { user_id: 'bob' }],
+    ] as const)
+      expect(named(id, of)).toEqual(['not_found'])
+    expect(named('of', {})).toEqual(['invalid_arguments'])
+  },
+)
 
 test('search says nothing about texts of others, however often they have a word that is looked for', async () => {
-  const textsOf = (user_id: string, name: string, texts: readonly string[]) => (stream: Parameters<Parameters<typeof modelOf>[0]>[0]) => {
-    const log = stream.log(name, { session: name })
-    const given = submitted(log.log).data as DataOf<'task_submitted'>
-    log.write(event('task_submitted', { ...given, request: { ...given.request, user_id } }), runStarted('r'), ...texts.map((text) => userMessage('r', text)))
-  }
+  const textsOf =
+    (user_id: string, name: string, texts: readonly string[]) =>
+    (stream: Parameters<Parameters<typeof modelOf>[0]>[0]) => {
+      const log = stream.log(name, { session: name })
+      const given = submitted(log.log).data as DataOf<'task_submitted'>
+      log.write(
+        event('task_submitted', { ...given, request: { ...given.request, user_id } }),
+        runStarted('r'),
+        ...texts.map((text) => userMessage('r', text)),
+      )
+    }
   const planted = textsOf(
     'ben',
     'bait',
@@ -78,7 +115,9 @@ test('search says nothing about texts of others, however often they have a word 
     using read = await modelOf((stream) => [before, ...written].forEach((write) => write(stream)))
     while (read.indexTexts());
     // Ben's own texts have the long word, and none has the short one.
-    return ['merger zq', 'merger'].map((query) => answer(read.sql, 'search', { query, user_id: 'ben', limit: 1 }))
+    return ['merger zq', 'merger'].map((query) =>
+      answer(read.sql, 'search', { query, user_id: 'ben', limit: 1 }),
+    )
   }
   const without = await asked(planted, textsOf('ann', 'diary', ['the weather']))
   const withIt = await asked(planted, textsOf('ann', 'diary', ['the merger']))
@@ -96,13 +135,22 @@ test('search finds an old text of a user among very many of others at once', asy
       const log = stream.log(name, { session: name })
       const given = submitted(log.log).data as DataOf<'task_submitted'>
       const texts = Array.from({ length: count }, (_, i) => userMessage('r', `the merger ${i}`))
-      log.write(event('task_submitted', { ...given, request: { ...given.request, user_id } }), runStarted('r'), ...texts)
+      log.write(
+        event('task_submitted', { ...given, request: { ...given.request, user_id } }),
+        runStarted('r'),
+        ...texts,
+      )
     }
   })
   while (read.indexTexts());
   const found = answer(read.sql, 'search', { query: 'merger', user_id: 'ann' })
   expect([found.hits.map((hit) => hit.task_id), found.more]).toEqual([['old'], false])
-  expect(answer(read.sql, 'search', { query: 'merger', user_id: 'an' })).toEqual({ hits: [], more: false, next: null })
+  expect(answer(read.sql, 'search', { query: 'merger', user_id: 'an' })).toEqual({
+    hits: [],
+    more: false,
+    next: null,
+  })
   // The index has the owner of each text, too. That is no text.
-  for (const query of ['<1>', '<0>', '1>']) expect(answer(read.sql, 'search', { query })).toMatchObject({ hits: [] })
+  for (const query of ['<1>', '<0>', '1>'])
+    expect(answer(read.sql, 'search', { query })).toMatchObject({ hits: [] })
 })

@@ -1,5 +1,6 @@
 // Builds a bounded answer: it takes rows until there are enough rows or enough bytes.
-// P1. An answer fits one message (`answerBytesMax` of items, below the 1 MiB that a nats-server allows by default).
+// P1. An answer fits one message (`answerBytesMax` of items, below the 1 MiB that a nats-server allows by
+// default).
 // P2. An answer with `more` has at least one item, so that a reader who follows `next` comes to the end.
 
 export const answerBytesMax = 640 * 1024
@@ -13,7 +14,11 @@ export interface Page<Item> {
 }
 
 /** @param rows at least one more than `limit`, if there are more */
-export function page<Row, Item>(rows: Iterable<Row>, limit: number, of: { item: (row: Row) => Item; cursor: (row: Row) => number }): Page<Item> {
+export function page<Row, Item>(
+  rows: Iterable<Row>,
+  limit: number,
+  of: { item: (row: Row) => Item; cursor: (row: Row) => number },
+): Page<Item> {
   const items: Item[] = []
   let bytes = 0
   let next: number | null = null

@@ -34,7 +34,8 @@ function retry(stream: Stream, task: string, n: number): void {
 }
 
 const ids = (of: QueryOutput<'tasks'>): string[] => of.tasks.map((task) => task.task_id)
-const refusal = (code: string, message: string): unknown => expect.objectContaining({ code, message: expect.stringContaining(message) })
+const refusal = (code: string, message: string): unknown =>
+  expect.objectContaining({ code, message: expect.stringContaining(message) })
 
 describe('every query', () => {
   test('answers in plain JSON with snake_case keys', async () => {
@@ -76,13 +77,21 @@ describe('every query', () => {
       )
     }
     expect(() => answer(model.sql, 'tasks', { sesion: 'x' })).toThrow(refusal('invalid_arguments', 'sesion'))
-    expect(() => answerOf(model.sql, 'toString', {})).toThrow(refusal('invalid_arguments', 'There is no query "toString"'))
+    expect(() => answerOf(model.sql, 'toString', {})).toThrow(
+      refusal('invalid_arguments', 'There is no query "toString"'),
+    )
   })
 
   test('answers on an empty read model', async () => {
     using model = openReadModel(':memory:', { readBlob: newStream().readBlob })
     expect(answer(model.sql, 'tasks', undefined)).toEqual({ tasks: [], more: false, next: null })
-    expect(answer(model.sql, 'status', {})).toMatchObject({ stream: null, sequence: 0, tasks: 0, by_status: {}, findings: 0 })
+    expect(answer(model.sql, 'status', {})).toMatchObject({
+      stream: null,
+      sequence: 0,
+      tasks: 0,
+      by_status: {},
+      findings: 0,
+    })
     expect(answer(model.sql, 'audit', {})).toMatchObject({ intact: true, findings: [], heads: [] })
     expect(answer(model.sql, 'search', { query: 'x' })).toMatchObject({ hits: [] })
     expect(() => answer(model.sql, 'task', { task_id: 'x' })).toThrow(refusal('not_found', '"x"'))
@@ -97,7 +106,10 @@ describe('tasks', () => {
     const seen: unknown[] = []
     let before: number | null = null
     do {
-      const given: QueryOutput<'tasks'> = answer(model.sql, 'tasks', { limit: 3, ...(before === null ? {} : { before }) })
+      const given: QueryOutput<'tasks'> = answer(model.sql, 'tasks', {
+        limit: 3,
+        ...(before === null ? {} : { before }),
+      })
       expect(given.more).toBe(given.next !== null)
       seen.push(...ids(given))
       before = given.next
@@ -140,7 +152,12 @@ describe('task', () => {
     teamTask(stream.log('task-1'))
     using model = await modelOf(stream)
     const given = answer(model.sql, 'task', { task_id: 'task-1' })
-    expect(given).toMatchObject({ final_output: 'The report is incomplete.', chain_ok: true, findings: [], outputs: [{ node_id: 'publish', output: '' }] })
+    expect(given).toMatchObject({
+      final_output: 'The report is incomplete.',
+      chain_ok: true,
+      findings: [],
+      outputs: [{ node_id: 'publish', output: '' }],
+    })
     expect(given.runs.map((run) => run.run_id)).toEqual(['root-run'])
     const nodes = given.runs[0]!.teams[0]!.nodes
     expect(nodes.map((node) => [node.node_id, node.status, node.run?.run_id])).toEqual([
@@ -166,7 +183,11 @@ describe('task', () => {
     workflowTask(stream.log('task-w'))
     using model = await modelOf(stream)
     const given = answer(model.sql, 'task', { task_id: 'task-w' })
-    expect(given).toMatchObject({ runs: [], chain_ok: true, task: { workflow: 'workflow:map', profile: 'analyst', root_run_id: null, agents: 4 } })
+    expect(given).toMatchObject({
+      runs: [],
+      chain_ok: true,
+      task: { workflow: 'workflow:map', profile: 'analyst', root_run_id: null, agents: 4 },
+    })
     const [team] = given.teams
     expect(team).toMatchObject({
       run_id: null,
@@ -191,11 +212,20 @@ describe('task', () => {
       ['item-2', 'agent', 'completed', 'run-item-2'],
     ])
     const node = (id: string): unknown => team!.nodes.find((each) => each.node_id === id)
-    expect(node('split')).toMatchObject({ operation: 'map', output: '["x","y"]', output_chars: 9, added_after: null })
+    expect(node('split')).toMatchObject({
+      operation: 'map',
+      output: '["x","y"]',
+      output_chars: 9,
+      added_after: null,
+    })
     expect(node('find')).toMatchObject({ tool: 'read_file', run: { output: 'found it', tool_calls: 1 } })
     expect(node('branch')).toMatchObject({ skip_reason: 'The condition does not hold.' })
     expect(node('stop')).toMatchObject({ cancel_reason: 'not needed', failure: { class: 'cancelled' } })
-    expect(node('end')).toMatchObject({ depends_on: ['find', 'branch', 'item-1', 'item-2'], quorum: 1, failure: { message: 'No code for this.' } })
+    expect(node('end')).toMatchObject({
+      depends_on: ['find', 'branch', 'item-1', 'item-2'],
+      quorum: 1,
+      failure: { message: 'No code for this.' },
+    })
     expect(node('item-1')).toMatchObject({ added_after: 'split', depends_on: ['split'] })
   })
 
@@ -207,7 +237,9 @@ describe('task', () => {
     expect(found('task_ab2')).toBe('task_ab2')
     expect(found('task_ab')).toBe('task_ab')
     expect(found('任')).toBe('任务一')
-    expect(() => found('task_')).toThrow(refusal('invalid_arguments', 'task_ab, task_ab1, task_ab2. Give more of the id.'))
+    expect(() => found('task_')).toThrow(
+      refusal('invalid_arguments', 'task_ab, task_ab1, task_ab2. Give more of the id.'),
+    )
     expect(() => found('%')).toThrow(refusal('not_found', '"%"'))
     expect(() => found('TASK_AB')).toThrow(refusal('not_found', 'TASK_AB'))
   })
@@ -218,15 +250,23 @@ describe('task', () => {
     for (const n of [1, 2]) retry(stream, 'task_ab1', n)
     using model = await modelOf(stream)
     const found = (task: string): unknown => answer(model.sql, 'task', { task_id: task }).task.task_id
-    expect([found('task_ab1'), found('task_ab2'), found('task_ab1.retry-2')]).toEqual(['task_ab1', 'task_ab2', 'task_ab1.retry-2'])
+    expect([found('task_ab1'), found('task_ab2'), found('task_ab1.retry-2')]).toEqual([
+      'task_ab1',
+      'task_ab2',
+      'task_ab1.retry-2',
+    ])
     expect(() => found('task_a.retry-1')).toThrow(refusal('not_found', 'task_a.retry-1'))
-    expect(() => found('task_ab1.')).toThrow(refusal('invalid_arguments', 'task_ab1.retry-1, task_ab1.retry-2'))
+    expect(() => found('task_ab1.')).toThrow(
+      refusal('invalid_arguments', 'task_ab1.retry-1, task_ab1.retry-2'),
+    )
     expect(found('task_ab1.retry-1')).toBe('task_ab1.retry-1')
     const another = newStream()
     singleTask(another.log('task_ab1'))
     retry(another, 'task_ab1', 1)
     using one = await modelOf(another)
-    expect(['task_a', 'task_a.retry-1'].map((id) => answer(one.sql, 'task', { task_id: id }).task.task_id)).toEqual(['task_ab1', 'task_ab1.retry-1'])
+    expect(
+      ['task_a', 'task_a.retry-1'].map((id) => answer(one.sql, 'task', { task_id: id }).task.task_id),
+    ).toEqual(['task_ab1', 'task_ab1.retry-1'])
   })
 
   test('that failed because of its text has that text, and one that failed otherwise has none', async () => {
@@ -235,10 +275,18 @@ describe('task', () => {
       const writer = stream.log(unfit === undefined ? 'other' : 'unfit')
       writer.write(submitted(writer.log))
       const failure = { class: 'output_invalid', message: 'It does not fit.' } as const
-      writer.write(event('task_failed', { ...result({ final_output: '', failure }), ...(unfit === undefined ? {} : { unfit_output: unfit }) }))
+      writer.write(
+        event('task_failed', {
+          ...result({ final_output: '', failure }),
+          ...(unfit === undefined ? {} : { unfit_output: unfit }),
+        }),
+      )
     }
     using model = await modelOf(stream)
-    expect(answer(model.sql, 'task', { task_id: 'unfit' })).toMatchObject({ final_output: '', unfit_output: '{"n":"one"}' })
+    expect(answer(model.sql, 'task', { task_id: 'unfit' })).toMatchObject({
+      final_output: '',
+      unfit_output: '{"n":"one"}',
+    })
     expect(answer(model.sql, 'task', { task_id: 'other' })).not.toHaveProperty('unfit_output')
   })
 
@@ -267,8 +315,12 @@ describe('task', () => {
     singleTask(stream.log('same', { session: 'a' }))
     singleTask(stream.log('same', { session: 'b' }))
     using model = await modelOf(stream)
-    expect(() => answer(model.sql, 'task', { task_id: 'same' })).toThrow(refusal('invalid_arguments', 'local/a/same, local/b/same. Name the session.'))
-    expect(answer(model.sql, 'task', { task_id: 'same', session_id: 'b' })).toMatchObject({ task: { session_id: 'b' } })
+    expect(() => answer(model.sql, 'task', { task_id: 'same' })).toThrow(
+      refusal('invalid_arguments', 'local/a/same, local/b/same. Name the session.'),
+    )
+    expect(answer(model.sql, 'task', { task_id: 'same', session_id: 'b' })).toMatchObject({
+      task: { session_id: 'b' },
+    })
   })
 
   test('of the greatest team fits one message and says that there is more', async () => {
@@ -276,7 +328,13 @@ describe('task', () => {
     const log = stream.log('big')
     const graph = graphOf(Array.from({ length: 512 }, (_, n) => ({ id: `node ${n} ${'名'.repeat(50)}` })))
     log.write(submitted(log.log), runStarted('root'))
-    log.write(event('task_team_run_started', { team_run_id: 't' as never, run_id: 'root' as never, call_id: 'c', graph, concurrent_nodes_max: 16 }, 'root'))
+    log.write(
+      event(
+        'task_team_run_started',
+        { team_run_id: 't' as never, run_id: 'root' as never, call_id: 'c', graph, concurrent_nodes_max: 16 },
+        'root',
+      ),
+    )
     for (const [n, node] of graph.nodes.entries()) {
       const of = { team_run_id: 't' as never, node_id: node.node_id, run_id: `run-${n}` as never }
       log.write(
@@ -289,7 +347,10 @@ describe('task', () => {
     log.write(
       event(
         'task_completed',
-        result({ final_output: '长'.repeat(100_000), outputs: graph.nodes.map((node) => ({ node_id: node.node_id, output: '长'.repeat(5000) })) }),
+        result({
+          final_output: '长'.repeat(100_000),
+          outputs: graph.nodes.map((node) => ({ node_id: node.node_id, output: '长'.repeat(5000) })),
+        }),
       ),
     )
     using model = await modelOf(stream)
@@ -322,9 +383,16 @@ describe('events', () => {
     using model = await modelOf(stream)
     const first = answer(model.sql, 'events', { task_id: 't', limit: 4 })
     const rest = answer(model.sql, 'events', { task_id: 't', after: first.next })
-    expect([...first.events, ...rest.events].map((each) => each.taskseq)).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
+    expect([...first.events, ...rest.events].map((each) => each.taskseq)).toEqual(
+      Array.from({ length: 11 }, (_, n) => n + 1),
+    )
     expect(rest.more).toBe(false)
-    expect(first.events[0]).toMatchObject({ type: 'task_submitted', epoch: 0, data: { task_id: 't' }, sequence: 1 })
+    expect(first.events[0]).toMatchObject({
+      type: 'task_submitted',
+      epoch: 0,
+      data: { task_id: 't' },
+      sequence: 1,
+    })
   })
 
   test('stop at what fits one message, and go on from there', async () => {
@@ -374,6 +442,10 @@ test('audit gives the head of each log, to be compared with the journal', async 
     { task_id: 'a', hash: a.head.hash, last_taskseq: 11, epoch: 1, chain_ok: true },
   ])
   expect(heads({ task_id: 'a' })).toMatchObject([{ task_id: 'a' }])
-  expect(answer(model.sql, 'audit', { limit: 1 })).toMatchObject({ intact: true, more_heads: true, next_head: 2 })
+  expect(answer(model.sql, 'audit', { limit: 1 })).toMatchObject({
+    intact: true,
+    more_heads: true,
+    next_head: 2,
+  })
   expect(heads({ limit: 1, before: 2 })).toMatchObject([{ task_id: 'a' }])
 })

@@ -1,9 +1,10 @@
-// The table of queries that the query service serves, by name. Every answer is plain JSON with snake_case keys.
+// The table of queries that the query service serves, by name. Every answer is plain JSON with snake_case
+// keys.
 // Q1. An input is validated before a query runs. Unknown fields are refused.
 // Q2. A query changes nothing.
 // Q3. Answers are bounded.
-// Q4. An answer is not validated here, because a check would cost more than most queries. The compiler and the tests hold each query to its
-// contract, and the client validates each answer.
+// Q4. An answer is not validated here, because a check would cost more than most queries. The compiler and
+// the tests hold each query to its contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
 import type { Around, Query } from './query.ts'
@@ -48,22 +49,47 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
 /**
  * Answers a query.
  *
- * @throws {BeaverError} `invalid_arguments` for an unknown query or an input of another shape, with the path of each problem;
+ * @throws {BeaverError} `invalid_arguments` for an unknown query or an input of another shape, with the path
+ * of each problem;
  *   `not_found` if the task does not exist
  * @example answer(model.sql, 'tasks', { status: 'failed', limit: 5 })
  */
-export function answer(sql: Sql, name: string, input: unknown, around: Partial<Around> = {}): QueryOutput<QueryName> {
+export function answer(
+  sql: Sql,
+  name: string,
+  input: unknown,
+  around: Partial<Around> = {},
+): QueryOutput<QueryName> {
   if (!isQueryName(name)) {
-    throw new BeaverError('invalid_arguments', `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`)
+    throw new BeaverError(
+      'invalid_arguments',
+      `There is no query ${JSON.stringify(name)}. Queries: ${Object.keys(queries).join(', ')}.`,
+    )
   }
-  return answerTo(sql, name, input, { now: () => systemClock.now(), following: null, verified: null, notes: null, anchoring: null, ...around })
+  return answerTo(sql, name, input, {
+    now: () => systemClock.now(),
+    following: null,
+    verified: null,
+    notes: null,
+    anchoring: null,
+    ...around,
+  })
 }
 
-function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {
+function answerTo<Name extends QueryName>(
+  sql: Sql,
+  name: Name,
+  input: unknown,
+  around: Around,
+): QueryOutput<Name> {
   const parsed = queryContracts[name].input.safeParse(input ?? {})
   if (!parsed.success) {
     const problems = problemsOf(parsed.error.issues, input ?? {})
-    throw new BeaverError('invalid_arguments', `The input of the query ${name} is not valid: ${problemsText(problems)}`, { problems })
+    throw new BeaverError(
+      'invalid_arguments',
+      `The input of the query ${name} is not valid: ${problemsText(problems)}`,
+      { problems },
+    )
   }
   return queries[name](sql, parsed.data, around)
 }

@@ -10,9 +10,17 @@ export const approvals: Query<'approvals'> = (sql, input) => {
   const found = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id })
   const rows = waitingCalls(
     sql,
-    { taskKey: found?.task_key ?? null, tenant: input.tenant ?? null, session: input.session_id ?? null, user: input.user_id },
+    {
+      taskKey: found?.task_key ?? null,
+      tenant: input.tenant ?? null,
+      session: input.session_id ?? null,
+      user: input.user_id,
+    },
     input.limit,
   )
-  const { items, more } = page(rows, input.limit, { item: (row) => callView(row, argumentsCharsMax), cursor: (row) => row.approval_requested_taskseq })
+  const { items, more } = page(rows, input.limit, {
+    item: (row) => callView(row, argumentsCharsMax),
+    cursor: (row) => row.approval_requested_taskseq,
+  })
   return { task_id: found?.task_id ?? null, calls: items, more }
 }

@@ -1,4 +1,5 @@
-// `audit`: whether the record is intact. It gives the findings, and the head of each log to compare with the journal's own.
+// `audit`: whether the record is intact. It gives the findings, and the head of each log to compare with the
+// journal's own.
 import type { QueryOutput } from '@beaver/contracts'
 import { findTask } from './find-task.ts'
 import { type Page, page } from './page.ts'
@@ -19,19 +20,41 @@ interface FindingRow {
   readonly record: string | null
 }
 
-type HeadRow = Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'status' | 'last_taskseq' | 'epoch' | 'head_hash' | 'chain_ok'>
+type HeadRow = Pick<
+  TaskRow,
+  | 'task_key'
+  | 'tenant'
+  | 'session_id'
+  | 'task_id'
+  | 'status'
+  | 'last_taskseq'
+  | 'epoch'
+  | 'head_hash'
+  | 'chain_ok'
+>
 
 type Finding = QueryOutput<'audit'>['findings'][number]
 type Head = QueryOutput<'audit'>['heads'][number]
 
-/** Findings after `after`, oldest first; heads before `before`, newest task first. Without `task_id`, of all tasks. */
+/**
+ * Findings after `after`, oldest first; heads before `before`, newest task first. Without `task_id`, of all
+ * tasks.
+ */
 export const audit: Query<'audit'> = (sql, input, { following, verified }) => {
-  const taskKey = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id }).task_key
-  const scope = { taskKey, tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit }
+  const taskKey =
+    input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id }).task_key
+  const scope = {
+    taskKey,
+    tenant: input.tenant ?? null,
+    session: input.session_id ?? null,
+    limit: input.limit,
+  }
   const findings = findingsOf(sql, { ...scope, after: input.after })
   const heads = headsOf(sql, { ...scope, before: input.before ?? null })
   const journal = [...(following?.journal ?? [])]
-  const recorded = countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0 && (taskKey !== null || !hasQuarantined(sql))
+  const recorded =
+    countOf(sql, 'audit_findings join tasks using (task_key)', scope) === 0 &&
+    (taskKey !== null || !hasQuarantined(sql))
   return {
     intact: recorded && journal.length === 0 && (verified?.differs ?? []).length === 0,
     tasks_broken: countOf(sql, 'tasks', scope, 'chain_ok = 0'),
@@ -46,7 +69,10 @@ export const audit: Query<'audit'> = (sql, input, { following, verified }) => {
   }
 }
 
-/** A message that is no record belongs to no task for certain, so it counts for every question that is not about one task. */
+/**
+ * A message that is no record belongs to no task for certain, so it counts for every question that is not
+ * about one task.
+ */
 const hasQuarantined = (sql: Sql): boolean => sql.get('select 1 from quarantine limit 1') !== undefined
 
 interface Scope {
@@ -56,15 +82,24 @@ interface Scope {
   readonly limit: number
 }
 
-/** Contains only the conditions that are set, so that an index answers: `?1 is null or …` would read every row. */
-function inScope({ taskKey, tenant = null, session = null }: Omit<Scope, 'limit'>): { readonly where: string; readonly values: SqlValue[] } {
+/**
+ * Contains only the conditions that are set, so that an index answers: `?1 is null or …` would read every
+ * row.
+ */
+function inScope({ taskKey, tenant = null, session = null }: Omit<Scope, 'limit'>): {
+  readonly where: string
+  readonly values: SqlValue[]
+} {
   const wanted = [
     ['task_key = ?', taskKey],
     ['tenant = ?', tenant],
     ['session_id = ?', session],
   ] as const
   const given = wanted.filter(([, value]) => value !== null)
-  return { where: ['true', ...given.map(([condition]) => condition)].join(' and '), values: given.map(([, value]) => value) }
+  return {
+    where: ['true', ...given.map(([condition]) => condition)].join(' and '),
+    values: given.map(([, value]) => value),
+  }
 }
 
 function countOf(sql: Sql, from: string, scope: Scope, condition = 'true'): number {

@@ -32,7 +32,15 @@ export const events: Query<'events'> = (sql, input) => {
     [found.task_key, input.after, ...only.values, input.limit + 1],
   )
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
-  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, ...archiveOf(sql, found.task_key), more, next }
+  return {
+    task_id: found.task_id,
+    session_id: found.session_id,
+    tenant: found.tenant,
+    events: items,
+    ...archiveOf(sql, found.task_key),
+    more,
+    next,
+  }
 }
 
 function eventView(row: EventRow): EventItem {

@@ -20,7 +20,10 @@ export const node: Query<'node'> = (sql, input) => {
   const { chosen, others } = teamsWith(sql, found, input)
   const view = nodeOfTeam(sql, found.task_key, chosen)
   if (view === undefined) throw noSuchNode(sql, found.task_key, found.task_id, input.node_id)
-  const run = sql.get<{ output: string | null }>('select output from runs where task_key = ? and run_id = ?', [found.task_key, view.run_id])
+  const run = sql.get<{ output: string | null }>(
+    'select output from runs where task_key = ? and run_id = ?',
+    [found.task_key, view.run_id],
+  )
   const output = view.kind === 'code' ? chosen.output : (run?.output ?? null)
   const given = view.run_id === null ? null : messageOf(sql, found.task_key, view.run_id)
   const calls = callsOf(sql, found.task_key, view.run_id, input)
@@ -33,7 +36,10 @@ export const node: Query<'node'> = (sql, input) => {
     workflow: chosen.workflow,
     node: view,
     instruction: cut(chosen.instruction, callCharsMax),
-    arguments: chosen.arguments === null || chosen.arguments.length > textCharsMax ? null : (JSON.parse(chosen.arguments) as JsonValue),
+    arguments:
+      chosen.arguments === null || chosen.arguments.length > textCharsMax
+        ? null
+        : (JSON.parse(chosen.arguments) as JsonValue),
     input: cut(given, textCharsMax),
     input_chars: given?.length ?? 0,
     output: cut(output, textCharsMax),
@@ -44,7 +50,8 @@ export const node: Query<'node'> = (sql, input) => {
   }
 }
 
-const cut = (text: string | null, charsMax: number): string | null => (text === null ? null : clip(text, charsMax))
+const cut = (text: string | null, charsMax: number): string | null =>
+  text === null ? null : clip(text, charsMax)
 
 interface ChosenRow {
   readonly team_run_id: string
@@ -55,7 +62,9 @@ interface ChosenRow {
   readonly output: string | null
 }
 
-/** The node in the named team run or in the newest one, and the other team runs that have a node with this id. */
+/**
+ * The node in the named team run or in the newest one, and the other team runs that have a node with this id.
+ */
 function teamsWith(
   sql: Sql,
   { task_key: key, task_id }: FoundTask,
@@ -70,7 +79,10 @@ function teamsWith(
   if (rows.length === 0) throw noSuchNode(sql, key, task_id, node_id)
   if (chosen === undefined) {
     const known = rows.map((row) => row.team_run_id).join(', ')
-    throw refusal('team_run_id', `The team run ${JSON.stringify(team)} has no node ${JSON.stringify(node_id)}. These team runs have one: ${known}.`)
+    throw refusal(
+      'team_run_id',
+      `The team run ${JSON.stringify(team)} has no node ${JSON.stringify(node_id)}. These team runs have one: ${known}.`,
+    )
   }
   return { chosen, others: rows.filter((row) => row !== chosen).map((row) => row.team_run_id) }
 }
@@ -110,10 +122,16 @@ interface CallRow {
   readonly failure_message: string | null
 }
 
-/** An answer of a model comes before the calls that it requests: a place is the taskseq and the number of the call in its answer. */
+/**
+ * An answer of a model comes before the calls that it requests: a place is the taskseq and the number of the
+ * call in its answer.
+ */
 const placesPerEvent = 1_000
 
-/** The call that a call waits for: core's `callWaits` and `heldBy` in SQL, for a run that has not ended. A test compares them. */
+/**
+ * The call that a call waits for: core's `callWaits` and `heldBy` in SQL, for a run that has not ended. A
+ * test compares them.
+ */
 export const waitsFor = `case
   when ended_at is not null or exists (
     select 1 from runs where runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id and runs.ended_at is not null) then null
@@ -125,7 +143,12 @@ export const waitsFor = `case
     order by earlier.call_index desc limit 1)
   end`
 
-function callsOf(sql: Sql, key: number, runId: string | null, { after, limit }: { readonly after: number; readonly limit: number }) {
+function callsOf(
+  sql: Sql,
+  key: number,
+  runId: string | null,
+  { after, limit }: { readonly after: number; readonly limit: number },
+) {
   const rows = sql.each<CallRow>(
     `select * from (
        select taskseq * ${placesPerEvent} as place, taskseq, null as tool, null as waits_for, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,

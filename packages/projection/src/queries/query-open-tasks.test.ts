@@ -11,7 +11,13 @@ interface OpenTask {
 }
 
 const suspended = (daemon: string) =>
-  event('task_suspended', { daemon, waits_for: 'provider', wait_ms: 60_000, until: '2026-01-01T01:00:00.000Z', reason: 'The endpoint does not answer.' })
+  event('task_suspended', {
+    daemon,
+    waits_for: 'provider',
+    wait_ms: 60_000,
+    until: '2026-01-01T01:00:00.000Z',
+    reason: 'The endpoint does not answer.',
+  })
 
 /** Four tasks of one tenant, each in another state, and one of another tenant. */
 async function scene(): Promise<{ model: ReadModel; messages: readonly JournalMessage[] }> {
@@ -34,8 +40,11 @@ async function scene(): Promise<{ model: ReadModel; messages: readonly JournalMe
   return { model, messages: stream.messages }
 }
 
-const asked = (model: ReadModel, input: Record<string, unknown> = {}, now = Date.parse('2026-01-02T00:00:00.000Z')) =>
-  answer(model.sql, 'open_tasks', { tenant: 'local', ...input }, { now: () => now })
+const asked = (
+  model: ReadModel,
+  input: Record<string, unknown> = {},
+  now = Date.parse('2026-01-02T00:00:00.000Z'),
+) => answer(model.sql, 'open_tasks', { tenant: 'local', ...input }, { now: () => now })
 const idsOf = (found: { tasks: OpenTask[] }): string[] => found.tasks.map((task) => task.task_id)
 
 describe('open_tasks', () => {
@@ -63,15 +72,23 @@ describe('open_tasks', () => {
     const { model, messages } = await scene()
     using _ = model
     const folded = (task: string): TaskState =>
-      foldTask(messages.filter(({ log }) => log?.task === task).flatMap(({ payload }) => splitBatch(payload).map((record) => openRecord(record))))
-    for (const { task_id, owner } of asked(model).tasks) expect({ task_id, owner }).toEqual({ task_id, owner: folded(task_id).owner })
+      foldTask(
+        messages
+          .filter(({ log }) => log?.task === task)
+          .flatMap(({ payload }) => splitBatch(payload).map((record) => openRecord(record))),
+      )
+    for (const { task_id, owner } of asked(model).tasks)
+      expect({ task_id, owner }).toEqual({ task_id, owner: folded(task_id).owner })
   })
 
   test('is narrowed by owner, by how long nothing happened, and by a limit', async () => {
     const { model } = await scene()
     using _ = model
     expect(idsOf(asked(model, { owner: 'd1' }))).toEqual(['owned'])
-    expect(asked(model, { limit: 2 })).toMatchObject({ tasks: [{ task_id: 'owned' }, { task_id: 'waits' }], more: true })
+    expect(asked(model, { limit: 2 })).toMatchObject({
+      tasks: [{ task_id: 'owned' }, { task_id: 'waits' }],
+      more: true,
+    })
     const justNow = Date.parse('2026-01-01T00:00:00.500Z')
     expect(idsOf(asked(model, { idle_ms_min: 100 }, justNow))).toEqual(['owned', 'waits'])
     expect(idsOf(asked(model, { idle_ms_min: 400 }, justNow))).toEqual(['owned'])
@@ -80,7 +97,8 @@ describe('open_tasks', () => {
   test('that need a daemon are those that have one, and those without one that nothing says to wait', async () => {
     const { model } = await scene()
     using _ = model
-    const needy = (now: string, input = {}) => idsOf(asked(model, { needs_daemon: true, idle_ms_min: 10_000, ...input }, Date.parse(now)))
+    const needy = (now: string, input = {}) =>
+      idsOf(asked(model, { needs_daemon: true, idle_ms_min: 10_000, ...input }, Date.parse(now)))
     expect(needy('2026-01-01T00:00:05.000Z')).toEqual(['owned'])
     expect(needy('2026-01-01T00:00:20.000Z')).toEqual(['owned', 'let-go'])
     // Its alarm should have gone off.
@@ -95,8 +113,14 @@ describe('open_tasks', () => {
     const [first, second] = [stream.log('first'), stream.log('second')]
     using model = openReadModel(':memory:', { readBlob: stream.readBlob })
     model.begin('S@1')
-    const follower = { ...submitted(second.log), data: { ...submitted(second.log).data, previous_task_id: 'first' } } as never
-    await model.apply([first.write(submitted(first.log), event('task_claimed', { daemon: 'd1' })), second.write(follower)])
+    const follower = {
+      ...submitted(second.log),
+      data: { ...submitted(second.log).data, previous_task_id: 'first' },
+    } as never
+    await model.apply([
+      first.write(submitted(first.log), event('task_claimed', { daemon: 'd1' })),
+      second.write(follower),
+    ])
     const needy = () => idsOf(asked(model, { needs_daemon: true, idle_ms_min: 10_000 }))
     expect(needy()).toEqual(['first'])
     await model.apply([first.write(event('task_completed', result()))])
@@ -108,9 +132,20 @@ describe('open_tasks', () => {
     const log = stream.log('t')
     using model = openReadModel(':memory:', { readBlob: stream.readBlob })
     model.begin('S@1')
-    await model.apply([log.write(submitted(log.log), event('task_claimed', { daemon: 'd1' }), suspended('d1'))])
+    await model.apply([
+      log.write(submitted(log.log), event('task_claimed', { daemon: 'd1' }), suspended('d1')),
+    ])
     expect(answer(model.sql, 'tasks', { status: 'waiting' })).toMatchObject({
-      tasks: [{ status: 'waiting_for_provider', wait: { for: 'provider', until: '2026-01-01T01:00:00.000Z', reason: 'The endpoint does not answer.' } }],
+      tasks: [
+        {
+          status: 'waiting_for_provider',
+          wait: {
+            for: 'provider',
+            until: '2026-01-01T01:00:00.000Z',
+            reason: 'The endpoint does not answer.',
+          },
+        },
+      ],
     })
     expect(answer(model.sql, 'tasks', { status: 'running' })).toMatchObject({ tasks: [] })
     expect(answer(model.sql, 'status', {})).toMatchObject({ waiting: 1 })
@@ -132,7 +167,9 @@ describe('open_tasks', () => {
       const plan = model.sql.all<{ detail: string }>(
         `explain query plan select task_id from tasks indexed by ${index} where tenant = 'local' and ended_at is null ${condition} and last_event_at <= 'x' order by last_event_at limit 5`,
       )
-      expect(plan.map(({ detail }) => detail).join('\n')).toMatch(new RegExp(`^SEARCH tasks USING INDEX ${index} \\(.*last_event_at<\\?\\)$`))
+      expect(plan.map(({ detail }) => detail).join('\n')).toMatch(
+        new RegExp(`^SEARCH tasks USING INDEX ${index} \\(.*last_event_at<\\?\\)$`),
+      )
     }
   })
 })

@@ -6,8 +6,22 @@ import type { Query } from './query.ts'
 type Row = QueryOutput<'quarantine'>['messages'][number]
 
 export const quarantine: Query<'quarantine'> = (sql, { sequence, after, limit }) => {
-  const { where, values } = sequence === undefined ? { where: 'sequence > ?', values: [after] } : { where: 'sequence = ?', values: [sequence] }
-  const rows = sql.each<Row>(`select * from quarantine where ${where} order by sequence limit ?`, [...values, limit + 1])
-  const { items, more, next } = page(rows, limit, { item: (row) => ({ ...row }), cursor: (row) => row.sequence })
-  return { total: sql.one<{ n: number }>('select count(*) as n from quarantine').n, messages: items, more, next }
+  const { where, values } =
+    sequence === undefined
+      ? { where: 'sequence > ?', values: [after] }
+      : { where: 'sequence = ?', values: [sequence] }
+  const rows = sql.each<Row>(`select * from quarantine where ${where} order by sequence limit ?`, [
+    ...values,
+    limit + 1,
+  ])
+  const { items, more, next } = page(rows, limit, {
+    item: (row) => ({ ...row }),
+    cursor: (row) => row.sequence,
+  })
+  return {
+    total: sql.one<{ n: number }>('select count(*) as n from quarantine').n,
+    messages: items,
+    more,
+    next,
+  }
 }

@@ -8,7 +8,12 @@ export const questions: Query<'questions'> = (sql, input) => {
   const found = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id })
   const rows = waitingQuestions(
     sql,
-    { taskKey: found?.task_key ?? null, tenant: input.tenant ?? null, session: input.session_id ?? null, user: input.user_id },
+    {
+      taskKey: found?.task_key ?? null,
+      tenant: input.tenant ?? null,
+      session: input.session_id ?? null,
+      user: input.user_id,
+    },
     input.limit,
   )
   const { items, more } = page(rows, input.limit, { item: questionView, cursor: (row) => row.taskseq })

@@ -2,20 +2,39 @@ import type { SearchAnswer } from '@beaver/contracts'
 import type { JsonObject } from '@beaver/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answer as said, newStream, runStarted, singleTask, submitted, teamTask, toolResult, userMessage } from '../../test/journal-fixture.ts'
+import {
+  answer as said,
+  newStream,
+  runStarted,
+  singleTask,
+  submitted,
+  teamTask,
+  toolResult,
+  userMessage,
+} from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'
 import { openReadModel, type ReadModel } from '../read-model.ts'
 
 const stream = newStream()
 const model: ReadModel = openReadModel(':memory:', { readBlob: stream.readBlob })
-const find = (query: string, more: JsonObject = {}): SearchAnswer => answer(model.sql, 'search', { query, ...more })
+const find = (query: string, more: JsonObject = {}): SearchAnswer =>
+  answer(model.sql, 'search', { query, ...more })
 const tasksOf = (found: SearchAnswer): string[] => [...new Set(found.hits.map((hit) => hit.task_id))]
 
 beforeAll(async () => {
-  singleTask(stream.log('zh', { session: '会话' }), { text: '请统计季度销售额', final: '季度销售额共计四十二万元。', tool: '华东 12\n华南 30' })
+  singleTask(stream.log('zh', { session: '会话' }), {
+    text: '请统计季度销售额',
+    final: '季度销售额共计四十二万元。',
+    tool: '华东 12\n华南 30',
+  })
   teamTask(stream.log('team'))
   const odd = stream.log('odd')
-  odd.write(submitted(odd.log), runStarted('r'), userMessage('r', 'a "quoted" 50% off_price \\path* AND NEAR(x) OR NOT'), toolResult('r', 'c', 'before\0after'))
+  odd.write(
+    submitted(odd.log),
+    runStarted('r'),
+    userMessage('r', 'a "quoted" 50% off_price \\path* AND NEAR(x) OR NOT'),
+    toolResult('r', 'c', 'before\0after'),
+  )
   odd.write(said('r', 'MiXeD Ünïcode 😀 emoji'))
   model.begin('S@1')
   await model.apply(stream.messages)
@@ -67,16 +86,37 @@ describe('search finds', () => {
 })
 
 describe('a query is words, never a language:', () => {
-  test.each(['"quoted"', '50%', 'off_price', '\\path*', 'AND', 'NEAR(', 'NEAR(x)', 'OR NOT', '"', '%', '_p', '*'])('%s stands for itself', (query) => {
+  test.each([
+    '"quoted"',
+    '50%',
+    'off_price',
+    '\\path*',
+    'AND',
+    'NEAR(',
+    'NEAR(x)',
+    'OR NOT',
+    '"',
+    '%',
+    '_p',
+    '*',
+  ])('%s stands for itself', (query) => {
     expect(tasksOf(find(query))).toEqual(['odd'])
   })
 
-  test.each(['qu*ted', 'off%price', 'o_d', 'quoted AND missing', '"a" NEAR/2 "b"', '""', '{a b}:c', '^abc', 'text:quoted', "'; drop table tasks; --"])(
-    '%s finds nothing',
-    (query) => {
-      expect(find(query).hits).toEqual([])
-    },
-  )
+  test.each([
+    'qu*ted',
+    'off%price',
+    'o_d',
+    'quoted AND missing',
+    '"a" NEAR/2 "b"',
+    '""',
+    '{a b}:c',
+    '^abc',
+    'text:quoted',
+    "'; drop table tasks; --",
+  ])('%s finds nothing', (query) => {
+    expect(find(query).hits).toEqual([])
+  })
 
   test.each(['', '   ', '\0', '\n\t'])('without words (%j) it finds nothing', (query) => {
     expect(find(query)).toEqual({ hits: [], more: false, next: null })
@@ -89,7 +129,28 @@ describe('a query is words, never a language:', () => {
     )
     fc.assert(
       fc.property(
-        fc.string({ unit: fc.constantFrom('"', "'", '*', '(', ')', ' ', 'a', 'AND', 'NEAR', '报', '\ud800', '\0', '%', '\\', '^', '-', ':'), maxLength: 30 }),
+        fc.string({
+          unit: fc.constantFrom(
+            '"',
+            "'",
+            '*',
+            '(',
+            ')',
+            ' ',
+            'a',
+            'AND',
+            'NEAR',
+            '报',
+            '\ud800',
+            '\0',
+            '%',
+            '\\',
+            '^',
+            '-',
+            ':',
+          ),
+          maxLength: 30,
+        }),
         (query) => Array.isArray(find(query).hits),
       ),
       { numRuns: 300 },
@@ -101,7 +162,9 @@ describe('a search of more texts than one answer looks at', () => {
   const many = newStream()
   const large: ReadModel = openReadModel(':memory:', { readBlob: many.readBlob })
   /** Around where one answer ends and the next one begins, among others. */
-  const rare = Array.from({ length: 2_400 }, (_, i) => i).filter((i) => [3, 895, 2_399].includes(i) || Math.abs((i % 1_000) - 400) < 4)
+  const rare = Array.from({ length: 2_400 }, (_, i) => i).filter(
+    (i) => [3, 895, 2_399].includes(i) || Math.abs((i % 1_000) - 400) < 4,
+  )
 
   beforeAll(async () => {
     const { log, write } = many.log('large', { session: 'one' })
@@ -118,7 +181,12 @@ describe('a search of more texts than one answer looks at', () => {
     const taskseqs: number[] = []
     let before: number | null = null
     for (let answers = 1; ; answers++) {
-      const found: SearchAnswer = answer(large.sql, 'search', { query, limit: 100, ...more, ...(before === null ? {} : { before }) })
+      const found: SearchAnswer = answer(large.sql, 'search', {
+        query,
+        limit: 100,
+        ...more,
+        ...(before === null ? {} : { before }),
+      })
       taskseqs.push(...found.hits.map((hit) => hit.taskseq))
       if (!found.more) return { taskseqs, answers }
       expect(found.next).toBeLessThan(before ?? Infinity)
@@ -166,6 +234,8 @@ describe('a failure', () => {
       ['failure', null, 'evidence_missing: The tool read_file was not called.'],
       ['failure', 'check', 'evidence_missing: The tool read_file was not called.'],
     ])
-    expect(answer(model.sql, 'session_search', { query: 'evidence_missing', tenant: 'local' }).hits).toEqual([])
+    expect(answer(model.sql, 'session_search', { query: 'evidence_missing', tenant: 'local' }).hits).toEqual(
+      [],
+    )
   })
 })

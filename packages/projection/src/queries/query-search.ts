@@ -1,11 +1,13 @@
 // `search`: full text over the visible transcript and over what failed, newest first.
 // S1. Any query string is safe: it contains words to find, never a query language.
-// S2. Words are separated by white space. All of them must occur, anywhere in the text, in any case and with or without accents, so a part of a Chinese sentence is a
-// word too.
-// S3. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word, a tenant, a session, texts that
-// are not indexed yet), one answer reads at most `looksMax` texts, so its time does not grow with the read model. An answer that
-// stops there has `more`, with fewer hits than requested or none, and continues at `next`.
-// S4. A search for one user reads the texts of that user alone in the index, so its answer does not depend on what is in those of others.
+// S2. Words are separated by white space. All of them must occur, anywhere in the text, in any case and with
+// or without accents, so a part of a Chinese sentence is a word too.
+// S3. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word,
+// a tenant, a session, texts that are not indexed yet), one answer reads at most `looksMax` texts, so its
+// time does not grow with the read model. An answer that stops there has `more`, with fewer hits than
+// requested or none, and continues at `next`.
+// S4. A search for one user reads the texts of that user alone in the index, so its answer does not depend on
+// what is in those of others.
 import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
 import { type OfUser, ofUser } from './of-user.ts'
@@ -36,7 +38,12 @@ export const search: Query<'search'> = (sql, input) => {
   const { all: words, long, short } = wordsOf(input.query)
   if (words.length === 0) return { hits: [], more: false, next: null }
   const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
-  const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, user: input.user_id, limit: input.limit + 1 }
+  const where = {
+    tenant: input.tenant ?? null,
+    session: input.session_id ?? null,
+    user: input.user_id,
+    limit: input.limit + 1,
+  }
   const decided = short.length === 0 && where.tenant === null && where.session === null
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
@@ -44,16 +51,26 @@ export const search: Query<'search'> = (sql, input) => {
   const [candidates, looked] =
     oldest > indexed
       ? [[], oldest]
-      : byIndex(sql, long, { user: input.user_id, before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
+      : byIndex(sql, long, {
+          user: input.user_id,
+          before: Math.min(before, indexed + 1),
+          max: decided ? input.limit + 1 : looksMax,
+        })
   const rows = function* (): Generator<HitRow> {
     if (before > oldest + 1) yield* matches(sql, { ...where, words, after: oldest, before })
     if (candidates.length > 0) yield* matches(sql, { ...where, words: short, positions: candidates })
   }
-  const { items, more, next } = page(rows(), input.limit, { item: (row) => hitView(row, words), cursor: (row) => row.position })
+  const { items, more, next } = page(rows(), input.limit, {
+    item: (row) => hitView(row, words),
+    cursor: (row) => row.position,
+  })
   return more || looked === 0 ? { hits: items, more, next } : { hits: items, more: true, next: looked + 1 }
 }
 
-/** The newest texts before a position that contain the words, at most `max`. Also the position below which there may be others; 0: there are none. */
+/**
+ * The newest texts before a position that contain the words, at most `max`. Also the position below which
+ * there may be others; 0: there are none.
+ */
 function byIndex(
   sql: Sql,
   words: readonly string[],

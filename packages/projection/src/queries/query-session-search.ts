@@ -1,10 +1,11 @@
 // `session_search`: what an agent finds in the earlier sessions of its user (D-46, D-67), newest first.
-// S1. It searches only the visible transcript of root runs, and no failures. Workers' runs (with a parent run, or a source `team:…`; D-09) are left out. The
-// results of earlier searches are left out too, because they only repeat what is found already.
+// S1. It searches only the visible transcript of root runs, and no failures. Workers' runs (with a parent
+// run, or a source `team:…`; D-09) are left out. The results of earlier searches are left out too, because
+// they only repeat what is found already.
 // S2. Any text is safe: it contains words, all of which must occur (search-words.ts).
 // S3. A limit outside 1 to 50 is moved to the nearest bound.
-// S4. The texts with the longer words come from the index, and the newest `indexedRowsMax` of them are read. A search with only words below three
-// characters reads the newest `scannedRowsMax` texts.
+// S4. The texts with the longer words come from the index, and the newest `indexedRowsMax` of them are read.
+// A search with only words below three characters reads the newest `scannedRowsMax` texts.
 import type { QueryOutput } from '@beaver/contracts'
 import { type OfUser, ofUser } from './of-user.ts'
 import { page } from './page.ts'
@@ -25,7 +26,10 @@ export const sessionSearch: Query<'session_search'> = (sql, input) => {
   if (words.all.length === 0) return { hits: [] }
   const without = input.include_current ? null : (input.session_id ?? null)
   const places = newest(sql, words, { tenant: input.tenant, user: input.user_id, without, limit })
-  const { items } = page(places, limit, { item: (place) => hitView(sql, place, words.all), cursor: (place) => place })
+  const { items } = page(places, limit, {
+    item: (place) => hitView(sql, place, words.all),
+    cursor: (place) => place,
+  })
   return { hits: items }
 }
 
@@ -36,7 +40,11 @@ interface SearchedSessions {
 }
 
 /** Where the words occur, the newest first. */
-function newest(sql: Sql, { all, long, short }: Words, of: SearchedSessions & { readonly limit: number }): number[] {
+function newest(
+  sql: Sql,
+  { all, long, short }: Words,
+  of: SearchedSessions & { readonly limit: number },
+): number[] {
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, lastText(sql) - scannedRowsMax)
@@ -66,7 +74,16 @@ function found(
        and coalesce(transcript.name, '') <> 'session_search' and transcript.role <> 'failure'
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
      order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
-    [...(indexed ? [matching(sql, long, of.user)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, ...values, of.limit],
+    [
+      ...(indexed ? [matching(sql, long, of.user)] : []),
+      oldest,
+      ...short.map(pattern),
+      of.tenant,
+      of.without,
+      of.without,
+      ...values,
+      of.limit,
+    ],
   )
   return rows.map(({ position }) => position)
 }
@@ -89,5 +106,11 @@ function hitView(sql: Sql, position: number, words: readonly string[]): Hit {
      where transcript.position = ?`,
     [position],
   )
-  return { session_id: row.session_id, task_id: row.task_id, role: row.role, excerpt: snippet(row.text, words, excerptCharsMax), at: row.time }
+  return {
+    session_id: row.session_id,
+    task_id: row.task_id,
+    role: row.role,
+    excerpt: snippet(row.text, words, excerptCharsMax),
+    at: row.time,
+  }
 }

@@ -10,7 +10,11 @@ const asked = (log: LogId, of: { text?: string; title?: string; user_id?: string
   const { title, user_id } = of
   return event('task_submitted', {
     ...given,
-    request: { ...given.request, ...(title === undefined ? {} : { title }), ...(user_id === undefined ? {} : { user_id }) },
+    request: {
+      ...given.request,
+      ...(title === undefined ? {} : { title }),
+      ...(user_id === undefined ? {} : { user_id }),
+    },
   })
 }
 
@@ -18,7 +22,10 @@ describe('sessions', () => {
   test('come with what began them, their user, and how their newest task stands; the one with the newest task first', async () => {
     using model = await modelOf((stream) => {
       const first = stream.log('one', { session: 'talk' })
-      first.write(asked(first.log, { text: 'Count the words', title: 'Words', user_id: 'Ada' }), event('task_completed', result()))
+      first.write(
+        asked(first.log, { text: 'Count the words', title: 'Words', user_id: 'Ada' }),
+        event('task_completed', result()),
+      )
       workflowTask(stream.log('flow', { session: 'flows' }))
       const second = stream.log('two', { session: 'talk' })
       second.write(asked(second.log, { text: 'And now the lines', user_id: 'Ada' }))
@@ -38,13 +45,27 @@ describe('sessions', () => {
           last_task_id: 'two',
           last_status: 'submitted',
         },
-        expect.objectContaining({ session_id: 'flows', user_id: null, title: null, text: 'Map the list', tasks: 1, open: 0, last_status: 'incomplete' }),
+        expect.objectContaining({
+          session_id: 'flows',
+          user_id: null,
+          title: null,
+          text: 'Map the list',
+          tasks: 1,
+          open: 0,
+          last_status: 'incomplete',
+        }),
       ],
       more: false,
       next: null,
     })
-    const only = (input: object): string[] => answer(model.sql, 'sessions', input).sessions.map(({ session_id }) => session_id)
-    expect([only({ user_id: 'Ada' }), only({ user_id: 'Bob' }), only({ user_id: null }), only({ tenant: 'other' })]).toEqual([['talk'], [], ['flows'], []])
+    const only = (input: object): string[] =>
+      answer(model.sql, 'sessions', input).sessions.map(({ session_id }) => session_id)
+    expect([
+      only({ user_id: 'Ada' }),
+      only({ user_id: 'Bob' }),
+      only({ user_id: null }),
+      only({ tenant: 'other' }),
+    ]).toEqual([['talk'], [], ['flows'], []])
   })
 
   test('come page by page, each once, of each tenant its own', async () => {
@@ -63,7 +84,9 @@ describe('sessions', () => {
     }
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen.toSorted()).toEqual(
-      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((s) => (s % 2 === 0 ? [`local/s${s} 2`, `other/s${s} 2`] : [`local/s${s} 4`])).toSorted(),
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+        .flatMap((s) => (s % 2 === 0 ? [`local/s${s} 2`, `other/s${s} 2`] : [`local/s${s} 4`]))
+        .toSorted(),
     )
   })
 
@@ -80,7 +103,13 @@ describe('sessions', () => {
         return ask(text, values)
       }
     const { sql } = model
-    const observed = { ...sql, get: kept(sql.get), one: kept(sql.one), all: kept(sql.all), each: kept(sql.each) } as Sql
+    const observed = {
+      ...sql,
+      get: kept(sql.get),
+      one: kept(sql.one),
+      all: kept(sql.all),
+      each: kept(sql.each),
+    } as Sql
     answer(observed, 'sessions', {})
     answer(observed, 'sessions', { before: 10, tenant: 'local' })
     answer(observed, 'sessions', { user_id: 'Ada' })
@@ -88,7 +117,9 @@ describe('sessions', () => {
     answer(observed, 'session', { session_id: 'ta' })
     answer(observed, 'tasks', { user_id: 'Ada' })
     answer(observed, 'tasks', { session_id: 'talk' })
-    const plans = read.flatMap(({ text, values }) => sql.all<{ detail: string }>(`explain query plan ${text}`, values).map(({ detail }) => detail))
+    const plans = read.flatMap(({ text, values }) =>
+      sql.all<{ detail: string }>(`explain query plan ${text}`, values).map(({ detail }) => detail),
+    )
     expect(plans.length).toBeGreaterThan(10)
     expect(plans.filter((detail) => /^SCAN (tasks|newest|later)/.test(detail))).toEqual([])
   })
@@ -107,7 +138,13 @@ describe('session', () => {
       const failed = stream.log('failed', { session: '会话' })
       failed.write(
         asked(failed.log, { title: 'Third' }),
-        event('task_failed', result({ final_output: '', failure: { class: 'provider_refused', message: 'The key was refused.' } })),
+        event(
+          'task_failed',
+          result({
+            final_output: '',
+            failure: { class: 'provider_refused', message: 'The key was refused.' },
+          }),
+        ),
       )
       const open = stream.log('open', { session: '会话' })
       open.write(submitted(open.log, 'x'.repeat(50_000)))
@@ -115,7 +152,14 @@ describe('session', () => {
     const { session, tasks } = answer(model.sql, 'session', { session_id: '会' })
     expect(session).toMatchObject({ session_id: '会话', tasks: 4, open: 1 })
     expect(
-      tasks.map(({ task_id, title, status, text, answer: said, failure }) => [task_id, title, status, text?.slice(0, 12), said, failure?.message]),
+      tasks.map(({ task_id, title, status, text, answer: said, failure }) => [
+        task_id,
+        title,
+        status,
+        text?.slice(0, 12),
+        said,
+        failure?.message,
+      ]),
     ).toEqual([
       ['open', null, 'submitted', 'xxxxxxxxxxxx', null, undefined],
       ['failed', 'Third', 'failed', 'Count the wo', '', 'The key was refused.'],
@@ -124,7 +168,11 @@ describe('session', () => {
     ])
     expect([tasks[0]?.text_chars, (tasks[0]?.text?.length ?? 0) < 50_000]).toEqual([50_000, true])
     const first = answer(model.sql, 'session', { session_id: '会话', limit: 3 })
-    expect(answer(model.sql, 'session', { session_id: '会话', limit: 3, before: first.next! }).tasks.map(({ task_id }) => task_id)).toEqual(['zh'])
+    expect(
+      answer(model.sql, 'session', { session_id: '会话', limit: 3, before: first.next! }).tasks.map(
+        ({ task_id }) => task_id,
+      ),
+    ).toEqual(['zh'])
   })
 
   test('is refused if there is none, or if its beginning means several', async () => {

@@ -1,6 +1,8 @@
 // `sessions`: the conversations. `session`: one conversation as a person reads it.
-// S1. A session has the place of its newest task. One page of the list reads few rows, however many tasks there are.
-// S2. A whole id wins over the word `latest`, which means the session with the newest task, and that over a beginning. An ambiguous beginning is
+// S1. A session has the place of its newest task. One page of the list reads few rows, however many tasks
+// there are.
+// S2. A whole id wins over the word `latest`, which means the session with the newest task, and that over a
+// beginning. An ambiguous beginning is
 //     refused with the ids that it may mean.
 // S3. Long texts are cut, and their full length is given beside them.
 import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
@@ -27,28 +29,32 @@ export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id, limit
      order by newest_key desc limit ?3`,
     [before, tenant, limit + 1, ...values],
   )
-  const { items, more, next } = page(rows, limit, { item: (row) => summaryOf(sql, row), cursor: (row) => row.newest_key })
+  const { items, more, next } = page(rows, limit, {
+    item: (row) => summaryOf(sql, row),
+    cursor: (row) => row.newest_key,
+  })
   return { sessions: items, more, next }
 }
 
 /** Newest first. `before` is the `next` of the page before. */
 export const session: Query<'session'> = (sql, { limit, before = newest, ...name }) => {
   const found = findSession(sql, name)
-  const rows = sql.each<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_key < ? order by task_key desc limit ?', [
-    found.tenant,
-    found.session_id,
-    before,
-    limit + 1,
-  ])
+  const rows = sql.each<TaskRow>(
+    'select * from tasks where tenant = ? and session_id = ? and task_key < ? order by task_key desc limit ?',
+    [found.tenant, found.session_id, before, limit + 1],
+  )
   const { items, more, next } = page(rows, limit, { item: turnOf, cursor: (row) => row.task_key })
   return { session: summaryOf(sql, found), tasks: items, more, next }
 }
 
-function summaryOf(sql: Sql, { tenant, session_id, user_id, tasks, first_key, newest_key }: SessionRow): SessionSummary {
-  const { open } = sql.one<{ open: number }>('select count(*) as open from tasks where tenant = ? and session_id = ? and ended_at is null', [
-    tenant,
-    session_id,
-  ])
+function summaryOf(
+  sql: Sql,
+  { tenant, session_id, user_id, tasks, first_key, newest_key }: SessionRow,
+): SessionSummary {
+  const { open } = sql.one<{ open: number }>(
+    'select count(*) as open from tasks where tenant = ? and session_id = ? and ended_at is null',
+    [tenant, session_id],
+  )
   const taskOf = (key: number): TaskRow => sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
   const [first, last] = [taskOf(first_key), taskOf(newest_key)]
   return {
@@ -101,10 +107,13 @@ function findSession(sql: Sql, { session_id: id, tenant, user_id }: SessionName)
         ? like(`${within} newest_key desc`).slice(0, 1)
         : like(`session_id >= ?1 and session_id < ?1 || char(1114111) and ${within} session_id, tenant`)
   const [only, ...others] = fitting
-  if (only === undefined) throw new BeaverError('not_found', `There is no session ${JSON.stringify(id)} in the read model.`)
+  if (only === undefined)
+    throw new BeaverError('not_found', `There is no session ${JSON.stringify(id)} in the read model.`)
   if (others.length === 0) return only
   const sameId = others.some((other) => other.session_id === only.session_id)
-  const names = fitting.slice(0, namedInErrorMax).map((each) => (sameId ? `${each.tenant}/${each.session_id}` : each.session_id))
+  const names = fitting
+    .slice(0, namedInErrorMax)
+    .map((each) => (sameId ? `${each.tenant}/${each.session_id}` : each.session_id))
   const message = `${JSON.stringify(id)} may mean several sessions: ${names.join(', ')}${fitting.length > namedInErrorMax ? ', …' : ''}. ${sameId ? 'Name the tenant.' : 'Give more of the id.'}`
   throw new BeaverError('invalid_arguments', message, { problems: [{ path: 'session_id', message }] })
 }

@@ -6,12 +6,15 @@ import type { Sql } from '../store/sql.ts'
 import { indexedTo, lastText } from '../store/text-index.ts'
 
 /**
- * `sequence` is the last applied message, `stream_sequence` the last message of the journal, and `behind` the number of messages between them.
- * `texts_behind`: how many texts are not indexed yet, so that searches read them. `behind_since`: since when messages wait and none was applied.
- * `fault`: why the projector makes no progress, and what to do.
+ * `sequence` is the last applied message, `stream_sequence` the last message of the journal, and `behind` the
+ * number of messages between them. `texts_behind`: how many texts are not indexed yet, so that searches read
+ * them. `behind_since`: since when messages wait and none was applied. `fault`: why the projector makes no
+ * progress, and what to do.
  */
 export const status: Query<'status'> = (sql, _input, { following, anchoring }) => {
-  const at = sql.get<{ stream: string; sequence: number; events: number }>('select stream, sequence, events from checkpoint')
+  const at = sql.get<{ stream: string; sequence: number; events: number }>(
+    'select stream, sequence, events from checkpoint',
+  )
   const byStatus = sql.all<{ status: string; n: number }>('select status, n from task_counts order by status')
   return {
     stream: at?.stream ?? null,
@@ -48,11 +51,16 @@ function followingView(
 const faultsMax = 20
 
 function checkpointsView(sql: Sql, anchoring: Anchoring | null): ProjectorStatus['checkpoints'] {
-  const last = sql.get<{ size: number; time: string }>('select size, time from signed_checkpoints where fault is null order by sequence desc limit 1')
+  const last = sql.get<{ size: number; time: string }>(
+    'select size, time from signed_checkpoints where fault is null order by sequence desc limit 1',
+  )
   const unfit = sql.all<{ sequence: number; fault: string }>(
     'select sequence, fault from signed_checkpoints where fault is not null order by sequence limit ?',
     [faultsMax],
   )
-  const faults = [...unfit.map(({ sequence, fault }) => ({ from: `message ${sequence} of the journal`, message: fault })), ...(anchoring?.faults ?? [])]
+  const faults = [
+    ...unfit.map(({ sequence, fault }) => ({ from: `message ${sequence} of the journal`, message: fault })),
+    ...(anchoring?.faults ?? []),
+  ]
   return { last: last ?? null, faults: faults.slice(0, faultsMax), targets: [...(anchoring?.targets ?? [])] }
 }

@@ -1,4 +1,5 @@
-// `task`: one whole task. What was requested, who did what, what the result is, what failed, and whether the record is intact.
+// `task`: one whole task. What was requested, who did what, what the result is, what failed, and whether the
+// record is intact.
 // T1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 // T2. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and `more`.
 import type { TaskAnswer } from '@beaver/contracts'
@@ -59,10 +60,15 @@ export const task: Query<'task'> = (sql, input) => {
   }
 }
 
-function boundedTree(sql: Sql, key: number, { limit, after }: { readonly limit: number; readonly after: number }): RunTree {
+function boundedTree(
+  sql: Sql,
+  key: number,
+  { limit, after }: { readonly limit: number; readonly after: number },
+): RunTree {
   for (let nodesMax = limit; ; nodesMax = Math.ceil(nodesMax / 2)) {
     const tree = runTree(sql, key, { nodesMax, after })
-    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax) return tree
+    if (nodesMax === 1 || Buffer.byteLength(JSON.stringify([tree.runs, tree.teams])) <= runsBytesMax)
+      return tree
   }
 }
 
@@ -87,9 +93,14 @@ function taskDetail(sql: Sql, row: TaskRow): TaskAnswer['task'] {
 }
 
 function outputsOf(row: TaskRow): TaskAnswer['outputs'] {
-  const outputs = row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
+  const outputs =
+    row.outputs === null ? [] : (JSON.parse(row.outputs) as { node_id: string; output: string }[])
   const charsMax = Math.max(100, Math.floor(outputsCharsMax / Math.max(1, outputs.length)))
-  return outputs.map(({ node_id, output }) => ({ node_id, output: clip(output, charsMax), output_chars: output.length }))
+  return outputs.map(({ node_id, output }) => ({
+    node_id,
+    output: clip(output, charsMax),
+    output_chars: output.length,
+  }))
 }
 
 /** The verdicts on the final text. */
@@ -104,7 +115,10 @@ function unfitOf(sql: Sql, { task_key: key, status }: TaskRow): Pick<TaskAnswer,
 }
 
 function evidenceOf(sql: Sql, key: number): Pick<TaskAnswer, 'evidence'> {
-  const rows = sql.all<CheckRow>("select * from evidence_checks where task_key = ? and team_run_id = '' order by check_index", [key])
+  const rows = sql.all<CheckRow>(
+    "select * from evidence_checks where task_key = ? and team_run_id = '' order by check_index",
+    [key],
+  )
   return rows.length === 0 ? {} : { evidence: rows.map(checkView) }
 }
 
@@ -126,7 +140,10 @@ function failuresOf(sql: Sql, row: TaskRow): Pick<TaskAnswer, 'failures' | 'more
      order by rank, place, id limit ?2`,
     [row.task_key, failuresMax + 1],
   )
-  const ofTask = row.failure_class === null ? [] : [{ ...row, failure_class: row.failure_class, scope: 'task', id: row.task_id, name: row.task_id }]
+  const ofTask =
+    row.failure_class === null
+      ? []
+      : [{ ...row, failure_class: row.failure_class, scope: 'task', id: row.task_id, name: row.task_id }]
   const shown = rows.slice(0, failuresMax - ofTask.length)
   const failures = [...shown, ...ofTask].map((failed) => ({
     scope: failed.scope,

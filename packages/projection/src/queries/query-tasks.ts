@@ -1,4 +1,5 @@
-// `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show it.
+// `tasks`: the submitted tasks, newest first. The view of one task is here too, because other answers show
+// it.
 import type { TaskSummary } from '@beaver/contracts'
 import { clip, type Failure } from '@beaver/core'
 import { somethingWaits, waitingOf } from './approvals.ts'
@@ -13,7 +14,16 @@ import { sumOfUsage, usageOfTask } from './usage.ts'
 /** Newest first. `before` is the `next` of the page before. */
 export const tasks: Query<'tasks'> = (
   sql,
-  { tenant = null, session_id: session = null, user_id: user, status = null, ended_since: since = null, retried = null, limit, before = null },
+  {
+    tenant = null,
+    session_id: session = null,
+    user_id: user,
+    status = null,
+    ended_since: since = null,
+    retried = null,
+    limit,
+    before = null,
+  },
 ) => {
   const where: string[] = []
   const values: (string | number)[] = []
@@ -32,11 +42,19 @@ export const tasks: Query<'tasks'> = (
   else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
   only('ended_at >= ?', since)
   if (retried !== null)
-    where.push(`${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`)
+    where.push(
+      `${retried ? '' : 'not '}exists (select 1 from tasks as retry where retry.retry_of = tasks.task_id and retry.tenant = tasks.tenant)`,
+    )
   only('task_key < ?', before)
   const filter = where.length === 0 ? '' : `where ${where.join(' and ')}`
-  const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [...values, limit + 1])
-  const { items, more, next } = page(rows, limit, { item: (row) => taskSummary(sql, row), cursor: (row) => row.task_key })
+  const rows = sql.each<TaskRow>(`select * from tasks ${filter} order by task_key desc limit ?`, [
+    ...values,
+    limit + 1,
+  ])
+  const { items, more, next } = page(rows, limit, {
+    item: (row) => taskSummary(sql, row),
+    cursor: (row) => row.task_key,
+  })
   return { tasks: items, more, next }
 }
 
@@ -44,8 +62,9 @@ const textCharsMax = 200
 const failureCharsMax = 1000
 
 /**
- * One task in a list. `elapsed_ms` is the time from its submission to its end, or to its last known event. `simulated` is null until the task ends.
- * `waiting`: how many of its calls wait for a person; `waits_for`: the first of them. `wait`: what the task itself waits for without a daemon.
+ * One task in a list. `elapsed_ms` is the time from its submission to its end, or to its last known event.
+ * `simulated` is null until the task ends. `waiting`: how many of its calls wait for a person; `waits_for`:
+ * the first of them. `wait`: what the task itself waits for without a daemon.
  */
 export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
@@ -55,7 +74,10 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     session_id: row.session_id,
     tenant: row.tenant,
     status: statusOf(row),
-    wait: row.waits_for === null ? null : { for: row.waits_for, until: row.wake_at, reason: clip(row.wait_reason ?? '', failureCharsMax) },
+    wait:
+      row.waits_for === null
+        ? null
+        : { for: row.waits_for, until: row.wake_at, reason: clip(row.wait_reason ?? '', failureCharsMax) },
     text: row.text === null ? null : clip(row.text, charsMax),
     title: row.title,
     user_id: row.user_id,
@@ -84,10 +106,13 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
 
 /** The status shows what a task without a daemon waits for, such as `waiting_for_provider`. */
 export const statusOf = (row: TaskRow): string =>
-  row.ended_at === null && row.chain_ok === 1 && row.waits_for !== null ? `waiting_for_${row.waits_for}` : row.status
+  row.ended_at === null && row.chain_ok === 1 && row.waits_for !== null
+    ? `waiting_for_${row.waits_for}`
+    : row.status
 
 export function failureView(row: Pick<TaskRow, 'failure_class' | 'failure_message'>): Failure | null {
   return row.failure_class === null ? null : { class: row.failure_class, message: failureMessage(row) }
 }
 
-export const failureMessage = (row: Pick<TaskRow, 'failure_message'>): string => clip(row.failure_message ?? '', failureCharsMax)
+export const failureMessage = (row: Pick<TaskRow, 'failure_message'>): string =>
+  clip(row.failure_message ?? '', failureCharsMax)

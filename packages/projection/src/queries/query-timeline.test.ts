@@ -2,11 +2,21 @@ import type { QueryOutput } from '@beaver/contracts'
 import { event, type JsonObject } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { approvalTask } from '../../test/approval-fixture.ts'
-import { newStream, runStarted, singleTask, submitted, teamTask, workflowTask } from '../../test/journal-fixture.ts'
+import {
+  newStream,
+  runStarted,
+  singleTask,
+  submitted,
+  teamTask,
+  workflowTask,
+} from '../../test/journal-fixture.ts'
 import { answer } from '../../test/checked-answer.ts'
 import { openReadModel } from '../read-model.ts'
 
-async function timelineOf(write: (stream: ReturnType<typeof newStream>) => void, input: JsonObject = { task_id: 't' }): Promise<QueryOutput<'timeline'>> {
+async function timelineOf(
+  write: (stream: ReturnType<typeof newStream>) => void,
+  input: JsonObject = { task_id: 't' },
+): Promise<QueryOutput<'timeline'>> {
   const stream = newStream()
   write(stream)
   using model = openReadModel(':memory:', { readBlob: stream.readBlob })
@@ -47,7 +57,9 @@ describe('the timeline', () => {
 
   test('names each run and its parent, and says how many nodes a team completed (PP-07)', async () => {
     const { events } = await timelineOf((stream) => teamTask(stream.log('t')))
-    expect(events.find((item) => item['kind'] === 'run_started' && item['run_id'] === 'run-write')).toMatchObject({
+    expect(
+      events.find((item) => item['kind'] === 'run_started' && item['run_id'] === 'run-write'),
+    ).toMatchObject({
       parent_run_id: 'root-run',
       actor_name: 'write',
     })
@@ -58,8 +70,11 @@ describe('the timeline', () => {
 
   test('tells a team that grows, computes, skips, shares and is cancelled in part, as a person would', async () => {
     const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
-    const texts = (kind: string): unknown[] => events.filter((item) => item['kind'] === kind).map((item) => item['text'])
-    expect(texts('task_submitted')).toEqual(['Task t was submitted as the workflow workflow:map: Map the list'])
+    const texts = (kind: string): unknown[] =>
+      events.filter((item) => item['kind'] === kind).map((item) => item['text'])
+    expect(texts('task_submitted')).toEqual([
+      'Task t was submitted as the workflow workflow:map: Map the list',
+    ])
     expect(texts('task_team_run_started')).toEqual([
       'Team run started: workflow:map with 6 nodes (4 agents, 1 tool call, 1 computed): split, find, branch, stop, tail, end.',
     ])
@@ -74,8 +89,13 @@ describe('the timeline', () => {
       'item-1 added 1 to seen in the shared state.',
       'item-1 appended to names in the shared state: "item-1"',
     ])
-    expect(texts('team_diagnostic_recorded')).toEqual(['Node item-1 has a note (unknown_member): Nobody is called z.'])
-    expect(events.find((item) => item['kind'] === 'node_skipped')).toMatchObject({ status: 'skipped', actor_type: 'node' })
+    expect(texts('team_diagnostic_recorded')).toEqual([
+      'Node item-1 has a note (unknown_member): Nobody is called z.',
+    ])
+    expect(events.find((item) => item['kind'] === 'node_skipped')).toMatchObject({
+      status: 'skipped',
+      actor_type: 'node',
+    })
   })
 
   test('a daemon takes a task over only from another one', async () => {
@@ -94,7 +114,10 @@ describe('the timeline', () => {
   test('a worker of a task without a root agent is told by its own name', async () => {
     const { events } = await timelineOf((stream) => workflowTask(stream.log('t')))
     expect(events.filter((item) => item['actor_name'] === 'Root agent')).toEqual([])
-    expect(events.find((item) => item['kind'] === 'run_started')).toMatchObject({ actor_name: 'find', text: 'find started: one call of the tool read_file.' })
+    expect(events.find((item) => item['kind'] === 'run_started')).toMatchObject({
+      actor_name: 'find',
+      text: 'find started: one call of the tool read_file.',
+    })
   })
 
   test('tells what a person was asked and what the answer was, by the name of the tool', async () => {
@@ -105,17 +128,32 @@ describe('the timeline', () => {
       status: 'waiting',
       metadata: { call_id: 'c1', tool_name: 'run_command', rule: 'run_command' },
     })
-    expect(item('approval_granted')).toMatchObject({ text: 'anna allowed run_command (ls -la).', actor_name: 'anna', status: 'done' })
-    expect(item('approval_denied')).toMatchObject({ text: 'ben refused run_command (rm -rf build). Why: not that folder.', status: 'failed' })
+    expect(item('approval_granted')).toMatchObject({
+      text: 'anna allowed run_command (ls -la).',
+      actor_name: 'anna',
+      status: 'done',
+    })
+    expect(item('approval_denied')).toMatchObject({
+      text: 'ben refused run_command (rm -rf build). Why: not that folder.',
+      status: 'failed',
+    })
   })
 
   test('tells what it cost to choose a skill, and what was left out of a conversation that was too long', async () => {
     const { events } = await timelineOf((stream) => approvalTask(stream.log('t')))
     const text = (kind: string): unknown => events.find((each) => each['kind'] === kind)?.['text']
-    expect(text('skill_selection_recorded')).toBe('Root agent chose the skill report, among 2 candidates found by words.')
-    expect(text('system_prompt_snapshotted')).toBe('Root agent has its system prompt: 13 characters; its first prompt is about 1,400 tokens.')
-    expect(text('context_compacted')).toBe('Root agent had too long a conversation: 1 tool result of 12,000 characters became a reference.')
-    expect(text('context_summarized')).toBe('Root agent still had too long a conversation: a summary stands for 3 messages of it.')
+    expect(text('skill_selection_recorded')).toBe(
+      'Root agent chose the skill report, among 2 candidates found by words.',
+    )
+    expect(text('system_prompt_snapshotted')).toBe(
+      'Root agent has its system prompt: 13 characters; its first prompt is about 1,400 tokens.',
+    )
+    expect(text('context_compacted')).toBe(
+      'Root agent had too long a conversation: 1 tool result of 12,000 characters became a reference.',
+    )
+    expect(text('context_summarized')).toBe(
+      'Root agent still had too long a conversation: a summary stands for 3 messages of it.',
+    )
     expect(text('provider_call_failed')).toBe(
       'Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The next model of the route is asked at once.',
     )
@@ -133,7 +171,9 @@ describe('the timeline', () => {
     const write = (stream: ReturnType<typeof newStream>): void => singleTask(stream.log('t'))
     const first = await timelineOf(write, { task_id: 't', limit: 5 })
     const rest = await timelineOf(write, { task_id: 't', after: first.next })
-    expect([...first.events, ...rest.events].map((item) => item['taskseq'])).toEqual(Array.from({ length: 11 }, (_, n) => n + 1))
+    expect([...first.events, ...rest.events].map((item) => item['taskseq'])).toEqual(
+      Array.from({ length: 11 }, (_, n) => n + 1),
+    )
     expect(first.more).toBe(true)
   })
 
@@ -148,6 +188,10 @@ describe('the timeline', () => {
       log.write(submitted(log.log, 'x'.repeat(100_000)), runStarted('r'))
       stream.blobs.clear()
     })
-    expect(events[0]).toMatchObject({ kind: 'task_submitted', text: 'Event 1 (task_submitted) has lost its data.', offset_ms: null })
+    expect(events[0]).toMatchObject({
+      kind: 'task_submitted',
+      text: 'Event 1 (task_submitted) has lost its data.',
+      offset_ms: null,
+    })
   })
 })

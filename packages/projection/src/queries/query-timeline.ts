@@ -1,7 +1,16 @@
-// `timeline`: the process projection (PP-02). It has one item for each event, in the order of the journal, in words for people.
+// `timeline`: the process projection (PP-02). It has one item for each event, in the order of the journal, in
+// words for people.
 // T1. Every event has an item. If this version cannot read the type or the data, the item says so.
 import type { TimelineItem } from '@beaver/contracts'
-import { agentTitle, describeEvent, type DomainEvent, eventData, type EventType, type Surroundings, type Told } from '@beaver/core'
+import {
+  agentTitle,
+  describeEvent,
+  type DomainEvent,
+  eventData,
+  type EventType,
+  type Surroundings,
+  type Told,
+} from '@beaver/core'
 import { findTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
@@ -47,8 +56,19 @@ export const timeline: Query<'timeline'> = (sql, input) => {
     `select taskseq, type, run_id, time, data, ${nodeOfEvent} as node_id from events where task_key = ? and taskseq > ? ${only.where} order by taskseq limit ?`,
     [found.task_key, input.after, ...only.values, input.limit + 1],
   )
-  const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
-  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, ...archiveOf(sql, found.task_key), more, next }
+  const { items, more, next } = page(rows, input.limit, {
+    item: (row) => itemOf(row, context),
+    cursor: (row) => row.taskseq,
+  })
+  return {
+    task_id: found.task_id,
+    session_id: found.session_id,
+    tenant: found.tenant,
+    events: items,
+    ...archiveOf(sql, found.task_key),
+    more,
+    next,
+  }
 }
 
 function itemOf(row: EventRow, context: Context): TimelineItem {
@@ -66,7 +86,9 @@ function itemOf(row: EventRow, context: Context): TimelineItem {
     team,
     nodeTool: run?.tool ?? null,
     asked,
-    takenOver: event?.type === 'task_claimed' && (context.ownerBefore(row.taskseq) ?? event.data.daemon) !== event.data.daemon,
+    takenOver:
+      event?.type === 'task_claimed' &&
+      (context.ownerBefore(row.taskseq) ?? event.data.daemon) !== event.data.daemon,
   }
   const { actor, text, status, metadata } = event === null ? unreadable(row) : describeEvent(event, around)
   return {
@@ -96,7 +118,11 @@ function readable(row: EventRow): DomainEvent | null {
 
 function unreadable(row: EventRow): Pick<Told, 'actor' | 'text' | 'status' | 'metadata'> {
   const known = Object.hasOwn(eventData, row.type)
-  const why = !known ? 'has a type that this version does not know' : row.data === null ? 'has lost its data' : 'has data that does not fit its type'
+  const why = !known
+    ? 'has a type that this version does not know'
+    : row.data === null
+      ? 'has lost its data'
+      : 'has data that does not fit its type'
   return {
     actor: { type: 'system', id: 'projector', name: 'Projector' },
     text: `Event ${row.taskseq} (${row.type}) ${why}.`,
@@ -105,9 +131,14 @@ function unreadable(row: EventRow): Pick<Told, 'actor' | 'text' | 'status' | 'me
   }
 }
 
-function contextOf(sql: Sql, found: { task_key: number; task_id: string; submitted_at: string | null }): Context {
+function contextOf(
+  sql: Sql,
+  found: { task_key: number; task_id: string; submitted_at: string | null },
+): Context {
   const key = found.task_key
-  const root = sql.get<{ root_run_id: string | null }>('select root_run_id from tasks where task_key = ?', [key])
+  const root = sql.get<{ root_run_id: string | null }>('select root_run_id from tasks where task_key = ?', [
+    key,
+  ])
   const runOf = remembered((runId) =>
     sql.get<RunName>(
       `select parent_run_id, team_run_id, agent_name,

@@ -1,6 +1,7 @@
-// A query is a pure function of the read model, from the input of its contract to the answer of its contract. The schemas are in
-// @beaver/contracts, because the client reads them too. The types here follow from them: a field that is renamed on one side only does not
-// compile.
+// A query is a pure function of the read model, from the input of its contract to the answer of its contract.
+// The schemas are in
+// @beaver/contracts, because the client reads them too. The types here follow from them: a field that is
+// renamed on one side only does not compile.
 import type { QueryName, QueryOutput, QueryRead } from '@beaver/contracts'
 import type { Sql } from '../store/sql.ts'
 
@@ -29,7 +30,11 @@ export interface Anchoring {
   /** Checkpoints that were made outside of the journal's reach and do not fit it. */
   readonly faults: readonly { readonly from: string; readonly message: string }[]
   /** Each place to which checkpoints are written, and why the last one did not get there. */
-  readonly targets: readonly { readonly name: string; readonly message: string | null; readonly since: string | null }[]
+  readonly targets: readonly {
+    readonly name: string
+    readonly message: string | null
+    readonly since: string | null
+  }[]
 }
 
 /** What a query may ask besides the read model. */
@@ -46,4 +51,8 @@ export interface Around {
   readonly verified: QueryOutput<'audit'>['verified']
 }
 
-export type Query<Name extends QueryName> = (sql: Sql, input: QueryRead<Name>, around: Around) => QueryOutput<Name>
+export type Query<Name extends QueryName> = (
+  sql: Sql,
+  input: QueryRead<Name>,
+  around: Around,
+) => QueryOutput<Name>

@@ -1,6 +1,8 @@
 // Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node.
-// P1. Each node has a fixed place, the order in which the journal declared it. A page has the nodes after a place, in this order.
-// P2. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they are: at most half of its nodes.
+// P1. Each node has a fixed place, the order in which the journal declared it. A page has the nodes after a
+// place, in this order.
+// P2. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they
+// are: at most half of its nodes.
 // P3. A node is on a page together with the nodes above it, so that each page is a tree.
 // P4. Counts are of the whole team.
 import type { CheckAnswer } from '@beaver/contracts'
@@ -91,15 +93,17 @@ export function partsOfPage(
   key: number,
   { nodesMax, after }: { readonly nodesMax: number; readonly after: number },
 ): { readonly parts: Parts; readonly next: number | null } {
-  const ordered = sql.all<NodeRow>('select rowid as place, * from team_nodes where task_key = ? and rowid > ? order by rowid limit ?', [
-    key,
-    after,
-    nodesMax + 1,
-  ])
+  const ordered = sql.all<NodeRow>(
+    'select rowid as place, * from team_nodes where task_key = ? and rowid > ? order by rowid limit ?',
+    [key, after, nodesMax + 1],
+  )
   const whole = ordered.length <= nodesMax
   const urgent = whole || after > 0 ? [] : nodesThatNeedALook(sql, key, Math.floor(nodesMax / 2))
   const inOrder = whole ? ordered : ordered.slice(0, nodesMax - urgent.length)
-  return { parts: partsOf(sql, key, [...inOrder, ...urgent]), next: whole ? null : (inOrder.at(-1)?.place ?? null) }
+  return {
+    parts: partsOf(sql, key, [...inOrder, ...urgent]),
+    next: whole ? null : (inOrder.at(-1)?.place ?? null),
+  }
 }
 
 /** The rows of one node. */
@@ -115,10 +119,14 @@ const nodesThatNeedALook = (sql: Sql, key: number, max: number): NodeRow[] =>
   )
 
 const pairs = "select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?)"
-const namesOf = (nodes: readonly NodeName[]): string => JSON.stringify(nodes.map((node) => [node.team_run_id, node.node_id]))
+const namesOf = (nodes: readonly NodeName[]): string =>
+  JSON.stringify(nodes.map((node) => [node.team_run_id, node.node_id]))
 
 const nodesNamed = (sql: Sql, key: number, names: readonly NodeName[]): NodeRow[] =>
-  sql.all<NodeRow>(`select rowid as place, * from team_nodes where task_key = ? and (team_run_id, node_id) in (${pairs})`, [key, namesOf(names)])
+  sql.all<NodeRow>(
+    `select rowid as place, * from team_nodes where task_key = ? and (team_run_id, node_id) in (${pairs})`,
+    [key, namesOf(names)],
+  )
 
 /** The nodes, and the nodes whose runs called their teams, in the order of their places. */
 function withThoseAbove(sql: Sql, key: number, nodes: readonly NodeRow[]): NodeRow[] {
@@ -141,7 +149,8 @@ function withThoseAbove(sql: Sql, key: number, nodes: readonly NodeRow[]): NodeR
 function partsOf(sql: Sql, key: number, chosen: readonly NodeRow[]): Parts {
   const nodes = withThoseAbove(sql, key, chosen)
   const names = namesOf(nodes)
-  // Runs without a node, runs of these nodes, and runs of nodes that nobody declared, which only a forged journal contains.
+  // Runs without a node, runs of these nodes, and runs of nodes that nobody declared, which only a forged
+  // journal contains.
   const runs = sql.all<RunOfTree>(
     `select runs.*, count(tool_calls.call_id) as tool_calls, count(case when tool_calls.success = 0 then 1 end) as tool_calls_failed
      from runs left join tool_calls on tool_calls.task_key = runs.task_key and tool_calls.run_id = runs.run_id
@@ -150,7 +159,10 @@ function partsOf(sql: Sql, key: number, chosen: readonly NodeRow[]): Parts {
      group by runs.run_id order by runs.started_taskseq limit ?`,
     [key, names, nodes.length * 2 + teamsMax],
   )
-  const teams = sql.all<TeamRow>('select * from teams where task_key = ? order by started_taskseq limit ?', [key, teamsMax])
+  const teams = sql.all<TeamRow>('select * from teams where task_key = ? order by started_taskseq limit ?', [
+    key,
+    teamsMax,
+  ])
   const checks = sql.all<CheckRow>(
     `select evidence_checks.* from evidence_checks join team_nodes using (task_key, team_run_id, node_id)
      where task_key = ? and (team_run_id, node_id) in (${pairs}) and taskseq = evidence_taskseq and check_index < ? order by taskseq, check_index`,
@@ -176,7 +188,12 @@ function countsOf(sql: Sql, key: number): Parts['byStatusOf'] {
     'select team_run_id, status, count(*) as n from team_nodes where task_key = ? group by team_run_id, status order by status',
     [key],
   )
-  return new Map([...grouped(rows, (row) => row.team_run_id)].map(([team, counts]) => [team, Object.fromEntries(counts.map(({ status, n }) => [status, n]))]))
+  return new Map(
+    [...grouped(rows, (row) => row.team_run_id)].map(([team, counts]) => [
+      team,
+      Object.fromEntries(counts.map(({ status, n }) => [status, n])),
+    ]),
+  )
 }
 
 export function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {

@@ -1,8 +1,10 @@
-// Builds the tree of a task's runs: root → team → nodes in declared order → their runs, and so on. A task that is a workflow has no root, so its
-// team is at the top.
-// R1. Every run appears once: in its node, otherwise under its parent's `other_runs`, otherwise as a root. The last case is a run with an
-// unknown parent, or a circle of runs, which only a forged journal can contain.
-// R2. A tree that has not all nodes of the task (read-tree.ts says which) leaves out runs without a place in it, too.
+// Builds the tree of a task's runs: root → team → nodes in declared order → their runs, and so on. A task
+// that is a workflow has no root, so its team is at the top.
+// R1. Every run appears once: in its node, otherwise under its parent's `other_runs`, otherwise as a root.
+// The last case is a run with an unknown parent, or a circle of runs, which only a forged journal can
+// contain.
+// R2. A tree that has not all nodes of the task (read-tree.ts says which) leaves out runs without a place in
+// it, too.
 import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import { clip, type JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
@@ -37,14 +39,22 @@ export interface RunTree {
 }
 
 /** @param of `after`: the `next` of the page before, or 0 */
-export function runTree(sql: Sql, taskKey: number, of: { readonly nodesMax: number; readonly after: number }): RunTree {
+export function runTree(
+  sql: Sql,
+  taskKey: number,
+  of: { readonly nodesMax: number; readonly after: number },
+): RunTree {
   const { parts, next } = partsOfPage(sql, taskKey, of)
   const partial = next !== null || of.after > 0
   return { ...treeOf(sql, taskKey, parts, partial), more: next !== null, next }
 }
 
 /** One node with its run. The teams of the run have no nodes. */
-export function nodeOfTeam(sql: Sql, taskKey: number, of: { readonly team_run_id: string; readonly node_id: string }): NodeAnswer | undefined {
+export function nodeOfTeam(
+  sql: Sql,
+  taskKey: number,
+  of: { readonly team_run_id: string; readonly node_id: string },
+): NodeAnswer | undefined {
   const parts = partsOfNode(sql, taskKey, of)
   const { runs, teams } = treeOf(sql, taskKey, parts, true)
   const teamsOf = (run: RunAnswer): TeamAnswer[] => [...run.teams, ...(run.other_runs ?? []).flatMap(teamsOf)]
@@ -79,7 +89,9 @@ function treeOf(sql: Sql, taskKey: number, parts: Parts, partial: boolean): Pick
     })
 
   const teams = (parts.teamsOf.get(null) ?? []).map(teamOf)
-  const roots = parts.runs.flatMap((run) => (run.parent_run_id === null && run.team_run_id === null && !shown.has(run.run_id) ? [viewOf(run)] : []))
+  const roots = parts.runs.flatMap((run) =>
+    run.parent_run_id === null && run.team_run_id === null && !shown.has(run.run_id) ? [viewOf(run)] : [],
+  )
   const strays = parts.runs.flatMap((run) => (shown.has(run.run_id) ? [] : [viewOf(run)]))
   return { runs: partial ? roots : [...roots, ...strays], teams }
 }
@@ -88,7 +100,9 @@ function treeOf(sql: Sql, taskKey: number, parts: Parts, partial: boolean): Pick
 function requirementView(text: string): JsonValue {
   const requirement = JSON.parse(text) as JsonValue
   if (text.length <= requirementCharsMax) return requirement
-  return typeof requirement === 'string' ? clip(requirement, requirementCharsMax) : { kind: (requirement as { kind: string }).kind }
+  return typeof requirement === 'string'
+    ? clip(requirement, requirementCharsMax)
+    : { kind: (requirement as { kind: string }).kind }
 }
 
 interface Used {
@@ -99,7 +113,10 @@ interface Used {
 function skillsOf(json: string): Pick<RunAnswer, 'skills' | 'workspace_skills'> {
   const all = JSON.parse(json) as readonly (string | { readonly name: string })[]
   const own = all.flatMap((each) => (typeof each === 'string' ? [] : [each.name]))
-  return { skills: all.map((each) => (typeof each === 'string' ? each : each.name)), ...(own.length === 0 ? {} : { workspace_skills: own }) }
+  return {
+    skills: all.map((each) => (typeof each === 'string' ? each : each.name)),
+    ...(own.length === 0 ? {} : { workspace_skills: own }),
+  }
 }
 
 /** The verdict on one requirement, with its long texts cut. */
@@ -153,7 +170,10 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
 function teamView(
   team: TeamRow,
   nodes: NodeAnswer[],
-  { diagnostics, byStatus }: { diagnostics: readonly DiagnosticRow[]; byStatus: Readonly<Record<string, number>> },
+  {
+    diagnostics,
+    byStatus,
+  }: { diagnostics: readonly DiagnosticRow[]; byStatus: Readonly<Record<string, number>> },
 ): TeamAnswer {
   return {
     team_run_id: team.team_run_id,
@@ -171,8 +191,16 @@ function teamView(
     node_count_at_start: team.nodes_at_start,
     nodes_by_status: byStatus,
     nodes,
-    diagnostics: diagnostics.map(({ taskseq, node_id, code, message }) => ({ taskseq, node_id, code, message: clip(message, textCharsMax) })),
-    shared_state: team.shared_state === null || team.shared_state.length > sharedStateCharsMax ? null : (JSON.parse(team.shared_state) as JsonValue),
+    diagnostics: diagnostics.map(({ taskseq, node_id, code, message }) => ({
+      taskseq,
+      node_id,
+      code,
+      message: clip(message, textCharsMax),
+    })),
+    shared_state:
+      team.shared_state === null || team.shared_state.length > sharedStateCharsMax
+        ? null
+        : (JSON.parse(team.shared_state) as JsonValue),
     shared_state_changes: team.shared_state_changes,
   }
 }

@@ -1,4 +1,5 @@
-// Splits a search text into words without accents, and says how each is looked for. The text is never a query language: every character means itself.
+// Splits a search text into words without accents, and says how each is looked for. The text is never a query
+// language: every character means itself.
 import { clip, foldedText, unfoldedPlace } from '@beaver/core'
 import type { OfUser } from './of-user.ts'
 import type { Sql } from '../store/sql.ts'
@@ -13,14 +14,22 @@ export interface Words {
   readonly short: readonly string[]
 }
 
-/** The first 16 different words. Control characters end a full-text query, and lone surrogates are no characters. */
+/**
+ * The first 16 different words. Control characters end a full-text query, and lone surrogates are no
+ * characters.
+ */
 export function wordsOf(text: string): Words {
-  const words = [...new Set(foldedText(text.toWellFormed()).split(/[\s\p{Cc}]+/u))].filter((word) => word !== '').slice(0, wordsMax)
+  const words = [...new Set(foldedText(text.toWellFormed()).split(/[\s\p{Cc}]+/u))]
+    .filter((word) => word !== '')
+    .slice(0, wordsMax)
   const isLong = (word: string): boolean => [...word].length >= 3
   return { all: words, long: words.filter(isLong), short: words.filter((word) => !isLong(word)) }
 }
 
-/** A full-text query for all of the words, in texts of a user. Each word is a string in which every character means itself. */
+/**
+ * A full-text query for all of the words, in texts of a user. Each word is a string in which every character
+ * means itself.
+ */
 export function matching(sql: Sql, words: readonly string[], user: OfUser): string {
   const inText = `text : (${words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ')})`
   return user === undefined ? inText : `owner : "${ownerOf(sql, user)}" AND ${inText}`
@@ -28,7 +37,11 @@ export function matching(sql: Sql, words: readonly string[], user: OfUser): stri
 
 /** As in the view `searched_texts`. A user without a task has no text. */
 function ownerOf(sql: Sql, user: string | null): string {
-  const key = user === null ? 0 : sql.one<{ key: number | null }>('select min(task_key) as key from tasks where user_id = ?', [user]).key
+  const key =
+    user === null
+      ? 0
+      : sql.one<{ key: number | null }>('select min(task_key) as key from tasks where user_id = ?', [user])
+          .key
   return key === null ? '<nobody>' : `<${key}>`
 }
 

@@ -14,9 +14,16 @@ const byModel = [
 test('the choice of a skill and summaries count, each by the model that was asked', async () => {
   using model = await modelOf((stream) => approvalTask(stream.log('t')))
   const given = answer(model.sql, 'task', { task_id: 't' })
-  expect(given.task).toMatchObject({ input_tokens: 420, output_tokens: 12, calls: 4, usage_by_model: byModel })
+  expect(given.task).toMatchObject({
+    input_tokens: 420,
+    output_tokens: 12,
+    calls: 4,
+    usage_by_model: byModel,
+  })
   expect(given.runs[0]).toMatchObject({ input_tokens: 420, usage_by_model: byModel, model: 'small' })
-  expect(model.sql.all('select purpose, success, provider, model from provider_calls order by taskseq')).toEqual([
+  expect(
+    model.sql.all('select purpose, success, provider, model from provider_calls order by taskseq'),
+  ).toEqual([
     { purpose: 'skill_selection', success: 1, provider: 'openai', model: 'cheap' },
     { purpose: 'answer', success: 0, provider: 'main', model: null },
     { purpose: 'answer', success: 1, provider: 'openai', model: 'small' },
@@ -32,7 +39,11 @@ test('an answer that was no summary counts, by the model that gave it', async ()
     log.write(
       submitted(log.log),
       runStarted('r'),
-      event('summary_refused', { reason: 'The answer is empty', usage, provider_name: 'openai', model: 'cheap' }, 'r'),
+      event(
+        'summary_refused',
+        { reason: 'The answer is empty', usage, provider_name: 'openai', model: 'cheap' },
+        'r',
+      ),
     )
   })
   const { task, runs } = answer(model.sql, 'task', { task_id: 't' })
@@ -40,7 +51,9 @@ test('an answer that was no summary counts, by the model that gave it', async ()
     { ...usage, usage_by_model: [{ model: 'cheap', ...usage }] },
     { ...usage, summaries: 0 },
   ])
-  expect(model.sql.all('select purpose, model from provider_calls')).toEqual([{ purpose: 'summary', model: 'cheap' }])
+  expect(model.sql.all('select purpose, model from provider_calls')).toEqual([
+    { purpose: 'summary', model: 'cheap' },
+  ])
 })
 
 test('a run tells what its first prompt was made of, beside what the provider counted, and what was left out later', async () => {
@@ -61,8 +74,12 @@ test('a run tells what its first prompt was made of, beside what the provider co
 
 test('what the runs of a team used adds up to what the task used', async () => {
   using model = await modelOf((stream) => teamTask(stream.log('t')))
-  const sum = model.sql.one('select sum(input_tokens) as input, sum(output_tokens) as output, sum(calls) as calls from model_usage')
-  expect(model.sql.one('select input_tokens as input, output_tokens as output, calls from tasks')).toEqual(sum)
+  const sum = model.sql.one(
+    'select sum(input_tokens) as input, sum(output_tokens) as output, sum(calls) as calls from model_usage',
+  )
+  expect(model.sql.one('select input_tokens as input, output_tokens as output, calls from tasks')).toEqual(
+    sum,
+  )
 })
 
 test('of very many models some are named, and the sum stays whole', async () => {
@@ -71,7 +88,8 @@ test('of very many models some are named, and the sum stays whole', async () => 
     log.write(submitted(log.log), runStarted('r'))
     for (let n = 0; n < 40; n++) {
       const answered = said('r', 'x')
-      if (answered.type === 'assistant_message_added') log.write(event(answered.type, { ...answered.data, model: `m${n}` }, 'r'))
+      if (answered.type === 'assistant_message_added')
+        log.write(event(answered.type, { ...answered.data, model: `m${n}` }, 'r'))
     }
   })
   const { task } = answer(model.sql, 'task', { task_id: 't' })
@@ -90,7 +108,9 @@ test('usage that only a forged journal can hold stays a number', async () => {
     for (let n = 0; n < 3; n++) log.write(event(answered.type, { ...answered.data, usage }, 'r'))
   })
   expect(answer(model.sql, 'tasks', {})).toMatchObject({
-    tasks: [{ input_tokens: Number.MAX_SAFE_INTEGER, usage_by_model: [{ input_tokens: Number.MAX_SAFE_INTEGER }] }],
+    tasks: [
+      { input_tokens: Number.MAX_SAFE_INTEGER, usage_by_model: [{ input_tokens: Number.MAX_SAFE_INTEGER }] },
+    ],
   })
 })
 
@@ -105,9 +125,16 @@ const threeTasks = (stream: Parameters<Parameters<typeof modelOf>[0]>[0]): void 
     const given = submitted(log.log)
     if (given.type !== 'task_submitted') return
     if (name === 'three') stream.pass(86_400_000)
-    log.write(event('task_submitted', { ...given.data, request: { ...given.data.request, ...(user_id === undefined ? {} : { user_id }) } }), runStarted('r'))
+    log.write(
+      event('task_submitted', {
+        ...given.data,
+        request: { ...given.data.request, ...(user_id === undefined ? {} : { user_id }) },
+      }),
+      runStarted('r'),
+    )
     const answered = said('r', 'x')
-    if (answered.type === 'assistant_message_added') log.write(event(answered.type, { ...answered.data, model }, 'r'))
+    if (answered.type === 'assistant_message_added')
+      log.write(event(answered.type, { ...answered.data, model }, 'r'))
   }
 }
 const onSecond = { now: () => Date.parse('2026-01-02T12:00:00Z') }
@@ -116,24 +143,44 @@ test('usage is summed by day, newest first, by user and by model, and what is le
   using model = await modelOf(threeTasks)
   const byDay = answer(model.sql, 'usage', {}, onSecond)
   expect([byDay.since, byDay.until, byDay.total.calls]).toEqual(['2025-12-03', '2026-01-02', 3])
-  expect(byDay.groups.map(({ key, calls, usage_by_model: models }) => [key, calls, models.map((each) => each.model)])).toEqual([
+  expect(
+    byDay.groups.map(({ key, calls, usage_by_model: models }) => [
+      key,
+      calls,
+      models.map((each) => each.model),
+    ]),
+  ).toEqual([
     ['2026-01-02', 1, ['small']],
     ['2026-01-01', 2, ['large', 'small']],
   ])
   const byUser = answer(model.sql, 'usage', { by: 'user', limit: 1 }, onSecond)
-  expect([byUser.groups.map(({ key, calls }) => [key, calls]), byUser.more, byUser.total.calls]).toEqual([[['ada', 2]], true, 3])
+  expect([byUser.groups.map(({ key, calls }) => [key, calls]), byUser.more, byUser.total.calls]).toEqual([
+    [['ada', 2]],
+    true,
+    3,
+  ])
   const byModel = answer(model.sql, 'usage', { by: 'model' }, onSecond)
   expect(byModel.groups.map(({ key, calls }) => [key, calls])).toEqual([
     ['small', 2],
     ['large', 1],
   ])
-  expect(answer(model.sql, 'usage', { by: 'user', user_id: null }, onSecond).groups.map(({ key, calls }) => [key, calls])).toEqual([[null, 1]])
+  expect(
+    answer(model.sql, 'usage', { by: 'user', user_id: null }, onSecond).groups.map(({ key, calls }) => [
+      key,
+      calls,
+    ]),
+  ).toEqual([[null, 1]])
 })
 
 test('usage counts the days that are asked for, both ends among them, and none is no fault', async () => {
   using model = await modelOf(threeTasks)
   const calls = (input: object): number => answer(model.sql, 'usage', input, onSecond).total.calls
-  expect([calls({ until: '2026-01-01' }), calls({ since: '2026-01-02' }), calls({ since: '2026-01-03' }), calls({ tenant: 'other' })]).toEqual([2, 1, 0, 0])
+  expect([
+    calls({ until: '2026-01-01' }),
+    calls({ since: '2026-01-02' }),
+    calls({ since: '2026-01-03' }),
+    calls({ tenant: 'other' }),
+  ]).toEqual([2, 1, 0, 0])
   expect(() => calls({ since: 'yesterday' })).toThrow('since')
   // An empty name is no user. It must not be taken for "without a user".
   expect(() => calls({ user_id: '' })).toThrow('user_id')
@@ -143,12 +190,18 @@ test('the sums by day are held against the tasks', async () => {
   using model = await modelOf(threeTasks)
   expect(countFaults(model.sql)).toEqual([])
   model.sql.run('update usage_by_day set calls = calls + 1')
-  expect(countFaults(model.sql)).toEqual(['The sums of usage by day have 6 calls, and the tasks of the read model have 3.'])
+  expect(countFaults(model.sql)).toEqual([
+    'The sums of usage by day have 6 calls, and the tasks of the read model have 3.',
+  ])
 })
 
 test('usage is answered for the first year that has a name', async () => {
   using model = await modelOf(threeTasks)
-  expect(answer(model.sql, 'usage', { until: '0000-01-05' }, onSecond)).toMatchObject({ since: '0000-01-01', until: '0000-01-05', groups: [] })
+  expect(answer(model.sql, 'usage', { until: '0000-01-05' }, onSecond)).toMatchObject({
+    since: '0000-01-01',
+    until: '0000-01-05',
+    groups: [],
+  })
 })
 
 test('sums that only a forged journal can hold stay numbers, of several runs and of many models', async () => {
@@ -168,7 +221,10 @@ test('sums that only a forged journal can hold stay numbers, of several runs and
   const most = { input_tokens: Number.MAX_SAFE_INTEGER }
   const all = Array.from({ length: 13 }, () => most)
   expect(answer(model.sql, 'tasks', {})).toMatchObject({ tasks: [{ ...most, usage_by_model: all }] })
-  expect(answer(model.sql, 'usage', {}, onSecond)).toMatchObject({ total: { ...most, usage_by_model: all }, groups: [{ ...most, usage_by_model: all }] })
+  expect(answer(model.sql, 'usage', {}, onSecond)).toMatchObject({
+    total: { ...most, usage_by_model: all },
+    groups: [{ ...most, usage_by_model: all }],
+  })
   expect(countFaults(model.sql)).toEqual([])
 })
 
@@ -178,7 +234,11 @@ test('usage of many users is summed for one model over all of them, whatever the
       const log = stream.log(`t${i}`)
       const given = submitted(log.log)
       if (given.type !== 'task_submitted') return
-      log.write(event('task_submitted', { ...given.data, request: { ...given.data.request, user_id: `user-${i}` } }), runStarted('r'), said('r', 'x'))
+      log.write(
+        event('task_submitted', { ...given.data, request: { ...given.data.request, user_id: `user-${i}` } }),
+        runStarted('r'),
+        said('r', 'x'),
+      )
     }
   })
   const answered = answer(model.sql, 'usage', { by: 'user', limit: 2 }, onSecond)
@@ -186,6 +246,10 @@ test('usage of many users is summed for one model over all of them, whatever the
     ['user-0', 1],
     ['user-1', 1],
   ])
-  expect([answered.more, answered.total]).toMatchObject([true, { calls: 300, usage_by_model: [{ model: 'small', calls: 300 }] }])
-  for (const by of ['day', 'tenant']) expect(answer(model.sql, 'usage', { by }, onSecond)).toMatchObject({ total: answered.total, more: false })
+  expect([answered.more, answered.total]).toMatchObject([
+    true,
+    { calls: 300, usage_by_model: [{ model: 'small', calls: 300 }] },
+  ])
+  for (const by of ['day', 'tenant'])
+    expect(answer(model.sql, 'usage', { by }, onSecond)).toMatchObject({ total: answered.total, more: false })
 })

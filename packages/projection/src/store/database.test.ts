@@ -31,7 +31,10 @@ describe('a file', () => {
     openReadModel(file, { readBlob }).close()
     altered(file, `pragma user_version = ${schemaVersion + 1}`)
     expect(() => openReadModel(file, { readBlob })).toThrow(
-      expect.objectContaining({ code: 'invalid_configuration', message: expect.stringContaining('Use the newer Beaver, or delete the file') }),
+      expect.objectContaining({
+        code: 'invalid_configuration',
+        message: expect.stringContaining('Use the newer Beaver, or delete the file'),
+      }),
     )
   })
 
@@ -50,7 +53,9 @@ describe('a file', () => {
     using folder = tempFolder()
     const file = folder.file('mine.db')
     altered(file, 'create table precious (x); insert into precious values (1)')
-    expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining({ code: 'invalid_configuration' }))
+    expect(() => openReadModel(file, { readBlob })).toThrow(
+      expect.objectContaining({ code: 'invalid_configuration' }),
+    )
     using db = new DatabaseSync(file)
     expect(db.prepare('select x from precious').get()).toEqual({ x: 1 })
   })
@@ -62,7 +67,9 @@ describe('a file', () => {
     const pages = readFileSync(file)
     const damaged = {
       code: 'wrong_state',
-      message: expect.stringMatching(/^The read model .*read\.db is damaged: .*\. Delete the file while Beaver is stopped/),
+      message: expect.stringMatching(
+        /^The read model .*read\.db is damaged: .*\. Delete the file while Beaver is stopped/,
+      ),
     }
     writeFileSync(file, 'no database at all')
     expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining(damaged))
@@ -78,7 +85,10 @@ describe('a file', () => {
 
   test('in a folder that is not there is a clear error', () => {
     expect(() => openReadModel('/nowhere/at/all/read.db', { readBlob })).toThrow(
-      expect.objectContaining({ code: 'start_failed', message: expect.stringContaining('/nowhere/at/all/read.db') }),
+      expect.objectContaining({
+        code: 'start_failed',
+        message: expect.stringContaining('/nowhere/at/all/read.db'),
+      }),
     )
   })
 

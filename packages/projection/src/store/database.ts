@@ -7,7 +7,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { namedDamage } from './damage.ts'
 import { applicationId, schemaVersion, tables } from './schema.ts'
 
-/** @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use; `wrong_state` if it is damaged; `start_failed` if it cannot be opened */
+/**
+ * @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use;
+ * `wrong_state` if it is damaged; `start_failed` if it cannot be opened
+ */
 export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
@@ -19,7 +22,9 @@ export function openDatabase(file: string): DatabaseSync {
     db?.close()
     const named = namedDamage(cause, file)
     if (named instanceof BeaverError) throw named
-    throw new BeaverError('start_failed', `The read model ${file} cannot be opened: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('start_failed', `The read model ${file} cannot be opened: ${messageOf(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -29,7 +34,10 @@ function migrate(db: DatabaseSync, file: string): void {
     const version = pragma(db, 'user_version')
     const found = objects(db)
     if (found.length > 0 && pragma(db, 'application_id') !== applicationId) {
-      throw new BeaverError('invalid_configuration', `${file} is a database of another program, not a Beaver read model. Choose another file.`)
+      throw new BeaverError(
+        'invalid_configuration',
+        `${file} is a database of another program, not a Beaver read model. Choose another file.`,
+      )
     }
     if (version > schemaVersion) {
       throw new BeaverError(
@@ -49,12 +57,15 @@ function migrate(db: DatabaseSync, file: string): void {
   }
 }
 
-const pragma = (db: DatabaseSync, name: 'user_version' | 'application_id'): number => Number(Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0])
+const pragma = (db: DatabaseSync, name: 'user_version' | 'application_id'): number =>
+  Number(Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0])
 
 /** The tables of the file, virtual tables first: dropping one drops the tables of its index. */
 function objects(db: DatabaseSync): string[] {
   const rows = db
-    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name")
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by sql like 'create virtual%' desc, name",
+    )
     .all()
   return rows.map((row) => String(row['name']))
 }

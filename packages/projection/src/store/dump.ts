@@ -7,9 +7,12 @@ import type { Sql } from './sql.ts'
 /** One line for each row, `table<TAB>canonical JSON`. Tables and rows have a fixed order. */
 export function* dumpLines(sql: Sql): Generator<string> {
   for (const table of tableNames) {
-    const key = sql.all<{ name: string }>('select name from pragma_table_info(?) where pk > 0 order by pk', [table])
+    const key = sql.all<{ name: string }>('select name from pragma_table_info(?) where pk > 0 order by pk', [
+      table,
+    ])
     const order = key.map((column) => column.name).join(', ')
-    for (const row of sql.each(`select * from ${table} order by ${order}`)) yield `${table}\t${canonicalJson(row)}`
+    for (const row of sql.each(`select * from ${table} order by ${order}`))
+      yield `${table}\t${canonicalJson(row)}`
   }
 }
 

@@ -1,4 +1,5 @@
-// The rows of the tables that a batch holds in memory: their columns in TypeScript, and the values of a new row.
+// The rows of the tables that a batch holds in memory: their columns in TypeScript, and the values of a new
+// row.
 // R1. They mirror schema.ts, and a test compares them.
 // R2. The rows are mutable: they belong to the batch that holds them.
 import type { FailureClass } from '@beaver/core'
@@ -294,7 +295,9 @@ const emptyTask = {
   archived_events: 0,
 }
 
-export const newTask = (row: Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'head_hash'>): TaskRow => ({ ...emptyTask, ...row })
+export const newTask = (
+  row: Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'head_hash'>,
+): TaskRow => ({ ...emptyTask, ...row })
 
 const emptyRun = {
   parent_run_id: null,
@@ -366,7 +369,10 @@ const emptyCall = {
   result_taskseq: null,
 }
 
-export const newCall = (row: Pick<CallRow, 'task_key' | 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> & Partial<CallRow>): CallRow => ({
+export const newCall = (
+  row: Pick<CallRow, 'task_key' | 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> &
+    Partial<CallRow>,
+): CallRow => ({
   ...emptyCall,
   ...row,
 })

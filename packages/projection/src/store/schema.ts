@@ -9,7 +9,10 @@ import { usageTables } from './usage-tables.ts'
 
 export const schemaVersion = 16
 
-/** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
+/**
+ * The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read
+ * model.
+ */
 export const applicationId = 0x4256524d
 
 export const tables = `
@@ -350,7 +353,9 @@ create table text_index (
 ) strict;
 `
 
-/** The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`. */
+/**
+ * The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`.
+ */
 export const tableNames = [
   'checkpoint',
   'tasks',

@@ -1,4 +1,5 @@
-// SQL over one connection: statements are prepared once, the caller types the rows, and every transaction ends.
+// SQL over one connection: statements are prepared once, the caller types the rows, and every transaction
+// ends.
 // Q1. `transaction` commits everything that `act` did, or nothing.
 // Q2. An error of a damaged file says so, and what to do.
 import { invariant } from '@beaver/core'
@@ -33,7 +34,8 @@ export function sqlOn(db: DatabaseSync): Sql {
       throw namedDamage(error, db.location())
     }
   }
-  const get = <Row>(text: string, values: readonly SqlValue[] = []): Row | undefined => asking(() => statement(text).get(...values) as Row | undefined)
+  const get = <Row>(text: string, values: readonly SqlValue[] = []): Row | undefined =>
+    asking(() => statement(text).get(...values) as Row | undefined)
   return {
     run: (text, values = []) => asking(() => Number(statement(text).run(...values).changes)),
     get,
@@ -42,11 +44,13 @@ export function sqlOn(db: DatabaseSync): Sql {
       invariant(row !== undefined, `No row for ${text}`)
       return row
     },
-    all: <Row>(text: string, values: readonly SqlValue[] = []) => asking(() => statement(text).all(...values) as Row[]),
+    all: <Row>(text: string, values: readonly SqlValue[] = []) =>
+      asking(() => statement(text).all(...values) as Row[]),
     *each<Row>(text: string, values: readonly SqlValue[] = []) {
       const rows = asking(() => statement(text).iterate(...values) as Iterator<Row>)
       try {
-        for (let next = asking(() => rows.next()); next.done !== true; next = asking(() => rows.next())) yield next.value
+        for (let next = asking(() => rows.next()); next.done !== true; next = asking(() => rows.next()))
+          yield next.value
       } finally {
         rows.return?.()
       }

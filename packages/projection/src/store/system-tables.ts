@@ -1,4 +1,5 @@
-// Defines the tables for what belongs to no task: the system logs, the tree over the journal, and messages that are no records.
+// Defines the tables for what belongs to no task: the system logs, the tree over the journal, and messages
+// that are no records.
 
 export const systemTables = `-- The entries of system logs, which are no tasks. \`fault\` says why a record does not follow the one before it,
 -- and \`untrusted\` why its signature does not count. Neither is an event.

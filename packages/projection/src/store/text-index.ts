@@ -1,7 +1,10 @@
-// The full-text index of the transcript, and how far it reaches. Indexing a text costs many times more than storing it. So a read model that
-// catches up stores first and indexes when it has time, and searches read the texts that are not indexed yet.
-// X1. The index covers every text up to `position` and none after it. The result of a search does not depend on it.
-// X2. The index has a position of its own, because it is no function of the journal alone: it depends on the time that was available.
+// The full-text index of the transcript, and how far it reaches. Indexing a text costs many times more than
+// storing it. So a read model that catches up stores first and indexes when it has time, and searches read
+// the texts that are not indexed yet.
+// X1. The index covers every text up to `position` and none after it. The result of a search does not depend
+// on it.
+// X2. The index has a position of its own, because it is no function of the journal alone: it depends on the
+// time that was available.
 import type { Sql } from './sql.ts'
 
 /** The position of the last indexed text. */
@@ -11,7 +14,9 @@ export function indexedTo(sql: Sql): number {
 
 /** The position of the last text. */
 export function lastText(sql: Sql): number {
-  return sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
+  return (
+    sql.get<{ position: number | null }>('select max(position) as position from transcript')?.position ?? 0
+  )
 }
 
 /** Indexes at most `textsMax` further texts and returns their number. The caller opens a transaction. */
@@ -22,8 +27,13 @@ export function indexTexts(sql: Sql, textsMax: number): number {
     'select position, text, owner from searched_texts where position > ? order by position limit ?',
     [from, textsMax],
   )
-  for (const { position, text, owner } of rows) sql.run('insert into transcript_fts (rowid, text, owner) values (?, ?, ?)', [position, text, owner])
+  for (const { position, text, owner } of rows)
+    sql.run('insert into transcript_fts (rowid, text, owner) values (?, ?, ?)', [position, text, owner])
   const last = rows.at(-1)
-  if (last !== undefined) sql.run('insert into text_index (id, position) values (1, ?1) on conflict (id) do update set position = ?1', [last.position])
+  if (last !== undefined)
+    sql.run(
+      'insert into text_index (id, position) values (1, ?1) on conflict (id) do update set position = ?1',
+      [last.position],
+    )
   return rows.length
 }

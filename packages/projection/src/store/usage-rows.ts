@@ -31,9 +31,31 @@ export const usageCounts = ['input_tokens', 'output_tokens', 'calls', ...usagePa
 /** A usage of nothing. */
 export const noCounts: Readonly<Record<(typeof usageCounts)[number], number>> = {
   ...{ input_tokens: 0, output_tokens: 0, calls: 0 },
-  ...{ cached_input_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, audio_input_tokens: 0, audio_output_tokens: 0, unknown_calls: 0 },
+  ...{
+    cached_input_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    audio_input_tokens: 0,
+    audio_output_tokens: 0,
+    unknown_calls: 0,
+  },
 }
-export const usageColumns = ['task_key', 'run_id', 'provider', 'model', ...usageCounts] as const satisfies readonly (keyof UsageRow)[]
+export const usageColumns = [
+  'task_key',
+  'run_id',
+  'provider',
+  'model',
+  ...usageCounts,
+] as const satisfies readonly (keyof UsageRow)[]
 
-export const dayUsageKeys = ['day', 'tenant', 'user_id', 'provider', 'model'] as const satisfies readonly (keyof DayUsageRow)[]
-export const dayUsageColumns = [...dayUsageKeys, ...usageCounts] as const satisfies readonly (keyof DayUsageRow)[]
+export const dayUsageKeys = [
+  'day',
+  'tenant',
+  'user_id',
+  'provider',
+  'model',
+] as const satisfies readonly (keyof DayUsageRow)[]
+export const dayUsageColumns = [
+  ...dayUsageKeys,
+  ...usageCounts,
+] as const satisfies readonly (keyof DayUsageRow)[]

@@ -1,5 +1,6 @@
-// CallSlots: when the calls of an endpoint may start. The limits of the endpoint decide, and its wish to be left alone for a time. All threads
-// share the due times (gate-words.ts). Each thread keeps the slots that were given back in it.
+// CallSlots: when the calls of an endpoint may start. The limits of the endpoint decide, and its wish to be
+// left alone for a time. All threads share the due times (gate-words.ts). Each thread keeps the slots that
+// were given back in it.
 // S1. A slot is given to one call. An unused slot may go to another call of the same thread.
 // S2. No call starts before the endpoint may be asked again.
 // S3. A call that gets no slot takes no tokens.
@@ -19,7 +20,10 @@ export interface CallRates {
   readonly tokens: Rate | null
 }
 
-/** After a hold, if there is no limit of requests, calls start with this pause between them. Together they would cause the next hold. */
+/**
+ * After a hold, if there is no limit of requests, calls start with this pause between them. Together they
+ * would cause the next hold.
+ */
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
 
@@ -52,7 +56,10 @@ export class CallSlots {
     const earliest = later(now, this.heldUntil)
     if (earliest > latest) return null
     const cost = rate === null ? 0n : costNs(rate, tokens)
-    const due = rate === null ? earliest : takeSlot(this.#words, at.tokensDue, { earliest, cost, tolerance: toleranceNs(rate) }, latest)
+    const due =
+      rate === null
+        ? earliest
+        : takeSlot(this.#words, at.tokensDue, { earliest, cost, tolerance: toleranceNs(rate) }, latest)
     if (due === null) return null
     const start = this.#takeRequest(due, now, latest)
     if (start === null) {
@@ -72,7 +79,10 @@ export class CallSlots {
     this.#freed.splice(before < 0 ? this.#freed.length : before, 0, start)
   }
 
-  /** Corrects the tokens to the number that the call used. An absurd number of a server must not hold up its endpoint for hours. */
+  /**
+   * Corrects the tokens to the number that the call used. An absurd number of a server must not hold up its
+   * endpoint for hours.
+   */
   settle(reservation: Reservation, tokens: number): void {
     this.#addTokens(Math.min(tokens, Math.max(10 * reservation.tokens, tokensOfCallMax)) - reservation.tokens)
   }
@@ -86,11 +96,17 @@ export class CallSlots {
     this.#freed = this.#freed.filter((start) => start >= now)
     const reused = this.#freed.findIndex((start) => start >= earliest && start <= latest)
     if (reused >= 0) return this.#freed.splice(reused, 1)[0] ?? null
-    return takeSlot(this.#words, at.requestsDue, { earliest, cost: costNs(requests, 1), tolerance: toleranceNs(requests) }, latest)
+    return takeSlot(
+      this.#words,
+      at.requestsDue,
+      { earliest, cost: costNs(requests, 1), tolerance: toleranceNs(requests) },
+      latest,
+    )
   }
 
   #addTokens(tokens: number): void {
     const { tokens: rate } = this.#rates
-    if (rate !== null && tokens !== 0) Atomics.add(this.#words, at.tokensDue, tokens > 0 ? costNs(rate, tokens) : -costNs(rate, -tokens))
+    if (rate !== null && tokens !== 0)
+      Atomics.add(this.#words, at.tokensDue, tokens > 0 ? costNs(rate, tokens) : -costNs(rate, -tokens))
   }
 }

@@ -1,7 +1,8 @@
 // Circuit: whether an endpoint is asked at all. All threads share its state (gate-words.ts).
 // C1. It opens after `failuresMax` failures in a row.
 // C2. When `openNs` are over, exactly one call tries the endpoint, and its outcome decides for all.
-// C3. If a try is never decided, because its thread died, it counts until `tryNs` are over. Then another call may try.
+// C3. If a try is never decided, because its thread died, it counts until `tryNs` are over. Then another call
+// may try.
 import { at } from './gate-words.ts'
 import type { Nanoseconds } from './gcra.ts'
 
@@ -48,13 +49,20 @@ export class Circuit {
     if (trial !== null) {
       Atomics.store(this.#words, at.failures, 0n)
       this.#exchange(trial, 0n)
-    } else if (Atomics.load(this.#words, at.failures) !== 0n && Atomics.load(this.#words, at.openUntil) === 0n) Atomics.store(this.#words, at.failures, 0n)
+    } else if (
+      Atomics.load(this.#words, at.failures) !== 0n &&
+      Atomics.load(this.#words, at.openUntil) === 0n
+    )
+      Atomics.store(this.#words, at.failures, 0n)
   }
 
   failed({ trial }: Ticket, now: Nanoseconds): void {
     const { failuresMax, openNs } = this.#limits
     if (trial !== null) this.#exchange(trial, now + openNs)
-    else if (Atomics.load(this.#words, at.openUntil) === 0n && Atomics.add(this.#words, at.failures, 1n) + 1n >= BigInt(failuresMax))
+    else if (
+      Atomics.load(this.#words, at.openUntil) === 0n &&
+      Atomics.add(this.#words, at.failures, 1n) + 1n >= BigInt(failuresMax)
+    )
       this.#exchange(0n, now + openNs)
   }
 

@@ -7,7 +7,13 @@ import { rateOf } from './gcra.ts'
 
 const second = 1_000_000_000n
 const never = 1n << 60n
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 3, circuitOpenMs: 10_000, turnMsMax: 3_600_000 }
+const limits: GateLimits = {
+  requestsPerMinuteMax: null,
+  tokensPerMinuteMax: null,
+  circuitFailuresMax: 3,
+  circuitOpenMs: 10_000,
+  turnMsMax: 3_600_000,
+}
 const gate = (over: Partial<GateLimits> = {}, buffer = gateBuffer(1)): EndpointGate =>
   endpointGate(buffer, 0, { endpoint: 'e', limits: { ...limits, ...over }, tryMsMax: 60_000 })
 
@@ -20,13 +26,25 @@ function admitted(of: EndpointGate, now: bigint): Ticket {
 describe('the limits of an endpoint', () => {
   it('give one object of the gate slots after those of another: the memory is shared', () => {
     const buffer = gateBuffer(1)
-    const [one, other] = [gate({ requestsPerMinuteMax: 1 }, buffer), gate({ requestsPerMinuteMax: 1 }, buffer)]
-    expect([one, other, one].map((each) => each.reserve(0, second, never)?.start)).toEqual([second, 61n * second, 121n * second])
+    const [one, other] = [
+      gate({ requestsPerMinuteMax: 1 }, buffer),
+      gate({ requestsPerMinuteMax: 1 }, buffer),
+    ]
+    expect([one, other, one].map((each) => each.reserve(0, second, never)?.start)).toEqual([
+      second,
+      61n * second,
+      121n * second,
+    ])
   })
 
   it('keep endpoints apart', () => {
     const buffer = gateBuffer(2)
-    const at = (index: number): EndpointGate => endpointGate(buffer, index, { endpoint: 'e', limits: { ...limits, requestsPerMinuteMax: 1 }, tryMsMax: 1 })
+    const at = (index: number): EndpointGate =>
+      endpointGate(buffer, index, {
+        endpoint: 'e',
+        limits: { ...limits, requestsPerMinuteMax: 1 },
+        tryMsMax: 1,
+      })
     expect([0, 1].map((index) => at(index).reserve(0, second, never)?.start)).toEqual([second, second])
   })
 
@@ -44,50 +62,74 @@ describe('the limits of an endpoint', () => {
       const back = taken[at]
       if (back) tight.giveBack(back)
     }
-    expect(Array.from({ length: 3 }, () => tight.reserve(0, second, never)?.start)).toEqual([taken[6]?.start, taken[7]?.start, 6n * second])
+    expect(Array.from({ length: 3 }, () => tight.reserve(0, second, never)?.start)).toEqual([
+      taken[6]?.start,
+      taken[7]?.start,
+      6n * second,
+    ])
   })
 
   it('never start more requests in a minute than allowed besides the burst, however calls come, wait and give back', () => {
-    const step = fc.record({ gap: fc.bigInt({ min: 0n, max: 3n * second }), tokens: fc.integer({ min: 0, max: 400 }), keep: fc.boolean() })
+    const step = fc.record({
+      gap: fc.bigInt({ min: 0n, max: 3n * second }),
+      tokens: fc.integer({ min: 0, max: 400 }),
+      keep: fc.boolean(),
+    })
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 120 }), fc.option(fc.integer({ min: 100, max: 20_000 })), fc.array(step, { maxLength: 300 }), (rpm, tpm, steps) => {
-        const tight = gate({ requestsPerMinuteMax: rpm, tokensPerMinuteMax: tpm })
-        let now = second
-        const made: bigint[] = []
-        for (const { gap, tokens, keep } of steps) {
-          now += gap
-          const reservation = tight.reserve(tokens, now, never)
-          if (reservation === null || reservation.start < now) return false
-          if (keep) made.push(reservation.start)
-          else tight.giveBack(reservation)
-        }
-        made.sort((a, b) => (a < b ? -1 : 1))
-        const most = rpm + rateOf(rpm).burst
-        return made.every((start, i) => made[i + most] === undefined || (made[i + most] as bigint) - start >= 60n * second)
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 120 }),
+        fc.option(fc.integer({ min: 100, max: 20_000 })),
+        fc.array(step, { maxLength: 300 }),
+        (rpm, tpm, steps) => {
+          const tight = gate({ requestsPerMinuteMax: rpm, tokensPerMinuteMax: tpm })
+          let now = second
+          const made: bigint[] = []
+          for (const { gap, tokens, keep } of steps) {
+            now += gap
+            const reservation = tight.reserve(tokens, now, never)
+            if (reservation === null || reservation.start < now) return false
+            if (keep) made.push(reservation.start)
+            else tight.giveBack(reservation)
+          }
+          made.sort((a, b) => (a < b ? -1 : 1))
+          const most = rpm + rateOf(rpm).burst
+          return made.every(
+            (start, i) => made[i + most] === undefined || (made[i + most] as bigint) - start >= 60n * second,
+          )
+        },
+      ),
       { numRuns: 500 },
     )
   })
 
   it('count the tokens a call took, not the estimate: over time no more than allowed', () => {
-    const call = fc.record({ estimate: fc.integer({ min: 0, max: 2_000 }), used: fc.integer({ min: 0, max: 2_000 }) })
+    const call = fc.record({
+      estimate: fc.integer({ min: 0, max: 2_000 }),
+      used: fc.integer({ min: 0, max: 2_000 }),
+    })
     fc.assert(
-      fc.property(fc.integer({ min: 600, max: 60_000 }), fc.array(call, { minLength: 1, maxLength: 200 }), (tpm, calls) => {
-        const tight = gate({ tokensPerMinuteMax: tpm })
-        let now = second
-        let used = 0
-        for (const each of calls) {
-          const reservation = tight.reserve(each.estimate, now, never)
-          if (reservation === null) return false
-          now = reservation.start
-          // What was allowed since the beginning, and the burst; the call that begins now is not counted yet.
-          const allowed = Number((BigInt(tpm) * (now - second)) / (60n * second)) + rateOf(tpm).burst + calls.length
-          if (used > allowed) return false
-          tight.settle(reservation, each.used)
-          used += each.used
-        }
-        return true
-      }),
+      fc.property(
+        fc.integer({ min: 600, max: 60_000 }),
+        fc.array(call, { minLength: 1, maxLength: 200 }),
+        (tpm, calls) => {
+          const tight = gate({ tokensPerMinuteMax: tpm })
+          let now = second
+          let used = 0
+          for (const each of calls) {
+            const reservation = tight.reserve(each.estimate, now, never)
+            if (reservation === null) return false
+            now = reservation.start
+            // What was allowed since the beginning, and the burst; the call that begins now is not counted
+            // yet.
+            const allowed =
+              Number((BigInt(tpm) * (now - second)) / (60n * second)) + rateOf(tpm).burst + calls.length
+            if (used > allowed) return false
+            tight.settle(reservation, each.used)
+            used += each.used
+          }
+          return true
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -106,7 +148,11 @@ describe('the limits of an endpoint', () => {
     const held = gate()
     held.hold(5n * second)
     held.hold(3n * second)
-    expect(Array.from({ length: 3 }, () => held.reserve(0, second, never)?.start)).toEqual([5_000_000_000n, 5_020_000_000n, 5_040_000_000n])
+    expect(Array.from({ length: 3 }, () => held.reserve(0, second, never)?.start)).toEqual([
+      5_000_000_000n,
+      5_020_000_000n,
+      5_040_000_000n,
+    ])
     expect(held.reserve(0, second, 4n * second)).toBeNull()
     expect(held.reserve(0, 6n * second, never)?.start).toBe(6n * second)
   })
@@ -133,7 +179,11 @@ describe('the circuit of an endpoint', () => {
     const [one, other] = [gate({}, buffer), gate({}, buffer)]
     for (let i = 0; i < 3; i++) fail(one, second)
     const trial = admitted(other, 11n * second)
-    expect([trial.trial === null, one.admit(11n * second), other.admit(11n * second)]).toEqual([false, null, null])
+    expect([trial.trial === null, one.admit(11n * second), other.admit(11n * second)]).toEqual([
+      false,
+      null,
+      null,
+    ])
     other.succeeded(trial)
     expect([one.admit(11n * second), other.admit(11n * second)]).toEqual([{ trial: null }, { trial: null }])
     // And it counts anew.
@@ -145,7 +195,11 @@ describe('the circuit of an endpoint', () => {
     const broken = gate()
     for (let i = 0; i < 3; i++) fail(broken, second)
     fail(broken, 11n * second)
-    expect([broken.openForNs(11n * second), broken.admit(20n * second), broken.admit(21n * second)]).toMatchObject([10n * second, null, {}])
+    expect([
+      broken.openForNs(11n * second),
+      broken.admit(20n * second),
+      broken.admit(21n * second),
+    ]).toMatchObject([10n * second, null, {}])
   })
 
   it('lets another try at once when a try tells nothing, and after its time when its thread died', () => {
@@ -169,27 +223,30 @@ describe('the circuit of an endpoint', () => {
   it('lets one call try at a time, in whatever order calls begin and end', () => {
     const kinds = fc.constantFrom('begin', 'succeed', 'fail', 'release')
     fc.assert(
-      fc.property(fc.array(fc.tuple(kinds, fc.nat(20), fc.bigInt({ min: 0n, max: 4n * second })), { maxLength: 200 }), (steps) => {
-        const broken = gate()
-        const running: Ticket[] = []
-        let now = second
-        for (const [kind, which, gap] of steps) {
-          now += gap
-          if (kind === 'begin') {
-            const ticket = broken.admit(now)
-            if (ticket !== null) running.push(ticket)
-          } else {
-            const [ticket] = running.splice(which % Math.max(1, running.length), 1)
-            if (ticket === undefined) continue
-            if (kind === 'succeed') broken.succeeded(ticket)
-            else if (kind === 'fail') broken.failed(ticket, now)
-            else broken.released(ticket, now)
+      fc.property(
+        fc.array(fc.tuple(kinds, fc.nat(20), fc.bigInt({ min: 0n, max: 4n * second })), { maxLength: 200 }),
+        (steps) => {
+          const broken = gate()
+          const running: Ticket[] = []
+          let now = second
+          for (const [kind, which, gap] of steps) {
+            now += gap
+            if (kind === 'begin') {
+              const ticket = broken.admit(now)
+              if (ticket !== null) running.push(ticket)
+            } else {
+              const [ticket] = running.splice(which % Math.max(1, running.length), 1)
+              if (ticket === undefined) continue
+              if (kind === 'succeed') broken.succeeded(ticket)
+              else if (kind === 'fail') broken.failed(ticket, now)
+              else broken.released(ticket, now)
+            }
+            // A try is given up on after tryMsMax.
+            if (running.filter(({ trial }) => trial !== null && trial > now).length > 1) return false
           }
-          // A try is given up on after tryMsMax.
-          if (running.filter(({ trial }) => trial !== null && trial > now).length > 1) return false
-        }
-        return true
-      }),
+          return true
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -225,11 +282,24 @@ describe('threads that share a gate', () => {
       threads,
       calls,
       module: new URL('endpoint-gate.ts', import.meta.url).href,
-      limits: { ...limits, requestsPerMinuteMax: 600, tokensPerMinuteMax: 6_000_000, circuitFailuresMax: threads * calls + 1 },
+      limits: {
+        ...limits,
+        requestsPerMinuteMax: 600,
+        tokensPerMinuteMax: 6_000_000,
+        circuitFailuresMax: threads * calls + 1,
+      },
     }
-    const workers = Array.from({ length: threads }, () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), { workerData }))
+    const workers = Array.from(
+      { length: threads },
+      () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), { workerData }),
+    )
     try {
-      const answers = workers.map((worker) => new Promise<bigint[]>((resolve, reject) => void worker.once('message', resolve).once('error', reject)))
+      const answers = workers.map(
+        (worker) =>
+          new Promise<bigint[]>(
+            (resolve, reject) => void worker.once('message', resolve).once('error', reject),
+          ),
+      )
       return (await Promise.all(answers)).flat()
     } finally {
       await Promise.all(workers.map((worker) => worker.terminate()))
@@ -240,7 +310,9 @@ describe('threads that share a gate', () => {
     const made = (await race(2, 5_000)).toSorted((a, b) => (a < b ? -1 : 1))
     expect(made.length).toBeGreaterThan(6_000)
     const most = 600 + rateOf(600).burst
-    const tooClose = made.filter((start, i) => made[i + most] !== undefined && (made[i + most] as bigint) - start < 60n * second)
+    const tooClose = made.filter(
+      (start, i) => made[i + most] !== undefined && (made[i + most] as bigint) - start < 60n * second,
+    )
     expect(tooClose).toEqual([])
     // After the burst every slot is taken by one call.
     const afterBurst = made.filter((start) => start > second)

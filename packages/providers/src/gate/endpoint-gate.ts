@@ -1,5 +1,6 @@
-// The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its limits, the time for which it wants
-// to be left alone (call-slots.ts), its circuit (circuit.ts), and its last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time.
+// The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its
+// limits, the time for which it wants to be left alone (call-slots.ts), its circuit (circuit.ts), and its
+// last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time.
 // T1. Every change is one atomic step, so a thread that dies leaves no lock behind (gate-words.ts).
 // T2. A gate has its own words of the buffer, and changes no others.
 import { invariant } from '@beaver/core'
@@ -56,15 +57,29 @@ const nsOfMs = 1_000_000n
 const gateBytes = wordBytesOfGate + failureTextBytes
 
 /** Makes the memory for this many endpoints. It is plain data for worker threads. */
-export const gateBuffer = (endpoints: number): SharedArrayBuffer => new SharedArrayBuffer(endpoints * gateBytes)
+export const gateBuffer = (endpoints: number): SharedArrayBuffer =>
+  new SharedArrayBuffer(endpoints * gateBytes)
 
-/** The gate of the endpoint at `index` of a `gateBuffer`. Each thread needs one object, because slots that are given back stay in it. */
-export function endpointGate(buffer: SharedArrayBuffer, index: number, { endpoint, limits, tryMsMax }: EndpointGateOptions): EndpointGate {
+/**
+ * The gate of the endpoint at `index` of a `gateBuffer`. Each thread needs one object, because slots that are
+ * given back stay in it.
+ */
+export function endpointGate(
+  buffer: SharedArrayBuffer,
+  index: number,
+  { endpoint, limits, tryMsMax }: EndpointGateOptions,
+): EndpointGate {
   invariant((index + 1) * gateBytes <= buffer.byteLength, `There is no gate ${index}`)
   const words = new BigInt64Array(buffer, index * gateBytes, wordsOfGate)
-  const failure = new FailureText(words, new Uint8Array(buffer, index * gateBytes + wordBytesOfGate, failureTextBytes))
+  const failure = new FailureText(
+    words,
+    new Uint8Array(buffer, index * gateBytes + wordBytesOfGate, failureTextBytes),
+  )
   const rate = (perMinute: number | null): Rate | null => (perMinute === null ? null : rateOf(perMinute))
-  const slots = new CallSlots(words, { requests: rate(limits.requestsPerMinuteMax), tokens: rate(limits.tokensPerMinuteMax) })
+  const slots = new CallSlots(words, {
+    requests: rate(limits.requestsPerMinuteMax),
+    tokens: rate(limits.tokensPerMinuteMax),
+  })
   const circuit = new Circuit(words, {
     failuresMax: limits.circuitFailuresMax,
     openNs: BigInt(limits.circuitOpenMs) * nsOfMs,

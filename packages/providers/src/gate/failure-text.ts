@@ -1,5 +1,7 @@
-// The last failure of an endpoint in words, in memory that threads share, so that a call that is not made can say why.
-// F1. A reader never gets a mixture of two texts. While one is written, and after a thread died while it wrote one, there is no text.
+// The last failure of an endpoint in words, in memory that threads share, so that a call that is not made can
+// say why.
+// F1. A reader never gets a mixture of two texts. While one is written, and after a thread died while it
+// wrote one, there is no text.
 import { at } from './gate-words.ts'
 
 export const failureTextBytes = 448
@@ -17,7 +19,11 @@ export class FailureText {
   /** A text that is too long is cut. If another thread writes now, its text stays. */
   write(text: string): void {
     const version = Atomics.load(this.#words, at.textVersion)
-    if (isWriting(version) || Atomics.compareExchange(this.#words, at.textVersion, version, version + 1n) !== version) return
+    if (
+      isWriting(version) ||
+      Atomics.compareExchange(this.#words, at.textVersion, version, version + 1n) !== version
+    )
+      return
     const encoded = new Uint8Array(failureTextBytes - 2)
     const { written } = new TextEncoder().encodeInto(text, encoded)
     this.#bytes.set([written >> 8, written & 0xff])

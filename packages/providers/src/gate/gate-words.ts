@@ -7,10 +7,22 @@ export const wordsOfGate = 8
 export const wordBytesOfGate = wordsOfGate * BigInt64Array.BYTES_PER_ELEMENT
 
 /** The meaning of each word. If `openUntil` is 0, the circuit is closed. */
-export const at = { requestsDue: 0, tokensDue: 1, holdUntil: 2, failures: 3, openUntil: 4, textVersion: 5 } as const
+export const at = {
+  requestsDue: 0,
+  tokensDue: 1,
+  holdUntil: 2,
+  failures: 3,
+  openUntil: 4,
+  textVersion: 5,
+} as const
 
 /** Takes the next slot of a limit. Returns `null` and takes nothing if the slot starts after `latest`. */
-export function takeSlot(words: BigInt64Array, index: number, asked: Parameters<typeof nextSlot>[1], latest: Nanoseconds): Nanoseconds | null {
+export function takeSlot(
+  words: BigInt64Array,
+  index: number,
+  asked: Parameters<typeof nextSlot>[1],
+  latest: Nanoseconds,
+): Nanoseconds | null {
   for (;;) {
     const due = Atomics.load(words, index)
     const slot = nextSlot(due, asked)

@@ -1,15 +1,38 @@
-import { type ChatAnswer, type ChatProvider, type EmbeddingProvider, LoopDropped, ProviderError } from '@beaver/agent'
-import { scriptedProvider, type ScriptedReply, says, until, type VirtualClock, virtualClock } from '@beaver/testing'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type EmbeddingProvider,
+  LoopDropped,
+  ProviderError,
+} from '@beaver/agent'
+import {
+  scriptedProvider,
+  type ScriptedReply,
+  says,
+  until,
+  type VirtualClock,
+  virtualClock,
+} from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { ask, failureOf } from '../../test/kit.ts'
 import { endpointGate, gateBuffer, type GateLimits } from './endpoint-gate.ts'
 import { gatedChat, gatedEmbeddings } from './gated.ts'
 
-const limits: GateLimits = { requestsPerMinuteMax: null, tokensPerMinuteMax: null, circuitFailuresMax: 2, circuitOpenMs: 10_000, turnMsMax: 3_600_000 }
+const limits: GateLimits = {
+  requestsPerMinuteMax: null,
+  tokensPerMinuteMax: null,
+  circuitFailuresMax: 2,
+  circuitOpenMs: 10_000,
+  turnMsMax: 3_600_000,
+}
 
 function behindGate(replies: readonly ScriptedReply[], over: Partial<GateLimits> = {}) {
   const clock = virtualClock()
-  const gate = endpointGate(gateBuffer(1), 0, { endpoint: 'api.test', limits: { ...limits, ...over }, tryMsMax: 60_000 })
+  const gate = endpointGate(gateBuffer(1), 0, {
+    endpoint: 'api.test',
+    limits: { ...limits, ...over },
+    tryMsMax: 60_000,
+  })
   const inner = scriptedProvider(replies)
   return { clock, gate, inner, provider: gatedChat(inner, gate, clock) }
 }
@@ -27,7 +50,12 @@ describe('a provider behind its gate', () => {
   it('is asked at once, and answers, when nothing is limited', async () => {
     const { provider, inner } = behindGate(many(100))
     const answers = await Promise.all(Array.from({ length: 100 }, () => provider.chat(ask())))
-    expect([answers.length, inner.repliesLeft, provider.name, provider.model]).toEqual([100, 0, 'scripted', 'scripted-model'])
+    expect([answers.length, inner.repliesLeft, provider.name, provider.model]).toEqual([
+      100,
+      0,
+      'scripted',
+      'scripted-model',
+    ])
   })
 
   it('is asked no more often than the limit allows: the others wait for their slot', async () => {
@@ -73,7 +101,10 @@ describe('a provider behind its gate', () => {
     const { provider, clock, inner } = behindGate(many(7), { requestsPerMinuteMax: 1 })
     const calls = Array.from({ length: 6 }, () => provider.chat(ask()))
     await turn(clock)
-    expect(await failureOf(provider.chat(ask()))).toMatchObject({ class: 'rate_limited', message: expect.stringContaining('longer than 300 s') })
+    expect(await failureOf(provider.chat(ask()))).toMatchObject({
+      class: 'rate_limited',
+      message: expect.stringContaining('longer than 300 s'),
+    })
     for (let i = 0; i < 5; i++) await turn(clock, 60_000)
     await Promise.all(calls)
     expect(inner.requests.length).toBe(6)
@@ -85,7 +116,9 @@ describe('a provider behind its gate', () => {
     clock.advance(4_000)
     const error = await failureOf(provider.chat(ask()))
     expect(error).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 6_000 })
-    expect(error.message).toBe('down. The endpoint failed 2 times in a row, so Beaver pauses before it asks it again.')
+    expect(error.message).toBe(
+      'down. The endpoint failed 2 times in a row, so Beaver pauses before it asks it again.',
+    )
     expect(inner.requests.length).toBe(2)
     clock.advance(6_000)
     expect((await provider.chat(ask())).content).toBe('back')
@@ -136,7 +169,9 @@ describe('a provider behind its gate', () => {
 
   it('holds those that wait for their slot already', async () => {
     const limited = new ProviderError('rate_limited', 'slow down', { status: 429, retryAfterMs: 30_000 })
-    const { provider, inner, clock } = behindGate([says('a'), limited, says('b')], { requestsPerMinuteMax: 20 })
+    const { provider, inner, clock } = behindGate([says('a'), limited, says('b')], {
+      requestsPerMinuteMax: 20,
+    })
     await provider.chat(ask())
     const failing = failureOf(provider.chat(ask()))
     const waiting = provider.chat(ask())
@@ -154,7 +189,8 @@ describe('a caller that can wait elsewhere', () => {
   /** Asks, and keeps the waits it is told of; each goes on when the test lets it. */
   function asker(provider: ChatProvider) {
     const waits: { readonly ms: number; readonly goOn: () => void }[] = []
-    const waitTurn = ({ ms }: { ms: number }): Promise<void> => new Promise((resolve) => waits.push({ ms, goOn: resolve }))
+    const waitTurn = ({ ms }: { ms: number }): Promise<void> =>
+      new Promise((resolve) => waits.push({ ms, goOn: resolve }))
     return { waits, ask: (over: Parameters<typeof ask>[0] = {}) => provider.chat(ask({ waitTurn, ...over })) }
   }
 
@@ -195,7 +231,9 @@ describe('a caller that can wait elsewhere', () => {
     await asks({ admitted: true })
     expect(inner.requests.length).toBe(2)
     // The next slot is where it would be had the second call never been dropped.
-    expect(gate.reserve(0, BigInt(clock.now()) * 1_000_000n, BigInt(clock.now() + 60_000) * 1_000_000n)?.start).toBe(BigInt(clock.now() + 6_000) * 1_000_000n)
+    expect(
+      gate.reserve(0, BigInt(clock.now()) * 1_000_000n, BigInt(clock.now() + 60_000) * 1_000_000n)?.start,
+    ).toBe(BigInt(clock.now() + 6_000) * 1_000_000n)
   })
 
   it('and is not admitted, because another daemon takes its run up, takes a slot like any other call', async () => {
@@ -224,7 +262,10 @@ describe('a caller that can wait elsewhere', () => {
   })
 
   it('and is admitted waits for a hold that came meanwhile, and fails at once while the circuit is open', async () => {
-    const held = behindGate([new ProviderError('rate_limited', 'slow down', { retryAfterMs: 30_000 }), says('a')])
+    const held = behindGate([
+      new ProviderError('rate_limited', 'slow down', { retryAfterMs: 30_000 }),
+      says('a'),
+    ])
     await failureOf(held.provider.chat(ask()))
     const { waits, ask: asks } = asker(held.provider)
     void asks({ admitted: true })
@@ -232,7 +273,10 @@ describe('a caller that can wait elsewhere', () => {
     expect(waits.map(({ ms }) => ms)).toEqual([30_000])
     const open = behindGate([down(), down()])
     for (let i = 0; i < 2; i++) await failureOf(open.provider.chat(ask()))
-    expect(await failureOf(open.provider.chat(ask({ admitted: true })))).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 10_000 })
+    expect(await failureOf(open.provider.chat(ask({ admitted: true })))).toMatchObject({
+      class: 'provider_unavailable',
+      retryAfterMs: 10_000,
+    })
   })
 
   it('waits as long as the limit is waited for; beyond, it is told when to look again', async () => {
@@ -249,7 +293,11 @@ describe('a caller that can wait elsewhere', () => {
 
 it('embeddings wait at the same gate', async () => {
   const clock = virtualClock()
-  const gate = endpointGate(gateBuffer(1), 0, { endpoint: 'e', limits: { ...limits, tokensPerMinuteMax: 60 }, tryMsMax: 1 })
+  const gate = endpointGate(gateBuffer(1), 0, {
+    endpoint: 'e',
+    limits: { ...limits, tokensPerMinuteMax: 60 },
+    tryMsMax: 1,
+  })
   const asked: number[] = []
   const inner: EmbeddingProvider = {
     name: 'n',

@@ -1,12 +1,23 @@
-// Providers behind the gate of their endpoint. A call waits for its slot, fails at once while the circuit is open, and tells the gate how it
-// ended.
-// A1. If the caller aborts, the wait ends at once and the slot is given back. The slot is kept only if the caller was dropped and comes back.
-// A2. A call that waits here waits for at most `waitMsMax`. If the caller does the waiting, the bound is `turnMsMax` if that is longer. If the
+// Providers behind the gate of their endpoint. A call waits for its slot, fails at once while the circuit is
+// open, and tells the gate how it ended.
+// A1. If the caller aborts, the wait ends at once and the slot is given back. The slot is kept only if the
+// caller was dropped and comes back.
+// A2. A call that waits here waits for at most `waitMsMax`. If the caller does the waiting, the bound is
+// `turnMsMax` if that is longer. If the
 //     wait would be longer, the call fails at once.
 // A3. A failure of the gate itself is not a failure of the endpoint.
-// A4. If the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved first, and a call that comes back
+// A4. If the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved
+// first, and a call that comes back
 //     with `admitted` takes no new slot (docs/decisions/0030).
-import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema, type TurnWait, wasDropped } from '@beaver/agent'
+import {
+  type ChatProvider,
+  type ChatRequest,
+  type EmbeddingProvider,
+  ProviderError,
+  type ToolSchema,
+  type TurnWait,
+  wasDropped,
+} from '@beaver/agent'
 import { type Clock, imageTokens, pause, type Usage } from '@beaver/core'
 import type { Reservation } from './call-slots.ts'
 import type { Ticket } from './circuit.ts'
@@ -42,7 +53,11 @@ export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clo
   }
 }
 
-export function gatedEmbeddings(provider: EmbeddingProvider, gate: EndpointGate, clock: Clock): EmbeddingProvider {
+export function gatedEmbeddings(
+  provider: EmbeddingProvider,
+  gate: EndpointGate,
+  clock: Clock,
+): EmbeddingProvider {
   return {
     name: provider.name,
     model: provider.model,
@@ -75,7 +90,11 @@ interface Call<Answer> extends Entrant {
   readonly used: (answer: Answer) => number | null
 }
 
-async function through<Answer>(gate: EndpointGate, clock: Clock, { call, used, ...entrant }: Call<Answer>): Promise<Answer> {
+async function through<Answer>(
+  gate: EndpointGate,
+  clock: Clock,
+  { call, used, ...entrant }: Call<Answer>,
+): Promise<Answer> {
   const { signal } = entrant
   signal.throwIfAborted()
   const { reservation, ticket } = await enter(gate, clock, entrant)
@@ -94,14 +113,19 @@ async function through<Answer>(gate: EndpointGate, clock: Clock, { call, used, .
 }
 
 /** Waits for the call's turn, and for a hold that begins in the meantime. @throws {ProviderError} */
-async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promise<{ reservation: Reservation; ticket: Ticket }> {
+async function enter(
+  gate: EndpointGate,
+  clock: Clock,
+  entrant: Entrant,
+): Promise<{ reservation: Reservation; ticket: Ticket }> {
   const { tokens, signal, waitTurn } = entrant
   const longestMs = waitTurn === null ? waitMsMax : Math.max(waitMsMax, gate.limits.turnMsMax)
   let now = nowNs(clock)
   let { admitted } = entrant
   const latest = now + BigInt(longestMs) * 1_000_000n
   for (;;) {
-    // The slot of an admitted call was taken before its wait. If it is useless now, it is given back like any other slot.
+    // The slot of an admitted call was taken before its wait. If it is useless now, it is given back like any
+    // other slot.
     const had: Reservation | null = admitted ? { start: now, tokens } : null
     admitted = false
     if (had !== null && (gate.openForNs(now) > 0n || gate.heldUntil() > now)) gate.giveBack(had)
@@ -111,7 +135,11 @@ async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promis
     for (; now < reservation.start; now = nowNs(clock)) {
       const ms = msOf(reservation.start - now)
       const elsewhere = waitTurn !== null && ms > heldMsMax
-      if (elsewhere) await waitTurn({ ms, reason: `The call must wait for its turn, because the rate of ${gate.endpoint} is limited.` })
+      if (elsewhere)
+        await waitTurn({
+          ms,
+          reason: `The call must wait for its turn, because the rate of ${gate.endpoint} is limited.`,
+        })
       else await pause(clock, ms, signal)
       if (!signal.aborted) continue
       if (!elsewhere || !wasDropped(signal)) gate.giveBack(reservation)
@@ -128,8 +156,15 @@ async function enter(gate: EndpointGate, clock: Clock, entrant: Entrant): Promis
   }
 }
 
-/** Tells the gate what a failure says about the endpoint: it is down, it is too busy, or it is up and refused the call. */
-function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, now }: { reservation: Reservation; ticket: Ticket; now: Nanoseconds }): void {
+/**
+ * Tells the gate what a failure says about the endpoint: it is down, it is too busy, or it is up and refused
+ * the call.
+ */
+function told(
+  gate: EndpointGate,
+  error: ProviderError,
+  { reservation, ticket, now }: { reservation: Reservation; ticket: Ticket; now: Nanoseconds },
+): void {
   switch (error.class) {
     case 'provider_timeout':
       // The endpoint may have worked on the call, so the tokens count.
@@ -139,7 +174,8 @@ function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, n
       return gate.failed(ticket, now, error.message)
     case 'rate_limited':
       gate.settle(reservation, 0)
-      if (error.retryAfterMs !== null && error.retryAfterMs > 0) gate.hold(now + BigInt(Math.ceil(Math.min(error.retryAfterMs, holdMsMax))) * 1_000_000n)
+      if (error.retryAfterMs !== null && error.retryAfterMs > 0)
+        gate.hold(now + BigInt(Math.ceil(Math.min(error.retryAfterMs, holdMsMax))) * 1_000_000n)
       return gate.succeeded(ticket)
     default:
       if (error.status !== null) gate.settle(reservation, 0)
@@ -151,8 +187,12 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   const retryAfterMs = msOf(gate.openForNs(now))
   const pauses = `failed ${gate.limits.circuitFailuresMax} times in a row, so Beaver pauses before it asks it again.`
   const last = gate.lastFailure()
-  // The reason comes first, because screens show the beginning. How long the pause is belongs to the moment, and the text is read later, too.
-  const message = last === null ? `The endpoint ${gate.endpoint} ${pauses}` : `${/[.!?]$/.test(last) ? last : `${last}.`} The endpoint ${pauses}`
+  // The reason comes first, because screens show the beginning. How long the pause is belongs to the moment,
+  // and the text is read later, too.
+  const message =
+    last === null
+      ? `The endpoint ${gate.endpoint} ${pauses}`
+      : `${/[.!?]$/.test(last) ? last : `${last}.`} The endpoint ${pauses}`
   return new ProviderError('provider_unavailable', message, { retryAfterMs })
 }
 
@@ -181,8 +221,10 @@ function estimateTokens({ messages, tools }: ChatRequest): number {
   let tokens = answerTokens + toolTokens(tools)
   for (const message of messages) {
     tokens += tokensIn(message.content ?? '')
-    if (message.role === 'user' || message.role === 'tool') for (const image of message.images ?? []) tokens += imageTokens(image)
-    if (message.role === 'assistant') for (const call of message.tool_calls ?? []) tokens += tokensIn(call.arguments)
+    if (message.role === 'user' || message.role === 'tool')
+      for (const image of message.images ?? []) tokens += imageTokens(image)
+    if (message.role === 'assistant')
+      for (const call of message.tool_calls ?? []) tokens += tokensIn(call.arguments)
   }
   return tokens
 }

@@ -3,9 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { costNs, type Nanoseconds, nextSlot, rateOf, toleranceNs } from './gcra.ts'
 
 const minute = 60_000_000_000n
-const perMinute = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.constantFrom(1, 7, 59, 60, 61, 1_000, 60_000, 10_000_000))
+const perMinute = fc.oneof(
+  fc.integer({ min: 1, max: 200 }),
+  fc.constantFrom(1, 7, 59, 60, 61, 1_000, 60_000, 10_000_000),
+)
 /** Nanoseconds between a call and the next. */
-const gap = fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2_000_000n }), fc.bigInt({ min: 0n, max: 40_000_000_000n }))
+const gap = fc.oneof(
+  fc.constant(0n),
+  fc.bigInt({ min: 0n, max: 2_000_000n }),
+  fc.bigInt({ min: 0n, max: 40_000_000_000n }),
+)
 
 /** The starts of calls that come after these gaps. */
 function starts(limit: number, calls: readonly { gap: bigint; units: number }[]): Nanoseconds[] {
@@ -14,7 +21,11 @@ function starts(limit: number, calls: readonly { gap: bigint; units: number }[])
   let due = 0n
   return calls.map((call) => {
     now += call.gap
-    const slot = nextSlot(due, { earliest: now, cost: costNs(rate, call.units), tolerance: toleranceNs(rate) })
+    const slot = nextSlot(due, {
+      earliest: now,
+      cost: costNs(rate, call.units),
+      tolerance: toleranceNs(rate),
+    })
     due = slot.due
     return slot.start
   })
@@ -47,7 +58,11 @@ describe('a limit per minute', () => {
         const times = starts(limit, calls)
         for (let from = 0; from < calls.length; from++) {
           let units = 0
-          for (let to = from; to < calls.length && (times[to] as bigint) - (times[from] as bigint) < minute; to++) {
+          for (
+            let to = from;
+            to < calls.length && (times[to] as bigint) - (times[from] as bigint) < minute;
+            to++
+          ) {
             if (units > limit + rateOf(limit).burst) return false
             units += calls[to]?.units ?? 0
           }
@@ -94,7 +109,9 @@ describe('a limit per minute', () => {
       60,
       Array.from({ length: 9 }, () => ({ gap: 0n, units: 1 })),
     )
-    expect(times.map((time) => Number((time - (times[0] as bigint)) / 1_000_000n))).toEqual([0, 0, 0, 0, 0, 0, 1_000, 2_000, 3_000])
+    expect(times.map((time) => Number((time - (times[0] as bigint)) / 1_000_000n))).toEqual([
+      0, 0, 0, 0, 0, 0, 1_000, 2_000, 3_000,
+    ])
   })
 
   it('counts in time shorter than a nanosecond a unit, and never too little (G3)', () => {

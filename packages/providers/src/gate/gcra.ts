@@ -1,4 +1,5 @@
-// The arithmetic of a limit per minute (the generic cell rate algorithm): one number says when the next unit is due.
+// The arithmetic of a limit per minute (the generic cell rate algorithm): one number says when the next unit
+// is due.
 // G1. In any minute at most `perMinute` units start besides the burst, however calls come.
 // G2. A call that comes first gets the earlier slot.
 // G3. Times are whole nanoseconds. They are rounded so that never too many units start.
@@ -26,7 +27,8 @@ export function costNs(rate: Rate, units: number): Nanoseconds {
 }
 
 /** A unit may start this much before its time. */
-export const toleranceNs = (rate: Rate): Nanoseconds => (BigInt(rate.burst - 1) * minuteNs) / BigInt(rate.perMinute)
+export const toleranceNs = (rate: Rate): Nanoseconds =>
+  (BigInt(rate.burst - 1) * minuteNs) / BigInt(rate.perMinute)
 
 export interface Slot {
   /** The time at which the call may start. */
@@ -40,7 +42,10 @@ export interface Slot {
  *
  * @param asked `earliest` is the first possible start, and `cost` is the time that its units take
  */
-export function nextSlot(due: Nanoseconds, asked: { earliest: Nanoseconds; cost: Nanoseconds; tolerance: Nanoseconds }): Slot {
+export function nextSlot(
+  due: Nanoseconds,
+  asked: { earliest: Nanoseconds; cost: Nanoseconds; tolerance: Nanoseconds },
+): Slot {
   const start = later(asked.earliest, due - asked.tolerance)
   return { start, due: later(due, start) + asked.cost }
 }

@@ -1,7 +1,10 @@
-// The models of the program, as the loops of a thread ask them. The program has them in the main thread (serve-own-models.ts).
-// C1. A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between two pieces. They are kept here, so they hold although
+// The models of the program, as the loops of a thread ask them. The program has them in the main thread
+// (serve-own-models.ts).
+// C1. A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between two pieces. They are
+// kept here, so they hold although
 //     the program keeps the main thread busy, or never answers.
-// C2. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it later is dropped.
+// C2. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it later
+// is dropped.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
 import { invariant } from '@beaver/core'
@@ -50,7 +53,12 @@ export class OwnModelCalls {
 
   provider(choice: OwnModelChoice): ChatProvider {
     const { provider: name, model, contextTokens } = choice
-    return { name, model, chat: (request) => this.#chat(choice, request), ...(contextTokens === undefined ? {} : { contextTokens }) }
+    return {
+      name,
+      model,
+      chat: (request) => this.#chat(choice, request),
+      ...(contextTokens === undefined ? {} : { contextTokens }),
+    }
   }
 
   async #chat(choice: OwnModelChoice, request: ChatRequest): Promise<ChatAnswer> {
@@ -60,18 +68,35 @@ export class OwnModelCalls {
     try {
       const text = await this.#ask(choice, request, watch)
       const answer = parsed(request, text)
-      const place = { earlierCalls: () => callsIn(request.messages), toolName: (wire: string) => toolNameIn(request.tools, wire) }
+      const place = {
+        earlierCalls: () => callsIn(request.messages),
+        toolName: (wire: string) => toolNameIn(request.tools, wire),
+      }
       return { ...answer, toolCalls: withIds(answer.toolCalls, place) }
     } catch (error) {
       signal.throwIfAborted()
-      const place = { host: ownModelInWords(choice.own), model: choice.model, keyName: 'its key', redact: (text: string) => text }
-      throw providerErrorOf(error, { ...place, timeoutMs: choice.timeoutMs, idleMs: choice.idleMs, gaveUp: watch.gaveUp() })
+      const place = {
+        host: ownModelInWords(choice.own),
+        model: choice.model,
+        keyName: 'its key',
+        redact: (text: string) => text,
+      }
+      throw providerErrorOf(error, {
+        ...place,
+        timeoutMs: choice.timeoutMs,
+        idleMs: choice.idleMs,
+        gaveUp: watch.gaveUp(),
+      })
     } finally {
       watch.close()
     }
   }
 
-  #ask({ own, provider }: OwnModelChoice, request: ChatRequest, watch: ReturnType<typeof watchCall>): Promise<string> {
+  #ask(
+    { own, provider }: OwnModelChoice,
+    request: ChatRequest,
+    watch: ReturnType<typeof watchCall>,
+  ): Promise<string> {
     const port = this.#port
     invariant(port !== null, `No program has the model ${own}.`)
     const { onText, images } = request
@@ -82,7 +107,12 @@ export class OwnModelCalls {
         watch.stir()
         onText?.(text)
       }
-      this.#calls.set(call, { resolve, reject, onText: show, toolName: (sent) => toolNameIn(request.tools, sent) })
+      this.#calls.set(call, {
+        resolve,
+        reject,
+        onText: show,
+        toolName: (sent) => toolNameIn(request.tools, sent),
+      })
       watch.controller.signal.addEventListener(
         'abort',
         () => {
@@ -116,7 +146,8 @@ export class OwnModelCalls {
   #closed(): void {
     const calls = [...this.#calls.values()]
     this.#calls.clear()
-    for (const { reject } of calls) reject(new ProviderError('provider_unavailable', 'The program with the model has stopped.'))
+    for (const { reject } of calls)
+      reject(new ProviderError('provider_unavailable', 'The program with the model has stopped.'))
   }
 }
 

@@ -1,5 +1,6 @@
-// The messages between a thread whose loops ask a model of the program, and the main thread, where the program has it. Requests and answers are
-// texts: they are made and read once, and a value that is no plain data cannot cross.
+// The messages between a thread whose loops ask a model of the program, and the main thread, where the
+// program has it. Requests and answers are texts: they are made and read once, and a value that is no plain
+// data cannot cross.
 import type { FailureClass } from '@beaver/core'
 import type { RefusedTool } from '@beaver/agent'
 

@@ -29,9 +29,19 @@ function asked(chat: ChatProvider['chat'], limits: Limits = {}) {
   const { port1, port2 } = new MessageChannel()
   const defects: unknown[] = []
   const own: ChatProvider = { name: 'mine', model: 'm', chat }
-  const close = serveOwnModels(port1, { models: new Map([['local', own]]), onDefect: (model, error) => defects.push([model, error]) })
+  const close = serveOwnModels(port1, {
+    models: new Map([['local', own]]),
+    onDefect: (model, error) => defects.push([model, error]),
+  })
   closing.push(close)
-  const choice = { provider: 'mine:local', own: 'local', model: 'm', timeoutMs: 10_000, idleMs: 10_000, ...limits }
+  const choice = {
+    provider: 'mine:local',
+    own: 'local',
+    model: 'm',
+    timeoutMs: 10_000,
+    idleMs: 10_000,
+    ...limits,
+  }
   return { provider: new OwnModelCalls(port2).provider(choice), defects, close, port: port1 }
 }
 
@@ -65,10 +75,25 @@ describe('a request to a model of the program', () => {
     const images = new Map([['a'.repeat(64), new Uint8Array([1, 2, 3])]])
     const output = { name: 'x', schema: { type: 'object' } }
     const cache = { key: 'k', sharedChars: 3 }
-    const request = ask({ settings: { temperature: 0.5 }, images, output, cache, admitted: true, waitTurn: async () => {}, onRead: () => () => {} })
+    const request = ask({
+      settings: { temperature: 0.5 },
+      images,
+      output,
+      cache,
+      admitted: true,
+      waitTurn: async () => {},
+      onRead: () => () => {},
+    })
     expect(await provider.chat(request)).toEqual(answer())
     const { signal, ...data } = seen[0]!
-    expect(data).toEqual({ messages: request.messages, tools: [], settings: { temperature: 0.5 }, images, output, cache })
+    expect(data).toEqual({
+      messages: request.messages,
+      tools: [],
+      settings: { temperature: 0.5 },
+      images,
+      output,
+      cache,
+    })
     expect(signal.aborted).toBe(false)
   })
 
@@ -76,22 +101,41 @@ describe('a request to a model of the program', () => {
     const seen: ChatRequest[] = []
     const { provider } = asked(async (request) => {
       seen.push(request)
-      return answer({ content: null, toolCalls: [{ id: '', name: request.tools[0]!.name, arguments: '' }], finishReason: 'tool_calls' })
+      return answer({
+        content: null,
+        toolCalls: [{ id: '', name: request.tools[0]!.name, arguments: '' }],
+        finishReason: 'tool_calls',
+      })
     })
     const tools = [{ name: 'workflow:sum', description: 'd', parameters: { type: 'object' } }]
     const messages = [called('workflow:sum', 'no JSON', 'other')]
     const { toolCalls } = await provider.chat(ask({ tools, messages }))
     expect(seen[0]?.tools[0]?.name).toBe('workflow-_sum')
-    expect(seen[0]?.messages).toEqual([{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', name: 'workflow-_sum', arguments: '{}' }] }])
+    expect(seen[0]?.messages).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', name: 'workflow-_sum', arguments: '{}' }],
+      },
+    ])
     expect(toolCalls).toEqual([{ id: 'call_1', name: 'workflow:sum', arguments: '{}' }])
   })
 
   it('has the state that this model sent, under its own name', async () => {
     const seen: ChatRequest[] = []
-    const { provider } = asked(async (request) => (seen.push(request), answer({ state: { thought: 'deep' } })))
-    const { state: back } = await provider.chat(ask({ messages: [called('f', '{}', 'mine:local'), called('f', '{}', 'mine:other')] }))
+    const { provider } = asked(
+      async (request) => (seen.push(request), answer({ state: { thought: 'deep' } })),
+    )
+    const { state: back } = await provider.chat(
+      ask({ messages: [called('f', '{}', 'mine:local'), called('f', '{}', 'mine:other')] }),
+    )
     expect(back).toEqual({ thought: 'deep' })
-    expect(seen[0]?.messages.map((message) => message.role === 'assistant' && [message.provider_state, message.tool_calls?.[0]?.extra_content])).toEqual([
+    expect(
+      seen[0]?.messages.map(
+        (message) =>
+          message.role === 'assistant' && [message.provider_state, message.tool_calls?.[0]?.extra_content],
+      ),
+    ).toEqual([
       [state('mine'), { signature: 's' }],
       [undefined, undefined],
     ])
@@ -143,8 +187,16 @@ describe('an answer', () => {
   test.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /no ChatAnswer: the whole/],
     ['a text', 'hello', /no ChatAnswer/],
-    ['a call without arguments', answer({ toolCalls: [{ id: 'c', name: 'f' } as never] }), /toolCalls\.0\.arguments/],
-    ['a call without a name', answer({ toolCalls: [{ id: 'c', name: '', arguments: '{}' }] }), /toolCalls\.0\.name/],
+    [
+      'a call without arguments',
+      answer({ toolCalls: [{ id: 'c', name: 'f' } as never] }),
+      /toolCalls\.0\.arguments/,
+    ],
+    [
+      'a call without a name',
+      answer({ toolCalls: [{ id: 'c', name: '', arguments: '{}' }] }),
+      /toolCalls\.0\.name/,
+    ],
     ['a state that is no JSON', answer({ state: { f: (() => 1) as never } }), /state/],
     ['a state that contains itself', circular, /no JSON/],
     ['more than can be kept', answer({ content: 'x'.repeat(8 * 1024 * 1024) }), /more than 8388608/],
@@ -159,12 +211,23 @@ describe('an answer', () => {
     ],
   ])('that is %s is malformed', async (_, given, message) => {
     const { provider } = asked(async () => given as ChatAnswer)
-    expect(await failureOf(provider.chat(ask()))).toMatchObject({ class: 'malformed_output', message: expect.stringMatching(message) as string })
+    expect(await failureOf(provider.chat(ask()))).toMatchObject({
+      class: 'malformed_output',
+      message: expect.stringMatching(message) as string,
+    })
   })
 
   it('has only what the port knows, and counts as one call', async () => {
-    const { provider } = asked(async () => ({ ...answer({ usage: { input_tokens: 1, output_tokens: 1, calls: 9 } }), more: () => 1 }) as ChatAnswer)
-    expect(await provider.chat(ask())).toEqual(answer({ usage: { input_tokens: 1, output_tokens: 1, calls: 1 } }))
+    const { provider } = asked(
+      async () =>
+        ({
+          ...answer({ usage: { input_tokens: 1, output_tokens: 1, calls: 9 } }),
+          more: () => 1,
+        }) as ChatAnswer,
+    )
+    expect(await provider.chat(ask())).toEqual(
+      answer({ usage: { input_tokens: 1, output_tokens: 1, calls: 1 } }),
+    )
   })
 
   it('with a piece that is no text, or with too much of it, ends there', async () => {
@@ -175,8 +238,13 @@ describe('an answer', () => {
         onText?.(piece as string)
         return new Promise(() => {})
       }).provider.chat(ask({ onText: () => {} }))
-    expect(await failureOf(saying(7))).toMatchObject({ class: 'malformed_output', message: expect.stringContaining('no text') as string })
-    expect(await failureOf(saying('x'.repeat(8 * 1024 * 1024 + 1)))).toMatchObject({ class: 'malformed_output' })
+    expect(await failureOf(saying(7))).toMatchObject({
+      class: 'malformed_output',
+      message: expect.stringContaining('no text') as string,
+    })
+    expect(await failureOf(saying('x'.repeat(8 * 1024 * 1024 + 1)))).toMatchObject({
+      class: 'malformed_output',
+    })
     expect(aborted).toEqual([true, true])
   })
 })
@@ -195,14 +263,19 @@ describe('a call ends', () => {
   it('without asking if it is aborted before', async () => {
     const { seen, chat } = endless()
     const { provider } = asked(chat)
-    await expect(provider.chat(ask({ signal: AbortSignal.abort(new Error('before')) }))).rejects.toThrow('before')
+    await expect(provider.chat(ask({ signal: AbortSignal.abort(new Error('before')) }))).rejects.toThrow(
+      'before',
+    )
     expect(seen.asked).toBe(0)
   })
 
   it('at its time, although the program never ends', async () => {
     const { seen, chat } = endless()
     const failure = await failureOf(asked(chat, { timeoutMs: 50 }).provider.chat(ask()))
-    expect(failure).toMatchObject({ class: 'provider_timeout', message: "The endpoint of the program's model local did not answer within 50 ms." })
+    expect(failure).toMatchObject({
+      class: 'provider_timeout',
+      message: "The endpoint of the program's model local did not answer within 50 ms.",
+    })
     await until('the program knows', () => seen.aborted === 1)
   })
 
@@ -239,7 +312,11 @@ describe('a call ends', () => {
     })
     const texts: string[] = []
     const said = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => provider.chat(ask({ messages: [{ role: 'user', content: `${i}` }], onText: (text) => texts.push(text) }))),
+      Array.from({ length: 200 }, (_, i) =>
+        provider.chat(
+          ask({ messages: [{ role: 'user', content: `${i}` }], onText: (text) => texts.push(text) }),
+        ),
+      ),
     )
     expect(said.map(({ content }) => content)).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`))
     expect(texts).toHaveLength(200)
@@ -257,20 +334,37 @@ describe('what the program throws', () => {
 
   it('is a failure of its class if it says so, with all that belongs to it', async () => {
     const refusedTools = [{ name: 'f', reason: 'bad' }]
-    const { failure } = await thrown(new ProviderError('rate_limited', 'Slow down.', { status: 429, retryAfterMs: 2_000, refusedTools }))
-    expect(failure).toMatchObject({ class: 'rate_limited', message: 'Slow down.', status: 429, retryAfterMs: 2_000, refusedTools })
+    const { failure } = await thrown(
+      new ProviderError('rate_limited', 'Slow down.', { status: 429, retryAfterMs: 2_000, refusedTools }),
+    )
+    expect(failure).toMatchObject({
+      class: 'rate_limited',
+      message: 'Slow down.',
+      status: 429,
+      retryAfterMs: 2_000,
+      refusedTools,
+    })
   })
 
   it('names the tools that are refused by the names of the loop', async () => {
-    const { provider } = asked(() => Promise.reject(Object.assign(new Error("Invalid schema for function 'workflow-_sum': bad"), { status: 400 })))
+    const { provider } = asked(() =>
+      Promise.reject(
+        Object.assign(new Error("Invalid schema for function 'workflow-_sum': bad"), { status: 400 }),
+      ),
+    )
     const tools = [{ name: 'workflow:sum', description: 'd', parameters: {} }]
-    expect((await failureOf(provider.chat(ask({ tools })))).refusedTools).toMatchObject([{ name: 'workflow:sum' }])
+    expect((await failureOf(provider.chat(ask({ tools })))).refusedTools).toMatchObject([
+      { name: 'workflow:sum' },
+    ])
   })
 
   it('is a defect if it is one, also before the call has begun, and the program hears of it', async () => {
     const error = new TypeError('x is not a function')
     const { failure, defects } = await thrown(error, 'throws')
-    expect(failure).toMatchObject({ class: 'provider_refused', message: expect.stringContaining('x is not a function') as string })
+    expect(failure).toMatchObject({
+      class: 'provider_refused',
+      message: expect.stringContaining('x is not a function') as string,
+    })
     expect(defects).toEqual([['local', error]])
     expect((await thrown(new Error('away'))).defects).toEqual([])
   })

@@ -1,5 +1,7 @@
-// A request as the model of a program gets it. It is what an HTTP endpoint would get, so a program can pass it on as it is.
-// Q1. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls are JSON objects.
+// A request as the model of a program gets it. It is what an HTTP endpoint would get, so a program can pass
+// it on as it is.
+// Q1. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls are JSON
+// objects.
 // Q2. Of the state in messages only what this model sent is left.
 // Q3. Secrets are masked, as in each request that leaves.
 import { type ChatRequest, toolNameAtProvider } from '@beaver/agent'
@@ -10,7 +12,10 @@ import { objectText } from '../request-body.ts'
 export type SentRequest = Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output' | 'cache'>
 
 /** @param provider the name of the model in events */
-export function sentRequest({ messages, tools, settings, output, cache }: ChatRequest, provider: string): string {
+export function sentRequest(
+  { messages, tools, settings, output, cache }: ChatRequest,
+  provider: string,
+): string {
   const sent: SentRequest = {
     messages: messages.map((message) => sentMessage(message, provider)),
     tools: tools.map((tool) => ({ ...tool, name: toolNameAtProvider(tool.name) })),

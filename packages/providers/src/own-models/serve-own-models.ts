@@ -1,7 +1,10 @@
-// The models of the program, in the main thread: it makes the calls that one thread asks for, and sends what comes of them.
-// S1. A call ends once, for its thread, with an answer or a failure. What the program says after that, or after nobody waits, is dropped.
+// The models of the program, in the main thread: it makes the calls that one thread asks for, and sends what
+// comes of them.
+// S1. A call ends once, for its thread, with an answer or a failure. What the program says after that, or
+// after nobody waits, is dropped.
 // S2. When the thread is gone or the port is closed, the signals of its calls abort.
-// S3. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with a class, or a checked answer.
+// S3. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with a class,
+// or a checked answer.
 import type { MessagePort } from 'node:worker_threads'
 import type { ChatProvider } from '@beaver/agent'
 import { bodyBytesMax } from '../response-body.ts'
@@ -66,12 +69,18 @@ class ServedCalls {
     const { call, model } = asked
     const provider = this.#options.models.get(model)
     const request = JSON.parse(asked.request) as SentRequest
-    const place = { where: ownModelInWords(model), model: provider?.model ?? model, keyName: 'the key that the program uses', tools: request.tools }
+    const place = {
+      where: ownModelInWords(model),
+      model: provider?.model ?? model,
+      keyName: 'the key that the program uses',
+      tools: request.tools,
+    }
     const stop = new AbortController()
     this.#open.set(call, stop)
     try {
       const answer = await this.#ask({ asked, request, provider, stop })
-      if (this.#open.has(call)) this.#end({ kind: 'answer', call, answer: ownAnswerText(answer, place.where) })
+      if (this.#open.has(call))
+        this.#end({ kind: 'answer', call, answer: ownAnswerText(answer, place.where) })
     } catch (error) {
       if (!this.#open.has(call)) return
       this.#tellDefect(model, error)
@@ -98,7 +107,14 @@ class ServedCalls {
       if (!this.#open.has(call)) return
       chars += typeof text === 'string' ? text.length : Infinity
       if (typeof text !== 'string' || chars > bodyBytesMax) {
-        tooMuch.reject(malformed(ownModelInWords(model), typeof text === 'string' ? `of more than ${bodyBytesMax} characters` : `with a piece that is no text`))
+        tooMuch.reject(
+          malformed(
+            ownModelInWords(model),
+            typeof text === 'string'
+              ? `of more than ${bodyBytesMax} characters`
+              : `with a piece that is no text`,
+          ),
+        )
         stop.abort()
       } else if (text !== '') this.#post({ kind: 'text', call, text })
     }

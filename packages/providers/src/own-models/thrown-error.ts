@@ -1,10 +1,17 @@
 // The failure class of what a program's model, or the client library in it, throws.
 // E1. An error that says what it is is believed: a `ProviderError`, an HTTP status, a code of the network.
-// E2. An error that is a defect of the code ends the try, because the same call would fail again. The next model of the route is asked.
+// E2. An error that is a defect of the code ends the try, because the same call would fail again. The next
+// model of the route is asked.
 // E3. Any other error is an outage, as a connection that broke is.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import { failureClass, type FailureClass, maskSecrets, messageOf } from '@beaver/core'
-import { EndpointRefusal, errorOfEvent, providerErrorOf, refusalIn, refusedForm } from '../provider-failure.ts'
+import {
+  EndpointRefusal,
+  errorOfEvent,
+  providerErrorOf,
+  refusalIn,
+  refusedForm,
+} from '../provider-failure.ts'
 import { field } from '../server-error.ts'
 import { saysBrokenConnection } from '../server-words.ts'
 
@@ -33,30 +40,43 @@ const ofProviders: ReadonlySet<FailureClass> = new Set([
 
 const charsMax = 4_000
 
-/** What an error says may have the key of the program. The text is masked before it is cut, because half a key is still a secret. */
+/**
+ * What an error says may have the key of the program. The text is masked before it is cut, because half a key
+ * is still a secret.
+ */
 const told = (text: string): string => maskSecrets(text).slice(0, charsMax)
 
 /**
  * Never throws. The message may contain what the error said.
  *
  * @example
- * providerErrorFrom(Object.assign(new Error('Slow down.'), { status: 429 }), { where: 'of a test', model: 'm', keyName: 'KEY' }).class // => 'rate_limited'
+ * providerErrorFrom(Object.assign(new Error('Slow down.'), { status: 429 }), { where: 'of a test', model:
+ * 'm', keyName: 'KEY' }).class // => 'rate_limited'
  */
 export function providerErrorFrom(thrown: unknown, place: ThrownPlace): ProviderError {
   try {
     return errorFrom(thrown, place)
   } catch {
-    return new ProviderError('provider_unavailable', `The endpoint ${place.where} failed with an error that cannot be read.`)
+    return new ProviderError(
+      'provider_unavailable',
+      `The endpoint ${place.where} failed with an error that cannot be read.`,
+    )
   }
 }
 
-/** How a refusal that a client library throws speaks of the form of the answer. `null`: it is no refusal, or says something else. */
+/**
+ * How a refusal that a client library throws speaks of the form of the answer. `null`: it is no refusal, or
+ * says something else.
+ */
 export function formRefusedBy(thrown: unknown): ReturnType<typeof refusedForm> {
   const said = refusalThrown(thrown)
   return said === null ? null : refusedForm(said)
 }
 
-/** What a server said in a refusal that a client library throws. `null`: it is none that says what the server does not take. */
+/**
+ * What a server said in a refusal that a client library throws. `null`: it is none that says what the server
+ * does not take.
+ */
 export function refusalThrown(thrown: unknown): ReturnType<typeof refusalIn> {
   const status = statusIn(thrown)
   return status === null ? null : refusalIn(new EndpointRefusal(status, bodyIn(thrown), new Headers()))
@@ -67,41 +87,57 @@ function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: Throw
   const own = toldByProvider(thrown)
   if (own !== null) return own
   const status = statusIn(thrown)
-  if (status !== null) return providerErrorOf(new EndpointRefusal(status, bodyIn(thrown), headersIn(thrown)), place)
+  if (status !== null)
+    return providerErrorOf(new EndpointRefusal(status, bodyIn(thrown), headersIn(thrown)), place)
   if (hasNetworkCode(thrown)) return providerErrorOf(thrown, place)
   // A server may tell an error as data, and its client throws it as it came.
   const asData = thrown instanceof Error ? null : errorOfEvent({ kind: 'error', value: thrown }, place)
   if (asData !== null && typeof thrown === 'object') return asData
   const said = told(messageOf(thrown))
-  const failed = (name: FailureClass, what: string) => new ProviderError(name, `The endpoint ${where} ${what}: ${said}`)
+  const failed = (name: FailureClass, what: string) =>
+    new ProviderError(name, `The endpoint ${where} ${what}: ${said}`)
   if (field(thrown, 'name') === 'TimeoutError') return failed('provider_timeout', 'gave up waiting')
   if (thrown instanceof SyntaxError) return failed('malformed_output', 'could not read what its model said')
-  return isDefect(thrown) ? failed('provider_refused', 'failed by a defect in its code') : failed('provider_unavailable', 'failed')
+  return isDefect(thrown)
+    ? failed('provider_refused', 'failed by a defect in its code')
+    : failed('provider_unavailable', 'failed')
 }
 
 /** Whether an error comes from the code itself and not from what it talks to. */
 export const isDefect = (thrown: unknown): boolean =>
-  (thrown instanceof TypeError || thrown instanceof ReferenceError || thrown instanceof RangeError) && !hasNetworkCode(thrown)
+  (thrown instanceof TypeError || thrown instanceof ReferenceError || thrown instanceof RangeError) &&
+  !hasNetworkCode(thrown)
 
 /** A `ProviderError`, also of another copy of the package. Its members may be of any type. */
 function toldByProvider(thrown: unknown): ProviderError | null {
   if (!(thrown instanceof Error) || thrown.name !== 'ProviderError') return null
   const name = failureClass.safeParse(field(thrown, 'class'))
   if (!name.success || !ofProviders.has(name.data)) return null
-  const [status, pauseMs, tools] = [field(thrown, 'status'), field(thrown, 'retryAfterMs'), field(thrown, 'refusedTools')]
+  const [status, pauseMs, tools] = [
+    field(thrown, 'status'),
+    field(thrown, 'retryAfterMs'),
+    field(thrown, 'refusedTools'),
+  ]
   return new ProviderError(name.data, told(thrown.message), {
     status: isStatus(status) ? status : null,
-    retryAfterMs: typeof pauseMs === 'number' && pauseMs >= 0 && pauseMs < Infinity ? Math.round(pauseMs) : null,
+    retryAfterMs:
+      typeof pauseMs === 'number' && pauseMs >= 0 && pauseMs < Infinity ? Math.round(pauseMs) : null,
     refusedTools: (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) => {
       const [toolName, reason] = [field(tool, 'name'), field(tool, 'reason')]
-      return typeof toolName === 'string' && typeof reason === 'string' ? [{ name: toolName, reason: told(reason) }] : []
+      return typeof toolName === 'string' && typeof reason === 'string'
+        ? [{ name: toolName, reason: told(reason) }]
+        : []
     }),
   })
 }
 
-const isStatus = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 599
+const isStatus = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 599
 
-/** `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. Below 400 an error is none of the endpoint. */
+/**
+ * `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. Below 400 an error is none of
+ * the endpoint.
+ */
 function statusIn(thrown: unknown): number | null {
   const status = ['status', 'statusCode'].map((name) => field(thrown, name)).find(isStatus)
   return status === undefined || status < 400 ? null : status
@@ -132,7 +168,10 @@ function headersIn(thrown: unknown): Headers {
   return headers
 }
 
-/** Whether an error, or what caused it, has the code of a broken connection. `fetch` hides it behind a TypeError. */
+/**
+ * Whether an error, or what caused it, has the code of a broken connection. `fetch` hides it behind a
+ * TypeError.
+ */
 export function hasNetworkCode(thrown: unknown): boolean {
   let at = thrown
   for (let depth = 0; depth < 8 && at instanceof Error; depth++) {

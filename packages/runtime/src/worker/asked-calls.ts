@@ -1,4 +1,5 @@
-// The calls that the loops of this thread have sent to the main thread, and the promises that wait for the answers.
+// The calls that the loops of this thread have sent to the main thread, and the promises that wait for the
+// answers.
 // A1. An answer settles its call once. An answer that nobody waits for is dropped.
 // A2. Nothing is kept of a loop that has ended.
 import { TransientMap } from '@beaver/core'
@@ -31,7 +32,11 @@ export class AskedCalls {
       this.#calls.set(call, { loop, resolve: resolve as (value: never) => void, reject })
       this.#ofLoop.get(loop)?.add(call)
       this.#post({ kind: 'call', loop, call, ask: what })
-      signal?.addEventListener('abort', () => this.#calls.has(call) && this.#post({ kind: 'abandon', loop, call }), { once: true })
+      signal?.addEventListener(
+        'abort',
+        () => this.#calls.has(call) && this.#post({ kind: 'abandon', loop, call }),
+        { once: true },
+      )
     })
   }
 

@@ -1,8 +1,15 @@
-// External calls that are under way for one loop, in the main thread. Such a call may ask a person, which only its loop can do: so each answer to the
-// loop is the result of the call, or a question that the loop answers with the next request.
+// External calls that are under way for one loop, in the main thread. Such a call may ask a person, which
+// only its loop can do: so each answer to the loop is the result of the call, or a question that the loop
+// answers with the next request.
 // X1. A call that nobody waits for any more is stopped.
 // X2. Questions of a call go to the loop one after the other, and each has one answer.
-import { type AskPerson, type ExternalCall, type ExternalResult, type LoopHost, ToolFailure } from '@beaver/agent'
+import {
+  type AskPerson,
+  type ExternalCall,
+  type ExternalResult,
+  type LoopHost,
+  ToolFailure,
+} from '@beaver/agent'
 import type { Question } from '@beaver/core'
 import type { ExternalAnswer, ExternalQuestion } from './protocol.ts'
 
@@ -46,13 +53,20 @@ export class ExternalCalls {
   /** @returns what the call does next */
   told(callId: string, answer: ExternalAnswer | null): Promise<Next> {
     const call = this.#calls.get(callId)
-    if (call === undefined) return Promise.resolve({ success: false, error: 'cancelled', content: 'The call is not under way any more.' })
+    if (call === undefined)
+      return Promise.resolve({
+        success: false,
+        error: 'cancelled',
+        content: 'The call is not under way any more.',
+      })
     const reply = call.open?.reply
     call.open = null
     if (answer === null) {
       call.stop.abort(over())
-      for (const each of [reply, ...call.questions.splice(0).map((asked) => asked.reply)]) each?.reject(over())
-    } else if ('refused' in answer) reply?.reject(new ToolFailure(answer.refused.code, answer.refused.message))
+      for (const each of [reply, ...call.questions.splice(0).map((asked) => asked.reply)])
+        each?.reject(over())
+    } else if ('refused' in answer)
+      reply?.reject(new ToolFailure(answer.refused.code, answer.refused.message))
     else reply?.resolve(answer)
     return this.#next(callId, call)
   }

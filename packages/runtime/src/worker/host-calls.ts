@@ -14,7 +14,11 @@ export interface Asking {
   readonly external: ExternalCalls
 }
 
-export function answerCall(asking: Asking, { call, ask }: { call: number; ask: HostCall }, send: (message: ToShard) => void): void {
+export function answerCall(
+  asking: Asking,
+  { call, ask }: { call: number; ask: HostCall },
+  send: (message: ToShard) => void,
+): void {
   hostCall(asking, call, ask).then(
     (value) => send({ kind: 'reply', call, ok: true, value }),
     (error: unknown) => send({ kind: 'reply', call, ok: false, message: messageOf(error) }),
@@ -49,7 +53,9 @@ function hostCall({ host, open, external }: Asking, call: number, ask: HostCall)
     case 'pause':
       return abandonable((signal) => host.pause(ask.request, signal).then(() => null))
     case 'store_blob':
-      return (host.storeBlob?.(ask.sha256, ask.bytes) ?? Promise.reject(new Error('This daemon stores no images.'))).then(() => null)
+      return (
+        host.storeBlob?.(ask.sha256, ask.bytes) ?? Promise.reject(new Error('This daemon stores no images.'))
+      ).then(() => null)
     case 'load_blob':
       return host.loadBlob?.(ask.sha256) ?? Promise.resolve(null)
     case 'describe':

@@ -30,7 +30,11 @@ describe('a loop that is about to ask the model', () => {
     ['again after an answer that was read late: the process was stopped', [3_000, 3], 2],
     ['twice on a machine on which every answer is late', [700, 800], 2],
     ['again when the process was stopped on such a machine', [700, 3_000, 900], 3],
-    ['until an answer comes in two seconds, when the process is stopped again and again', [3_000, 4_000, 3_500, 600], 4],
+    [
+      'until an answer comes in two seconds, when the process is stopped again and again',
+      [3_000, 4_000, 3_500, 600],
+      4,
+    ],
     ['twenty times at most', Array.from({ length: 30 }, () => 5_000), 20],
   ])('asks %s', async (_, tookMs, times) => {
     const { stillOurs, asked } = host(...tookMs)

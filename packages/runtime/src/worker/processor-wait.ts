@@ -1,4 +1,5 @@
-// How long a thread of this process has waited for a processor, as the kernel counts it. Linux tells this; elsewhere nobody does.
+// How long a thread of this process has waited for a processor, as the kernel counts it. Linux tells this;
+// elsewhere nobody does.
 import { readFileSync, readlinkSync } from 'node:fs'
 
 /** The id under which the kernel knows the thread that calls. 0: it is not known. */

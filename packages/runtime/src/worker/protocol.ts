@@ -1,5 +1,5 @@
-// The messages between the main thread and a worker thread: plain data, several messages in one post. A shard has one port, which all of
-// its loops share.
+// The messages between the main thread and a worker thread: plain data, several messages in one post. A shard
+// has one port, which all of its loops share.
 import type { MessagePort } from 'node:worker_threads'
 import { isOn } from '@beaver/core'
 import type {
@@ -41,7 +41,9 @@ export interface ExternalQuestion {
   readonly asks: Question
 }
 /** What the person answered, or why the call may not ask. */
-export type ExternalAnswer = Awaited<ReturnType<AskPerson>> | { readonly refused: { readonly code: string; readonly message: string } }
+export type ExternalAnswer =
+  | Awaited<ReturnType<AskPerson>>
+  | { readonly refused: { readonly code: string; readonly message: string } }
 
 /** What a call of the host gives back. */
 export type HostAnswer =
@@ -63,7 +65,12 @@ export type HostAnswer =
 export type HostCall =
   | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
   | { readonly of: 'still_ours' }
-  | { readonly of: 'team'; readonly callId: string; readonly graph: ExecutionGraph | null; readonly taint: Taint }
+  | {
+      readonly of: 'team'
+      readonly callId: string
+      readonly graph: ExecutionGraph | null
+      readonly taint: Taint
+    }
   | { readonly of: 'team_of'; readonly callId: string }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
@@ -74,13 +81,16 @@ export type HostCall =
   | { readonly of: 'store_blob'; readonly sha256: string; readonly bytes: Uint8Array }
   | { readonly of: 'load_blob'; readonly sha256: string }
   | { readonly of: 'external'; readonly external: ExternalCall }
-  /** The answer to the question of an external call that is under way. `null`: nobody waits for the call any more. */
+  /**
+   * The answer to the question of an external call that is under way. `null`: nobody waits for the call any
+   * more.
+   */
   | { readonly of: 'external_told'; readonly callId: string; readonly answer: ExternalAnswer | null }
   | { readonly of: 'describe'; readonly external: ExternalCall }
 
 /**
- * Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help. `models`: where the thread asks the models
- * of the program; absent: there are none.
+ * Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help.
+ * `models`: where the thread asks the models of the program; absent: there are none.
  */
 export interface ShardPlace {
   readonly port: MessagePort
@@ -114,8 +124,16 @@ export type FromShard =
   | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
   /** The answer of the call is not waited for any more. */
   | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }
-  | { readonly kind: 'delta'; readonly loop: number; readonly delta: Pick<LiveDelta, 'call' | 'offset' | 'text'> }
-  | { readonly kind: 'progress'; readonly loop: number; readonly update: Parameters<NonNullable<LoopHost['progress']>>[0] }
+  | {
+      readonly kind: 'delta'
+      readonly loop: number
+      readonly delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>
+    }
+  | {
+      readonly kind: 'progress'
+      readonly loop: number
+      readonly update: Parameters<NonNullable<LoopHost['progress']>>[0]
+    }
   | { readonly kind: 'ended'; readonly loop: number; readonly end: LoopEnd }
   /** The loop broke (a defect) or its task is no longer ours. */
   | { readonly kind: 'broke'; readonly loop: number; readonly message: string }
@@ -124,7 +142,10 @@ interface Postable {
   postMessage(value: unknown): void
 }
 
-/** Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the switch `batched_posts` off, one by one. */
+/**
+ * Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the
+ * switch `batched_posts` off, one by one.
+ */
 export function batchedPost<Message>(port: Postable): (message: Message) => void {
   if (!isOn('batched_posts')) return (message) => port.postMessage([message])
   let outbox: Message[] = []

@@ -1,4 +1,5 @@
-// The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the time.
+// The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the
+// time.
 // S1. A loop that breaks does not harm the others.
 // S2. The shard ends when its port closes.
 // S3. A loop keeps the external tools and the texts that were offered when it began.
@@ -75,10 +76,14 @@ async function callExternal(ask: Ask, { external, signal, person }: ExternalAske
   let next = await ask<ExternalResult | ExternalQuestion>({ of: 'external', external }, signal)
   while ('asks' in next) {
     const answer = await person(next.asks).catch((error: unknown): ExternalAnswer => {
-      const { code, message } = error instanceof ToolFailure ? error : { code: 'cannot_ask', message: messageOf(error) }
+      const { code, message } =
+        error instanceof ToolFailure ? error : { code: 'cannot_ask', message: messageOf(error) }
       return { refused: { code, message } }
     })
-    next = await ask<ExternalResult | ExternalQuestion>({ of: 'external_told', callId, answer: signal.aborted ? null : answer }, signal)
+    next = await ask<ExternalResult | ExternalQuestion>(
+      { of: 'external_told', callId, answer: signal.aborted ? null : answer },
+      signal,
+    )
   }
   return next
 }
@@ -88,7 +93,8 @@ const liveOf = (loop: number, post: (message: FromShard) => void): Pick<LoopHost
   progress: (update) => post({ kind: 'progress', loop, update }),
 })
 
-const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> => new Map(steers.map((each) => [each.requestId, each]))
+const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> =>
+  new Map(steers.map((each) => [each.requestId, each]))
 
 /** Hides what the main thread sends, instead of what it sent before. */
 function secretsOfProcess(): (secrets: readonly KnownSecret[]) => void {
@@ -101,12 +107,18 @@ function secretsOfProcess(): (secrets: readonly KnownSecret[]) => void {
 }
 
 /** Serves loops until the port closes. */
-export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
+export function serveShard(
+  { port, vitals }: ShardPlace,
+  services: Omit<LoopServices, 'suspectTools' | 'logger'>,
+): Promise<void> {
   guardThread()
   const tools = services.tools.map(({ name }) => name)
   const watched = writeVitals(new Int32Array(vitals), tools)
   const post = batchedPost<FromShard>(port)
-  const running = new TransientMap<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
+  const running = new TransientMap<
+    number,
+    { readonly cancel: AbortController; readonly steers: Map<string, Steer> }
+  >()
   const calls = new AskedCalls(post)
   const suspectTools = new Set<string>()
   const logger = loggerOver((line) => post({ kind: 'log', line }))
@@ -124,7 +136,12 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       ...liveOf(loop, post),
       works: (work) => watched.begin(loop, work),
     }
-    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills), host, own.cancel.signal)
+    runAgentLoop(
+      spec,
+      withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills),
+      host,
+      own.cancel.signal,
+    )
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),

@@ -1,9 +1,11 @@
-// A worker thread as the main thread sees it: its loops, the messages to and from it, its watch, and its loss. Who is charged for a loss is
-// decided in loss.ts, what happens to the loops by their supervisors, and what replaces the thread by the pool.
+// A worker thread as the main thread sees it: its loops, the messages to and from it, its watch, and its
+// loss. Who is charged for a loss is decided in loss.ts, what happens to the loops by their supervisors, and
+// what replaces the thread by the pool.
 // D1. A thread is lost once. Then each of its loops is told once that it was lost, and whether it is charged.
 // D2. A thread that does not answer is ended. It counts as lost when it has ended.
 // D3. A lost thread waits for no model any more: the calls that it asked of the program's models are ended.
-// D4. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end of the process stops it.
+// D4. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end
+// of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
@@ -17,8 +19,16 @@ import { threadWatch } from './thread-watch.ts'
 
 export type LoopOutcome =
   | { readonly kind: 'ended'; readonly end: LoopEnd }
-  /** The thread died: start the loop again from the journal. `charge`: the tools it had under way there; `null`: not its doing. */
-  | { readonly kind: 'lost'; readonly failureClass: FailureClass; readonly message: string; readonly charge: readonly string[] | null }
+  /**
+   * The thread died: start the loop again from the journal. `charge`: the tools it had under way there;
+   * `null`: not its doing.
+   */
+  | {
+      readonly kind: 'lost'
+      readonly failureClass: FailureClass
+      readonly message: string
+      readonly charge: readonly string[] | null
+    }
   | { readonly kind: 'broke'; readonly message: string }
   /** There is no thread any more, and there will be none. */
   | { readonly kind: 'gone'; readonly message: string }
@@ -65,7 +75,9 @@ export interface ShardOptions {
   readonly run: (place: ShardPlace) => Promise<unknown>
   readonly threadOf: (id: number) => Worker | undefined
   readonly onLost: (loss: Loss) => void
-  /** Serves the models of the program to the thread. The returned function ends this. Absent: there are none. */
+  /**
+   * Serves the models of the program to the thread. The returned function ends this. Absent: there are none.
+   */
   readonly serveModels?: ((port: MessagePort) => () => void) | undefined
   /** Writes what the thread has to say. */
   readonly logger: Logger
@@ -112,12 +124,19 @@ class ThreadShard implements Shard {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.ready = promise
     this.#isReady = resolve
-    port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => this.#receive(message)))
+    port1.on('message', (messages: readonly FromShard[]) =>
+      messages.forEach((message) => this.#receive(message)),
+    )
     const models = options.serveModels === undefined ? null : new MessageChannel()
-    this.#endModels = models === null ? () => undefined : (options.serveModels?.(models.port1) ?? (() => undefined))
+    this.#endModels =
+      models === null ? () => undefined : (options.serveModels?.(models.port1) ?? (() => undefined))
     options.run({ port: port2, vitals: shared, ...(models === null ? {} : { models: models.port2 }) }).then(
       () => this.#lose({ reason: 'its code ended' }),
-      (error: unknown) => this.#lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
+      (error: unknown) =>
+        this.#lose({
+          reason: messageOf(error),
+          failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost',
+        }),
     )
   }
 
@@ -176,7 +195,8 @@ class ThreadShard implements Shard {
     const loop = this.loops.get(message.loop)
     if (loop !== undefined) this.#receiveFrom(loop, message)
     // It was let go of: nothing is done for it any more, and what it asks has an answer.
-    else if (message.kind === 'call') this.send({ kind: 'reply', call: message.call, ok: false, message: 'The loop was let go of.' })
+    else if (message.kind === 'call')
+      this.send({ kind: 'reply', call: message.call, ok: false, message: 'The loop was let go of.' })
   }
 
   #receiveFrom(loop: PlacedLoop, message: Exclude<FromShard, { kind: 'ready' | 'log' }>): void {
@@ -209,7 +229,14 @@ class ThreadShard implements Shard {
     const all = [...this.loops.values()]
     this.loops.clear()
     const message = `The worker thread was lost: ${this.#ending ?? reason}`
-    this.#options.onLost({ thread: this.#thread, message, charge, stuck, loops: all, charged: all.filter(({ id }) => charge.loops.has(id)) })
+    this.#options.onLost({
+      thread: this.#thread,
+      message,
+      charge,
+      stuck,
+      loops: all,
+      charged: all.filter(({ id }) => charge.loops.has(id)),
+    })
     for (const loop of all) {
       abandonAll(loop)
       loop.settle({ kind: 'lost', failureClass, message, charge: charge.loops.get(loop.id) ?? null })

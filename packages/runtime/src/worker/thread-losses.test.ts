@@ -15,7 +15,10 @@ describe('the losses of a pool', () => {
   it('that nobody is charged for make it fail when they exceed the intensity', () => {
     const losses = threadLosses(poolPolicy)
     for (let i = 0; i < 20; i++) expect(losses.add(lost(false), i * 1_000).kind).toBe('replace')
-    expect(losses.add(lost(false), 20_000)).toEqual({ kind: 'fail', message: 'Worker threads died 21 times within 60 s; the last: out of memory' })
+    expect(losses.add(lost(false), 20_000)).toEqual({
+      kind: 'fail',
+      message: 'Worker threads died 21 times within 60 s; the last: out of memory',
+    })
   })
 
   it('that are charged do not, however many', () => {

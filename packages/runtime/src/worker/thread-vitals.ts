@@ -1,7 +1,10 @@
-// What a worker thread writes about itself into shared memory: that its event loop turns, and which calls are at work. The main thread can
-// read it even if the thread cannot answer. What follows is decided in thread-watch.ts and loss.ts.
-// V1. The thread is the only writer, and the main thread is the only reader. A call costs the writer a few stores and no message.
-// V2. A call is listed before its first line runs, until its tool is done, which may be after the call has a result.
+// What a worker thread writes about itself into shared memory: that its event loop turns, and which calls are
+// at work. The main thread can read it even if the thread cannot answer. What follows is decided in
+// thread-watch.ts and loss.ts.
+// V1. The thread is the only writer, and the main thread is the only reader. A call costs the writer a few
+// stores and no message.
+// V2. A call is listed before its first line runs, until its tool is done, which may be after the call has a
+// result.
 // V3. If the list is full, further calls are not listed: only the beats watch them.
 import type { ThreadWork } from '@beaver/agent'
 import { ownThreadId } from './processor-wait.ts'
@@ -18,13 +21,15 @@ const usedAt = 2
 /** The id of the thread (processor-wait.ts). */
 const threadAt = 3
 const headWords = 4
-// Of a call: the loop (0: the place is free), the tool, its time, and a number that tells two calls in one place apart.
+// Of a call: the loop (0: the place is free), the tool, its time, and a number that tells two calls in one
+// place apart.
 const [loopOf, toolOf, timeoutOf, numberOf] = [0, 1, 2, 3]
 const callWords = 4
 
 const ownFlag = 1 << 30
 
-export const newVitals = (): SharedArrayBuffer => new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * (headWords + callsMax * callWords))
+export const newVitals = (): SharedArrayBuffer =>
+  new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT * (headWords + callsMax * callWords))
 
 /** A call whose tool is at work in the thread. */
 export interface CallAtWork {
@@ -57,7 +62,13 @@ export function readVitals(vitals: Int32Array, tools: readonly string[]): Vitals
     if (loop === 0) continue
     const tool = word(at + toolOf)
     calls.push({
-      ...{ place, loop, number: word(at + numberOf), timeoutMs: word(at + timeoutOf), own: (tool & ownFlag) !== 0 },
+      ...{
+        place,
+        loop,
+        number: word(at + numberOf),
+        timeoutMs: word(at + timeoutOf),
+        own: (tool & ownFlag) !== 0,
+      },
       tool: tools[tool & ~ownFlag] ?? 'a tool',
     })
   }

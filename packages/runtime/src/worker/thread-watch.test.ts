@@ -3,7 +3,14 @@ import type { CallAtWork } from './thread-vitals.ts'
 import { threadWatch, watchLimits } from './thread-watch.ts'
 
 const { tickMs } = watchLimits
-const call = (timeoutMs: number, number = 1): CallAtWork => ({ place: 0, number, loop: 1, tool: 'fetch_page', timeoutMs, own: true })
+const call = (timeoutMs: number, number = 1): CallAtWork => ({
+  place: 0,
+  number,
+  loop: 1,
+  tool: 'fetch_page',
+  timeoutMs,
+  own: true,
+})
 
 interface Given {
   readonly forMs: number
@@ -18,13 +25,23 @@ interface Given {
 }
 
 /** Looks at a thread for a while; tells what it was ended for, and when. */
-function watched({ forMs, beats = () => 0, calls = [], cancelledAtMs, starvedMs = 0, everyMs = tickMs }: Given): { reason: string | null; atMs: number } {
+function watched({
+  forMs,
+  beats = () => 0,
+  calls = [],
+  cancelledAtMs,
+  starvedMs = 0,
+  everyMs = tickMs,
+}: Given): { reason: string | null; atMs: number } {
   const watch = threadWatch()
   let beaten = 0
   for (let atMs = 0, tick = 0; atMs <= forMs; atMs += everyMs, tick++) {
     beaten += beats(tick)
     const cancelled = cancelledAtMs !== undefined && atMs >= cancelledAtMs ? cancelledAtMs : null
-    const reason = watch.look({ beats: beaten, reader: null, calls, cancelledAtMs: cancelled, waitedMs: tick * starvedMs }, atMs)
+    const reason = watch.look(
+      { beats: beaten, reader: null, calls, cancelledAtMs: cancelled, waitedMs: tick * starvedMs },
+      atMs,
+    )
     if (reason !== null) return { reason, atMs }
   }
   return { reason: null, atMs: forMs }
@@ -52,7 +69,9 @@ describe('a silent thread', () => {
 
   it('in which no call is at work is ended after twenty seconds', () => {
     expect(watched({ forMs: 19_500 }).reason).toBeNull()
-    expect(watched({ forMs: 21_000 })).toMatchObject({ reason: expect.stringContaining('has not run for 20') as string })
+    expect(watched({ forMs: 21_000 })).toMatchObject({
+      reason: expect.stringContaining('has not run for 20') as string,
+    })
   })
 
   it('is not ended for time in which it waited for a processor, but still for the rest', () => {
@@ -71,7 +90,9 @@ describe('a silent thread', () => {
 
 describe('a thread that is busy', () => {
   it('for two seconds is left alone, a call past its deadline or not', () => {
-    expect(watched({ forMs: 60_000, beats: (tick) => (tick % 5 === 4 ? 1 : 0), calls: [call(60_000)] }).reason).toBeNull()
+    expect(
+      watched({ forMs: 60_000, beats: (tick) => (tick % 5 === 4 ? 1 : 0), calls: [call(60_000)] }).reason,
+    ).toBeNull()
     expect(watched({ forMs: 2_000, calls: [call(0)] }).reason).toBeNull()
   })
 
@@ -94,14 +115,25 @@ it('a call in the place of another has a time of its own', () => {
   const watch = threadWatch()
   for (let atMs = 0, number = 0; atMs <= 60_000; atMs += tickMs)
     expect(
-      watch.look({ beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null, waitedMs: 0 }, atMs) === null ||
-        atMs >= watchLimits.silentMsMax,
+      watch.look(
+        { beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null, waitedMs: 0 },
+        atMs,
+      ) === null || atMs >= watchLimits.silentMsMax,
     ).toBe(true)
 })
 
 it('a count of its waits that could not be read charges a thread with nothing', () => {
   const watch = threadWatch()
   const look = (tick: number): string | null =>
-    watch.look({ beats: 0, reader: null, calls: [call(3_000)], cancelledAtMs: null, waitedMs: tick === 3 ? 0 : 120_000 + tick * tickMs }, tick * tickMs)
+    watch.look(
+      {
+        beats: 0,
+        reader: null,
+        calls: [call(3_000)],
+        cancelledAtMs: null,
+        waitedMs: tick === 3 ? 0 : 120_000 + tick * tickMs,
+      },
+      tick * tickMs,
+    )
   expect(Array.from({ length: 200 }, (_, tick) => look(tick))).toEqual(Array<null>(200).fill(null))
 })

@@ -1,22 +1,29 @@
-// Decides whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick. How a thread is ended is decided
-// in shard.ts. docs/decisions/0025 explains the figures.
-// H1. Time is counted in ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main thread that was held up, or a
+// Decides whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick.
+// How a thread is ended is decided in shard.ts. docs/decisions/0025 explains the figures.
+// H1. Time is counted in ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main
+// thread that was held up, or a
 //     process that was stopped, blames no worker.
 //     Nor does the time count in which the thread itself waited for a processor.
 // H2. A thread that is busy is left alone: only a silence of `silentMsMax` counts.
-// H3. The thread keeps the deadlines of its calls while its event loop turns. When it does not turn, they are kept here.
+// H3. The thread keeps the deadlines of its calls while its event loop turns. When it does not turn, they are
+// kept here.
 import { beatMs, type VitalsReading } from './thread-vitals.ts'
 
 export const watchLimits = {
   tickMs: 500,
   tickMsMax: 1_000,
-  /** Silence after which a thread is ended if a call of it is past its deadline, or a cancel was not heard. */
+  /**
+   * Silence after which a thread is ended if a call of it is past its deadline, or a cancel was not heard.
+   */
   silentMsMin: 2_500,
   /** Silence after which it is ended although no call is at work in it. */
   silentMsMax: 20_000,
   /** A deadline, or a cancel, is the thread's own business for so long. */
   graceMs: 500,
-  /** A tool that goes on after its deadline may do so, if the event loop keeps this part of its beats over `strainMs`. */
+  /**
+   * A tool that goes on after its deadline may do so, if the event loop keeps this part of its beats over
+   * `strainMs`.
+   */
   strainMs: 5_000,
   strainBeats: 0.5,
   /** How long a tool goes on after its deadline before the thread's strain counts. */
@@ -63,17 +70,23 @@ export function threadWatch(): ThreadWatch {
       for (const key of seen.keys()) if (!there.has(key)) seen.delete(key)
       for (const key of there) if (!seen.has(key)) seen.set(key, time)
       const overdue = calls
-        .map((call) => ({ call, ms: time - (seen.get(`${call.place}.${call.number}`) ?? time) - call.timeoutMs }))
+        .map((call) => ({
+          call,
+          ms: time - (seen.get(`${call.place}.${call.number}`) ?? time) - call.timeoutMs,
+        }))
         .toSorted((one, other) => other.ms - one.ms)[0]
 
       const silent = `its event loop has not run for ${(silentMs / 1000).toFixed(1)} s`
       if (silentMs >= watchLimits.silentMsMin) {
-        if (overdue !== undefined && overdue.ms >= watchLimits.graceMs) return `${silent} and ${overdue.call.tool} is past its deadline`
-        if (cancelledAtMs !== null && nowMs - cancelledAtMs >= watchLimits.graceMs) return `${silent} and it did not react to a cancel`
+        if (overdue !== undefined && overdue.ms >= watchLimits.graceMs)
+          return `${silent} and ${overdue.call.tool} is past its deadline`
+        if (cancelledAtMs !== null && nowMs - cancelledAtMs >= watchLimits.graceMs)
+          return `${silent} and it did not react to a cancel`
         if (silentMs >= watchLimits.silentMsMax && overdue === undefined) return silent
       }
       const expected = sum(recent, 'ms') / beatMs
-      const strained = sum(recent, 'ms') >= watchLimits.strainMs && sum(recent, 'beats') < expected * watchLimits.strainBeats
+      const strained =
+        sum(recent, 'ms') >= watchLimits.strainMs && sum(recent, 'beats') < expected * watchLimits.strainBeats
       if (strained && overdue !== undefined && overdue.ms >= watchLimits.overdueMs)
         return `its event loop hardly runs, and ${overdue.call.tool} goes on ${(overdue.ms / 1000).toFixed(1)} s after its deadline`
       return null
@@ -81,4 +94,5 @@ export function threadWatch(): ThreadWatch {
   }
 }
 
-const sum = <Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number => all.reduce((total, each) => total + each[key], 0)
+const sum = <Key extends string>(all: readonly Readonly<Record<Key, number>>[], key: Key): number =>
+  all.reduce((total, each) => total + each[key], 0)

@@ -1,6 +1,7 @@
-// Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared thread. It applies the row
-// `suspect_tool` of core's supervisors.
-// T1. A tool that was under way in more lost threads than the intensity allows is suspect until the daemon ends. An innocent tool that is
+// Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared
+// thread. It applies the row `suspect_tool` of core's supervisors.
+// T1. A tool that was under way in more lost threads than the intensity allows is suspect until the daemon
+// ends. An innocent tool that is
 //     called as often becomes suspect too: its calls cost more, and still have their results.
 import { type Intensity, isExceeded, recentDeaths, supervisors } from '@beaver/core'
 
@@ -10,7 +11,9 @@ export interface ToolLosses {
   names(): readonly string[]
 }
 
-export function toolLosses(intensity: Pick<Intensity, 'restartsMax' | 'periodMs'> = supervisors.suspect_tool.intensity): ToolLosses {
+export function toolLosses(
+  intensity: Pick<Intensity, 'restartsMax' | 'periodMs'> = supervisors.suspect_tool.intensity,
+): ToolLosses {
   const losses = new Map<string, readonly number[]>()
   const suspects = new Set<string>()
   return {

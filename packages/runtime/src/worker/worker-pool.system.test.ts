@@ -8,8 +8,18 @@ const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, impo
 const pools: WorkerPool[] = []
 afterAll(() => Promise.all(pools.map((pool) => pool.close())))
 
-async function poolOf(threads: number, { policy = poolPolicy, logger = silentLogger } = {}): Promise<WorkerPool> {
-  const pool = await startWorkerPool({ filename: moduleOf('test-worker'), threads, heapMbMax: 32, data: {}, policy, logger })
+async function poolOf(
+  threads: number,
+  { policy = poolPolicy, logger = silentLogger } = {},
+): Promise<WorkerPool> {
+  const pool = await startWorkerPool({
+    filename: moduleOf('test-worker'),
+    threads,
+    heapMbMax: 32,
+    data: {},
+    policy,
+    logger,
+  })
   pools.push(pool)
   return pool
 }
@@ -22,7 +32,8 @@ function start(pool: WorkerPool, text: string): RunningLoop & { host: MemoryHost
 }
 
 /** The thread is really in the loop: its events have come. */
-const underWay = (loop: { host: MemoryHost }): Promise<unknown> => until('the loop is under way', () => loop.host.types.includes('user_message_added'))
+const underWay = (loop: { host: MemoryHost }): Promise<unknown> =>
+  until('the loop is under way', () => loop.host.types.includes('user_message_added'))
 
 describe('a pool of two threads', async () => {
   const pool = await poolOf(2)
@@ -30,8 +41,16 @@ describe('a pool of two threads', async () => {
   it('runs loops to their end, many at once', async () => {
     const loops = Array.from({ length: 50 }, (_, i) => start(pool, `hello ${i}`))
     const outcomes = await Promise.all(loops.map((loop) => loop.outcome))
-    expect(outcomes.map((outcome) => outcome.kind === 'ended' && outcome.end.facts.outputText)).toEqual(loops.map((_, i) => `said hello ${i}`))
-    expect(loops[0]?.host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added', 'assistant_message_added', 'run_completed'])
+    expect(outcomes.map((outcome) => outcome.kind === 'ended' && outcome.end.facts.outputText)).toEqual(
+      loops.map((_, i) => `said hello ${i}`),
+    )
+    expect(loops[0]?.host.types).toEqual([
+      'run_started',
+      'system_prompt_snapshotted',
+      'user_message_added',
+      'assistant_message_added',
+      'run_completed',
+    ])
     expect(pool.loops).toBe(0)
   })
 
@@ -39,7 +58,10 @@ describe('a pool of two threads', async () => {
     const [one, other] = [start(pool, 'wait'), start(pool, 'wait')]
     await Promise.all([underWay(one), underWay(other)])
     one.cancel('enough')
-    expect(await one.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled', failure: { message: 'enough' } } })
+    expect(await one.outcome).toMatchObject({
+      kind: 'ended',
+      end: { status: 'cancelled', failure: { message: 'enough' } },
+    })
     expect(pool.loops).toBe(1)
     other.cancel('enough')
     await other.outcome
@@ -67,7 +89,10 @@ describe('a pool of two threads', async () => {
 
   it('a host that refuses ends the loop as broken, with its reason', async () => {
     const host = { ...memoryHost(), append: () => Promise.reject(new Error('another daemon owns it')) }
-    expect(await pool.start(rootSpec(), host).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
+    expect(await pool.start(rootSpec(), host).outcome).toEqual({
+      kind: 'broke',
+      message: 'another daemon owns it',
+    })
   })
 
   it('asks no model when an append was answered late, before its host says that the task is still ours', async () => {
@@ -85,7 +110,10 @@ describe('a pool of two threads', async () => {
         return Promise.reject(new Error('another daemon owns it'))
       },
     }
-    expect(await pool.start(rootSpec({ part: { text: 'hello' } }), late).outcome).toEqual({ kind: 'broke', message: 'another daemon owns it' })
+    expect(await pool.start(rootSpec({ part: { text: 'hello' } }), late).outcome).toEqual({
+      kind: 'broke',
+      message: 'another daemon owns it',
+    })
     expect(asked).toEqual(['user_message_added'])
     expect(host.types).toEqual(['run_started', 'system_prompt_snapshotted', 'user_message_added'])
   })
@@ -94,22 +122,35 @@ describe('a pool of two threads', async () => {
     ['by process.exit', 'exit'],
     ['by an uncaught exception', 'throw'],
     ['by an unhandled rejection', 'reject'],
-  ])('a thread that dies %s: every loop on it is told lost, once; those on the other go on, and so does the pool', async (_, death) => {
-    await until('both threads are there', () => pool.threads === 2)
-    const waiting = Array.from({ length: 6 }, () => start(pool, 'wait'))
-    await Promise.all(waiting.map(underWay))
-    const told: string[] = []
-    for (const loop of waiting) void loop.outcome.then((outcome) => told.push(outcome.kind))
-    const killer = start(pool, death)
-    expect(await killer.outcome).toMatchObject({ kind: 'lost', message: expect.stringContaining('lost') as string })
-    await until('the loops of the dead thread are told', () => told.length >= 3)
-    expect(told).toEqual(['lost', 'lost', 'lost'])
-    expect(pool.loops).toBe(3)
-    expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
-    for (const loop of waiting) loop.cancel('enough')
-    const outcomes = await Promise.all(waiting.map((loop) => loop.outcome))
-    expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual(['ended', 'ended', 'ended', 'lost', 'lost', 'lost'])
-  })
+  ])(
+    'a thread that dies %s: every loop on it is told lost, once; those on the other go on, and so does the pool',
+    async (_, death) => {
+      await until('both threads are there', () => pool.threads === 2)
+      const waiting = Array.from({ length: 6 }, () => start(pool, 'wait'))
+      await Promise.all(waiting.map(underWay))
+      const told: string[] = []
+      for (const loop of waiting) void loop.outcome.then((outcome) => told.push(outcome.kind))
+      const killer = start(pool, death)
+      expect(await killer.outcome).toMatchObject({
+        kind: 'lost',
+        message: expect.stringContaining('lost') as string,
+      })
+      await until('the loops of the dead thread are told', () => told.length >= 3)
+      expect(told).toEqual(['lost', 'lost', 'lost'])
+      expect(pool.loops).toBe(3)
+      expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
+      for (const loop of waiting) loop.cancel('enough')
+      const outcomes = await Promise.all(waiting.map((loop) => loop.outcome))
+      expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual([
+        'ended',
+        'ended',
+        'ended',
+        'lost',
+        'lost',
+        'lost',
+      ])
+    },
+  )
 
   // The last one: it closes the pool.
   it('closed, loses what runs, and starts nothing', async () => {
@@ -135,14 +176,19 @@ describe('a pool of one thread, which may die twice', async () => {
       { kind: 'lost', failureClass: 'out_of_memory' },
     ])
     expect(await start(pool, 'after').outcome).toMatchObject({ kind: 'ended' })
-    expect(lines).toMatchObject([{ level: 'warn', event: 'thread_lost', fields: { runs: 2, charged: 0, suspect_tools: [] } }])
+    expect(lines).toMatchObject([
+      { level: 'warn', event: 'thread_lost', fields: { runs: 2, charged: 0, suspect_tools: [] } },
+    ])
   })
 
   it('a loop started while no thread is there waits for the next one: it is not lost, and a cancel holds for it', async () => {
     await start(pool, 'exit').outcome
     const [next, cancelled] = [start(pool, 'straight after'), start(pool, 'wait')]
     cancelled.cancel('enough')
-    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { facts: { outputText: 'said straight after' } } })
+    expect(await next.outcome).toMatchObject({
+      kind: 'ended',
+      end: { facts: { outputText: 'said straight after' } },
+    })
     expect(await cancelled.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled' } })
   })
 
@@ -159,10 +205,20 @@ describe('a pool of one thread, which may die twice', async () => {
 
 describe('a pool that cannot start says so at once', () => {
   test.each([
-    ['a module that throws at import', { filename: moduleOf('broken-worker'), data: {} }, 'a module is missing'],
+    [
+      'a module that throws at import',
+      { filename: moduleOf('broken-worker'), data: {} },
+      'a module is missing',
+    ],
     ['a module that is not there', { filename: moduleOf('no-such-worker'), data: {} }, 'no-such-worker'],
-    ['a shard that fails each time', { filename: moduleOf('test-worker'), data: { fails: true } }, 'the skills cannot be read'],
+    [
+      'a shard that fails each time',
+      { filename: moduleOf('test-worker'), data: { fails: true } },
+      'the skills cannot be read',
+    ],
   ])('%s', async (_, options, words) => {
-    await expect(startWorkerPool({ ...options, threads: 1, heapMbMax: 32 })).rejects.toMatchObject({ message: expect.stringContaining(words) as string })
+    await expect(startWorkerPool({ ...options, threads: 1, heapMbMax: 32 })).rejects.toMatchObject({
+      message: expect.stringContaining(words) as string,
+    })
   })
 })

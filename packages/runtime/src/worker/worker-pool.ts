@@ -1,12 +1,14 @@
-// The worker pool: Piscina threads, each of which runs one shard with many loops. A thread is described in shard.ts. When threads are
-// replaced is the row `worker_pool` of core's supervisors.
+// The worker pool: Piscina threads, each of which runs one shard with many loops. A thread is described in
+// shard.ts. When threads are replaced is the row `worker_pool` of core's supervisors.
 // W1. A loop runs on exactly one shard.
 // W2. A shard that is lost is replaced, after a pause that grows with the losses of the period.
 // W3. If the workers of a pool cannot start, the pool says so at once.
-// W4. The pool fails if more losses than the intensity allows cannot be charged to a suspect, or if a thread cannot be ended. Then the
+// W4. The pool fails if more losses than the intensity allows cannot be charged to a suspect, or if a thread
+// cannot be ended. Then the
 //     daemon's supervisor decides.
 // W5. A loop that is started while all threads are being replaced waits for the next thread.
-// W6. A loop that can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until then its task may be handed
+// W6. A loop that can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until
+// then its task may be handed
 //     over.
 import type { MessagePort, Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
@@ -28,7 +30,10 @@ export interface RunningLoop {
   cancel(reason: string): void
   /** Gives the loop a text with which its task was steered. The text must be durable. */
   steer(steer: Steer): void
-  /** Lets go of a loop that only waits: its run is taken up again later. Its outcome is then `broke`, and nothing more is asked of its host. */
+  /**
+   * Lets go of a loop that only waits: its run is taken up again later. Its outcome is then `broke`, and
+   * nothing more is asked of its host.
+   */
   drop(reason: string): void
 }
 
@@ -53,7 +58,10 @@ export interface WorkerPoolOptions extends WorkerThreads {
   readonly data: unknown
   /** The threads, where they were made earlier: they are ended with the pool. */
   readonly made?: Piscina | undefined
-  /** Serves the models of the program to one thread, by its port. The returned function ends this. Default: the program has none. */
+  /**
+   * Serves the models of the program to one thread, by its port. The returned function ends this. Default:
+   * the program has none.
+   */
   readonly serveModels?: ((port: MessagePort) => () => void) | undefined
   /** Default: the row `worker_pool` of the supervisors. */
   readonly policy?: PoolPolicy
@@ -62,7 +70,10 @@ export interface WorkerPoolOptions extends WorkerThreads {
 }
 
 const startMsMax = 30_000
-/** A daemon has done all that must last before it ends its threads, and its own end has a bound. On a busy machine, a thread takes seconds to end. */
+/**
+ * A daemon has done all that must last before it ends its threads, and its own end has a bound. On a busy
+ * machine, a thread takes seconds to end.
+ */
 const closeMsMax = 15_000
 /** How long the record of a charge may take. */
 const chargeMsMax = 2_000
@@ -106,14 +117,30 @@ class ThreadPool implements WorkerPool {
     this.#logger = options.logger ?? silentLogger
     this.#losses = threadLosses(options.policy ?? poolPolicy)
     this.#piscina = options.made ?? workerThreads(options)
-    this.#piscina.on('error', (error) => this.#giveUp(new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, { cause: error })))
+    this.#piscina.on('error', (error) =>
+      this.#giveUp(
+        new BeaverError('start_failed', `A worker thread cannot start: ${messageOf(error)}`, {
+          cause: error,
+        }),
+      ),
+    )
   }
 
   async begin(threads: number): Promise<void> {
     const slow = Promise.withResolvers<never>()
-    const timer = setTimeout(() => slow.reject(new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`)), startMsMax)
+    const timer = setTimeout(
+      () =>
+        slow.reject(
+          new BeaverError('start_failed', `The worker threads did not start within ${startMsMax / 1000} s.`),
+        ),
+      startMsMax,
+    )
     try {
-      await Promise.race([Promise.all(Array.from({ length: threads }, () => this.#addShard())), this.failed, slow.promise])
+      await Promise.race([
+        Promise.all(Array.from({ length: threads }, () => this.#addShard())),
+        this.failed,
+        slow.promise,
+      ])
     } catch (error) {
       this.#state = 'closed'
       await this.#piscina.destroy()
@@ -136,7 +163,15 @@ class ThreadPool implements WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop {
     const id = ++this.#lastLoop
     const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
-    const loop: PlacedLoop = { id, spec, host, settle, open: new Map(), external: new ExternalCalls(), cancelledAtMs: null }
+    const loop: PlacedLoop = {
+      id,
+      spec,
+      host,
+      settle,
+      open: new Map(),
+      external: new ExternalCalls(),
+      cancelledAtMs: null,
+    }
     let shard: Shard | null = null
     let cancelReason: string | null = null
     const steers: Steer[] = []
@@ -196,7 +231,11 @@ class ThreadPool implements WorkerPool {
 
   async #addShard(): Promise<void> {
     const shard = newShard({
-      run: (place) => this.#piscina.run({ ...place, data: this.#data }, { name: 'shard', transferList: portsOf(place) as never }),
+      run: (place) =>
+        this.#piscina.run(
+          { ...place, data: this.#data },
+          { name: 'shard', transferList: portsOf(place) as never },
+        ),
       serveModels: this.#serveModels,
       threadOf: (id) => (this.#piscina.threads as Worker[]).find(({ threadId }) => threadId === id),
       onLost: (loss) => this.#lose(shard, loss),
@@ -207,7 +246,8 @@ class ThreadPool implements WorkerPool {
     if (this.#secrets !== null) shard.send({ kind: 'secrets', secrets: this.#secrets })
     if (this.#texts !== null) shard.send({ kind: 'agent_texts', texts: this.#texts })
     if (this.#offered.length > 0) shard.send({ kind: 'external_tools', tools: this.#offered })
-    if (this.#suspects.names().length > 0) shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+    if (this.#suspects.names().length > 0)
+      shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
     const due = [...this.#waiting]
     this.#waiting.clear()
     for (const begin of due) begin(shard)
@@ -223,18 +263,26 @@ class ThreadPool implements WorkerPool {
     if (this.#state === 'closed') return
     tellLoss(this.#logger, loss)
     const nowMs = performance.now()
-    if (this.#suspects.add(loss.charge.ownTools, nowMs)) for (const each of this.#shards) each.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+    if (this.#suspects.add(loss.charge.ownTools, nowMs))
+      for (const each of this.#shards) each.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
     if (loss.stuck) return this.#failWhenCharged(loss)
     const next = this.#losses.add({ charged: loss.charge.loops.size > 0, message: loss.message }, nowMs)
     if (next.kind === 'fail') return this.#giveUp(new BeaverError('internal', next.message))
     // At the start nobody waits for a pause: a thread that cannot start says so soon.
     const pauseMs = this.#state === 'starting' ? 0 : next.pauseMs
-    setTimeout(() => this.#state === 'failed' || this.#state === 'closed' || void this.#addShard(), pauseMs).unref()
+    setTimeout(
+      () => this.#state === 'failed' || this.#state === 'closed' || void this.#addShard(),
+      pauseMs,
+    ).unref()
   }
 
-  /** The pool fails once the charge is on record, or the task would go to the next daemon and take that along as well. */
+  /**
+   * The pool fails once the charge is on record, or the task would go to the next daemon and take that along
+   * as well.
+   */
   #failWhenCharged({ message, charged }: Loss): void {
-    const fail = (): void => this.#giveUp(new BeaverError('internal', `${message}; it does not end, so this process has to.`))
+    const fail = (): void =>
+      this.#giveUp(new BeaverError('internal', `${message}; it does not end, so this process has to.`))
     const due = new Set<string>(charged.map(({ spec }) => spec.start.run_id))
     if (due.size === 0) return fail()
     const timer = setTimeout(fail, chargeMsMax)
@@ -252,7 +300,8 @@ class ThreadPool implements WorkerPool {
   }
 }
 
-const portsOf = ({ port, models }: ShardPlace): MessagePort[] => (models === undefined ? [port] : [port, models])
+const portsOf = ({ port, models }: ShardPlace): MessagePort[] =>
+  models === undefined ? [port] : [port, models]
 
 function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   let best: Shard | null = null

@@ -1,4 +1,5 @@
-// run_command in the sandboxes that this machine has. util-linux has one of them, so every Linux machine on which the tests run has one.
+// run_command in the sandboxes that this machine has. util-linux has one of them, so every Linux machine on
+// which the tests run has one.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream, existsSync } from 'node:fs'
@@ -22,19 +23,30 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const options = (network: readonly string[] = []) => ({ enabled: true, timeoutMs: 60_000, outputBytesMax: 65_536, network })
+const options = (network: readonly string[] = []) => ({
+  enabled: true,
+  timeoutMs: 60_000,
+  outputBytesMax: 65_536,
+  network,
+})
 async function sh(
   script: string,
   { mode = 'required', network = [] as readonly string[], signal = new AbortController().signal } = {},
 ): Promise<CommandResult> {
   const sandbox = { mode, hidden: [join(workspace, '.beaver')], readable: [] } as SandboxOptions
   const tool = runCommand(options(network), sandbox)
-  return JSON.parse(await tool.invoke({ command: 'sh', args: ['-c', script] }, toolContext({ workspace, signal }))) as CommandResult
+  return JSON.parse(
+    await tool.invoke({ command: 'sh', args: ['-c', script] }, toolContext({ workspace, signal })),
+  ) as CommandResult
 }
 
 describe('a confined command', () => {
   it('works in its workspace, and its files stay', async () => {
-    expect(await sh('pwd; echo kept > file; cat file; exit 3')).toMatchObject({ exit_code: 3, stdout: `${workspace}\nkept\n`, stderr: '' })
+    expect(await sh('pwd; echo kept > file; cat file; exit 3')).toMatchObject({
+      exit_code: 3,
+      stdout: `${workspace}\nkept\n`,
+      stderr: '',
+    })
     expect(await readFile(join(workspace, 'file'), 'utf8')).toBe('kept\n')
   })
 
@@ -59,8 +71,15 @@ describe('a confined command', () => {
     // Of the home, at most the folders with programs are there.
     const inHome = (await sh(`ls -A ${homedir()}`)).stdout.split('\n').filter((name) => name !== '')
     const path = process.env['PATH'] ?? ''
-    expect(inHome.filter((name) => !path.includes(`${homedir()}/${name}`) && !import.meta.dirname.startsWith(`${homedir()}/${name}`))).toEqual([])
-    expect(stderr.match(/annot create|Permission denied|Directory nonexistent|Read-only/g)?.length).toBeGreaterThanOrEqual(5)
+    expect(
+      inHome.filter(
+        (name) =>
+          !path.includes(`${homedir()}/${name}`) && !import.meta.dirname.startsWith(`${homedir()}/${name}`),
+      ),
+    ).toEqual([])
+    expect(
+      stderr.match(/annot create|Permission denied|Directory nonexistent|Read-only/g)?.length,
+    ).toBeGreaterThanOrEqual(5)
     expect((await sh('ls /tmp')).stdout).not.toContain('beaver-nats')
   })
 
@@ -79,7 +98,9 @@ describe('a confined command', () => {
   })
 
   it('has no capability, and bounds for files and memory', async () => {
-    const { stdout } = await sh('grep CapEff /proc/self/status; ulimit -n; ulimit -d; ulimit -f; mount -t tmpfs x /tmp || echo refused')
+    const { stdout } = await sh(
+      'grep CapEff /proc/self/status; ulimit -n; ulimit -d; ulimit -f; mount -t tmpfs x /tmp || echo refused',
+    )
     expect(stdout).toBe('CapEff:\t0000000000000000\n1024\n4194304\n2097152\nrefused\n')
   })
 
@@ -87,7 +108,8 @@ describe('a confined command', () => {
     // What it leaves behind holds a pipe open. The reader of the pipe hears its end when that is gone.
     execFileSync('mkfifo', [join(workspace, 'pipe')])
     const gone = (): Promise<unknown> => once(createReadStream(join(workspace, 'pipe')).resume(), 'end')
-    const leave = "setsid sh -c 'echo > left; sleep 600' > pipe 2> /dev/null & while [ ! -e left ]; do sleep 0.02; done"
+    const leave =
+      "setsid sh -c 'echo > left; sleep 600' > pipe 2> /dev/null & while [ ! -e left ]; do sleep 0.02; done"
     const first = gone()
     await sh(leave)
     await first
@@ -112,7 +134,22 @@ it('is refused where a sandbox is required and there is none, with what to do', 
     const tool = runCommand(${JSON.stringify(options())}, { mode: 'required', hidden: [], readable: [] })
     await tool.invoke({ command: 'true', args: [] }, { workspace: '/', signal: new AbortController().signal }).catch((error) => console.log(error.code, error.message))`
   // A process that may make no user namespace, as in many containers.
-  const limited = ['--', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', source]
-  const said = execFileSync('unshare', ['--user', '--map-root-user', ...limited], { encoding: 'utf8', cwd: import.meta.dirname })
-  expect(said).toMatch(/^sandbox_missing "sandbox" is "required" in the configuration, and this machine has no sandbox\. Install bubblewrap/)
+  const limited = [
+    '--',
+    'sh',
+    '-c',
+    'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"',
+    'sh',
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    source,
+  ]
+  const said = execFileSync('unshare', ['--user', '--map-root-user', ...limited], {
+    encoding: 'utf8',
+    cwd: import.meta.dirname,
+  })
+  expect(said).toMatch(
+    /^sandbox_missing "sandbox" is "required" in the configuration, and this machine has no sandbox\. Install bubblewrap/,
+  )
 })

@@ -22,12 +22,19 @@ it('shows no half characters at the gap', () => {
 
 it('has the same beginning and end however the output is divided, in bounded memory', () => {
   fc.assert(
-    fc.property(fc.array(fc.uint8Array({ maxLength: 30 })), fc.integer({ min: 2, max: 40 }), (chunks, bytesMax) => {
-      const [divided, whole] = [headTail(bytesMax), headTail(bytesMax)]
-      for (const chunk of chunks) divided.add(Buffer.from(chunk))
-      const all = Buffer.concat(chunks)
-      whole.add(all)
-      expect([divided.text(), divided.bytesLeftOut]).toEqual([whole.text(), Math.max(0, all.length - bytesMax)])
-    }),
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 30 })),
+      fc.integer({ min: 2, max: 40 }),
+      (chunks, bytesMax) => {
+        const [divided, whole] = [headTail(bytesMax), headTail(bytesMax)]
+        for (const chunk of chunks) divided.add(Buffer.from(chunk))
+        const all = Buffer.concat(chunks)
+        whole.add(all)
+        expect([divided.text(), divided.bytesLeftOut]).toEqual([
+          whole.text(),
+          Math.max(0, all.length - bytesMax),
+        ])
+      },
+    ),
   )
 })

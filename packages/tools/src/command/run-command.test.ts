@@ -20,11 +20,17 @@ beforeEach(async () => {
 })
 afterEach(() => rm(workspace, { recursive: true }))
 
-const tool = (timeoutMs = 60_000, outputBytesMax = 65_536) => runCommand({ enabled: true, timeoutMs, outputBytesMax, network: [] })
-async function run(command: string, args: readonly string[] = [], { of = tool(), signal = new AbortController().signal } = {}): Promise<CommandResult> {
+const tool = (timeoutMs = 60_000, outputBytesMax = 65_536) =>
+  runCommand({ enabled: true, timeoutMs, outputBytesMax, network: [] })
+async function run(
+  command: string,
+  args: readonly string[] = [],
+  { of = tool(), signal = new AbortController().signal } = {},
+): Promise<CommandResult> {
   return JSON.parse(await of.invoke({ command, args }, toolContext({ workspace, signal }))) as CommandResult
 }
-const sh = (script: string, options?: Parameters<typeof run>[2]): Promise<CommandResult> => run('sh', ['-c', script], options)
+const sh = (script: string, options?: Parameters<typeof run>[2]): Promise<CommandResult> =>
+  run('sh', ['-c', script], options)
 
 const written = (file: string): number | null => {
   try {
@@ -43,12 +49,19 @@ const isGone = (pid: number): boolean => {
   }
 }
 /** They sleep for longer than a test may take. */
-const childAndGrandchild = 'echo $$ > child; (trap "" TERM; echo started; sleep 600 & echo $! > grandchild; wait) & sleep 600 & wait'
+const childAndGrandchild =
+  'echo $$ > child; (trap "" TERM; echo started; sleep 600 & echo $! > grandchild; wait) & sleep 600 & wait'
 
 describe('a command', () => {
   it('runs in the workspace, and its outcome is told', async () => {
     const { duration_ms, ...result } = await sh('pwd; echo trouble >&2; exit 3')
-    expect(result).toEqual({ command: "sh -c 'pwd; echo trouble >&2; exit 3'", exit_code: 3, signal: null, stdout: `${workspace}\n`, stderr: 'trouble\n' })
+    expect(result).toEqual({
+      command: "sh -c 'pwd; echo trouble >&2; exit 3'",
+      exit_code: 3,
+      signal: null,
+      stdout: `${workspace}\n`,
+      stderr: 'trouble\n',
+    })
     expect(duration_ms).toBeGreaterThanOrEqual(0)
     expect(await sh('kill -SEGV $$')).toMatchObject({ exit_code: null, signal: 'SIGSEGV' })
   })
@@ -64,14 +77,21 @@ describe('a command', () => {
   })
 
   it('that is not there is told by exit code 127', async () => {
-    expect(await run('no-such-program')).toMatchObject({ exit_code: 127, stderr: expect.stringContaining('no-such-program') as string })
+    expect(await run('no-such-program')).toMatchObject({
+      exit_code: 127,
+      stderr: expect.stringContaining('no-such-program') as string,
+    })
   })
 
   it('has an empty standard input and knows nothing of our environment', async () => {
     process.env['BEAVER_TEST_KEY'] = 'secret'
     try {
       const { stdout } = await sh('cat; env')
-      expect([stdout.includes('PATH='), stdout.includes('BEAVER'), stdout.includes('secret')]).toEqual([true, false, false])
+      expect([stdout.includes('PATH='), stdout.includes('BEAVER'), stdout.includes('secret')]).toEqual([
+        true,
+        false,
+        false,
+      ])
       // Its output and its errors, and not the pipe of the guard.
       expect((await run('ls', ['-l', '/proc/self/fd'])).stdout.match(/socket/g)).toHaveLength(2)
     } finally {
@@ -80,7 +100,9 @@ describe('a command', () => {
   })
 
   it('that says a lot is told by its beginning and its end', async () => {
-    const { stdout } = await sh('echo first; head -c 30000000 /dev/zero | tr "\\0" x; echo; echo last', { of: tool(60_000, 2_000) })
+    const { stdout } = await sh('echo first; head -c 30000000 /dev/zero | tr "\\0" x; echo; echo last', {
+      of: tool(60_000, 2_000),
+    })
     expect(stdout).toMatch(/^first\nx+\n\[… 29\d+ bytes left out …\]\nx+\nlast\n$/)
     expect(stdout.length).toBeLessThan(1_100)
   })
@@ -105,14 +127,21 @@ describe('a command', () => {
 describe('nothing of a command is left', () => {
   it('when it has ended and left something behind', async () => {
     await sh('sleep 60 >/dev/null 2>&1 & echo $! > child; trap "" TERM; sleep 60 & echo $! > grandchild')
-    for (const file of ['child', 'grandchild']) await until(`${file} is gone`, () => isGone(written(file) ?? 0))
+    for (const file of ['child', 'grandchild'])
+      await until(`${file} is gone`, () => isGone(written(file) ?? 0))
   })
 
   it('at the deadline, with whatever it started, also what ignores the request to end', async () => {
-    const thrown: unknown = await sh(`trap '' TERM; ${childAndGrandchild}`, { of: tool(400) }).catch((error: unknown) => error)
+    const thrown: unknown = await sh(`trap '' TERM; ${childAndGrandchild}`, { of: tool(400) }).catch(
+      (error: unknown) => error,
+    )
     expect(thrown).toBeInstanceOf(ToolFailure)
-    expect(thrown).toMatchObject({ code: 'tool_timeout', message: expect.stringContaining('{"stdout":"started\\n"') as string })
-    for (const file of ['child', 'grandchild']) await until(`${file} is gone`, () => isGone(written(file) ?? 0))
+    expect(thrown).toMatchObject({
+      code: 'tool_timeout',
+      message: expect.stringContaining('{"stdout":"started\\n"') as string,
+    })
+    for (const file of ['child', 'grandchild'])
+      await until(`${file} is gone`, () => isGone(written(file) ?? 0))
   })
 
   it('when the run is cancelled', async () => {
@@ -152,8 +181,16 @@ describe('rules and people', () => {
   it('see the command as one would type it, and are asked', () => {
     const rules = [{ tool: 'run_command', pattern: 'git status*', decision: 'allow' }] as const
     expect(permissionOf(tool(), { command: 'git', args: ['status', '-s'] }, rules).decision).toBe('allow')
-    expect(permissionOf(tool(), { command: 'git', args: ['push'] }, rules)).toEqual({ decision: 'ask', subject: 'git push', rule: null })
-    expect(permissionOf(tool(), { command: 'git status' }, rules)).toEqual({ decision: 'ask', subject: "'git status'", rule: null })
+    expect(permissionOf(tool(), { command: 'git', args: ['push'] }, rules)).toEqual({
+      decision: 'ask',
+      subject: 'git push',
+      rule: null,
+    })
+    expect(permissionOf(tool(), { command: 'git status' }, rules)).toEqual({
+      decision: 'ask',
+      subject: "'git status'",
+      rule: null,
+    })
   })
 
   it('hold for what the command would start, too', () => {
@@ -164,18 +201,22 @@ describe('rules and people', () => {
       subject: 'env git -C . push',
       rule: 'deny run_command git push* (this could be: git push)',
     })
-    expect([of('sh', '-c', 'ls; g""it  push'), of('git', '-c', 'alias.x=!id', 'x'), of('git', 'status')].map(({ decision }) => decision)).toEqual([
-      'deny',
-      'deny',
-      'ask',
-    ])
+    expect(
+      [of('sh', '-c', 'ls; g""it  push'), of('git', '-c', 'alias.x=!id', 'x'), of('git', 'status')].map(
+        ({ decision }) => decision,
+      ),
+    ).toEqual(['deny', 'deny', 'ask'])
   })
 
   it('see a line that a shell reads back as just these arguments', () => {
-    const printable = fc.string({ unit: fc.constantFrom('a', ' ', "'", '"', '\\', '$', '`', '*', '\n', ';', '-', '你') })
+    const printable = fc.string({
+      unit: fc.constantFrom('a', ' ', "'", '"', '\\', '$', '`', '*', '\n', ';', '-', '你'),
+    })
     fc.assert(
       fc.property(fc.array(printable, { maxLength: 4 }), (args) => {
-        const read = execFileSync('sh', ['-c', `printf '%s\\0' ${commandLine(['x', ...args])}`], { encoding: 'utf8' })
+        const read = execFileSync('sh', ['-c', `printf '%s\\0' ${commandLine(['x', ...args])}`], {
+          encoding: 'utf8',
+        })
         expect(read).toBe(['x', ...args].map((arg) => `${arg}\0`).join(''))
       }),
       { numRuns: 15 },

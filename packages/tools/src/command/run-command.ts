@@ -1,10 +1,14 @@
-// run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it on.
-// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules also see what the program would start
+// run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it
+// on.
+// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules
+// also see what the program would start
 //     (programs/readings.ts in @beaver/agent).
-// C2. The program runs in the sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the workspace and the system's programs, its
+// C2. The program runs in the sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the
+// workspace and the system's programs, its
 //     own processes and no network, unless the operator allows it one. Without a sandbox it has the rights of the daemon. It never has the
 //     daemon's environment.
-// C3. When the call has ended, nothing of the program's group is left (see process-group.ts in @beaver/agent).
+// C3. When the call has ended, nothing of the program's group is left (see process-group.ts in
+// @beaver/agent).
 // C4. Time, output, CPU time and the size of files are bounded.
 import { realpath } from 'node:fs/promises'
 import {
@@ -47,14 +51,19 @@ const argument = z
   .refine((text) => !text.includes('\0'), 'must not hold a NUL character')
 
 /** @param sandbox default: none */
-export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOptions['runCommand'], sandbox: SandboxOptions = noSandbox): Tool {
+export function runCommand(
+  { timeoutMs, outputBytesMax, network }: BuiltinToolOptions['runCommand'],
+  sandbox: SandboxOptions = noSandbox,
+): Tool {
   return defineTool({
     name: 'run_command',
     description:
       'Runs a program in the workspace and returns its "exit_code", "stdout" and "stderr". There is no shell: give the program as "command" and each argument by itself; ' +
       `pipes, redirections and wildcards do not work. The standard input is empty. Beaver stops it after ${timeoutMs / 1000} s. It keeps the beginning and the end of a long output.`,
     input: z.strictObject({
-      command: argument.min(1).describe('Program: a name such as git, or a path relative to the workspace such as ./build.sh.'),
+      command: argument
+        .min(1)
+        .describe('Program: a name such as git, or a path relative to the workspace such as ./build.sh.'),
       args: z.array(argument).max(256).default([]).describe('Its arguments, one string each. Default: none.'),
     }),
     permission: 'ask',
@@ -64,17 +73,29 @@ export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOp
     subjectKind: 'command',
     timeoutMs: timeoutMs + graceMs + reserveMs,
     async run({ command, args }, context): Promise<CommandResult> {
-      if (!groupsSupported) throw new ToolFailure('not_supported', 'Commands cannot be run on this system: it has no process groups.')
+      if (!groupsSupported)
+        throw new ToolFailure(
+          'not_supported',
+          'Commands cannot be run on this system: it has no process groups.',
+        )
       const cwd = await realpath(context.workspace)
       context.signal.throwIfAborted()
       const env = childEnvironment()
       const mayConnect = network.some((pattern) => matches(pattern, commandLine([command, ...args])))
-      const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [command, ...args])
+      const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [
+        command,
+        ...args,
+      ])
       context.signal.throwIfAborted()
       const begun = performance.now()
       const cpuSecondsMax = Math.ceil(timeoutMs / 1000) + 1
       const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' } // The home of the user is not there.
-      const group = startGroup(what.program, what.args, { cwd, env: { LANG: 'C.UTF-8', ...env, ...own }, cpuSecondsMax, fileBytesMax })
+      const group = startGroup(what.program, what.args, {
+        cwd,
+        env: { LANG: 'C.UTF-8', ...env, ...own },
+        cpuSecondsMax,
+        fileBytesMax,
+      })
       const [stdout, stderr] = [headTail(outputBytesMax / 2), headTail(outputBytesMax / 2)]
       group.child.stdout?.on('data', (chunk: Buffer) => stdout.add(chunk))
       group.child.stderr?.on('data', (chunk: Buffer) => stderr.add(chunk))
@@ -86,8 +107,18 @@ export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOp
       stop.done()
       context.signal.removeEventListener('abort', stop.begin)
       context.signal.throwIfAborted()
-      if (error !== null) throw new ToolFailure('not_started', `${commandLine([command])} could not be started: ${error.message}.`)
-      const result = { exit_code: exitCode, signal, duration_ms: Math.round(performance.now() - begun), stdout: stdout.text(), stderr: stderr.text() }
+      if (error !== null)
+        throw new ToolFailure(
+          'not_started',
+          `${commandLine([command])} could not be started: ${error.message}.`,
+        )
+      const result = {
+        exit_code: exitCode,
+        signal,
+        duration_ms: Math.round(performance.now() - begun),
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+      }
       if (stop.begun)
         throw new ToolFailure(
           'tool_timeout',
@@ -99,17 +130,26 @@ export function runCommand({ timeoutMs, outputBytesMax, network }: BuiltinToolOp
 }
 
 /** Programs that bring text of other people, as far as their names tell it. */
-const network = /^(?:curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|gh|glab|lynx|w3m|links|aws|gcloud|az|kubectl|dig|host|nslookup|mail|mutt)$/
+const network =
+  /^(?:curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|gh|glab|lynx|w3m|links|aws|gcloud|az|kubectl|dig|host|nslookup|mail|mutt)$/
 
-/** Whether what a program prints may be a stranger's text: it is one of those programs, or an argument names one of them or an address. */
+/**
+ * Whether what a program prints may be a stranger's text: it is one of those programs, or an argument names
+ * one of them or an address.
+ */
 const reachesOut = (command: string, args: readonly string[]): boolean =>
   [command, ...args.flatMap((each) => each.split(/[\s;|&()`$]+/))].some(
     (word) => network.test(word.slice(word.lastIndexOf('/') + 1)) || word.includes('://'),
   ) ||
-  (/(?:^|\/)git$/.test(command) && args.some((each) => /^(?:clone|fetch|pull|ls-remote|submodule)$/.test(each)))
+  (/(?:^|\/)git$/.test(command) &&
+    args.some((each) => /^(?:clone|fetch|pull|ls-remote|submodule)$/.test(each)))
 
 /** Asks the group to end, and then kills it. */
-function stopper(group: ReturnType<typeof startGroup>): { begin(): void; done(): void; readonly begun: boolean } {
+function stopper(group: ReturnType<typeof startGroup>): {
+  begin(): void
+  done(): void
+  readonly begun: boolean
+} {
   let timer: NodeJS.Timeout | undefined
   return {
     begin() {

@@ -1,5 +1,6 @@
 // file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` do.
-// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the version).
+// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the
+// version).
 // F2. Memory is bounded, whatever the files are.
 // F3. The same files give the same result, whatever their order on the disk.
 import { extname } from 'node:path'
@@ -96,7 +97,10 @@ export const fileStats = defineTool({
   },
 })
 
-/** The lower-case extension with its dot. `no extension` for `Makefile`, `.gitignore`, `a.` and names that only seem to have one. */
+/**
+ * The lower-case extension with its dot. `no extension` for `Makefile`, `.gitignore`, `a.` and names that
+ * only seem to have one.
+ */
 export function typeOf(path: string): string {
   const extension = extname(path)
   return /^\.[\p{L}\p{M}\p{N}_+~#-]{1,16}$/u.test(extension) ? extension.toLowerCase() : 'no extension'
@@ -116,7 +120,11 @@ function figuresOf(types: Map<string, Figures>, type: string): Figures {
   return fresh
 }
 
-async function countFile(entry: WalkedEntry, chunk: Buffer, signal: AbortSignal): Promise<TextCounter | null> {
+async function countFile(
+  entry: WalkedEntry,
+  chunk: Buffer,
+  signal: AbortSignal,
+): Promise<TextCounter | null> {
   const counter = new TextCounter()
   try {
     await using file = await entry.open()
@@ -141,7 +149,8 @@ function keepLargest(largest: LargeFile[], file: LargeFile): void {
   if (largest.length > largestMax) largest.pop()
 }
 
-const isBefore = (a: LargeFile, b: LargeFile): boolean => a.bytes > b.bytes || (a.bytes === b.bytes && a.path < b.path)
+const isBefore = (a: LargeFile, b: LargeFile): boolean =>
+  a.bytes > b.bytes || (a.bytes === b.bytes && a.path < b.path)
 
 function typeTable(types: ReadonlyMap<string, Figures>, allBytes: number): TypeFigures[] {
   const rows = [...types].toSorted(([a, x], [b, y]) => y.bytes - x.bytes || (a < b ? -1 : 1))
@@ -151,5 +160,9 @@ function typeTable(types: ReadonlyMap<string, Figures>, allBytes: number): TypeF
     for (const [, each] of rest) addFigures(sum, each)
     rows.push([`${rest.length} other types`, sum])
   }
-  return rows.map(([type, each]) => ({ type, ...each, bytes_percent: allBytes === 0 ? 0 : Math.round((each.bytes / allBytes) * 1000) / 10 }))
+  return rows.map(([type, each]) => ({
+    type,
+    ...each,
+    bytes_percent: allBytes === 0 ? 0 : Math.round((each.bytes / allBytes) * 1000) / 10,
+  }))
 }

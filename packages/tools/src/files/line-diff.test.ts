@@ -20,7 +20,9 @@ it('of a large change is bounded, and says how much is left out', () => {
 })
 
 it('gives the new text when it is applied to the old one', () => {
-  const text = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }).map((lines) => lines.map((line) => `${line}\n`).join(''))
+  const text = fc
+    .array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 })
+    .map((lines) => lines.map((line) => `${line}\n`).join(''))
   fc.assert(
     fc.property(text, text, (before, after) => {
       const lines = lineDiff(before, after).text.split('\n')
@@ -29,7 +31,11 @@ it('gives the new text when it is applied to the old one', () => {
       const kept = lines.slice(1)
       const used = kept.filter((line) => !line.startsWith('+')).length
       if (before === after) return
-      const made = [...old.slice(0, from), ...kept.filter((line) => !line.startsWith('-')).map((line) => line.slice(1)), ...old.slice(from + used)]
+      const made = [
+        ...old.slice(0, from),
+        ...kept.filter((line) => !line.startsWith('-')).map((line) => line.slice(1)),
+        ...old.slice(from + used),
+      ]
       expect(made.map((line) => `${line}\n`).join('')).toBe(after)
     }),
   )

@@ -1,5 +1,12 @@
 // list_files: lists what is in a folder, with sizes.
-import { defineTool, type OpenedFolder, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
+import {
+  defineTool,
+  type OpenedFolder,
+  openFolderInside,
+  walk,
+  type WalkedEntry,
+  workspaceRoot,
+} from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { boundedList } from './bounded-list.ts'
 import { shownPath } from './new-path.ts'
@@ -56,7 +63,14 @@ export const listFiles = defineTool({
       context.signal.throwIfAborted()
       entries.push(await listed(entry))
     }
-    return { folder: folderName(from), path: from.shown, entries, entries_left_out: leftOut, ignored: ignored.result(), unreadable: unreadable.result() }
+    return {
+      folder: folderName(from),
+      path: from.shown,
+      entries,
+      entries_left_out: leftOut,
+      ignored: ignored.result(),
+      unreadable: unreadable.result(),
+    }
   },
 })
 

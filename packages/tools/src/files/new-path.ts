@@ -1,8 +1,11 @@
 // Resolves a path to write to, inside the workspace, whether it exists or not.
-// N1. Every link on the way is followed inside the workspace only (open-inside.ts). One that leads out, or nowhere, is refused before
+// N1. Every link on the way is followed inside the workspace only (open-inside.ts). One that leads out, or
+// nowhere, is refused before
 //     anything is made.
-// N2. The folder of the file is held from then on: folders are made, and files are written and renamed, from its descriptor.
-// N3. Some paths inside are refused too, because they decide what runs later: those of git and of Beaver always, and skills, profiles and
+// N2. The folder of the file is held from then on: folders are made, and files are written and renamed, from
+// its descriptor.
+// N3. Some paths inside are refused too, because they decide what runs later: those of git and of Beaver
+// always, and skills, profiles and
 //     workflow definitions unless a rule of the configuration allows them.
 import type { Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir } from 'node:fs/promises'
@@ -33,7 +36,10 @@ export interface NewPath extends AsyncDisposable {
   readonly found: Stats | null
   /** An entry of the file's folder, for a system call. The folder exists after `makeFolders`. */
   entry(name: string): Buffer
-  /** Opens an entry of the folder that is no link. Throws what the system says, and `EXDEV` if the folder is elsewhere meanwhile. */
+  /**
+   * Opens an entry of the folder that is no link. Throws what the system says, and `EXDEV` if the folder is
+   * elsewhere meanwhile.
+   */
   open(name: string, flags: number): Promise<FileHandle>
   /** Makes the missing folders of the path. */
   makeFolders(): Promise<void>
@@ -45,17 +51,26 @@ const protectedFiles = new Set(['beaver.config.json'])
 const definitionFiles = new Set(['agent_profile.json', 'skill.md'])
 const foldersMax = 64
 
-/** What the configuration protects: the home, the configuration file and modules with tools; skills, workflows and profiles. */
+/**
+ * What the configuration protects: the home, the configuration file and modules with tools; skills, workflows
+ * and profiles.
+ */
 type Protected = BuiltinToolOptions['protected']
 
 type PlaceContext = Pick<ToolContext, 'workspace' | 'permission'>
 
 /** @throws {ToolFailure} `outside_workspace`, `protected_path`, `not_a_file`, `not_a_folder` */
-export async function newInWorkspace(context: PlaceContext, path: string, guarded: Protected): Promise<NewPath> {
+export async function newInWorkspace(
+  context: PlaceContext,
+  path: string,
+  guarded: Protected,
+): Promise<NewPath> {
   const root = workspaceRoot(context.workspace)
   const parts = partsOf(path)
   const place = await reach(root, path).catch((error: unknown) => {
-    throw error instanceof ToolFailure && error.code === 'not_found' ? refusal(root, path, 'a symlink in it leads out of the workspace, or nowhere') : error
+    throw error instanceof ToolFailure && error.code === 'not_found'
+      ? refusal(root, path, 'a symlink in it leads out of the workspace, or nowhere')
+      : error
   })
   try {
     if (place.name === null && place.missing.length === 0) throw aFolder(path)
@@ -64,7 +79,8 @@ export async function newInWorkspace(context: PlaceContext, path: string, guarde
     if (place.dangling) throw refusal(root, path, 'a symlink in it leads out of the workspace, or nowhere')
     if (place.missing.includes('..')) throw refusal(root, path, 'it holds ".."')
     const found = place.name === null ? null : await lstat(place.folder.entry(place.name))
-    if (found !== null && !found.isFile()) throw new ToolFailure('not_a_file', `${quoted(path)} is there and is not a regular file.`)
+    if (found !== null && !found.isFile())
+      throw new ToolFailure('not_a_file', `${quoted(path)} is there and is not a regular file.`)
     checkProtected(path, place, { context, guarded })
     return new HeldPlace(place, context.workspace, found)
   } catch (error) {
@@ -73,19 +89,28 @@ export async function newInWorkspace(context: PlaceContext, path: string, guarde
   }
 }
 
-const aFolder = (path: string): ToolFailure => new ToolFailure('not_a_file', `${quoted(path)} is a folder. Give the path of a file.`)
+const aFolder = (path: string): ToolFailure =>
+  new ToolFailure('not_a_file', `${quoted(path)} is a folder. Give the path of a file.`)
 
-function checkProtected(path: string, { real, root }: ReachedPlace, { context, guarded }: { context: PlaceContext; guarded: Protected }): void {
+function checkProtected(
+  path: string,
+  { real, root }: ReachedPlace,
+  { context, guarded }: { context: PlaceContext; guarded: Protected },
+): void {
   const names = real.split('/').map(foldedName)
   const last = names.at(-1) ?? ''
   const at = `${root.path.toString()}/${real}`
-  const isAt = (places: readonly string[]): boolean => places.some((place) => isBelow(foldedPath(place), foldedPath(at)))
+  const isAt = (places: readonly string[]): boolean =>
+    places.some((place) => isBelow(foldedPath(place), foldedPath(at)))
   if (names.some((name) => alwaysProtected.has(name)) || protectedFiles.has(last) || isAt(guarded.always))
     throw new ToolFailure(
       'protected_path',
       `${quoted(path)} must not be written, because git or Beaver keep files there that decide what runs. Choose another place.`,
     )
-  if ((names[0] === 'skills' || definitionFiles.has(last) || isAt(guarded.unlessAllowed)) && !isAllowed(context, real))
+  if (
+    (names[0] === 'skills' || definitionFiles.has(last) || isAt(guarded.unlessAllowed)) &&
+    !isAllowed(context, real)
+  )
     throw new ToolFailure(
       'protected_path',
       `${quoted(path)} must not be written, because skills, profiles and workflow definitions decide what agents do. Choose another place. A permission rule with a pattern for this path would allow it.`,
@@ -148,7 +173,10 @@ class HeldPlace implements NewPath {
       const opened = await openFolderInside(workspaceRoot(this.#workspace), made)
       if (opened.real !== made) {
         await opened[Symbol.asyncDispose]()
-        throw new ToolFailure('outside_workspace', `The folders of ${quoted(this.shown)} changed while they were made. Try again.`)
+        throw new ToolFailure(
+          'outside_workspace',
+          `The folders of ${quoted(this.shown)} changed while they were made. Try again.`,
+        )
       }
       await this.#made?.[Symbol.asyncDispose]()
       this.#made = opened
@@ -161,5 +189,7 @@ class HeldPlace implements NewPath {
   }
 }
 
-/** The path in the form for rules: normalised, so that one file has one spelling. Symlinks are not followed. */
+/**
+ * The path in the form for rules: normalised, so that one file has one spelling. Symlinks are not followed.
+ */
 export const shownPath = (path: string): string => partsOf(path).join('/') || '.'

@@ -1,4 +1,5 @@
-// A program beside the tools exchanges folders and files of the workspace for links that lead out. No tool may read or write outside.
+// A program beside the tools exchanges folders and files of the workspace for links that lead out. No tool
+// may read or write outside.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile as read, realpath, rm, writeFile as write } from 'node:fs/promises'
@@ -30,9 +31,13 @@ beforeEach(async () => {
   for (const [at, content] of [[workspace, 'inside'], [outside, secret]] as const) await write(join(at, at === workspace ? 'dir/secret' : 'secret'), content) // prettier-ignore
   await write(join(workspace, 'file'), 'inside')
   await write(join(outside, 'only-outside'), secret)
-  racer = spawn(process.execPath, [fileURLToPath(new URL('../../test/path-racer.ts', import.meta.url)), workspace, outside], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  racer = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../../test/path-racer.ts', import.meta.url)), workspace, outside],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   await once(racer.stdout ?? racer, 'data')
 })
 afterEach(async () => {
@@ -49,7 +54,12 @@ interface Rounds {
 }
 
 /** Calls the tool again and again, and counts the answers that hold something from outside. */
-async function race(tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean, rounds = 1_000): Promise<Rounds> {
+async function race(
+  tool: Tool,
+  args: readonly object[],
+  isOutside: (answer: string) => boolean,
+  rounds = 1_000,
+): Promise<Rounds> {
   const counts = { outside: 0, done: 0, refused: 0 }
   for (let round = 0; round < rounds; round++) {
     try {
@@ -66,9 +76,18 @@ async function race(tool: Tool, args: readonly object[], isOutside: (answer: str
 
 it.each<[tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean, rounds?: number]>([
   [readFile, [{ path: 'dir/secret' }, { path: 'file' }], (answer) => answer.includes('outside')],
-  [listFiles, [{ path: 'dir' }, { path: '.' }], (answer) => answer.includes('only-outside') || answer.includes(String(secret.length))],
+  [
+    listFiles,
+    [{ path: 'dir' }, { path: '.' }],
+    (answer) => answer.includes('only-outside') || answer.includes(String(secret.length)),
+  ],
   [fileStats, [{ path: 'dir' }, { path: '.' }], (answer) => answer.includes(String(secret.length)), 300],
-  [recountFiles, [{ path: 'dir' }, { path: '.' }], (answer) => (JSON.parse(answer) as { totals: { bytes: number } }).totals.bytes >= secret.length, 60],
+  [
+    recountFiles,
+    [{ path: 'dir' }, { path: '.' }],
+    (answer) => (JSON.parse(answer) as { totals: { bytes: number } }).totals.bytes >= secret.length,
+    60,
+  ],
 ])('$name reads nothing outside', async (tool, args, isOutside, rounds) => {
   const counts = await race(tool, args, isOutside, rounds)
   expect(counts).toMatchObject({ outside: 0 })

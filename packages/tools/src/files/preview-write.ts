@@ -8,20 +8,37 @@ import { lineDiff } from './line-diff.ts'
 import { newInWorkspace } from './new-path.ts'
 
 type Preview = NonNullable<Tool['preview']>
-type Input = { readonly path: string; readonly content: string; readonly mode: 'create' | 'overwrite' | 'append' }
+type Input = {
+  readonly path: string
+  readonly content: string
+  readonly mode: 'create' | 'overwrite' | 'append'
+}
 
 /** A present file up to this size is compared. Of a larger one, only the hash and the size are shown. */
 const comparedBytesMax = 1_048_576
 
 /** @throws {ToolFailure} what the call itself would throw about its path */
-export async function previewWrite({ path, content, mode }: Input, context: Parameters<Preview>[1], guarded: BuiltinToolOptions['protected']) {
+export async function previewWrite(
+  { path, content, mode }: Input,
+  context: Parameters<Preview>[1],
+  guarded: BuiltinToolOptions['protected'],
+) {
   await using place = await newInWorkspace(context, path, guarded)
   const bytes = Buffer.from(content.toWellFormed())
   const found = place.found === null ? null : await readWhole(place)
-  const effect = found === null ? 'create' : mode === 'create' ? (found.equals(bytes) ? 'unchanged' : 'refused: the file exists') : mode
+  const effect =
+    found === null
+      ? 'create'
+      : mode === 'create'
+        ? found.equals(bytes)
+          ? 'unchanged'
+          : 'refused: the file exists'
+        : mode
   const compared = found === null || found.length <= comparedBytesMax
   const old = compared ? (found?.toString() ?? '') : ''
-  const diff = !compared ? { text: '', linesLeftOut: 0 } : lineDiff(old, mode === 'append' ? old + bytes.toString() : bytes.toString())
+  const diff = !compared
+    ? { text: '', linesLeftOut: 0 }
+    : lineDiff(old, mode === 'append' ? old + bytes.toString() : bytes.toString())
   return {
     effect,
     path: place.real,

@@ -15,7 +15,10 @@ afterEach(() => rm(workspace, { recursive: true }))
 
 /** `read`, or the code of the refusal. */
 async function read(path: string, ...rules: PermissionRule[]): Promise<string> {
-  const context = toolContext({ workspace, permission: (subject) => permissionOnSubject(readFile, subject, rules) })
+  const context = toolContext({
+    workspace,
+    permission: (subject) => permissionOnSubject(readFile, subject, rules),
+  })
   try {
     await readFile.invoke({ path }, context)
     return 'read'
@@ -64,13 +67,20 @@ describe('a file that usually holds secrets', () => {
     expect(await read(path, { tool: 'read_file', pattern: path, decision: 'ask' })).toBe('read')
   })
 
-  test.each(['.env.example', '.env.sample', 'id_rsa.pub', 'src/credentials.ts', 'environment.ts', 'keys.md', 'id_card.png', 'src/secret.ts', 'package.json'])(
-    '%s is none',
-    async (path) => {
-      await put(path)
-      expect(await read(path)).toBe('read')
-    },
-  )
+  test.each([
+    '.env.example',
+    '.env.sample',
+    'id_rsa.pub',
+    'src/credentials.ts',
+    'environment.ts',
+    'keys.md',
+    'id_card.png',
+    'src/secret.ts',
+    'package.json',
+  ])('%s is none', async (path) => {
+    await put(path)
+    expect(await read(path)).toBe('read')
+  })
 
   it('is not read by another name either', async () => {
     await put('.env')
@@ -86,7 +96,11 @@ describe('a file that usually holds secrets', () => {
 it('judges what a link leads to by the same rules as its path', async () => {
   await put('private/key.txt')
   await symlink('private', join(workspace, 'public'))
-  const rule = (decision: 'deny' | 'ask' | 'allow', pattern: string): PermissionRule => ({ tool: 'read_file', pattern, decision })
+  const rule = (decision: 'deny' | 'ask' | 'allow', pattern: string): PermissionRule => ({
+    tool: 'read_file',
+    pattern,
+    decision,
+  })
   expect(await read('public/key.txt')).toBe('read')
   expect(await read('public/key.txt', rule('deny', 'private/*'))).toBe('permission_denied')
   expect(await read('public/key.txt', rule('ask', 'private/*'))).toBe('permission_denied')
@@ -103,19 +117,36 @@ it('reads a file with a second name only if a rule with a pattern allows its pat
 describe('an image', () => {
   const png = Buffer.from('\u0089PNG\r\n\u001a\n\0\0\0\rIHDR\0\0\0\u0004\0\0\0\u0002', 'latin1')
   /** What the model reads of a file, and how many bytes it is shown. */
-  async function seen(content: Buffer, { offset = 0, shows = true } = {}): Promise<readonly [text: string | null, shown: readonly number[]]> {
+  async function seen(
+    content: Buffer,
+    { offset = 0, shows = true } = {},
+  ): Promise<readonly [text: string | null, shown: readonly number[]]> {
     await writeFile(join(workspace, 'chart'), content)
     const shown: number[] = []
     const showImage = async (image: Uint8Array, name?: string): Promise<ImagePart> => {
       shown.push(image.length)
-      return { media_type: 'image/png', sha256: 'a'.repeat(64), bytes: image.length, width: 4, height: 2, ...(name === undefined ? {} : { name }) }
+      return {
+        media_type: 'image/png',
+        sha256: 'a'.repeat(64),
+        bytes: image.length,
+        width: 4,
+        height: 2,
+        ...(name === undefined ? {} : { name }),
+      }
     }
-    const context = toolContext({ workspace, ...(shows ? { showImage } : {}), permission: (subject) => permissionOnSubject(readFile, subject, []) })
-    const { text } = JSON.parse(await readFile.invoke({ path: 'chart', offset }, context)) as { text: string | null }
+    const context = toolContext({
+      workspace,
+      ...(shows ? { showImage } : {}),
+      permission: (subject) => permissionOnSubject(readFile, subject, []),
+    })
+    const { text } = JSON.parse(await readFile.invoke({ path: 'chart', offset }, context)) as {
+      text: string | null
+    }
     return [text, shown]
   }
 
-  it('is shown by its bytes, and the result says so', async () => expect(await seen(png)).toEqual(['You are shown the image chart 4×2 png 24 B.', [24]]))
+  it('is shown by its bytes, and the result says so', async () =>
+    expect(await seen(png)).toEqual(['You are shown the image chart 4×2 png 24 B.', [24]]))
 
   it('that is too large is not shown, and the result says why', async () => {
     const [text, shown] = await seen(Buffer.concat([png, Buffer.alloc(imageLimits.bytesMax)]))

@@ -1,6 +1,7 @@
 // read_file: reads a part of one text file, and shows an image.
 // R1. What the path leads to after all links is judged by the rules like the path itself.
-// R2. Files whose names say that they hold secrets, and files with a second name, are read only if a rule with a pattern allows the path.
+// R2. Files whose names say that they hold secrets, and files with a second name, are read only if a rule
+// with a pattern allows the path.
 import {
   defineTool,
   type FilePart,
@@ -36,7 +37,9 @@ export const readFile = defineTool({
   subject: ({ path }) => shownPath(path),
   subjectKind: 'path',
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
-    await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks: hardLinksOf(context, path) })
+    await using file = await openFileInside(workspaceRoot(context.workspace), path, {
+      hardLinks: hardLinksOf(context, path),
+    })
     context.signal.throwIfAborted()
     mustBeReadable(path, file, context)
     const part = await readFilePart(file, { offset, bytesMax: bytes_max })
@@ -49,7 +52,11 @@ async function withImage(part: FilePart, file: OpenedFile, { showImage }: ToolCo
   if (showImage === undefined) return part
   try {
     const { content } = await readImageFile(file)
-    return { ...part, bytes_read: content.length, text: `You are shown the ${imageText(await showImage(content, file.shown))}.` }
+    return {
+      ...part,
+      bytes_read: content.length,
+      text: `You are shown the ${imageText(await showImage(content, file.shown))}.`,
+    }
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error
     return error.code === 'not_an_image' ? part : { ...part, text: error.message }
@@ -70,7 +77,11 @@ const isAllowed = ({ permission }: Judge, path: string): boolean => {
 }
 
 /** @throws {ToolFailure} `permission_denied`, `secret_file` */
-export function mustBeReadable(path: string, { shown, real }: { readonly shown: string; readonly real: string }, context: Judge): void {
+export function mustBeReadable(
+  path: string,
+  { shown, real }: { readonly shown: string; readonly real: string },
+  context: Judge,
+): void {
   if (real !== shown) {
     const [asked, led] = [context.permission(shown), context.permission(real)]
     if (led.decision === 'deny' || (led.decision === 'ask' && asked.decision === 'allow'))

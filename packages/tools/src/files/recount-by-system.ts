@@ -1,6 +1,8 @@
 // Recounts with the system's own `find` and `wc`.
-// Y1. `find` starts in the folder and gets `.`, so no name can be read as an option, and the folder's own name is never ignored.
-// Y2. wc gets the files open, not their names, so it counts what find found, even if another program puts a link in its place.
+// Y1. `find` starts in the folder and gets `.`, so no name can be read as an option, and the folder's own
+// name is never ignored.
+// Y2. wc gets the files open, not their names, so it counts what find found, even if another program puts a
+// link in its place.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
@@ -27,11 +29,18 @@ async function ask(signal: AbortSignal): Promise<boolean> {
   let words = ''
   // Without the locale, wc reads bytes and finds no word in the Chinese text.
   const wc = await run('wc', ['-w'], { cwd: '/', signal, stdin: '中 é', line: (line) => (words += line) })
-  const find = await run('find', ['.', '-prune', '-type', 'd', '-print0'], { cwd: '/', signal, line: () => undefined })
+  const find = await run('find', ['.', '-prune', '-type', 'd', '-print0'], {
+    cwd: '/',
+    signal,
+    line: () => undefined,
+  })
   return wc.ran && find.ran && words.trim() === '2'
 }
 
-export async function recountBySystem(from: OpenedFolder, signal: AbortSignal): Promise<{ totals: Figures; problems: string[] }> {
+export async function recountBySystem(
+  from: OpenedFolder,
+  signal: AbortSignal,
+): Promise<{ totals: Figures; problems: string[] }> {
   const totals = noFigures()
   const problems = new Set<string>()
   const add = (line: string): void => {
@@ -46,10 +55,17 @@ export async function recountBySystem(from: OpenedFolder, signal: AbortSignal): 
     const files = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
     for (const [i, each] of opened.entries())
       if (each.status === 'rejected')
-        problems.add(`${names[i]?.toString() ?? ''}: cannot be opened (${(each.reason as NodeJS.ErrnoException).code ?? 'unknown'})`)
+        problems.add(
+          `${names[i]?.toString() ?? ''}: cannot be opened (${(each.reason as NodeJS.ErrnoException).code ?? 'unknown'})`,
+        )
     try {
       if (files.length === 0) return
-      const counted = await run('wc', ['-lwc', ...files.map((_, i) => `/dev/fd/${i + 3}`)], { cwd: '/', signal, line: add, files })
+      const counted = await run('wc', ['-lwc', ...files.map((_, i) => `/dev/fd/${i + 3}`)], {
+        cwd: '/',
+        signal,
+        line: add,
+        files,
+      })
       for (const problem of counted.complaints) problems.add(problem)
     } finally {
       for (const file of files) await file.close()
@@ -57,7 +73,11 @@ export async function recountBySystem(from: OpenedFolder, signal: AbortSignal): 
   }
   // The folder is held, so find starts in this folder, whatever is at its path by now.
   const names: Buffer[] = []
-  const found = await run('find', findArguments, { cwd: from.folder.here.toString(), signal, name: (name) => names.push(name) })
+  const found = await run('find', findArguments, {
+    cwd: from.folder.here.toString(),
+    signal,
+    name: (name) => names.push(name),
+  })
   for (const problem of found.complaints) problems.add(problem)
   totals.files = names.length
   for (let at = 0; at < names.length; at += filesAtOnce) await count(names.slice(at, at + filesAtOnce))
@@ -95,7 +115,11 @@ interface RunOptions {
  *
  * @throws {ToolFailure} `recount_failed`; the abort of `signal`
  */
-async function run(program: string, args: readonly string[], options: RunOptions): Promise<{ ran: boolean; complaints: string[] }> {
+async function run(
+  program: string,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<{ ran: boolean; complaints: string[] }> {
   const { signal } = options
   signal.throwIfAborted()
   // A process group of its own, so that a kill also ends the wc that find started.
@@ -125,8 +149,10 @@ async function run(program: string, args: readonly string[], options: RunOptions
     const { code, error } = await ended
     signal.throwIfAborted()
     if (error?.code === 'ENOENT') return { ran: false, complaints }
-    if (error !== undefined) throw new ToolFailure('recount_failed', `${program} could not be started: ${error.message}`)
-    if (code === null) throw new ToolFailure('recount_failed', `${program} was stopped after ${programMsMax} ms or killed.`)
+    if (error !== undefined)
+      throw new ToolFailure('recount_failed', `${program} could not be started: ${error.message}`)
+    if (code === null)
+      throw new ToolFailure('recount_failed', `${program} was stopped after ${programMsMax} ms or killed.`)
     return { ran: true, complaints }
   } finally {
     clearTimeout(timer)
@@ -134,7 +160,9 @@ async function run(program: string, args: readonly string[], options: RunOptions
   }
 }
 
-/** Only a line feed ends a line: a name may contain a carriage return, at which `node:readline` would split. */
+/**
+ * Only a line feed ends a line: a name may contain a carriage return, at which `node:readline` would split.
+ */
 function eachLine(output: Readable, take: (line: string) => void): void {
   let rest = ''
   output.setEncoding('utf8')
@@ -150,7 +178,8 @@ function eachLine(output: Readable, take: (line: string) => void): void {
 
 function killGroup(child: ChildProcess): void {
   try {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, 'SIGKILL')
   } catch {
     // The group has ended by itself.
   }

@@ -1,5 +1,6 @@
 // recount_files: counts a folder's files again by other means than file_stats, and compares.
-// C1. It shares no counting code with file_stats: it uses the system's own `find` and `wc`, or a second algorithm if they are missing.
+// C1. It shares no counting code with file_stats: it uses the system's own `find` and `wc`, or a second
+// algorithm if they are missing.
 // C2. No shell runs, and the programs and their arguments are fixed.
 // C3. The programs are killed if the call is cancelled or too slow.
 import { defineTool, ignoredFolders, openFolderInside, workspaceRoot } from '@beaver/agent/tool-kit'
@@ -42,7 +43,9 @@ export const recountFiles = defineTool({
   async run({ path, expected }, context): Promise<Recount> {
     await using from = await openFolderInside(workspaceRoot(context.workspace), path)
     const bySystem = await systemCounts(context.signal)
-    const { totals, problems } = bySystem ? await recountBySystem(from, context.signal) : await recountInProcess(from, context.signal)
+    const { totals, problems } = bySystem
+      ? await recountBySystem(from, context.signal)
+      : await recountInProcess(from, context.signal)
     const differences = differencesOf(expected ?? {}, totals)
     return {
       path: from.shown,
@@ -56,14 +59,22 @@ export const recountFiles = defineTool({
   },
 })
 
-function differencesOf(expected: { readonly [K in keyof Figures]?: number | undefined }, found: Figures): Difference[] {
+function differencesOf(
+  expected: { readonly [K in keyof Figures]?: number | undefined },
+  found: Figures,
+): Difference[] {
   return figureNames.flatMap((figure) => {
     const wanted = expected[figure]
-    return wanted === undefined || wanted === found[figure] ? [] : [{ figure, expected: wanted, found: found[figure] }]
+    return wanted === undefined || wanted === found[figure]
+      ? []
+      : [{ figure, expected: wanted, found: found[figure] }]
   })
 }
 
-/** For a POSIX shell. Every path from `find` begins with `./`, so a line with only `total` is one of wc's sums. */
+/**
+ * For a POSIX shell. Every path from `find` begins with `./`, so a line with only `total` is one of wc's
+ * sums.
+ */
 export function checkCommand(folder: string): string {
   const ignored = ignoredFolders.map((name) => `-name ${name}`).join(' -o ')
   return (

@@ -19,7 +19,10 @@ function wc(inputs: readonly Uint8Array[]): { lines: number; words: number; byte
   const folder = mkdtempSync(join(tmpdir(), 'beaver-wc-'))
   try {
     for (const [at, input] of inputs.entries()) writeFileSync(join(folder, String(at)), input)
-    const { stdout } = spawnSync('wc', ['-lwc', ...inputs.keys().map(String)], { cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' } })
+    const { stdout } = spawnSync('wc', ['-lwc', ...inputs.keys().map(String)], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C.UTF-8' },
+    })
     return stdout
       .toString()
       .split('\n')
@@ -34,7 +37,9 @@ function wc(inputs: readonly Uint8Array[]): { lines: number; words: number; byte
 }
 
 /** The rules are those of this version; the comparisons with the real program run where it is installed. */
-const reference = spawnSync('wc', ['--version']).stdout?.toString().includes('coreutils) 9.1') === true && process.platform === 'linux'
+const reference =
+  spawnSync('wc', ['--version']).stdout?.toString().includes('coreutils) 9.1') === true &&
+  process.platform === 'linux'
 
 test.each([
   ['', 0, 0],
@@ -90,13 +95,23 @@ test.runIf(reference)('every code point is classed as wc classes it', () => {
   const codePoints = Array.from({ length: 0xf_1000 }, (_, code) => code).filter(
     (code) => code < 0xd800 || (code > 0xdfff && code < 0x3_4000) || code >= 0xe_0000,
   )
-  // Alone it makes one word or none, between letters one or two: if two classings differ, so does one of these sums.
+  // Alone it makes one word or none, between letters one or two: if two classings differ, so does one of
+  // these sums.
   const alone = (code: number): string => ` ${String.fromCodePoint(code)} \n`
   const between = (code: number): string => `a${String.fromCodePoint(code)}b\n`
-  const parts = Array.from({ length: Math.ceil(codePoints.length / 8192) }, (_, at) => codePoints.slice(at * 8192, (at + 1) * 8192))
-  const texts = parts.flatMap((part) => [alone, between].map((shape) => ({ text: part.map(shape).join(''), from: `from U+${part[0]?.toString(16)}` })))
+  const parts = Array.from({ length: Math.ceil(codePoints.length / 8192) }, (_, at) =>
+    codePoints.slice(at * 8192, (at + 1) * 8192),
+  )
+  const texts = parts.flatMap((part) =>
+    [alone, between].map((shape) => ({
+      text: part.map(shape).join(''),
+      from: `from U+${part[0]?.toString(16)}`,
+    })),
+  )
   const counted = wc(texts.map(({ text }) => Buffer.from(text)))
-  expect(texts.map(({ text, from }) => [from, of(text).words])).toEqual(texts.map(({ from }, at) => [from, counted[at]?.words]))
+  expect(texts.map(({ text, from }) => [from, of(text).words])).toEqual(
+    texts.map(({ from }, at) => [from, counted[at]?.words]),
+  )
 })
 
 test.runIf(reference)('random bytes are counted as wc counts them', () => {
@@ -104,7 +119,9 @@ test.runIf(reference)('random bytes are counted as wc counts them', () => {
     fc.uint8Array({ minLength: 1, maxLength: 40 }),
     fc.string({ unit: 'binary', maxLength: 20 }).map((text) => new Uint8Array(Buffer.from(text))),
     fc.constantFrom(
-      ...['\n', ' ', '\t', 'a', '\u00a0', '\u2060', '\ufffd', '\0'].map((text) => new Uint8Array(Buffer.from(text))),
+      ...['\n', ' ', '\t', 'a', '\u00a0', '\u2060', '\ufffd', '\0'].map(
+        (text) => new Uint8Array(Buffer.from(text)),
+      ),
       Uint8Array.of(0xe4, 0xb8),
       Uint8Array.of(0xf4, 0x90, 0x80, 0x80),
       Uint8Array.of(0xed, 0xa0, 0x80),

@@ -10,7 +10,10 @@ export class TextCounter {
   uncertain = false
 
   #inWord = false
-  /** The multi-byte character under way: the bits so far, the bytes to come, and the least code point of its length. */
+  /**
+   * The multi-byte character under way: the bits so far, the bytes to come, and the least code point of its
+   * length.
+   */
   #codePoint = 0
   #bytesToCome = 0
   #least = 0
@@ -55,7 +58,9 @@ export class TextCounter {
       if (this.#bytesToCome === 0) return wordClass.nothing
       this.#codePoint = (this.#codePoint << 6) | (byte & 0x3f)
       if (--this.#bytesToCome > 0) return wordClass.unknown
-      return this.#codePoint < this.#least || this.#codePoint > 0x10_ffff ? wordClass.nothing : classOf(this.#codePoint)
+      return this.#codePoint < this.#least || this.#codePoint > 0x10_ffff
+        ? wordClass.nothing
+        : classOf(this.#codePoint)
     }
     if (this.#bytesToCome > 0) this.#brokenOff()
     if (byte >= 0xf5 || byte < 0xc2) return wordClass.nothing

@@ -19,9 +19,20 @@ async function view(path: string, ...rules: PermissionRule[]): Promise<string> {
   const shown: string[] = []
   const showImage = async (content: Uint8Array, name?: string): Promise<ImagePart> => {
     shown.push(`${name} ${content.length}`)
-    return { media_type: 'image/png', sha256: 'a'.repeat(64), bytes: content.length, width: 4, height: 2, ...(name === undefined ? {} : { name }) }
+    return {
+      media_type: 'image/png',
+      sha256: 'a'.repeat(64),
+      bytes: content.length,
+      width: 4,
+      height: 2,
+      ...(name === undefined ? {} : { name }),
+    }
   }
-  const context = toolContext({ workspace, showImage, permission: (subject) => permissionOnSubject(viewImage, subject, rules) })
+  const context = toolContext({
+    workspace,
+    showImage,
+    permission: (subject) => permissionOnSubject(viewImage, subject, rules),
+  })
   try {
     const result = await viewImage.invoke({ path }, context)
     expect(shown).toHaveLength(1)
@@ -33,7 +44,8 @@ async function view(path: string, ...rules: PermissionRule[]): Promise<string> {
   }
 }
 
-const put = (path: string, content: string | Buffer = png): Promise<void> => writeFile(join(workspace, path), content)
+const put = (path: string, content: string | Buffer = png): Promise<void> =>
+  writeFile(join(workspace, path), content)
 
 it('shows an image by its bytes, whatever its name is', async () => {
   await put('chart.txt')
@@ -52,7 +64,9 @@ test.each([
 it('says of a drawing what it is and what to do', async () => {
   await put('a.svg', '<?xml version="1.0"?>\n<svg></svg>')
   const context = toolContext({ workspace, showImage: () => Promise.reject(new Error('shown')) })
-  await expect(viewImage.invoke({ path: 'a.svg' }, context)).rejects.toThrow('is an SVG drawing, not a picture of pixels. Models take PNG, JPEG, GIF and WebP')
+  await expect(viewImage.invoke({ path: 'a.svg' }, context)).rejects.toThrow(
+    'is an SVG drawing, not a picture of pixels. Models take PNG, JPEG, GIF and WebP',
+  )
 })
 
 it('refuses an image that is too large', async () => {
@@ -63,7 +77,11 @@ it('refuses an image that is too large', async () => {
 describe('the path is judged as read_file judges it', () => {
   it('leads nowhere outside', async () => {
     await symlink('/etc', join(workspace, 'out'))
-    expect([await view('../a.png'), await view('out/passwd'), await view('missing.png')]).toEqual(['outside_workspace', 'outside_workspace', 'not_found'])
+    expect([await view('../a.png'), await view('out/passwd'), await view('missing.png')]).toEqual([
+      'outside_workspace',
+      'outside_workspace',
+      'not_found',
+    ])
   })
 
   it('of a file that holds secrets by its name, or has a second name, needs a rule', async () => {
@@ -71,7 +89,9 @@ describe('the path is judged as read_file judges it', () => {
     await put('a.png')
     await link(join(workspace, 'a.png'), join(workspace, 'b.png'))
     expect([await view('id_rsa'), await view('b.png')]).toEqual(['secret_file', 'hard_link'])
-    expect(await view('b.png', { tool: 'read_file', pattern: 'b.png', decision: 'allow' })).toMatch(/^You are shown/)
+    expect(await view('b.png', { tool: 'read_file', pattern: 'b.png', decision: 'allow' })).toMatch(
+      /^You are shown/,
+    )
   })
 
   it('is forbidden by a rule for read_file, directly and by a link', async () => {
@@ -87,5 +107,7 @@ describe('the path is judged as read_file judges it', () => {
 
 it('shows nothing where no image can be shown', async () => {
   await put('a.png')
-  await expect(viewImage.invoke({ path: 'a.png' }, toolContext({ workspace }))).rejects.toMatchObject({ code: 'images_unavailable' })
+  await expect(viewImage.invoke({ path: 'a.png' }, toolContext({ workspace }))).rejects.toMatchObject({
+    code: 'images_unavailable',
+  })
 })

@@ -1,8 +1,9 @@
-// The classes that `wc -w` gives to characters: GNU coreutils 9.1 with glibc 2.36 in the locale C.UTF-8, checked code point by code point.
-// A word is a run without separators that contains a printable character. Other characters neither begin nor end a word: control characters,
-// bytes that are not UTF-8, code points that Unicode has not assigned.
-// Versions differ: coreutils 9.5 and later begin a word at such bytes too, and a newer C library knows characters that Unicode 14 (glibc 2.36)
-// did not. `nothing` marks exactly these places, so that a count can say that it depends on the version.
+// The classes that `wc -w` gives to characters: GNU coreutils 9.1 with glibc 2.36 in the locale C.UTF-8,
+// checked code point by code point. A word is a run without separators that contains a printable character.
+// Other characters neither begin nor end a word: control characters, bytes that are not UTF-8, code points
+// that Unicode has not assigned. Versions differ: coreutils 9.5 and later begin a word at such bytes too, and
+// a newer C library knows characters that Unicode 14 (glibc 2.36) did not. `nothing` marks exactly these
+// places, so that a count can say that it depends on the version.
 
 export const wordClass = { unknown: 0, nothing: 1, separator: 2, printable: 3 } as const
 
@@ -31,7 +32,9 @@ function findClass(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
   if (separators.test(character)) return wordClass.separator
   if (unprintable.test(character)) return wordClass.nothing
-  return newerThanUnicode14.some(([first, last]) => codePoint >= first && codePoint <= last) ? wordClass.nothing : wordClass.printable
+  return newerThanUnicode14.some(([first, last]) => codePoint >= first && codePoint <= last)
+    ? wordClass.nothing
+    : wordClass.printable
 }
 
 // Characters of Unicode 15 to 17. A range may contain code points that are not assigned.

@@ -1,5 +1,17 @@
 import { existsSync } from 'node:fs'
-import { chmod, link, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionOf, type Tool, type ToolContext, ToolFailure } from '@beaver/agent/tool-kit'
@@ -20,9 +32,20 @@ beforeEach(async () => {
 })
 afterEach(() => rm(base, { recursive: true }))
 
-const toolHere = (): Tool => writeFileWith({ always: [join(workspace, 'data')], unlessAllowed: [join(workspace, 'flows')] })
-const write = async (path: string, content: string, mode?: string, context: Partial<ToolContext> = {}): Promise<WrittenFile> =>
-  JSON.parse(await toolHere().invoke({ path, content, ...(mode === undefined ? {} : { mode }) }, toolContext({ workspace, ...context }))) as WrittenFile
+const toolHere = (): Tool =>
+  writeFileWith({ always: [join(workspace, 'data')], unlessAllowed: [join(workspace, 'flows')] })
+const write = async (
+  path: string,
+  content: string,
+  mode?: string,
+  context: Partial<ToolContext> = {},
+): Promise<WrittenFile> =>
+  JSON.parse(
+    await toolHere().invoke(
+      { path, content, ...(mode === undefined ? {} : { mode }) },
+      toolContext({ workspace, ...context }),
+    ),
+  ) as WrittenFile
 const read = (path: string): Promise<string> => readFile(join(workspace, path), 'utf8')
 const refusal = async (path: string, content = 'x', mode?: string): Promise<string> => {
   const thrown: unknown = await write(path, content, mode).then(
@@ -35,7 +58,11 @@ const refusal = async (path: string, content = 'x', mode?: string): Promise<stri
 
 describe('create', () => {
   it('makes the file and the folders on the way', async () => {
-    expect(await write('./a//b/报告.md', 'héllo\n')).toEqual({ path: 'a/b/报告.md', bytes: 7, outcome: 'created' })
+    expect(await write('./a//b/报告.md', 'héllo\n')).toEqual({
+      path: 'a/b/报告.md',
+      bytes: 7,
+      outcome: 'created',
+    })
     expect(await read('a/b/报告.md')).toBe('héllo\n')
   })
 
@@ -62,9 +89,16 @@ describe('overwrite and append', () => {
   it('replace and add, keeping the rights of the file', async () => {
     await write('a.sh', 'one')
     await chmod(join(workspace, 'a.sh'), 0o750)
-    expect(await write('a.sh', 'two\n', 'overwrite')).toEqual({ path: 'a.sh', bytes: 4, outcome: 'overwritten' })
+    expect(await write('a.sh', 'two\n', 'overwrite')).toEqual({
+      path: 'a.sh',
+      bytes: 4,
+      outcome: 'overwritten',
+    })
     expect(await write('a.sh', 'three', 'append')).toEqual({ path: 'a.sh', bytes: 9, outcome: 'appended' })
-    expect([await read('a.sh'), (await stat(join(workspace, 'a.sh'))).mode & 0o777]).toEqual(['two\nthree', 0o750])
+    expect([await read('a.sh'), (await stat(join(workspace, 'a.sh'))).mode & 0o777]).toEqual([
+      'two\nthree',
+      0o750,
+    ])
   })
 
   it('make a file that is not there', async () => {
@@ -143,12 +177,31 @@ describe('a place that is not written to', () => {
   })
 
   it('is nothing outside, whatever the path', async () => {
-    const part = fc.constantFrom('..', '.', 'out', 'secret', 'dangling', 'nowhere', 'a', 'folder', '', '~', 'loop', '\\', 'out/..')
+    const part = fc.constantFrom(
+      '..',
+      '.',
+      'out',
+      'secret',
+      'dangling',
+      'nowhere',
+      'a',
+      'folder',
+      '',
+      '~',
+      'loop',
+      '\\',
+      'out/..',
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 5 }), async (parts) => {
-        await write(parts.join('/'), 'x', 'overwrite').catch((error: unknown) => expect(error).toHaveProperty('name'))
+        await write(parts.join('/'), 'x', 'overwrite').catch((error: unknown) =>
+          expect(error).toHaveProperty('name'),
+        )
         expect(await readdir(base)).toEqual(['outside', 'workspace'])
-        expect([await readdir(join(base, 'outside')), await readFile(join(base, 'outside/secret'), 'utf8')]).toEqual([['secret'], 'old'])
+        expect([
+          await readdir(join(base, 'outside')),
+          await readFile(join(base, 'outside/secret'), 'utf8'),
+        ]).toEqual([['secret'], 'old'])
       }),
       { numRuns: 150 },
     )
@@ -191,7 +244,14 @@ describe('bounds', () => {
 
 it('asks, for one spelling of each path', () => {
   const rules = [{ tool: 'write_file', pattern: 'out/*', decision: 'allow' }] as const
-  expect(permissionOf(tool, { path: 'a', content: '' }, rules)).toEqual({ decision: 'ask', subject: 'a', rule: null })
-  expect(permissionOf(tool, { path: './/out/./a', content: '' }, rules)).toMatchObject({ decision: 'allow', subject: 'out/a' })
+  expect(permissionOf(tool, { path: 'a', content: '' }, rules)).toEqual({
+    decision: 'ask',
+    subject: 'a',
+    rule: null,
+  })
+  expect(permissionOf(tool, { path: './/out/./a', content: '' }, rules)).toMatchObject({
+    decision: 'allow',
+    subject: 'out/a',
+  })
   expect(tool.idempotent).toBe(false)
 })

@@ -1,8 +1,12 @@
 // write_file: creates, replaces or extends a text file of the workspace.
-// W1. The file is inside the workspace after all symlinks (see new-path.ts), and never where Beaver or git keep what decides what runs.
-// W2. All is done from the descriptor of the file's folder, and nothing is written through a link or to a file with a second name.
-// W3. A file is written as a whole or not at all: under another name first, then moved to its place in one step. A failure leaves nothing.
-// W4. Appending is one write at the end, so parallel appends lose nothing. Only this mode is not whole or nothing.
+// W1. The file is inside the workspace after all symlinks (see new-path.ts), and never where Beaver or git
+// keep what decides what runs.
+// W2. All is done from the descriptor of the file's folder, and nothing is written through a link or to a
+// file with a second name.
+// W3. A file is written as a whole or not at all: under another name first, then moved to its place in one
+// step. A failure leaves nothing.
+// W4. Appending is one write at the end, so parallel appends lose nothing. Only this mode is not whole or
+// nothing.
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'
@@ -61,12 +65,19 @@ export const writeFile = (guarded: BuiltinToolOptions['protected']): Tool =>
           `${quoted(path)} could not be written (${(error as NodeJS.ErrnoException).code ?? String(error)}); nothing was changed.`,
         )
       }
-      return { path: place.shown, bytes: bytes.length, outcome: place.found === null ? 'created' : 'overwritten' }
+      return {
+        path: place.shown,
+        bytes: bytes.length,
+        outcome: place.found === null ? 'created' : 'overwritten',
+      }
     },
   })
 
 const exists = ({ shown }: NewPath): ToolFailure =>
-  new ToolFailure('exists', `The file ${quoted(shown)} already exists with other content. Read it first; "overwrite" replaces it, "append" adds to it.`)
+  new ToolFailure(
+    'exists',
+    `The file ${quoted(shown)} already exists with other content. Read it first; "overwrite" replaces it, "append" adds to it.`,
+  )
 
 async function holds(place: NewPath, bytes: Buffer): Promise<boolean> {
   if (place.found?.size !== bytes.length) return false
@@ -75,7 +86,10 @@ async function holds(place: NewPath, bytes: Buffer): Promise<boolean> {
 }
 
 async function append(place: NewPath, bytes: Buffer): Promise<WrittenFile> {
-  await using handle = await place.open(place.name, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
+  await using handle = await place.open(
+    place.name,
+    constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT,
+  )
   const { size, nlink } = await handle.stat()
   if (nlink > 1)
     throw new ToolFailure(
@@ -83,14 +97,21 @@ async function append(place: NewPath, bytes: Buffer): Promise<WrittenFile> {
       `${quoted(place.shown)} has a second name (a hard link), which may be outside the workspace, so nothing is added to it. "overwrite" replaces it by a file of its own.`,
     )
   if (size + bytes.length > fileBytesMax)
-    throw new ToolFailure('too_large', `${quoted(place.shown)} would have more than ${fileBytesMax} bytes. Start another file.`)
+    throw new ToolFailure(
+      'too_large',
+      `${quoted(place.shown)} would have more than ${fileBytesMax} bytes. Start another file.`,
+    )
   const { bytesWritten } = await handle.write(bytes)
   if (bytesWritten < bytes.length)
     throw new ToolFailure(
       'partly_written',
       `Only ${bytesWritten} of ${bytes.length} bytes were added to ${quoted(place.shown)}: the disk may be full. Check its end before you continue.`,
     )
-  return { path: place.shown, bytes: size + bytes.length, outcome: place.found === null ? 'created' : 'appended' }
+  return {
+    path: place.shown,
+    bytes: size + bytes.length,
+    outcome: place.found === null ? 'created' : 'appended',
+  }
 }
 
 async function putWhole(place: NewPath, bytes: Buffer, replace: boolean): Promise<void> {

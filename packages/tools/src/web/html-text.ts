@@ -1,4 +1,5 @@
-// Converts HTML to text. A page can be built so that its conversion takes minutes, so it runs in a cell, under the deadline of the call.
+// Converts HTML to text. A page can be built so that its conversion takes minutes, so it runs in a cell,
+// under the deadline of the call.
 import { createRequire } from 'node:module'
 import { defineTool, inCell, type ToolContext, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -21,13 +22,18 @@ export const htmlToTextTool = defineTool({
   isolation: 'thread',
   run: ({ html, base_url, chars_max }): HtmlText => {
     // The package has no types, and it is large, so only cells load it.
-    const { convert } = createRequire(import.meta.url)('html-to-text') as { convert(html: string, options: object): string }
+    const { convert } = createRequire(import.meta.url)('html-to-text') as {
+      convert(html: string, options: object): string
+    }
     const options = {
       wordwrap: false,
       limits: { maxDepth: depthMax },
       selectors: [
         ...['img', 'svg', 'template', 'noscript', 'iframe'].map((selector) => ({ selector, format: 'skip' })),
-        ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
+        ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({
+          selector,
+          options: { uppercase: false },
+        })),
         {
           selector: 'a',
           options: {
@@ -49,7 +55,11 @@ export const htmlToTextTool = defineTool({
 })
 
 /** @throws what ends the cell; the reason of the signal */
-export async function htmlToText(html: string, options: { readonly baseUrl: URL; readonly charsMax: number }, context: ToolContext): Promise<HtmlText> {
+export async function htmlToText(
+  html: string,
+  options: { readonly baseUrl: URL; readonly charsMax: number },
+  context: ToolContext,
+): Promise<HtmlText> {
   const args = { html, base_url: options.baseUrl.href, chars_max: options.charsMax }
   return JSON.parse(await inCell(htmlToTextTool, import.meta.url).invoke(args, context)) as HtmlText
 }

@@ -3,7 +3,8 @@
 // G2. Each redirect is a request of its own and is checked again. A redirect from https to http is refused.
 // G3. The data is bounded before and after it is unpacked.
 // G4. There are no cookies, no credentials, no proxy, and no reused connection.
-// G5. `node:http` is loaded with the first request. With it Node.js loads its own undici, which would take time at every start of a daemon
+// G5. `node:http` is loaded with the first request. With it Node.js loads its own undici, which would take
+// time at every start of a daemon
 //     (docs/decisions/0029).
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
@@ -46,16 +47,23 @@ const redirectsMax = 5
 const headerBytesMax = 32_768
 const userAgent = 'Beaver (+web_fetch)'
 
-/** @throws {ToolFailure} `invalid_url`, `redirect_refused`, `connection_failed`, `bad_answer`, what `addressesOf` throws; the reason of `signal` */
+/**
+ * @throws {ToolFailure} `invalid_url`, `redirect_refused`, `connection_failed`, `bad_answer`, what
+ * `addressesOf` throws; the reason of `signal`
+ */
 export async function httpGet(start: string | URL, options: HttpGet): Promise<HttpAnswer> {
   let url = checkedUrl(start, null)
   for (let redirects = 0; ; redirects++) {
     const answer = await requestOnce(url, options)
     const location = answer.headers.location
-    if (location === undefined || ![301, 302, 303, 307, 308].includes(answer.statusCode ?? 0)) return await readAnswer(url, answer, options)
+    if (location === undefined || ![301, 302, 303, 307, 308].includes(answer.statusCode ?? 0))
+      return await readAnswer(url, answer, options)
     answer.destroy()
     if (redirects === redirectsMax)
-      throw new ToolFailure('redirect_refused', `${shown(start)} redirects more than ${redirectsMax} times. Fetch ${shown(url)} or another page.`)
+      throw new ToolFailure(
+        'redirect_refused',
+        `${shown(start)} redirects more than ${redirectsMax} times. Fetch ${shown(url)} or another page.`,
+      )
     url = checkedUrl(location, url)
   }
 }
@@ -72,14 +80,18 @@ export function checkedUrl(text: string | URL, from: URL | null): URL {
   const url = URL.parse(text, from ?? undefined)
   if (url === null) throw refused('is not a URL. Write it whole, such as https://example.com/page')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused('is neither http nor https')
-  if (url.username !== '' || url.password !== '') throw refused('contains a user name or a password. Leave them out')
-  if (from?.protocol === 'https:' && url.protocol === 'http:') throw refused('is not encrypted any more. Fetch it by its own URL if that is all right')
+  if (url.username !== '' || url.password !== '')
+    throw refused('contains a user name or a password. Leave them out')
+  if (from?.protocol === 'https:' && url.protocol === 'http:')
+    throw refused('is not encrypted any more. Fetch it by its own URL if that is all right')
   return url
 }
 
 async function requestOnce(url: URL, { addressesOf, accept, signal }: HttpGet): Promise<IncomingMessage> {
   const addresses = await addressesOf(url, signal)
-  const { request: requestOf } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'))
+  const { request: requestOf } = await (url.protocol === 'https:'
+    ? import('node:https')
+    : import('node:http'))
   signal.throwIfAborted()
   const lookup: LookupFunction = (_, options, give) => {
     const [first] = addresses
@@ -101,12 +113,22 @@ async function requestOnce(url: URL, { addressesOf, accept, signal }: HttpGet): 
   })
 }
 
-async function readAnswer(url: URL, answer: IncomingMessage, { bytesMax, wants, signal }: HttpGet): Promise<HttpAnswer> {
+async function readAnswer(
+  url: URL,
+  answer: IncomingMessage,
+  { bytesMax, wants, signal }: HttpGet,
+): Promise<HttpAnswer> {
   const status = answer.statusCode ?? 0
   const { STATUS_CODES } = await import('node:http')
   const type = answer.headers['content-type'] ?? ''
   const length = Number(answer.headers['content-length'] ?? NaN)
-  const about = { url, status, statusText: `${status} ${STATUS_CODES[status] ?? ''}`.trim(), type, length: Number.isFinite(length) ? length : null }
+  const about = {
+    url,
+    status,
+    statusText: `${status} ${STATUS_CODES[status] ?? ''}`.trim(),
+    type,
+    length: Number.isFinite(length) ? length : null,
+  }
   try {
     if (wants?.(type) === false) return { ...about, body: null, cut: false }
     return { ...about, ...(await readBody(unpacked(answer, bytesMax), bytesMax)) }
@@ -132,11 +154,25 @@ async function readBody(stream: Readable, bytesMax: number): Promise<{ body: Buf
 function unpacked(answer: IncomingMessage, bytesMax: number): Readable {
   const encoding = (answer.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return answer
-  const unpack = encoding === 'gzip' || encoding === 'x-gzip' ? createGunzip() : encoding === 'br' ? createBrotliDecompress() : null
-  if (unpack === null) throw new ToolFailure('bad_answer', `The answer is packed with ${JSON.stringify(encoding.slice(0, 40))}, which Beaver did not ask for.`)
+  const unpack =
+    encoding === 'gzip' || encoding === 'x-gzip'
+      ? createGunzip()
+      : encoding === 'br'
+        ? createBrotliDecompress()
+        : null
+  if (unpack === null)
+    throw new ToolFailure(
+      'bad_answer',
+      `The answer is packed with ${JSON.stringify(encoding.slice(0, 40))}, which Beaver did not ask for.`,
+    )
   let packed = 0
   // Packed data may be endless and unpack to nothing.
-  answer.on('data', (chunk: Buffer) => (packed += chunk.length) > bytesMax && unpack.destroy(new Error(`it is larger than ${bytesMax} bytes while packed`)))
+  answer.on(
+    'data',
+    (chunk: Buffer) =>
+      (packed += chunk.length) > bytesMax &&
+      unpack.destroy(new Error(`it is larger than ${bytesMax} bytes while packed`)),
+  )
   answer.on('error', (error) => unpack.destroy(error))
   unpack.on('close', () => answer.destroy())
   return answer.pipe(unpack)
@@ -149,8 +185,12 @@ function failureOf(url: URL, error: Error, signal: AbortSignal): Error {
   // The codes of the parser and of zlib.
   if (/^(HPE_|Z_|ERR__ERROR_|ERR_BROTLI|ERR_ZLIB)/.test(code) || code === '')
     return new ToolFailure('bad_answer', `The answer of ${url.host} cannot be read: ${message}.`)
-  const several = error instanceof AggregateError ? error.errors.map((each: Error) => each.message).join('; ') : message
-  return new ToolFailure('connection_failed', `${url.host} cannot be reached: ${several}. Try again later, or use another page.`)
+  const several =
+    error instanceof AggregateError ? error.errors.map((each: Error) => each.message).join('; ') : message
+  return new ToolFailure(
+    'connection_failed',
+    `${url.host} cannot be reached: ${several}. Try again later, or use another page.`,
+  )
 }
 
 const shown = (url: string | URL): string => {

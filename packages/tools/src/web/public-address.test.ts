@@ -5,10 +5,17 @@ import { addressesOf, addressFault, publicAddressesOf } from './public-address.t
 const signal = new AbortController().signal
 
 describe('an address', () => {
-  test.each(['1.1.1.1', '8.8.8.8', '93.184.215.14', '172.15.255.255', '172.32.0.0', '100.63.255.255', '100.128.0.0', '2606:4700:4700::1111', '2a00:1450::1'])(
-    '%s is public',
-    (address) => expect(addressFault(address)).toBe(null),
-  )
+  test.each([
+    '1.1.1.1',
+    '8.8.8.8',
+    '93.184.215.14',
+    '172.15.255.255',
+    '172.32.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '2606:4700:4700::1111',
+    '2a00:1450::1',
+  ])('%s is public', (address) => expect(addressFault(address)).toBe(null))
 
   test.each([
     ['this network', '0.0.0.0', '0.1.2.3'],
@@ -63,7 +70,10 @@ describe('an address', () => {
           `[::ffff:${a}.${b}.${c}.${d}]`,
           `${a}.${b}.${c}.${d}.`,
         ]
-        for (const host of spellings) await expect(publicAddressesOf(new URL(`http://${host}/`), [], signal)).rejects.toMatchObject({ code: 'address_refused' })
+        for (const host of spellings)
+          await expect(publicAddressesOf(new URL(`http://${host}/`), [], signal)).rejects.toMatchObject({
+            code: 'address_refused',
+          })
       }),
       { numRuns: 50 },
     )
@@ -71,16 +81,25 @@ describe('an address', () => {
 })
 
 describe('a host', () => {
-  test.each(['http://localhost/', 'http://LOCALHOST:80/', 'http://127.1/', 'http://2130706433/', 'http://0x7f.1/', 'http://[::1]/', 'http://①②⑦.0.0.1/'])(
-    '%s is refused',
-    async (url) => {
-      await expect(publicAddressesOf(new URL(url), [], signal)).rejects.toMatchObject({ code: 'address_refused' })
-    },
-  )
+  test.each([
+    'http://localhost/',
+    'http://LOCALHOST:80/',
+    'http://127.1/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://[::1]/',
+    'http://①②⑦.0.0.1/',
+  ])('%s is refused', async (url) => {
+    await expect(publicAddressesOf(new URL(url), [], signal)).rejects.toMatchObject({
+      code: 'address_refused',
+    })
+  })
 
   it('that is allowed by name, or by name and port, is not', async () => {
     const at = (url: string, ...allowed: string[]) => publicAddressesOf(new URL(url), allowed, signal)
-    await expect(at('http://127.0.0.1:8080/', '127.0.0.1')).resolves.toEqual([{ address: '127.0.0.1', family: 4 }])
+    await expect(at('http://127.0.0.1:8080/', '127.0.0.1')).resolves.toEqual([
+      { address: '127.0.0.1', family: 4 },
+    ])
     await expect(at('http://127.0.0.1:8080/', '127.0.0.1:8080')).resolves.toHaveLength(1)
     await expect(at('http://[::1]/', '::1')).resolves.toEqual([{ address: '::1', family: 6 }])
     await expect(at('https://[::1]/', '[::1]:443')).resolves.toHaveLength(1)
@@ -88,15 +107,21 @@ describe('a host', () => {
     await expect(at('http://127.0.0.1./', '127.0.0.1')).resolves.toHaveLength(1)
     await expect(at('http://localhost/', 'localhost.')).resolves.not.toHaveLength(0)
     await expect(at('http://127.0.0.1/', '*.0.0.1')).rejects.toMatchObject({ code: 'address_refused' })
-    await expect(at('http://127.0.0.1:8081/', '127.0.0.1:8080')).rejects.toMatchObject({ code: 'address_refused' })
+    await expect(at('http://127.0.0.1:8081/', '127.0.0.1:8080')).rejects.toMatchObject({
+      code: 'address_refused',
+    })
     await expect(at('http://127.0.0.2/', '127.0.0.1')).rejects.toMatchObject({ code: 'address_refused' })
   })
 
   it('that nobody knows is told as such', async () => {
-    await expect(addressesOf(new URL('http://no-such-host.invalid/'), signal)).rejects.toMatchObject({ code: 'host_not_found' })
+    await expect(addressesOf(new URL('http://no-such-host.invalid/'), signal)).rejects.toMatchObject({
+      code: 'host_not_found',
+    })
   })
 
   it('is not waited for after the abort', async () => {
-    await expect(addressesOf(new URL('http://localhost/'), AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+    await expect(
+      addressesOf(new URL('http://localhost/'), AbortSignal.abort(new Error('enough'))),
+    ).rejects.toThrow('enough')
   })
 })

@@ -1,6 +1,6 @@
 // Decides which network addresses are public, and resolves the host of a URL.
-// P1. Only known addresses are public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every special range. An address that
-// contains another one (mapped, translated, tunnelled) is not public.
+// P1. Only known addresses are public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every
+// special range. An address that contains another one (mapped, translated, tunnelled) is not public.
 // P2. For a name, every address must be public.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
@@ -31,7 +31,10 @@ export async function addressesOf(url: URL, signal: AbortSignal): Promise<readon
   const family = isIP(host)
   if (family !== 0) return [{ address: host, family }]
   const asked = lookup(host, { all: true }).catch((error: NodeJS.ErrnoException) => {
-    throw new ToolFailure('host_not_found', `The host ${host} is not known (${error.code ?? error.message}). Check the URL.`)
+    throw new ToolFailure(
+      'host_not_found',
+      `The host ${host} is not known (${error.code ?? error.message}). Check the URL.`,
+    )
   })
   return await untilAborted(asked, signal)
 }
@@ -41,7 +44,11 @@ export async function addressesOf(url: URL, signal: AbortSignal): Promise<readon
  *
  * @throws {ToolFailure} also `address_refused`
  */
-export async function publicAddressesOf(url: URL, privateHosts: readonly string[], signal: AbortSignal): Promise<readonly LookupAddress[]> {
+export async function publicAddressesOf(
+  url: URL,
+  privateHosts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
   const addresses = await addressesOf(url, signal)
   if (isAllowed(url, privateHosts)) return addresses
   const fault = addresses.map(({ address }) => addressFault(address)).find((each) => each !== null)
@@ -52,7 +59,10 @@ export async function publicAddressesOf(url: URL, privateHosts: readonly string[
   )
 }
 
-/** A pattern without a port means every port. A pattern for many names means none, because a name of a stranger could lead anywhere. */
+/**
+ * A pattern without a port means every port. A pattern for many names means none, because a name of a
+ * stranger could lead anywhere.
+ */
 const isAllowed = (url: URL, privateHosts: readonly string[]): boolean =>
   privateHosts.some((allowed) => !allowed.startsWith('*.') && isHostOf(url, allowed, 'any'))
 

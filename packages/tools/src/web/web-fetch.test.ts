@@ -47,10 +47,18 @@ interface Options {
 }
 async function fetched(
   path: string,
-  { args = {}, bytesMax = 100_000, timeoutMs = 60_000, privateHosts = [host], signal = new AbortController().signal }: Options = {},
+  {
+    args = {},
+    bytesMax = 100_000,
+    timeoutMs = 60_000,
+    privateHosts = [host],
+    signal = new AbortController().signal,
+  }: Options = {},
 ) {
   const tool = webFetch({ privateHosts, bytesMax, timeoutMs })
-  return JSON.parse(await tool.invoke({ url: path.startsWith('/') ? origin + path : path, ...args }, toolContext({ signal }))) as FetchedPage
+  return JSON.parse(
+    await tool.invoke({ url: path.startsWith('/') ? origin + path : path, ...args }, toolContext({ signal })),
+  ) as FetchedPage
 }
 async function failure(path: string, options?: Options): Promise<ToolFailure> {
   const thrown: unknown = await fetched(path, options).then(
@@ -97,13 +105,24 @@ describe('a page', () => {
   })
 
   it('that is not text is told with its size, and not read', async () => {
-    routes['/pdf'] = (_, response) => void response.writeHead(200, { 'content-type': 'application/pdf', 'content-length': '123456789' }).write('%PDF')
-    expect(await fetched('/pdf')).toMatchObject({ content_type: 'application/pdf', text: null, bytes: 123_456_789 })
+    routes['/pdf'] = (_, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'application/pdf', 'content-length': '123456789' })
+        .write('%PDF')
+    expect(await fetched('/pdf')).toMatchObject({
+      content_type: 'application/pdf',
+      text: null,
+      bytes: 123_456_789,
+    })
   })
 
   test.each<[string, string, Buffer]>([
     ['by its type', 'text/html; charset=gbk', Buffer.from([0xc4, 0xe3, 0xba, 0xc3])],
-    ['by what it says itself', 'text/html', Buffer.concat([Buffer.from('<meta charset="gb2312"><body>'), Buffer.from([0xc4, 0xe3, 0xba, 0xc3])])],
+    [
+      'by what it says itself',
+      'text/html',
+      Buffer.concat([Buffer.from('<meta charset="gb2312"><body>'), Buffer.from([0xc4, 0xe3, 0xba, 0xc3])]),
+    ],
     ['by its byte order mark', 'text/plain; charset=latin1', Buffer.from('\uFEFF你好', 'utf16le')],
     ['and UTF-8 else', 'text/plain; charset=no-such-thing', Buffer.from('你好')],
   ])('is read in its encoding, %s', async (_, type, body) => {
@@ -132,7 +151,10 @@ describe('a page', () => {
 describe('bounds', () => {
   it('of characters cut the text, and say so', async () => {
     routes['/long'] = sends('text/plain', '😀'.repeat(100))
-    expect(await fetched('/long', { args: { max_chars: 101 } })).toMatchObject({ text: '😀'.repeat(50), cut: true })
+    expect(await fetched('/long', { args: { max_chars: 101 } })).toMatchObject({
+      text: '😀'.repeat(50),
+      cut: true,
+    })
     routes['/longer'] = sends('text/html', `<p>${'word '.repeat(1_000)}`)
     const page = await fetched('/longer', { args: { max_chars: 100 } })
     expect([page.text?.length, page.cut]).toEqual([100, true])
@@ -147,13 +169,19 @@ describe('bounds', () => {
       }
       more()
     }
-    expect(await fetched('/endless', { bytesMax: 50_000, args: { max_chars: 1_000 } })).toMatchObject({ bytes: 50_000, cut: true })
+    expect(await fetched('/endless', { bytesMax: 50_000, args: { max_chars: 1_000 } })).toMatchObject({
+      bytes: 50_000,
+      cut: true,
+    })
   })
 
   it('of bytes hold for what is small only while it is packed', async () => {
     routes['/bomb'] = sends('text/plain', gzipSync(Buffer.alloc(200_000_000)), { 'content-encoding': 'gzip' })
     const before = process.memoryUsage().rss
-    expect(await fetched('/bomb', { bytesMax: 300_000, args: { max_chars: 100 } })).toMatchObject({ bytes: 300_000, cut: true })
+    expect(await fetched('/bomb', { bytesMax: 300_000, args: { max_chars: 100 } })).toMatchObject({
+      bytes: 300_000,
+      cut: true,
+    })
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
   })
 
@@ -174,7 +202,10 @@ describe('bounds', () => {
 
   test.each<[string, (request: IncomingMessage, response: ServerResponse) => void]>([
     ['says nothing', () => undefined],
-    ['stops in the middle', (_, response) => void response.writeHead(200, { 'content-type': 'text/plain' }).write('begin')],
+    [
+      'stops in the middle',
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/plain' }).write('begin'),
+    ],
     ['is made so that reading it takes minutes', sends('text/html', '<b>'.repeat(600_000))],
   ])('of time hold for a page that %s', async (_, route) => {
     routes['/slow'] = route
@@ -214,9 +245,13 @@ describe('redirects', () => {
   })
 
   it('from https to http are refused, the other way they are not', () => {
-    expect(() => checkedUrl('http://example.com/', new URL('https://example.com/'))).toThrow(expect.objectContaining({ code: 'redirect_refused' }) as Error)
+    expect(() => checkedUrl('http://example.com/', new URL('https://example.com/'))).toThrow(
+      expect.objectContaining({ code: 'redirect_refused' }) as Error,
+    )
     expect(() => checkedUrl('//example.com/', new URL('https://example.com/'))).not.toThrow()
-    expect(checkedUrl('https://example.com/', new URL('http://example.com/')).href).toBe('https://example.com/')
+    expect(checkedUrl('https://example.com/', new URL('http://example.com/')).href).toBe(
+      'https://example.com/',
+    )
   })
 })
 
@@ -260,7 +295,10 @@ it('the connection goes to the address that was checked, whatever the name resol
 describe('a failed call', () => {
   it('is a page that was not served', async () => {
     const thrown = await failure('/absent')
-    expect([thrown.code, thrown.message]).toEqual(['http_error', `${origin}/absent answered 404 Not Found. It says: nothing here`])
+    expect([thrown.code, thrown.message]).toEqual([
+      'http_error',
+      `${origin}/absent answered 404 Not Found. It says: nothing here`,
+    ])
   })
 
   test.each<[string, string, (request: IncomingMessage, response: ServerResponse) => void]>([
@@ -275,8 +313,16 @@ describe('a failed call', () => {
     ],
     ['the answer is no HTTP', 'bad_answer', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n\r\n')],
     ['it is packed otherwise', 'bad_answer', sends('text/plain', 'x', { 'content-encoding': 'compress' })],
-    ['it is not packed as it says', 'bad_answer', sends('text/plain', 'not gzip at all', { 'content-encoding': 'gzip' })],
-    ['its head is too large', 'bad_answer', (request) => request.socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`)],
+    [
+      'it is not packed as it says',
+      'bad_answer',
+      sends('text/plain', 'not gzip at all', { 'content-encoding': 'gzip' }),
+    ],
+    [
+      'its head is too large',
+      'bad_answer',
+      (request) => request.socket.end(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`),
+    ],
   ])('is when %s: %s', async (_, code, route) => {
     routes['/broken'] = route
     expect((await failure('/broken')).code).toBe(code)
@@ -285,8 +331,14 @@ describe('a failed call', () => {
 
 it('is seen by rules as the URL in its one spelling', () => {
   const tool = webFetch({ privateHosts: [], bytesMax: 1, timeoutMs: 1 })
-  expect(permissionOf(tool, { url: 'HTTP://Example.COM:80/a/../b' }, [])).toEqual({ decision: 'allow', subject: 'http://example.com/b', rule: null })
-  expect(permissionOf(tool, { url: 'https://example.com./b' }, [{ tool: 'web_fetch', pattern: 'https://example.com/*', decision: 'deny' }]).decision).toBe(
-    'deny',
-  )
+  expect(permissionOf(tool, { url: 'HTTP://Example.COM:80/a/../b' }, [])).toEqual({
+    decision: 'allow',
+    subject: 'http://example.com/b',
+    rule: null,
+  })
+  expect(
+    permissionOf(tool, { url: 'https://example.com./b' }, [
+      { tool: 'web_fetch', pattern: 'https://example.com/*', decision: 'deny' },
+    ]).decision,
+  ).toBe('deny')
 })

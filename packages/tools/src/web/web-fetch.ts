@@ -54,13 +54,19 @@ export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
           addressesOf: (each, until) => publicAddressesOf(each, options.privateHosts, until),
           accept: 'text/html,application/xhtml+xml,application/json,text/*;q=0.9,*/*;q=0.5',
           bytesMax: options.bytesMax,
-          wants: (type) => mediaType(type) === '' || mediaType(type) === 'application/octet-stream' || kindOf(type, null) !== null,
+          wants: (type) =>
+            mediaType(type) === '' ||
+            mediaType(type) === 'application/octet-stream' ||
+            kindOf(type, null) !== null,
           signal,
         })
         return await pageOf(answer, max_chars, { ...context, signal })
       } catch (error) {
         if (!late.aborted || context.signal.aborted) throw error
-        throw new ToolFailure('tool_timeout', `${url.slice(0, 300)} did not answer within ${options.timeoutMs / 1000} s. Try another page.`)
+        throw new ToolFailure(
+          'tool_timeout',
+          `${url.slice(0, 300)} did not answer within ${options.timeoutMs / 1000} s. Try another page.`,
+        )
       }
     },
   })
@@ -71,14 +77,30 @@ async function pageOf(answer: HttpAnswer, charsMax: number, context: ToolContext
   const about = { url: url.href, status, content_type: type }
   const kind = kindOf(type, body)
   if (status < 200 || status > 299) {
-    const said = body === null || kind !== 'text' ? '' : ` It says: ${decodeText(body, type, kind).slice(0, 500)}`
+    const said =
+      body === null || kind !== 'text' ? '' : ` It says: ${decodeText(body, type, kind).slice(0, 500)}`
     throw new ToolFailure('http_error', `${url.href} answered ${statusText}.${said}`)
   }
-  if (body === null || kind === null) return { ...about, title: null, text: null, bytes: answer.length ?? body?.length ?? null, cut: answer.cut }
+  if (body === null || kind === null)
+    return {
+      ...about,
+      title: null,
+      text: null,
+      bytes: answer.length ?? body?.length ?? null,
+      cut: answer.cut,
+    }
   const whole = decodeText(body, type, kind)
   const page =
-    kind === 'html' ? await htmlToText(whole, { baseUrl: url, charsMax }, context) : { title: null, text: start(whole, charsMax), chars: whole.length }
-  return { ...about, title: page.title, text: page.text, bytes: body.length, cut: answer.cut || page.chars > page.text.length }
+    kind === 'html'
+      ? await htmlToText(whole, { baseUrl: url, charsMax }, context)
+      : { title: null, text: start(whole, charsMax), chars: whole.length }
+  return {
+    ...about,
+    title: page.title,
+    text: page.text,
+    bytes: body.length,
+    cut: answer.cut || page.chars > page.text.length,
+  }
 }
 
 /** The URL in the form for rules: in one spelling. A host with a dot at its end is the same host. */
@@ -89,4 +111,5 @@ function shownUrl(url: string): string {
   return parsed.href
 }
 
-const start = (text: string, charsMax: number): string => (text.length > charsMax ? text.slice(0, wholeEnd(text, charsMax)) : text)
+const start = (text: string, charsMax: number): string =>
+  text.length > charsMax ? text.slice(0, wholeEnd(text, charsMax)) : text

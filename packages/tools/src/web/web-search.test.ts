@@ -26,7 +26,12 @@ const sends =
     void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
 async function search(args: object, timeoutMs = 5_000): Promise<SearchResults> {
   const { port } = server.address() as AddressInfo
-  return JSON.parse(await webSearch({ url: `http://127.0.0.1:${port}/search?language=en`, timeoutMs }).invoke(args, toolContext())) as SearchResults
+  return JSON.parse(
+    await webSearch({ url: `http://127.0.0.1:${port}/search?language=en`, timeoutMs }).invoke(
+      args,
+      toolContext(),
+    ),
+  ) as SearchResults
 }
 
 it('asks as SearXNG is asked, and gives what it found', async () => {
@@ -49,7 +54,17 @@ it('asks as SearXNG is asked, and gives what it found', async () => {
 })
 
 it('takes other shapes for what they are, and leaves out what has no usable URL', async () => {
-  const odd = [null, 7, 'text', [], {}, { url: 7 }, { url: 'javascript:alert(1)' }, { url: '/relative' }, { url: 'file:///etc/passwd', title: 'x' }]
+  const odd = [
+    null,
+    7,
+    'text',
+    [],
+    {},
+    { url: 7 },
+    { url: 'javascript:alert(1)' },
+    { url: '/relative' },
+    { url: 'file:///etc/passwd', title: 'x' },
+  ]
   const good = [
     { link: 'https://a.example/', snippet: 'by another name' },
     { url: 'https://b.example/', title: 7, content: null },
@@ -67,7 +82,12 @@ it('takes other shapes for what they are, and leaves out what has no usable URL'
 })
 
 test.each<[string, (response: ServerResponse) => void, string, RegExp]>([
-  ['that refuses JSON', sends('Forbidden', 403), 'http_error', /403 Forbidden\. SearXNG answers like this if "json" is missing/],
+  [
+    'that refuses JSON',
+    sends('Forbidden', 403),
+    'http_error',
+    /403 Forbidden\. SearXNG answers like this if "json" is missing/,
+  ],
   ['that is broken', sends('oops', 500), 'http_error', /500 Internal Server Error/],
   ['that answers with HTML', sends('<html>'), 'bad_answer', /did not answer with JSON/],
   ['that answers with nothing', sends(''), 'bad_answer', /did not answer with JSON/],
@@ -76,14 +96,19 @@ test.each<[string, (response: ServerResponse) => void, string, RegExp]>([
   ['that answers without end', sends('[' + '1,'.repeat(3_000_000)), 'bad_answer', /more than 4194304 bytes/],
   [
     'that breaks off',
-    (response) => (response.writeHead(200, { 'content-length': '10' }).flushHeaders(), void setImmediate(() => response.destroy())),
+    (response) => (
+      response.writeHead(200, { 'content-length': '10' }).flushHeaders(),
+      void setImmediate(() => response.destroy())
+    ),
     'connection_failed',
     /cannot be reached/,
   ],
   ['that hangs', () => undefined, 'tool_timeout', /within 0.3 s/],
 ])('an endpoint %s is told as such', async (_, route, code, message) => {
   answer = route
-  const thrown: unknown = await search({ query: 'x' }, code === 'tool_timeout' ? 300 : 5_000).catch((error: unknown) => error)
+  const thrown: unknown = await search({ query: 'x' }, code === 'tool_timeout' ? 300 : 5_000).catch(
+    (error: unknown) => error,
+  )
   expect(thrown).toBeInstanceOf(ToolFailure)
   expect(thrown).toMatchObject({ code, message: expect.stringMatching(message) as string })
 })

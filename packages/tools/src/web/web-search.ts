@@ -1,6 +1,7 @@
 // web_search: asks the JSON endpoint that the operator configured, in the form of SearXNG.
 // S1. The endpoint belongs to the operator, so it may have a private address.
-// S2. Its answer is read field by field: a result without a usable URL is left out, and everything is bounded.
+// S2. Its answer is read field by field: a result without a usable URL is left out, and everything is
+// bounded.
 import { defineTool, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type HttpAnswer, httpGet } from './http-get.ts'
@@ -17,7 +18,13 @@ const urlCharsMax = 2_000
 const snippetCharsMax = 1_000
 const reserveMs = 1_000
 
-export function webSearch({ url: endpoint, timeoutMs }: { readonly url: string; readonly timeoutMs: number }): Tool {
+export function webSearch({
+  url: endpoint,
+  timeoutMs,
+}: {
+  readonly url: string
+  readonly timeoutMs: number
+}): Tool {
   return defineTool({
     name: 'web_search',
     description:
@@ -43,7 +50,10 @@ export function webSearch({ url: endpoint, timeoutMs }: { readonly url: string; 
         return { query, results: resultsOf(answer).slice(0, limit) }
       } catch (error) {
         if (!late.aborted || context.signal.aborted) throw error
-        throw new ToolFailure('tool_timeout', `The search endpoint did not answer within ${timeoutMs / 1000} s. Try again later.`)
+        throw new ToolFailure(
+          'tool_timeout',
+          `The search endpoint did not answer within ${timeoutMs / 1000} s. Try again later.`,
+        )
       }
     },
   })
@@ -52,10 +62,15 @@ export function webSearch({ url: endpoint, timeoutMs }: { readonly url: string; 
 function resultsOf({ status, statusText, body, cut }: HttpAnswer): SearchResults['results'][number][] {
   const advice = 'The operator of Beaver must check "web_search.url".'
   if (status < 200 || status > 299) {
-    const hint = status === 403 ? ' SearXNG answers like this if "json" is missing in its search.formats.' : ''
+    const hint =
+      status === 403 ? ' SearXNG answers like this if "json" is missing in its search.formats.' : ''
     throw new ToolFailure('http_error', `The search endpoint answered ${statusText}.${hint} ${advice}`)
   }
-  if (cut) throw new ToolFailure('bad_answer', `The search endpoint answered with more than ${bytesMax} bytes. ${advice}`)
+  if (cut)
+    throw new ToolFailure(
+      'bad_answer',
+      `The search endpoint answered with more than ${bytesMax} bytes. ${advice}`,
+    )
   let answer: unknown
   try {
     answer = JSON.parse(body?.toString('utf8') ?? '')
@@ -63,12 +78,17 @@ function resultsOf({ status, statusText, body, cut }: HttpAnswer): SearchResults
     throw new ToolFailure('bad_answer', `The search endpoint did not answer with JSON. ${advice}`)
   }
   const listed = Array.isArray(answer) ? (answer as unknown[]) : fieldOf(answer, 'results')
-  if (!Array.isArray(listed)) throw new ToolFailure('bad_answer', `The answer of the search endpoint has no list "results". ${advice}`)
+  if (!Array.isArray(listed))
+    throw new ToolFailure('bad_answer', `The answer of the search endpoint has no list "results". ${advice}`)
   return listed.flatMap((each: unknown) => {
     const url = URL.parse(textOf(each, urlCharsMax, 'url', 'link'))
     if (url === null || !/^https?:$/.test(url.protocol)) return []
     return [
-      { title: textOf(each, titleCharsMax, 'title') || url.href, url: url.href, snippet: textOf(each, snippetCharsMax, 'content', 'snippet', 'description') },
+      {
+        title: textOf(each, titleCharsMax, 'title') || url.href,
+        url: url.href,
+        snippet: textOf(each, snippetCharsMax, 'content', 'snippet', 'description'),
+      },
     ]
   })
 }
@@ -80,5 +100,7 @@ function textOf(value: unknown, charsMax: number, ...names: readonly string[]): 
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined
 }

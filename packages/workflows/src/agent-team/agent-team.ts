@@ -1,5 +1,6 @@
-// AgentTeam (S4, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as the workflow of a task and is never
-// offered to a model, because the author of the configuration chooses the strategy.
+// AgentTeam (S4, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as
+// the workflow of a task and is never offered to a model, because the author of the configuration chooses the
+// strategy.
 // T1. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
 import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing/growing-team.ts'
@@ -27,18 +28,27 @@ const program: TeamProgram = {
       const [first = ''] = node.depends_on
       return {
         kind: 'output',
-        output: node.operation === 'gate' ? `${first} has ended; it is your turn.` : JSON.stringify(interactionsOf(team, node.depends_on)),
+        output:
+          node.operation === 'gate'
+            ? `${first} has ended; it is your turn.`
+            : JSON.stringify(interactionsOf(team, node.depends_on)),
       }
     }
     if (node.kind !== 'agent' || partOf(node) !== 'synthesis') return { kind: 'run', input: null }
     const failures = failuresOf(team, node.depends_on)
-    return { kind: 'run', input: failures.length === 0 ? null : { instruction: withFailures(node.instruction, failures) } }
+    return {
+      kind: 'run',
+      input: failures.length === 0 ? null : { instruction: withFailures(node.instruction, failures) },
+    }
   },
   after(team, node, output) {
     const settings = teamSettings.parse(team.graph.settings)
     if (partOf(node) === 'plan') return withPlan(settings, planned(team, settings, node, output))
     if (!settings.shares_state || node.kind !== 'agent' || partOf(node) !== null) return { kind: 'go_on' }
-    return { kind: 'go_on', stateChanges: [{ action: 'append', path: ['member_outputs', node.agent.name], value: output }] }
+    return {
+      kind: 'go_on',
+      stateChanges: [{ action: 'append', path: ['member_outputs', node.agent.name], value: output }],
+    }
   },
 }
 
@@ -47,10 +57,19 @@ function withPlan({ shares_state }: TeamSettings, sequel: NodeSequel): NodeSeque
   if (!shares_state || sequel.kind !== 'go_on' || sequel.growth === undefined) return sequel
   const value = sequel.growth.nodes.flatMap((node) =>
     node.kind === 'agent' && partOf(node) === null
-      ? [{ node_id: node.node_id, member: node.agent.name, task: node.settings?.['input'] ?? '', depends_on: node.depends_on }]
+      ? [
+          {
+            node_id: node.node_id,
+            member: node.agent.name,
+            task: node.settings?.['input'] ?? '',
+            depends_on: node.depends_on,
+          },
+        ]
       : [],
   )
-  return value.length === 0 ? sequel : { ...sequel, stateChanges: [{ action: 'set', path: 'coordination_plan', value }] }
+  return value.length === 0
+    ? sequel
+    : { ...sequel, stateChanges: [{ action: 'set', path: 'coordination_plan', value }] }
 }
 
 const defined = workflowOf({
@@ -73,11 +92,16 @@ export const agentTeam: Workflow = {
     return defined.parameters
   },
   plan: (args, options) => defined.plan(spelledOut(args), options),
-  // The single message of round_robin goes to the next member of the same team. With tasks there are no turns (D-48).
+  // The single message of round_robin goes to the next member of the same team. With tasks there are no turns
+  // (D-48).
   turnKey(args) {
     const read = readTeamConfiguration(args)
-    if (!read.ok || read.configuration.strategy !== 'round_robin' || read.configuration.tasks !== undefined) return null
-    return JSON.stringify([read.configuration.name ?? null, read.configuration.members.map((member) => member.name)])
+    if (!read.ok || read.configuration.strategy !== 'round_robin' || read.configuration.tasks !== undefined)
+      return null
+    return JSON.stringify([
+      read.configuration.name ?? null,
+      read.configuration.members.map((member) => member.name),
+    ])
   },
 }
 
@@ -126,12 +150,18 @@ function buildTeam(configuration: TeamConfiguration, limits: WorkflowLimits, tur
   })
 }
 
-function planOf(configuration: TeamConfiguration, settings: TeamSettings, of: { text: string; tasks: string[] | undefined; turn: number }): TeamPlan {
+function planOf(
+  configuration: TeamConfiguration,
+  settings: TeamSettings,
+  of: { text: string; tasks: string[] | undefined; turn: number },
+): TeamPlan {
   switch (settings.strategy) {
     case 'leader_worker':
       return leaderWorker(settings, of.text)
     case 'round_robin':
-      return of.tasks === undefined ? roundRobinMessage(settings, of.text, of.turn) : roundRobinTasks(settings, of.tasks)
+      return of.tasks === undefined
+        ? roundRobinMessage(settings, of.text, of.turn)
+        : roundRobinTasks(settings, of.tasks)
     case 'broadcast': {
       const concurrent = configuration.concurrent ?? !settings.share_interactions
       return broadcast(settings, of.text, { concurrent, coordinator: asked(configuration, settings) })
@@ -146,7 +176,9 @@ function planOf(configuration: TeamConfiguration, settings: TeamSettings, of: { 
 /** The coordinator, if the strategy uses it. */
 function asked(configuration: TeamConfiguration, settings: TeamSettings) {
   if (settings.strategy === 'leader_worker') return leaderOf(settings)
-  return settings.strategy === 'broadcast' && configuration.aggregate !== 'concatenate' ? settings.coordinator : undefined
+  return settings.strategy === 'broadcast' && configuration.aggregate !== 'concatenate'
+    ? settings.coordinator
+    : undefined
 }
 
 function profileFault(configuration: TeamConfiguration): Refusal | null {
@@ -162,7 +194,11 @@ function profileFault(configuration: TeamConfiguration): Refusal | null {
 
 function messageFault({ message, tasks }: TeamConfiguration): Refusal | null {
   if (message !== undefined || tasks !== undefined) return null
-  return refuse('invalid_arguments', 'message', '"message" is missing. Say what the team must do: "message": "…".')
+  return refuse(
+    'invalid_arguments',
+    'message',
+    '"message" is missing. Say what the team must do: "message": "…".',
+  )
 }
 
 function stepsFault({ strategy, max_steps }: TeamSettings, plan: TeamPlan): Refusal | null {
@@ -176,8 +212,17 @@ function stepsFault({ strategy, max_steps }: TeamSettings, plan: TeamPlan): Refu
 }
 
 /** A plan may be as large as `max_steps` allows. */
-function sizeOf({ strategy, max_steps, share_interactions }: TeamSettings, plan: TeamPlan, limits: WorkflowLimits): Refusal | null {
+function sizeOf(
+  { strategy, max_steps, share_interactions }: TeamSettings,
+  plan: TeamPlan,
+  limits: WorkflowLimits,
+): Refusal | null {
   const runs = strategy === 'leader_worker' ? max_steps : plan.nodes.filter(isWork).length
   const edges = edgesOf(runs, share_interactions)
-  return sizeFault({ runs, edges }, strategy === 'leader_worker' ? 'max_steps' : 'members', 'Lower max_steps, or use fewer members or tasks.', limits)
+  return sizeFault(
+    { runs, edges },
+    strategy === 'leader_worker' ? 'max_steps' : 'members',
+    'Lower max_steps, or use fewer members or tasks.',
+    limits,
+  )
 }

@@ -10,9 +10,17 @@ const read = (json: unknown): { code: string; path: string } | null => {
 
 describe('a team file', () => {
   it('may name members by a name alone, and leave the message out', () => {
-    expect(readTeamConfiguration({ members: ['optimist', { name: 'sceptic', instruction: 'Doubt.' }], coordinator: 'chair' })).toEqual({
+    expect(
+      readTeamConfiguration({
+        members: ['optimist', { name: 'sceptic', instruction: 'Doubt.' }],
+        coordinator: 'chair',
+      }),
+    ).toEqual({
       ok: true,
-      configuration: { members: [{ name: 'optimist' }, { name: 'sceptic', instruction: 'Doubt.' }], coordinator: { name: 'chair' } },
+      configuration: {
+        members: [{ name: 'optimist' }, { name: 'sceptic', instruction: 'Doubt.' }],
+        coordinator: { name: 'chair' },
+      },
     })
   })
 
@@ -25,7 +33,11 @@ describe('a team file', () => {
     [{ members: ['a'], max_steps: 0 }, 'max_steps', 'invalid_arguments'],
     [{ members: [3] }, 'members.0', 'invalid_arguments'],
     [{ members: ['a'], tasks: ['x'] }, 'tasks', 'invalid_arguments'],
-    [{ members: ['a'], strategy: 'broadcast', aggregate: 'coordinator' }, 'coordinator', 'aggregator_required'],
+    [
+      { members: ['a'], strategy: 'broadcast', aggregate: 'coordinator' },
+      'coordinator',
+      'aggregator_required',
+    ],
   ])('is refused with the place of the fault: %j at %j', (json, path, code) => {
     expect(read(json)).toEqual({ code, path })
   })
@@ -57,11 +69,19 @@ describe('a profile of a member', () => {
       },
     })
     const built = graphOf(agentTeam.plan(resolved.ok && resolved.args))
-    expect(built.nodes[1]).toMatchObject({ agent: { system_prompt: 'Mine.' }, allowed_tool_names: ['read_file'] })
+    expect(built.nodes[1]).toMatchObject({
+      agent: { system_prompt: 'Mine.' },
+      allowed_tool_names: ['read_file'],
+    })
   })
 
   it('is meant by a name alone, of a member and of the coordinator', () => {
-    const named = { message: 'm', name: 'analyst', members: ['analyst', { name: 'b' }, { name: 'analyst 2', instruction: 'x' }], coordinator: 'analyst' }
+    const named = {
+      message: 'm',
+      name: 'analyst',
+      members: ['analyst', { name: 'b' }, { name: 'analyst 2', instruction: 'x' }],
+      coordinator: 'analyst',
+    }
     expect(withMemberProfiles(named, (name) => (name === 'analyst' ? analyst : null))).toEqual({
       ok: true,
       args: {

@@ -1,15 +1,32 @@
 // leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result.
-// L1. If a plan cannot be used, the coordinator is asked once more. After that every member gets the message, with a diagnostic.
+// L1. If a plan cannot be used, the coordinator is asked once more. After that every member gets the message,
+// with a diagnostic.
 // L2. A plan is read by the usual names of its fields, and further fields are ignored (known-names.ts).
-// L3. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a diagnostic.
-// L4. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a diagnostic, but never an item that
-// another one needs.
-import type { AgentNode, Diagnostic, ExecutionGraph, ExecutionNode, Growth, NodeSequel, TeamView } from '@beaver/core'
+// L3. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a
+// diagnostic.
+// L4. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a
+// diagnostic, but never an item that another one needs.
+import type {
+  AgentNode,
+  Diagnostic,
+  ExecutionGraph,
+  ExecutionNode,
+  Growth,
+  NodeSequel,
+  TeamView,
+} from '@beaver/core'
 import { z } from 'zod'
 import { cycleOf, inOrderOfNeed } from '../growing/assignments.ts'
 import { excerpt, stepId } from '../growing/growing-team.ts'
 import { readJsonAnswer } from '../growing/json-answer.ts'
-import { assigneeNames, dependencyNames, listNames, namedFields, namesField, workNames } from '../growing/known-names.ts'
+import {
+  assigneeNames,
+  dependencyNames,
+  listNames,
+  namedFields,
+  namesField,
+  workNames,
+} from '../growing/known-names.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 import type { Member } from './configuration.ts'
 import { edgesOf, interactionsNode, isWork, memberNode, type TeamSettings } from './member-nodes.ts'
@@ -20,7 +37,10 @@ export const leaderStepsMin = 3
 
 const filled = z.string().refine((text) => text.trim() !== '', 'is blank')
 /** Models number their tasks. */
-const idField = z.preprocess((id) => (typeof id === 'number' ? String(id) : (id ?? undefined)), filled.optional())
+const idField = z.preprocess(
+  (id) => (typeof id === 'number' ? String(id) : (id ?? undefined)),
+  filled.optional(),
+)
 const assignment = namedFields(
   { id: idField, member: z.string(), task: filled, depends_on: namesField(64) },
   { member: assigneeNames, task: workNames, depends_on: dependencyNames },
@@ -35,15 +55,24 @@ export function leaderWorker(team: TeamSettings, text: string): TeamPlan {
   return { nodes: [plan], outputs: [plan.node_id], output: plan.node_id }
 }
 
-function planNode(team: TeamSettings, text: string, correcting: { fault: string; nodeId: string } | null): AgentNode {
+function planNode(
+  team: TeamSettings,
+  text: string,
+  correcting: { fault: string; nodeId: string } | null,
+): AgentNode {
   const coordinator = leaderOf(team)
   const members = team.members.map((member) => `- ${member.name}${about(member)}`).join('\n')
-  const state = team.shares_state ? ' Where a plan is worth sharing, store it under coordination_plan with team_shared_state.' : ''
+  const state = team.shares_state
+    ? ' Where a plan is worth sharing, store it under coordination_plan with team_shared_state.'
+    : ''
   const told = `You coordinate a team. Decide which members take part in the <task>, what each does, and in which order. They see the <task>, what you ask, and the outputs they depend on, and nothing else. Members:
 ${members}
 
 Answer with JSON only: ${form}. A member may have several tasks. "depends_on" names the members whose outputs a task needs; give tasks an "id" and name that where a member has several. At most ${stepsLeft(team, correcting === null ? 1 : 2)} tasks.${state}`
-  const again = correcting === null ? '' : `\n\nYour plan ${quote(correcting.nodeId)} cannot be used: ${correcting.fault} Correct it.`
+  const again =
+    correcting === null
+      ? ''
+      : `\n\nYour plan ${quote(correcting.nodeId)} cannot be used: ${correcting.fault} Correct it.`
   // A plan has a form of its own. What the coordinator's output must be holds for the result.
   const { required_evidence: _, validation_rules: __, output_schema: ___, ...planner } = coordinator
   return memberNode(team, planner, {
@@ -73,11 +102,23 @@ export function planned(view: TeamView, team: TeamSettings, node: ExecutionNode,
   const unusable: Diagnostic = { code: 'plan_unusable', message: `${node.node_id}: ${read.fault}` }
   if (used === 1 && stepsLeft(team, 2) > 0) {
     const again = planNode(team, view.graph.task, { fault: read.fault, nodeId: node.node_id })
-    return { kind: 'go_on', growth: { nodes: [again], outputs: [again.node_id], output: again.node_id }, diagnostics: [unusable] }
+    return {
+      kind: 'go_on',
+      growth: { nodes: [again], outputs: [again.node_id], output: again.node_id },
+      diagnostics: [unusable],
+    }
   }
   const everyone = team.members.map(({ name }): Item => ({ member: name, task: view.graph.task, needs: [] }))
-  const fallback: Diagnostic = { code: 'plan_fallback', message: 'No plan can be used, so every member gets the message.' }
-  const { growth, diagnostics } = grown(view.graph, team, { items: everyone, diagnostics: [unusable, fallback] }, stepsLeft(team, used))
+  const fallback: Diagnostic = {
+    code: 'plan_fallback',
+    message: 'No plan can be used, so every member gets the message.',
+  }
+  const { growth, diagnostics } = grown(
+    view.graph,
+    team,
+    { items: everyone, diagnostics: [unusable, fallback] },
+    stepsLeft(team, used),
+  )
   return { kind: 'go_on', growth, diagnostics }
 }
 
@@ -122,8 +163,14 @@ function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: 
     })
     return { member: each.member, task: each.task, needs: [...new Set(needs)] }
   })
-  const edges = items.reduce((sum, item) => sum + item.needs.length, edgesOf(items.length, team.share_interactions))
-  if (edges > team.edges_max) return { fault: `It would need up to ${edges} edges; the limit edgesMax is ${team.edges_max}. Use fewer dependencies.` }
+  const edges = items.reduce(
+    (sum, item) => sum + item.needs.length,
+    edgesOf(items.length, team.share_interactions),
+  )
+  if (edges > team.edges_max)
+    return {
+      fault: `It would need up to ${edges} edges; the limit edgesMax is ${team.edges_max}. Use fewer dependencies.`,
+    }
   const cycle = cycleOf(items.map((item) => item.needs))
   if (cycle === null) return { items, diagnostics }
   const round = [...cycle, cycle[0] ?? 0].map((index) => quote(known[index]?.id ?? known[index]?.member))
@@ -133,10 +180,17 @@ function readPlan(team: TeamSettings, output: string): Plan | { readonly fault: 
 /** The item with this id, otherwise all other items of a member with this name. */
 function placesOf(items: readonly z.output<typeof assignment>[], ref: string, self: number): number[] {
   const byId = items.findIndex((item) => item.id === ref)
-  return byId === -1 ? items.flatMap((item, index) => (item.member === ref && index !== self ? [index] : [])) : [byId]
+  return byId === -1
+    ? items.flatMap((item, index) => (item.member === ref && index !== self ? [index] : []))
+    : [byId]
 }
 
-function grown(graph: ExecutionGraph, team: TeamSettings, { items, diagnostics }: Plan, stepsMax: number): { growth: Growth; diagnostics: Diagnostic[] } {
+function grown(
+  graph: ExecutionGraph,
+  team: TeamSettings,
+  { items, diagnostics }: Plan,
+  stepsMax: number,
+): { growth: Growth; diagnostics: Diagnostic[] } {
   const order = inOrderOfNeed(items.map((item) => item.needs)).slice(0, stepsMax)
   const dropped = items.length - order.length
   const ids = new Map(order.map((at, place) => [at, stepId(items[at]?.member ?? '', place + 1)]))
@@ -154,7 +208,15 @@ function grown(graph: ExecutionGraph, team: TeamSettings, { items, diagnostics }
     done.push(id)
     const told = `The coordinator asks of you:\n${task}${needed.length + shared.length === 0 ? '' : '\n\nWhat you need from others is in <dependency_output>.'}`
     const dependsOn = [...needed, ...shared.map((node) => node.node_id)]
-    return [...shared, memberNode(team, team.members.find((member) => member.name === name) as Member, { id, input: { text: task }, told, dependsOn })]
+    return [
+      ...shared,
+      memberNode(team, team.members.find((member) => member.name === name) as Member, {
+        id,
+        input: { text: task },
+        told,
+        dependsOn,
+      }),
+    ]
   })
   const synthesis = synthesisNode(team, graph.task, done)
   const exhausted: Diagnostic[] =
@@ -167,14 +229,20 @@ function grown(graph: ExecutionGraph, team: TeamSettings, { items, diagnostics }
           },
         ]
   return {
-    growth: { nodes: [...nodes, synthesis], outputs: [...done, synthesis.node_id], output: synthesis.node_id },
+    growth: {
+      nodes: [...nodes, synthesis],
+      outputs: [...done, synthesis.node_id],
+      output: synthesis.node_id,
+    },
     diagnostics: [...diagnostics, ...exhausted],
   }
 }
 
 function synthesisNode(team: TeamSettings, text: string, members: readonly string[]): AgentNode {
   const coordinator = leaderOf(team)
-  const state = team.shares_state ? ' Bring the shared state up to date with team_shared_state where the result changes it.' : ''
+  const state = team.shares_state
+    ? ' Bring the shared state up to date with team_shared_state where the result changes it.'
+    : ''
   return memberNode(team, coordinator, {
     id: stepId(coordinator.name, 'synthesis'),
     input: { text },

@@ -1,7 +1,8 @@
 // Builds the nodes of an AgentTeam, and reads what they were asked and what they answered.
-// M1. If a member works once, its node has the member's name. If it may work several times, its nodes are `<member> #<place>`.
-// M2. A member gets the earlier interactions from `#<place> interactions`, which completes however they ended. So sharing does not make a
-// member depend on another's success.
+// M1. If a member works once, its node has the member's name. If it may work several times, its nodes are
+// `<member> #<place>`.
+// M2. A member gets the earlier interactions from `#<place> interactions`, which completes however they
+// ended. So sharing does not make a member depend on another's success.
 import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { codeStep, stepNode } from '../growing/growing-team.ts'
@@ -27,7 +28,10 @@ export type Part = 'plan' | 'synthesis'
 
 export interface MemberWork {
   readonly id: string
-  /** What the node is asked. Its instruction contains it, unless it is the task, which every node gets, or the output of another node. */
+  /**
+   * What the node is asked. Its instruction contains it, unless it is the task, which every node gets, or the
+   * output of another node.
+   */
   readonly input: { readonly text: string } | { readonly outputOf: string }
   /** Added to the member's own instruction. */
   readonly told: string
@@ -36,7 +40,11 @@ export interface MemberWork {
   readonly part?: Part
 }
 
-export function memberNode(team: Pick<TeamSettings, 'shares_state'>, member: Member, work: MemberWork): AgentNode {
+export function memberNode(
+  team: Pick<TeamSettings, 'shares_state'>,
+  member: Member,
+  work: MemberWork,
+): AgentNode {
   const { id, input, told, dependsOn = [], quorum, part } = work
   const settings: JsonObject = {
     ...('text' in input ? { input: input.text } : { input_from: input.outputOf }),
@@ -50,12 +58,17 @@ export function memberNode(team: Pick<TeamSettings, 'shares_state'>, member: Mem
     settings,
     ...(quorum === undefined ? {} : { quorum }),
   })
-  return { ...node, agent: { ...node.agent, system_prompt: member.system_prompt ?? '' }, allowed_tool_names: toolsOf(member, team.shares_state) }
+  return {
+    ...node,
+    agent: { ...node.agent, system_prompt: member.system_prompt ?? '' },
+    allowed_tool_names: toolsOf(member, team.shares_state),
+  }
 }
 
 /** A list of tools also allows the shared state. `[]` still forbids every tool (D-41). */
 function toolsOf({ allowed_tool_names: allowed = null }: Member, sharesState: boolean): string[] | null {
-  if (allowed === null || allowed.length === 0 || !sharesState || allowed.includes(sharedStateTool)) return allowed
+  if (allowed === null || allowed.length === 0 || !sharesState || allowed.includes(sharedStateTool))
+    return allowed
   return [...allowed, sharedStateTool]
 }
 
@@ -63,14 +76,18 @@ const sharedStateTool = 'team_shared_state'
 
 /** Gives the earlier interactions to a member. Returns no node if there are none. */
 export function interactionsNode(place: number, earlier: readonly string[]): CodeNode[] {
-  return earlier.length === 0 ? [] : [codeStep(`#${place} interactions`, 'interactions', earlier, { quorum: 0 })]
+  return earlier.length === 0
+    ? []
+    : [codeStep(`#${place} interactions`, 'interactions', earlier, { quorum: 0 })]
 }
 
 /** Lets a member begin when the one before it has ended, but does not give it that answer. */
-export const gateNode = (place: number, before: string): CodeNode => codeStep(`#${place} gate`, 'gate', [before], { quorum: 0 })
+export const gateNode = (place: number, before: string): CodeNode =>
+  codeStep(`#${place} gate`, 'gate', [before], { quorum: 0 })
 
 /** How many edges a team has for its order and its result, at most. */
-export const edgesOf = (runs: number, shares: boolean): number => runs * 3 + (shares ? (runs * (runs - 1)) / 2 : 0)
+export const edgesOf = (runs: number, shares: boolean): number =>
+  runs * 3 + (shares ? (runs * (runs - 1)) / 2 : 0)
 
 export const isWork = (node: ExecutionNode): node is AgentNode => node.kind === 'agent'
 export const partOf = (node: ExecutionNode): Part | null => {
@@ -87,10 +104,25 @@ export interface Interaction {
 }
 
 /** The completed exchanges with members, in the order of the graph, without those of the coordinator. */
-export function interactionsOf(team: Pick<TeamView, 'graph' | 'outputOf'>, ids?: readonly string[]): Interaction[] {
+export function interactionsOf(
+  team: Pick<TeamView, 'graph' | 'outputOf'>,
+  ids?: readonly string[],
+): Interaction[] {
   return team.graph.nodes.flatMap((node) => {
-    const output = isWork(node) && partOf(node) === null && (ids === undefined || ids.includes(node.node_id)) ? team.outputOf(node.node_id) : null
-    return output === null || !isWork(node) ? [] : [{ member_name: node.agent.name, input: inputOf(team, node), output, metadata: { node_id: node.node_id } }]
+    const output =
+      isWork(node) && partOf(node) === null && (ids === undefined || ids.includes(node.node_id))
+        ? team.outputOf(node.node_id)
+        : null
+    return output === null || !isWork(node)
+      ? []
+      : [
+          {
+            member_name: node.agent.name,
+            input: inputOf(team, node),
+            output,
+            metadata: { node_id: node.node_id },
+          },
+        ]
   })
 }
 

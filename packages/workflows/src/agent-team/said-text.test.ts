@@ -3,11 +3,22 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Piece, saidText } from './said-text.ts'
 
-const delta = (text: string, offset: number, call = 1): LiveDelta => ({ run_id: 'r', agent_name: 'a', node_id: 'a', call, offset, text })
+const delta = (text: string, offset: number, call = 1): LiveDelta => ({
+  run_id: 'r',
+  agent_name: 'a',
+  node_id: 'a',
+  call,
+  offset,
+  text,
+})
 
 it('tells pieces as they come, and of the journaled answer only what is missing', () => {
   const said = saidText()
-  expect([said.piece(delta('Good ', 0)), said.piece(delta('mor', 5)), said.answer('r', 'Good morning')]).toEqual([
+  expect([
+    said.piece(delta('Good ', 0)),
+    said.piece(delta('mor', 5)),
+    said.answer('r', 'Good morning'),
+  ]).toEqual([
     { text: 'Good ', offset: 0 },
     { text: 'mor', offset: 5 },
     { text: 'ning', offset: 8 },
@@ -23,7 +34,10 @@ it('tells nothing of an answer that was told whole', () => {
 it('begins anew when the call is made again', () => {
   const said = saidText()
   said.piece(delta('lost', 0))
-  expect([said.piece(delta('new', 0, 2)), said.answer('r', 'new')]).toEqual([{ text: 'new', offset: 0 }, null])
+  expect([said.piece(delta('new', 0, 2)), said.answer('r', 'new')]).toEqual([
+    { text: 'new', offset: 0 },
+    null,
+  ])
 })
 
 it('a piece of an earlier call that comes late is not told', () => {

@@ -1,7 +1,7 @@
 // The strategies whose graph is known from the start (D-48): round_robin, broadcast, sequential.
 // S1. A graph has one agent node for each step.
-// S2. A member's failure stops another member only if that one works on its output: in sequential, and where a coordinator would have nothing
-// to write from.
+// S2. A member's failure stops another member only if that one works on its output: in sequential, and where
+// a coordinator would have nothing to write from.
 import type { ExecutionNode } from '@beaver/core'
 import { stepId } from '../growing/growing-team.ts'
 import type { Member } from './configuration.ts'
@@ -23,7 +23,15 @@ export function roundRobinTasks(team: TeamSettings, tasks: readonly string[]): T
   const nodes = tasks.flatMap((task, index): ExecutionNode[] => {
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
     const told = `Your task:\n${task}${shared.length === 0 ? '' : `\n\n${before}`}`
-    return [...shared, memberNode(team, memberInTurn(team, index), { id: ids[index] ?? '', input: { text: task }, told, dependsOn: idsOf(shared) })]
+    return [
+      ...shared,
+      memberNode(team, memberInTurn(team, index), {
+        id: ids[index] ?? '',
+        input: { text: task },
+        told,
+        dependsOn: idsOf(shared),
+      }),
+    ]
   })
   return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
 }
@@ -31,21 +39,48 @@ export function roundRobinTasks(team: TeamSettings, tasks: readonly string[]): T
 /** The single message goes to the next member in turn. */
 export function roundRobinMessage(team: TeamSettings, text: string, turn: number): TeamPlan {
   const member = memberInTurn(team, turn)
-  return { nodes: [memberNode(team, member, { id: member.name, ...message(text) })], outputs: [member.name], output: member.name }
+  return {
+    nodes: [memberNode(team, member, { id: member.name, ...message(text) })],
+    outputs: [member.name],
+    output: member.name,
+  }
 }
 
 /** The message goes to all members. A coordinator, if there is one, writes the result from their answers. */
-export function broadcast(team: TeamSettings, text: string, { concurrent, coordinator }: { concurrent: boolean; coordinator: Member | undefined }): TeamPlan {
+export function broadcast(
+  team: TeamSettings,
+  text: string,
+  { concurrent, coordinator }: { concurrent: boolean; coordinator: Member | undefined },
+): TeamPlan {
   const ids = team.members.map((member) => member.name)
   const nodes = team.members.flatMap((member, index): ExecutionNode[] => {
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index)) : []
-    const gate = concurrent || index === 0 || shared.length > 0 ? [] : [gateNode(index + 1, ids[index - 1] ?? '')]
+    const gate =
+      concurrent || index === 0 || shared.length > 0 ? [] : [gateNode(index + 1, ids[index - 1] ?? '')]
     const told = shared.length === 0 ? message(text).told : `${message(text).told} ${before}`
-    return [...shared, ...gate, memberNode(team, member, { id: member.name, input: { text }, told, dependsOn: idsOf([...shared, ...gate]) })]
+    return [
+      ...shared,
+      ...gate,
+      memberNode(team, member, {
+        id: member.name,
+        input: { text },
+        told,
+        dependsOn: idsOf([...shared, ...gate]),
+      }),
+    ]
   })
-  if (coordinator === undefined) return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
-  const told = 'The answers of all members are in <dependency_output>. Put them together into one result for the <task>.'
-  const synthesis = memberNode(team, coordinator, { id: coordinator.name, input: { text }, told, dependsOn: ids, quorum: 1, part: 'synthesis' })
+  if (coordinator === undefined)
+    return { nodes, outputs: ids, output: ids.length === 1 ? (ids[0] ?? null) : null }
+  const told =
+    'The answers of all members are in <dependency_output>. Put them together into one result for the <task>.'
+  const synthesis = memberNode(team, coordinator, {
+    id: coordinator.name,
+    input: { text },
+    told,
+    dependsOn: ids,
+    quorum: 1,
+    part: 'synthesis',
+  })
   return { nodes: [...nodes, synthesis], outputs: [...ids, synthesis.node_id], output: synthesis.node_id }
 }
 
@@ -57,10 +92,19 @@ export function sequential(team: TeamSettings, text: string): TeamPlan {
     if (previous === undefined) return [memberNode(team, member, { id: member.name, ...message(text) })]
     const shared = team.share_interactions ? interactionsNode(index + 1, ids.slice(0, index - 1)) : []
     const told = `Work on the output of ${previous}, in <dependency_output>; the <task> says what all of you are working on.${shared.length === 0 ? '' : ' What was asked and answered before that is there too.'}`
-    return [...shared, memberNode(team, member, { id: member.name, input: { outputOf: previous }, told, dependsOn: [...idsOf(shared), previous] })]
+    return [
+      ...shared,
+      memberNode(team, member, {
+        id: member.name,
+        input: { outputOf: previous },
+        told,
+        dependsOn: [...idsOf(shared), previous],
+      }),
+    ]
   })
   return { nodes, outputs: ids, output: ids.at(-1) ?? null }
 }
 
-const memberInTurn = ({ members }: TeamSettings, turn: number): Member => members[turn % members.length] as Member
+const memberInTurn = ({ members }: TeamSettings, turn: number): Member =>
+  members[turn % members.length] as Member
 const idsOf = (nodes: readonly ExecutionNode[]): string[] => nodes.map((node) => node.node_id)

@@ -22,6 +22,10 @@ describe('the team of a member', () => {
 
   it('has the agents of the graph for any other workflow', () => {
     const graph = graphOf(concurrentWorkflow.plan({ task: 't', agents: agents('a', 'b') }))
-    expect(teamContextOf('team1', graph, graph.nodes[1] as AgentNode)).toMatchObject({ team: 'ConcurrentWorkflow', strategy: null, members: ['a', 'b'] })
+    expect(teamContextOf('team1', graph, graph.nodes[1] as AgentNode)).toMatchObject({
+      team: 'ConcurrentWorkflow',
+      strategy: null,
+      members: ['a', 'b'],
+    })
   })
 })

@@ -25,7 +25,11 @@ export interface TeamContext {
  * const [node] = graph.nodes
  * if (node?.kind === 'agent') teamContextOf('team1', graph, node).members // => ['researcher', 'writer']
  */
-export function teamContextOf(teamRunId: string, graph: ExecutionGraph, node: AgentNode | ToolNode): TeamContext {
+export function teamContextOf(
+  teamRunId: string,
+  graph: ExecutionGraph,
+  node: AgentNode | ToolNode,
+): TeamContext {
   const { workflow } = graph
   const settings = workflow === 'AgentTeam' ? teamSettings.safeParse(graph.settings).data : undefined
   const agents = [...new Set(graph.nodes.flatMap((each) => (each.kind === 'agent' ? [each.agent.name] : [])))]
@@ -37,6 +41,9 @@ export function teamContextOf(teamRunId: string, graph: ExecutionGraph, node: Ag
     node_id: node.node_id,
     member_name: node.kind === 'agent' ? node.agent.name : null,
     members: settings?.members.map(({ name }) => name) ?? agents,
-    coordinator: settings === undefined ? null : (settings.coordinator?.name ?? (settings.strategy === 'leader_worker' ? 'Coordinator' : null)),
+    coordinator:
+      settings === undefined
+        ? null
+        : (settings.coordinator?.name ?? (settings.strategy === 'leader_worker' ? 'Coordinator' : null)),
   }
 }

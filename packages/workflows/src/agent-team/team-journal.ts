@@ -1,5 +1,7 @@
-// The fold of one team run from the journal, behind the stream and the report. It gets every event of the task, in order.
-// J1. The team is the first one of the task, or the one that `teamRunId` names. Events of other teams change nothing.
+// The fold of one team run from the journal, behind the stream and the report. It gets every event of the
+// task, in order.
+// J1. The team is the first one of the task, or the one that `teamRunId` names. Events of other teams change
+// nothing.
 import {
   type DomainEvent,
   evolveTeam,
@@ -48,21 +50,28 @@ export const newTeamJournal = (): TeamJournal => ({
 })
 
 /** Folds one more event. `time`: when it was written, RFC 3339, or `''` if this is unknown. */
-export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string, { teamRunId }: TeamFollowOptions): void {
+export function takeEvent(
+  journal: TeamJournal,
+  event: DomainEvent,
+  time: string,
+  { teamRunId }: TeamFollowOptions,
+): void {
   if (isTerminalTaskEvent(event.type)) journal.end = event.data as TaskResult
   switch (event.type) {
     case 'task_submitted':
       journal.taskId = event.data.task_id
       return
     case 'task_team_run_started':
-      if (journal.team === null && (teamRunId === undefined || teamRunId === event.data.team_run_id)) journal.team = startTeam(event.data, atMs(time))
+      if (journal.team === null && (teamRunId === undefined || teamRunId === event.data.team_run_id))
+        journal.team = startTeam(event.data, atMs(time))
       return
     case 'assistant_message_added':
       if (event.runId !== undefined) journal.texts.set(event.runId, event.data.content ?? '')
       return
     case 'tool_result_recorded':
       // The run of a tool node has no answer of a model, so the tool's result is its text.
-      if (event.runId !== undefined && event.data.success && isToolRun(journal.team, event.runId)) journal.texts.set(event.runId, event.data.content)
+      if (event.runId !== undefined && event.data.success && isToolRun(journal.team, event.runId))
+        journal.texts.set(event.runId, event.data.content)
       return
     default:
       ofTeam(journal, event, time)
@@ -71,14 +80,19 @@ export function takeEvent(journal: TeamJournal, event: DomainEvent, time: string
 
 function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
   const { team } = journal
-  if (team === null || !('team_run_id' in event.data) || event.data.team_run_id !== team.start.team_run_id) return
+  if (team === null || !('team_run_id' in event.data) || event.data.team_run_id !== team.start.team_run_id)
+    return
   evolveTeam(team, event, { clockMs: atMs(time) })
   if (event.type === 'node_computed') journal.outputs.set(event.data.node_id, event.data.output)
   if (event.type === 'node_completed') {
-    journal.outputs.set(event.data.node_id, handedOn(team, event.data.node_id, journal.texts.get(event.data.run_id) ?? ''))
+    journal.outputs.set(
+      event.data.node_id,
+      handedOn(team, event.data.node_id, journal.texts.get(event.data.run_id) ?? ''),
+    )
     journal.completedAt.set(event.data.node_id, time)
   }
-  if (event.type === 'team_diagnostic_recorded') journal.diagnostics.push({ code: event.data.code, message: event.data.message })
+  if (event.type === 'team_diagnostic_recorded')
+    journal.diagnostics.push({ code: event.data.code, message: event.data.message })
 }
 
 /** The output of a node as others get it: the value in canonical JSON if the node has a schema. */
@@ -90,7 +104,10 @@ function handedOn({ graph }: TeamState, nodeId: string, said: string): string {
 }
 
 /** The result of the team so far. */
-export function resultOf({ team, outputs }: TeamJournal, { program = null }: TeamFollowOptions): { final_output: string; outputs: NodeOutput[] } {
+export function resultOf(
+  { team, outputs }: TeamJournal,
+  { program = null }: TeamFollowOptions,
+): { final_output: string; outputs: NodeOutput[] } {
   return team === null ? { final_output: '', outputs: [] } : teamOutput(team, outputs, program)
 }
 
@@ -107,13 +124,19 @@ export function failuresIn({ team }: TeamJournal): MemberFailure[] {
   return (team?.graph.nodes ?? []).flatMap((of): MemberFailure[] => {
     const node = team?.nodes.get(of.node_id)
     const failure = node === undefined ? null : failureOf(node)
-    return failure === null ? [] : [{ node_id: of.node_id, member_name: of.kind === 'agent' ? of.agent.name : null, failure }]
+    return failure === null
+      ? []
+      : [{ node_id: of.node_id, member_name: of.kind === 'agent' ? of.agent.name : null, failure }]
   })
 }
 
 function failureOf({ status, failure, causeNodeId, cancelReason }: TeamNodeState): Failure | null {
   if (status === 'failed') return failure
-  if (status === 'blocked') return { class: 'cancelled', message: `It never started: ${causeNodeId ?? 'what it depends on'} has no result.` }
+  if (status === 'blocked')
+    return {
+      class: 'cancelled',
+      message: `It never started: ${causeNodeId ?? 'what it depends on'} has no result.`,
+    }
   return status === 'cancelled' ? { class: 'cancelled', message: cancelReason ?? 'It was cancelled.' } : null
 }
 

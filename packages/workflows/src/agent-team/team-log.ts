@@ -5,7 +5,9 @@ import { agentTitle, type DataOf, describeEvent, type DomainEvent } from '@beave
 import { teamSettings } from './member-nodes.ts'
 import type { TeamJournal } from './team-journal.ts'
 
-/** One line of the log of a team. `who`: a member's node, an agent, `team` or `task`. `timestamp`: RFC 3339. */
+/**
+ * One line of the log of a team. `who`: a member's node, an agent, `team` or `task`. `timestamp`: RFC 3339.
+ */
 export interface TeamLogLine {
   readonly timestamp: string
   readonly who: string
@@ -35,7 +37,15 @@ export class TeamLog {
   lines({ team }: TeamJournal): readonly TeamLogLine[] {
     if (teamSettings.safeParse(team?.graph.settings).data?.enable_logging === false) return []
     if (this.#leftOut === 0) return this.#lines
-    return [...this.#lines, { timestamp: this.#last, who: 'task', what: `${this.#leftOut} more lines are left out; the timeline has them.`, status: 'done' }]
+    return [
+      ...this.#lines,
+      {
+        timestamp: this.#last,
+        who: 'task',
+        what: `${this.#leftOut} more lines are left out; the timeline has them.`,
+        status: 'done',
+      },
+    ]
   }
 
   #around({ taskId, team }: TeamJournal, event: DomainEvent) {
@@ -46,7 +56,13 @@ export class TeamLog {
       runId: event.runId ?? null,
       agentName: agentTitle(run),
       team:
-        team === null ? null : { workflow: team.graph.workflow, nodes: nodes.length, completed: nodes.filter(({ status }) => status === 'completed').length },
+        team === null
+          ? null
+          : {
+              workflow: team.graph.workflow,
+              nodes: nodes.length,
+              completed: nodes.filter(({ status }) => status === 'completed').length,
+            },
       nodeTool: null,
       asked: null,
       takenOver: false,

@@ -1,7 +1,14 @@
 // Reports a team run from the journal: the answer of `run` and of the API (API-02). Pure.
 import type { DomainEvent } from '@beaver/core'
 import { type Interaction, interactionsOf, isWork } from './member-nodes.ts'
-import { failuresIn, type MemberFailure, type TeamFollowOptions, newTeamJournal, resultOf, takeEvent } from './team-journal.ts'
+import {
+  failuresIn,
+  type MemberFailure,
+  type TeamFollowOptions,
+  newTeamJournal,
+  resultOf,
+  takeEvent,
+} from './team-journal.ts'
 import { TeamLog, type TeamLogLine } from './team-log.ts'
 
 /** The report of one team run. */
@@ -33,7 +40,10 @@ export interface TeamReport {
  * steps // => 2
  * Object.keys(member_outputs) // => ['researcher', 'writer']
  */
-export function teamReport(events: Iterable<DomainEvent & { readonly time: string }>, options: TeamFollowOptions = {}): TeamReport {
+export function teamReport(
+  events: Iterable<DomainEvent & { readonly time: string }>,
+  options: TeamFollowOptions = {},
+): TeamReport {
   const journal = newTeamJournal()
   const log = new TeamLog()
   for (const event of events) {
@@ -53,7 +63,11 @@ export function teamReport(events: Iterable<DomainEvent & { readonly time: strin
     success: team?.outcome === 'complete' && resultOf(journal, options).final_output.trim() !== '',
     final_output: resultOf(journal, options).final_output,
     member_outputs: Object.fromEntries(memberOutputs),
-    interactions: interactions.map(({ metadata, ...interaction }) => ({ ...interaction, timestamp: completedAt.get(metadata.node_id) ?? '', metadata })),
+    interactions: interactions.map(({ metadata, ...interaction }) => ({
+      ...interaction,
+      timestamp: completedAt.get(metadata.node_id) ?? '',
+      metadata,
+    })),
     failures: failuresIn(journal),
     logs: log.lines(journal),
     steps: works.filter((node) => (team?.nodes.get(node.node_id)?.runId ?? null) !== null).length,

@@ -1,18 +1,30 @@
 // Maps the events of a task, in their order, to the stream of events of a team run (D-50). Pure.
-// S1. The last event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task ends without its team.
-// S2. Every event has the ids of the task, of the team run and of the run that it is about. An id that does not exist is null.
-// S3. A member that started ends once, before the terminal event. A member that never started has no events of its own; the terminal event
-// says why.
+// S1. The last event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task
+// ends without its team.
+// S2. Every event has the ids of the task, of the team run and of the run that it is about. An id that does
+// not exist is null.
+// S3. A member that started ends once, before the terminal event. A member that never started has no events
+// of its own; the terminal event says why.
 // S4. The `member_delta`s of an answer, each at its offset, give its text, even if nothing was streamed.
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import { type Piece, type SaidText, saidText } from './said-text.ts'
-import { failuresIn, type TeamFollowOptions, newTeamJournal, resultOf, takeEvent, type TeamJournal } from './team-journal.ts'
+import {
+  failuresIn,
+  type TeamFollowOptions,
+  newTeamJournal,
+  resultOf,
+  takeEvent,
+  type TeamJournal,
+} from './team-journal.ts'
 
 interface Ids {
   readonly task_id: string | null
   readonly team_run_id: string | null
-  /** For a member's event, its run. For a team's event, the run that called the team; null if the task is a workflow. */
+  /**
+   * For a member's event, its run. For a team's event, the run that called the team; null if the task is a
+   * workflow.
+   */
   readonly run_id: string | null
 }
 
@@ -23,12 +35,21 @@ interface MemberIds extends Ids {
 
 /** An event of a team run's stream. */
 export type TeamStreamEvent =
-  | (Ids & { readonly type: 'team_run_started'; readonly workflow: string; readonly task: string; readonly members: readonly string[] })
+  | (Ids & {
+      readonly type: 'team_run_started'
+      readonly workflow: string
+      readonly task: string
+      readonly members: readonly string[]
+    })
   | (MemberIds & { readonly type: 'member_started' })
   | (MemberIds & { readonly type: 'member_delta' } & Piece)
   | (MemberIds & { readonly type: 'member_completed'; readonly output: string })
   | (MemberIds & { readonly type: 'member_failed'; readonly failure: Failure })
-  | (Ids & { readonly type: 'team_run_completed'; readonly final_output: string; readonly outputs: readonly NodeOutput[] })
+  | (Ids & {
+      readonly type: 'team_run_completed'
+      readonly final_output: string
+      readonly outputs: readonly NodeOutput[]
+    })
   | (Ids & {
       readonly type: 'team_run_failed'
       readonly outcome: 'incomplete' | 'cancelled'
@@ -81,7 +102,10 @@ export function teamStream(options: TeamFollowOptions = {}): TeamStream {
         const { workflow, task } = team.graph
         return [{ type: 'team_run_started', ...idsOf(journal), workflow, task, members: membersOf(journal) }]
       }
-      const members = event.type === 'assistant_message_added' ? answerEvents(open, said, event) : memberEvents(journal, open, event)
+      const members =
+        event.type === 'assistant_message_added'
+          ? answerEvents(open, said, event)
+          : memberEvents(journal, open, event)
       const terminal = terminalEvent(journal, event, options)
       if (terminal === null) return members
       ended = true
@@ -100,13 +124,18 @@ export function teamStream(options: TeamFollowOptions = {}): TeamStream {
  *
  * @param events the events of one task, from its first
  */
-export function* teamStreamOf(events: Iterable<DomainEvent>, options: TeamFollowOptions = {}): Generator<TeamStreamEvent> {
+export function* teamStreamOf(
+  events: Iterable<DomainEvent>,
+  options: TeamFollowOptions = {},
+): Generator<TeamStreamEvent> {
   const stream = teamStream(options)
   for (const event of events) yield* stream.next(event)
 }
 
-const memberOfRun = (open: ReadonlyMap<string, MemberIds>, runId: string | undefined): MemberIds | undefined =>
-  [...open.values()].find((each) => each.run_id === runId)
+const memberOfRun = (
+  open: ReadonlyMap<string, MemberIds>,
+  runId: string | undefined,
+): MemberIds | undefined => [...open.values()].find((each) => each.run_id === runId)
 
 function answerEvents(
   open: ReadonlyMap<string, MemberIds>,
@@ -118,11 +147,22 @@ function answerEvents(
   return of === undefined || piece === null ? [] : [{ type: 'member_delta', ...of, ...piece }]
 }
 
-function memberEvents(journal: TeamJournal, open: Map<string, MemberIds>, event: DomainEvent): TeamStreamEvent[] {
-  if (journal.team === null || !('node_id' in event.data) || !('team_run_id' in event.data) || event.data.team_run_id !== journal.team.start.team_run_id)
+function memberEvents(
+  journal: TeamJournal,
+  open: Map<string, MemberIds>,
+  event: DomainEvent,
+): TeamStreamEvent[] {
+  if (
+    journal.team === null ||
+    !('node_id' in event.data) ||
+    !('team_run_id' in event.data) ||
+    event.data.team_run_id !== journal.team.start.team_run_id
+  )
     return []
   const nodeId = String(event.data.node_id)
-  const node = journal.team.graph.nodes.find((each): each is AgentNode => each.node_id === nodeId && each.kind === 'agent')
+  const node = journal.team.graph.nodes.find(
+    (each): each is AgentNode => each.node_id === nodeId && each.kind === 'agent',
+  )
   if (node === undefined) return []
   if (event.type === 'node_started') {
     const of = { ...idsOf(journal), run_id: event.data.run_id, member_name: node.agent.name, node_id: nodeId }
@@ -146,10 +186,15 @@ function memberEvents(journal: TeamJournal, open: Map<string, MemberIds>, event:
   }
 }
 
-function terminalEvent(journal: TeamJournal, event: DomainEvent, options: TeamFollowOptions): TeamStreamEvent | null {
+function terminalEvent(
+  journal: TeamJournal,
+  event: DomainEvent,
+  options: TeamFollowOptions,
+): TeamStreamEvent | null {
   const { team, end } = journal
   const ids = idsOf(journal)
-  if (team?.outcome === 'complete') return { type: 'team_run_completed', ...ids, ...resultOf(journal, options) }
+  if (team?.outcome === 'complete')
+    return { type: 'team_run_completed', ...ids, ...resultOf(journal, options) }
   if (team !== null && team.outcome !== null) {
     return {
       type: 'team_run_failed',
@@ -162,7 +207,9 @@ function terminalEvent(journal: TeamJournal, event: DomainEvent, options: TeamFo
   }
   if (end === null) return null
   const outcome = event.type === 'task_cancelled' ? 'cancelled' : 'incomplete'
-  const message = end.failure?.message ?? (team === null ? 'The task ended without a team.' : 'The task ended before its team.')
+  const message =
+    end.failure?.message ??
+    (team === null ? 'The task ended without a team.' : 'The task ended before its team.')
   return {
     type: 'team_run_failed',
     ...ids,
@@ -173,11 +220,19 @@ function terminalEvent(journal: TeamJournal, event: DomainEvent, options: TeamFo
   }
 }
 
-const idsOf = ({ taskId, team }: TeamJournal): Ids => ({ task_id: taskId, team_run_id: team?.start.team_run_id ?? null, run_id: team?.start.run_id ?? null })
+const idsOf = ({ taskId, team }: TeamJournal): Ids => ({
+  task_id: taskId,
+  team_run_id: team?.start.team_run_id ?? null,
+  run_id: team?.start.run_id ?? null,
+})
 
-/** The configured members, including those without work so far. For another workflow, the agents of its graph. */
+/**
+ * The configured members, including those without work so far. For another workflow, the agents of its graph.
+ */
 function membersOf({ team }: TeamJournal): string[] {
   const settings = teamSettings.safeParse(team?.graph.settings)
   if (settings.success) return settings.data.members.map((member) => member.name)
-  return [...new Set((team?.graph.nodes ?? []).flatMap((node) => (node.kind === 'agent' ? [node.agent.name] : [])))]
+  return [
+    ...new Set((team?.graph.nodes ?? []).flatMap((node) => (node.kind === 'agent' ? [node.agent.name] : []))),
+  ]
 }

@@ -24,10 +24,17 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
 function fieldMeant(written: string, fields: readonly string[]): string | null {
   const wanted = plainName(written)
   const same = (word: string): boolean => plainName(word) === wanted
-  return fields.find(same) ?? fields.find((field) => otherWords[field]?.some(same) === true) ?? nearest(written, fields)
+  return (
+    fields.find(same) ??
+    fields.find((field) => otherWords[field]?.some(same) === true) ??
+    nearest(written, fields)
+  )
 }
 
-/** For a missing field: `"prompt" is not a field here: was "instruction" meant? Write "instruction": "…".` Empty if no field seems to mean it. */
+/**
+ * For a missing field: `"prompt" is not a field here: was "instruction" meant? Write "instruction": "…".`
+ * Empty if no field seems to mean it.
+ */
 export function renamedAdvice(field: string, object: unknown, known: readonly string[]): string {
   if (!isRecord(object)) return ''
   const missing = known.filter((each) => object[each] === undefined)
@@ -69,11 +76,21 @@ export function unknownFieldAdvice(key: string, { at, args, known, top }: Unknow
   const holder = valueAt(args, at)
   const missing = known.filter((each) => valueAt(holder, [each]) === undefined)
   const meant = fieldMeant(key, missing)
-  if (meant !== null) return `Did you mean ${quote(meant)}? Write ${quote(meant)}: ${quote(valueAt(holder, [key]))}.`
+  if (meant !== null)
+    return `Did you mean ${quote(meant)}? Write ${quote(meant)}: ${quote(valueAt(holder, [key]))}.`
   const fields = known.length === 0 ? '' : `; the fields here are ${quoteAll(known)}`
-  if (at.length > 0 && known.includes('instruction') && waiting.some((word) => plainName(word) === plainName(key))) {
+  if (
+    at.length > 0 &&
+    known.includes('instruction') &&
+    waiting.some((word) => plainName(word) === plainName(key))
+  ) {
     const tools = propertiesOf(top, args)
-    const where = 'edges' in tools ? 'by "edges"' : 'flow' in tools ? 'by "flow"' : 'by the workflow itself (GraphWorkflow takes edges)'
+    const where =
+      'edges' in tools
+        ? 'by "edges"'
+        : 'flow' in tools
+          ? 'by "flow"'
+          : 'by the workflow itself (GraphWorkflow takes edges)'
     return `Remove it: which agent waits for which is said ${where}.`
   }
   return `Remove it${fields}.`

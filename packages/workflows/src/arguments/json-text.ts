@@ -1,6 +1,8 @@
-// Reads JSON as models write it into a text: strict, or nearly JSON. Text that is nearly JSON is used for advice only and never accepted.
+// Reads JSON as models write it into a text: strict, or nearly JSON. Text that is nearly JSON is used for
+// advice only and never accepted.
 
-export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value of a JSON text. `undefined` if the text is not JSON. */
 export function parsedJson(text: string): unknown {
@@ -23,12 +25,17 @@ const repairs: readonly (readonly [fault: string, repair: (text: string) => stri
   ['typographic quotes', (text) => text.replaceAll(/[\u201c-\u201f\uff02]/g, '"')],
   [
     'full-width commas or colons',
-    (text) => text.replaceAll(/(?<=["\]}\d])\s*[\uff0c\u3001](?=\s*["[{\d])/g, ',').replaceAll(/(?<=")\s*\uff1a(?=\s*["[{\d])/g, ':'),
+    (text) =>
+      text
+        .replaceAll(/(?<=["\]}\d])\s*[\uff0c\u3001](?=\s*["[{\d])/g, ',')
+        .replaceAll(/(?<=")\s*\uff1a(?=\s*["[{\d])/g, ':'),
   ],
   [
     'Python in place of JSON',
     (text) =>
-      (text.includes('"') ? text : text.replaceAll("'", '"')).replaceAll(/\b(?:None|True|False)\b/g, (word) => (word === 'None' ? 'null' : word.toLowerCase())),
+      (text.includes('"') ? text : text.replaceAll("'", '"')).replaceAll(/\b(?:None|True|False)\b/g, (word) =>
+        word === 'None' ? 'null' : word.toLowerCase(),
+      ),
   ],
 ]
 

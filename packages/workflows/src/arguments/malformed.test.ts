@@ -1,5 +1,5 @@
-// The malformed calls that models really make: each is refused with a message that says what was sent and shows the right
-// form of these very arguments; taken as advised, the call is accepted.
+// The malformed calls that models really make: each is refused with a message that says what was sent and
+// shows the right form of these very arguments; taken as advised, the call is accepted.
 import { describe, expect, it } from 'vitest'
 import { agents, errorOf, graphOf } from '../../test/kit.ts'
 import { findWorkflow, readArgumentsText, type Workflow } from '../index.ts'
@@ -12,7 +12,10 @@ interface Row {
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  SequentialWorkflow: { tool: 'SequentialWorkflow', good: { task: 'Compare', agents: [{ name: 'finder', instruction: 'Find the filings.' }] } },
+  SequentialWorkflow: {
+    tool: 'SequentialWorkflow',
+    good: { task: 'Compare', agents: [{ name: 'finder', instruction: 'Find the filings.' }] },
+  },
   GraphWorkflow: {
     tool: 'GraphWorkflow',
     good: {
@@ -25,11 +28,20 @@ const rows: Readonly<Record<string, Row>> = {
       output_agent: 'c',
     },
   },
-  AgentRearrange: { tool: 'AgentRearrange', good: { task: 'Compare', agents: agents('a', 'b', 'c'), flow: 'a -> b, c' } },
-  MixtureOfAgents: { tool: 'MixtureOfAgents', good: { task: 'Compare', agents: agents('a', 'b'), aggregator: agents('m')[0] } },
+  AgentRearrange: {
+    tool: 'AgentRearrange',
+    good: { task: 'Compare', agents: agents('a', 'b', 'c'), flow: 'a -> b, c' },
+  },
+  MixtureOfAgents: {
+    tool: 'MixtureOfAgents',
+    good: { task: 'Compare', agents: agents('a', 'b'), aggregator: agents('m')[0] },
+  },
 }
 
-/** What was sent for a field, the text the message must show of it, and the correction, which the message must hold and which is then accepted. */
+/**
+ * What was sent for a field, the text the message must show of it, and the correction, which the message must
+ * hold and which is then accepted.
+ */
 type Case = readonly [title: string, field: string, sent: unknown, shown: string, corrected: unknown]
 
 const finder = { name: 'finder', instruction: 'Find the filings.' }
@@ -43,26 +55,80 @@ const fields: Readonly<Record<string, readonly Case[]>> = {
   SequentialWorkflow: [
     ['JSON in a string', 'agents', JSON.stringify([finder]), '"[{', [finder]],
     ['JSON in a code fence', 'agents', fenced([finder]), '```json', [finder]],
-    ['JSON with a trailing comma', 'agents', '[{"name":"finder","instruction":"Find the filings.",},]', 'a comma before a closing bracket', [finder]],
-    ['JSON in typographic quotes', 'agents', '[{“name”：“finder”，“instruction”：“Find the filings.”}]', 'typographic quotes', [finder]],
-    ['a Python list', 'agents', "[{'name': 'finder', 'instruction': 'Find the filings.'}]", 'Python', [finder]],
+    [
+      'JSON with a trailing comma',
+      'agents',
+      '[{"name":"finder","instruction":"Find the filings.",},]',
+      'a comma before a closing bracket',
+      [finder],
+    ],
+    [
+      'JSON in typographic quotes',
+      'agents',
+      '[{“name”：“finder”，“instruction”：“Find the filings.”}]',
+      'typographic quotes',
+      [finder],
+    ],
+    [
+      'a Python list',
+      'agents',
+      "[{'name': 'finder', 'instruction': 'Find the filings.'}]",
+      'Python',
+      [finder],
+    ],
     ['one object for a list', 'agents', finder, '{"name":"finder"', [finder]],
     ['instructions by name', 'agents', { finder: 'Find the filings.' }, '{"finder":', [finder]],
     ['agents by name', 'agents', { finder: { instruction: 'Find the filings.' } }, '{"finder":', [finder]],
     ['a list inside an object', 'agents', { agents: [finder] }, '{"agents":', [finder]],
-    ['names in one text', 'agents', 'finder，writer', '"finder，writer"', ['finder', 'writer'].map((name) => ({ name, instruction: '…' }))],
+    [
+      'names in one text',
+      'agents',
+      'finder，writer',
+      '"finder，writer"',
+      ['finder', 'writer'].map((name) => ({ name, instruction: '…' })),
+    ],
     ['an agent as its name', 'agents.0', 'finder', '"finder"', { name: 'finder', instruction: '…' }],
     ['an agent as one text', 'agents.0', 'finder: Find the filings.', '"finder: ', finder],
     ['an agent as a pair', 'agents.0', ['finder', 'Find the filings.'], '["finder",', finder],
-    ['an agent by its name', 'agents.0', { finder: 'Find the filings.' }, '"agents.0.name" is missing', finder],
+    [
+      'an agent by its name',
+      'agents.0',
+      { finder: 'Find the filings.' },
+      '"agents.0.name" is missing',
+      finder,
+    ],
     ['an agent as JSON text', 'agents.0', JSON.stringify(finder), 'JSON text inside a string', finder],
     ['a number for a name', 'agents.0.name', 1, 'is 1', '1'],
     ['a name with a space at its end', 'agents.0.name', 'finder ', '"finder "', 'finder'],
     ['a list for a text', 'agents.0.instruction', ['Find.', 'Read them.'], '["Find.",', 'Find. Read them.'],
-    ['tool names in one text', 'agents.0.allowed_tool_names', 'web_search、web_fetch', '"web_search、', ['web_search', 'web_fetch']],
-    ['tool names as JSON text', 'agents.0.allowed_tool_names', '["web_search"]', 'JSON text inside a string', ['web_search']],
-    ['one requirement for a list', 'agents.0.required_evidence', { kind: 'output_length', min: 1 }, '{"kind":', [{ kind: 'output_length', min: 1 }]],
-    ['a number in quotes', 'agents.0.required_evidence', [{ kind: 'output_length', min: '2' }], 'min" is "2"', 2],
+    [
+      'tool names in one text',
+      'agents.0.allowed_tool_names',
+      'web_search、web_fetch',
+      '"web_search、',
+      ['web_search', 'web_fetch'],
+    ],
+    [
+      'tool names as JSON text',
+      'agents.0.allowed_tool_names',
+      '["web_search"]',
+      'JSON text inside a string',
+      ['web_search'],
+    ],
+    [
+      'one requirement for a list',
+      'agents.0.required_evidence',
+      { kind: 'output_length', min: 1 },
+      '{"kind":',
+      [{ kind: 'output_length', min: 1 }],
+    ],
+    [
+      'a number in quotes',
+      'agents.0.required_evidence',
+      [{ kind: 'output_length', min: '2' }],
+      'min" is "2"',
+      2,
+    ],
   ],
   GraphWorkflow: [
     ['edges as JSON text', 'edges', JSON.stringify(pairs), 'JSON text inside a string', pairs],
@@ -74,7 +140,13 @@ const fields: Readonly<Record<string, readonly Case[]>> = {
     ['edges as texts', 'edges', ['a->b', 'b ⇒ c'], '"a->b"', pairs],
     ['edges as escaped texts', 'edges', ['a -&gt; b', 'b -\\u003e c'], '&gt;', pairs],
     ['edges as objects', 'edges', pairs.map(([from, to]) => ({ from, to })), '{"from":"a"', pairs],
-    ['edges as objects of other names', 'edges', pairs.map(([source, target]) => ({ source, target })), '{"source":"a"', pairs],
+    [
+      'edges as objects of other names',
+      'edges',
+      pairs.map(([source, target]) => ({ source, target })),
+      '{"source":"a"',
+      pairs,
+    ],
     ['edges with several ends', 'edges', [{ from: ['a'], to: ['b'] }, ['b', 'c']], '{"from":["a"]', pairs],
     ['edges by source', 'edges', { a: ['b'], b: 'c' }, '{"a":["b"]', pairs],
     ['a chain for a pair', 'edges', [['a', 'b', 'c']], '["a","b","c"]', pairs],
@@ -106,16 +178,31 @@ const fields: Readonly<Record<string, readonly Case[]>> = {
     ['the aggregator as its name', 'aggregator', 'm', '"m"', { name: 'm', instruction: '…' }],
     ['the aggregator as one text', 'aggregator', 'm: Do the work of m.', '"m: ', agents('m')[0]],
     ['the aggregator in a list', 'aggregator', agents('m'), '[{"name":"m"', agents('m')[0]],
-    ['the aggregator as JSON text', 'aggregator', JSON.stringify(agents('m')[0]), 'JSON text inside a string', agents('m')[0]],
-    ['the aggregator by its name', 'aggregator', { m: 'Do the work of m.' }, '"aggregator.name" is missing', agents('m')[0]],
+    [
+      'the aggregator as JSON text',
+      'aggregator',
+      JSON.stringify(agents('m')[0]),
+      'JSON text inside a string',
+      agents('m')[0],
+    ],
+    [
+      'the aggregator by its name',
+      'aggregator',
+      { m: 'Do the work of m.' },
+      '"aggregator.name" is missing',
+      agents('m')[0],
+    ],
   ],
 }
 
 /** `args` with another value at a dotted path. */
 function withValue(args: unknown, path: string, value: unknown): unknown {
   const [key = '', ...rest] = path.split('.')
-  const next = rest.length === 0 ? value : withValue((args as Record<string, unknown>)[key], rest.join('.'), value)
-  return Array.isArray(args) ? args.map((each: unknown, index) => (String(index) === key ? next : each)) : { ...(args as object), [key]: next }
+  const next =
+    rest.length === 0 ? value : withValue((args as Record<string, unknown>)[key], rest.join('.'), value)
+  return Array.isArray(args)
+    ? args.map((each: unknown, index) => (String(index) === key ? next : each))
+    : { ...(args as object), [key]: next }
 }
 
 describe.each(Object.entries(fields))('%s, called with', (name, cases) => {
@@ -129,7 +216,10 @@ describe.each(Object.entries(fields))('%s, called with', (name, cases) => {
     expect(message).toContain(shown)
     expect(message).toContain(JSON.stringify(corrected))
     const place = JSON.stringify(sent) === '[{"kind":"output_length","min":"2"}]' ? path : field
-    expect(workflow(tool).plan(withValue(withValue(good, field, sent), place, corrected))).toHaveProperty('ok', true)
+    expect(workflow(tool).plan(withValue(withValue(good, field, sent), place, corrected))).toHaveProperty(
+      'ok',
+      true,
+    )
   })
 })
 
@@ -140,7 +230,11 @@ describe('the arguments as a whole', () => {
     ['JSON in a code fence', fenced(good), ['a code fence around it', JSON.stringify(good)]],
     ['a list of one', [good], ['Send its only item']],
     ['an object around them', { input: good }, ['inside "input"', JSON.stringify(good)]],
-    ['JSON text in an object', { arguments: JSON.stringify(good) }, ['inside "arguments"', JSON.stringify(good)]],
+    [
+      'JSON text in an object',
+      { arguments: JSON.stringify(good) },
+      ['inside "arguments"', JSON.stringify(good)],
+    ],
   ])('%s: says how to send them', (_, args, parts) => {
     const { code, message } = errorOf(workflow('SequentialWorkflow').plan(args))
     expect(code).toBe('invalid_arguments')
@@ -159,7 +253,11 @@ describe('the arguments as the text a provider hands on', () => {
 
   it.each([
     ['in a code fence', fenced(good), `there is a code fence around it. Send the object alone: ${text}.`],
-    ['with a trailing comma', text.replace(']}', ',]}'), `there is a comma before a closing bracket. Send the object alone: ${text}.`],
+    [
+      'with a trailing comma',
+      text.replace(']}', ',]}'),
+      `there is a comma before a closing bracket. Send the object alone: ${text}.`,
+    ],
     ['with single quotes', text.replaceAll('"', "'"), `Send the object alone: ${text}.`],
     ['cut off in a text', text.slice(0, 20), 'they end in the middle, after 20 characters'],
     ['cut off after a value', text.slice(0, -1), 'they end in the middle'],
@@ -174,32 +272,97 @@ describe('the arguments as the text a provider hands on', () => {
 describe('another name for a field', () => {
   const agent = { name: 'finder', instruction: 'Find.' }
   it.each([
-    ['SequentialWorkflow', { Task: 'x', agents: [agent] }, 'task', '"Task" is not a field here: was "task" meant? Write "task": "x".'],
-    ['SequentialWorkflow', { task: 'x', Agents: [agent] }, 'agents', 'was "agents" meant? Write "agents": [{"name":"finder"'],
-    ['SequentialWorkflow', { task: 'x', workers: [agent] }, 'agents', '"workers" is not a field here: was "agents" meant?'],
-    ['SequentialWorkflow', { task: 'x', agents: [{ Name: 'finder', instruction: 'Find.' }] }, 'agents.0.name', 'Write "name": "finder".'],
-    ['SequentialWorkflow', { task: 'x', agents: [{ name: 'finder', system_prompt: 'Find.' }] }, 'agents.0.instruction', 'Write "instruction": "Find.".'],
+    [
+      'SequentialWorkflow',
+      { Task: 'x', agents: [agent] },
+      'task',
+      '"Task" is not a field here: was "task" meant? Write "task": "x".',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', Agents: [agent] },
+      'agents',
+      'was "agents" meant? Write "agents": [{"name":"finder"',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', workers: [agent] },
+      'agents',
+      '"workers" is not a field here: was "agents" meant?',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', agents: [{ Name: 'finder', instruction: 'Find.' }] },
+      'agents.0.name',
+      'Write "name": "finder".',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', agents: [{ name: 'finder', system_prompt: 'Find.' }] },
+      'agents.0.instruction',
+      'Write "instruction": "Find.".',
+    ],
     [
       'SequentialWorkflow',
       { task: 'x', agents: [{ ...agent, skillQuery: 'y' }] },
       'agents.0.skillQuery',
       'Did you mean "skill_query"? Write "skill_query": "y".',
     ],
-    ['SequentialWorkflow', { task: 'x', agents: [{ ...agent, allowedToolNames: [] }] }, 'agents.0.allowedToolNames', 'Write "allowed_tool_names": [].'],
-    ['SequentialWorkflow', { task: 'x', agents: [{ ...agent, tools: ['t'] }] }, 'agents.0.tools', 'Write "allowed_tool_names": ["t"].'],
-    ['SequentialWorkflow', { task: 'x', agents: [{ ...agent, depends_on: [] }] }, 'agents.0.depends_on', 'is said by the workflow itself'],
+    [
+      'SequentialWorkflow',
+      { task: 'x', agents: [{ ...agent, allowedToolNames: [] }] },
+      'agents.0.allowedToolNames',
+      'Write "allowed_tool_names": [].',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', agents: [{ ...agent, tools: ['t'] }] },
+      'agents.0.tools',
+      'Write "allowed_tool_names": ["t"].',
+    ],
+    [
+      'SequentialWorkflow',
+      { task: 'x', agents: [{ ...agent, depends_on: [] }] },
+      'agents.0.depends_on',
+      'is said by the workflow itself',
+    ],
     ['AgentRearrange', { task: 'x', agents: [agent], Flow: 'finder' }, 'flow', 'Write "flow": "finder".'],
-    ['AgentRearrange', { task: 'x', agents: [{ ...agent, dependsOn: [] }], flow: 'finder' }, 'agents.0.dependsOn', 'is said by "flow"'],
-    ['MixtureOfAgents', { task: 'x', agents: [agent], synthesizer: agent }, 'aggregator', 'Write "aggregator": {"name":"finder"'],
-    ['GraphWorkflow', { task: 'x', agents: [agent], Edges: [], output_agent: 'finder' }, 'edges', 'was "edges" meant? Write "edges": [].'],
-    ['GraphWorkflow', { task: 'x', agents: [agent], edges: [], outputAgent: 'finder' }, 'output_agent', 'Write "output_agent": "finder".'],
+    [
+      'AgentRearrange',
+      { task: 'x', agents: [{ ...agent, dependsOn: [] }], flow: 'finder' },
+      'agents.0.dependsOn',
+      'is said by "flow"',
+    ],
+    [
+      'MixtureOfAgents',
+      { task: 'x', agents: [agent], synthesizer: agent },
+      'aggregator',
+      'Write "aggregator": {"name":"finder"',
+    ],
+    [
+      'GraphWorkflow',
+      { task: 'x', agents: [agent], Edges: [], output_agent: 'finder' },
+      'edges',
+      'was "edges" meant? Write "edges": [].',
+    ],
+    [
+      'GraphWorkflow',
+      { task: 'x', agents: [agent], edges: [], outputAgent: 'finder' },
+      'output_agent',
+      'Write "output_agent": "finder".',
+    ],
     [
       'GraphWorkflow',
       { task: 'x', agents: [agent], edges: [], output_agent: 'finder', allowDisconnected: true },
       'allowDisconnected',
       '"allow_disconnected": true',
     ],
-    ['GraphWorkflow', { task: 'x', agents: [{ ...agent, depends_on: [] }], edges: [], output_agent: 'finder' }, 'agents.0.depends_on', 'is said by "edges"'],
+    [
+      'GraphWorkflow',
+      { task: 'x', agents: [{ ...agent, depends_on: [] }], edges: [], output_agent: 'finder' },
+      'agents.0.depends_on',
+      'is said by "edges"',
+    ],
     [
       'GraphWorkflow',
       { task: 'x', agents: [agent, { ...agent, name: 'b', depends_on: ['finder'] }], output_agent: 'b' },
@@ -215,14 +378,39 @@ describe('another name for a field', () => {
 
 describe('requirements of evidence', () => {
   const plan = (requirement: unknown) =>
-    errorOf(workflow('SequentialWorkflow').plan({ task: 'x', agents: [{ name: 'a', instruction: 'b', required_evidence: [requirement] }] }))
+    errorOf(
+      workflow('SequentialWorkflow').plan({
+        task: 'x',
+        agents: [{ name: 'a', instruction: 'b', required_evidence: [requirement] }],
+      }),
+    )
   it.each([
-    ['a kind in another spelling', { kind: 'toolSucceeded', tool: 'x' }, '', 'Did you mean "tool_succeeded"?'],
+    [
+      'a kind in another spelling',
+      { kind: 'toolSucceeded', tool: 'x' },
+      '',
+      'Did you mean "tool_succeeded"?',
+    ],
     ['an unknown kind', { kind: 'vibes' }, '', '{"kind": "tool_succeeded", "tool": "…"}'],
     ['no kind', { tool: 'x' }, '', '{"kind": "tool_succeeded", "tool": "…"}'],
-    ['a missing field', { kind: 'tool_succeeded' }, '.tool', 'is missing. Write {"kind": "tool_succeeded", "tool": "…"}.'],
-    ['an unknown field', { kind: 'tool_succeeded', tool: 'x', times: 2 }, '.times', 'the fields here are "kind", "tool", "times_min"'],
-    ['a number that is too small', { kind: 'tool_succeeded', tool: 'x', times_min: 0 }, '.times_min', 'is 0, but must be at least 1'],
+    [
+      'a missing field',
+      { kind: 'tool_succeeded' },
+      '.tool',
+      'is missing. Write {"kind": "tool_succeeded", "tool": "…"}.',
+    ],
+    [
+      'an unknown field',
+      { kind: 'tool_succeeded', tool: 'x', times: 2 },
+      '.times',
+      'the fields here are "kind", "tool", "times_min"',
+    ],
+    [
+      'a number that is too small',
+      { kind: 'tool_succeeded', tool: 'x', times_min: 0 },
+      '.times_min',
+      'is 0, but must be at least 1',
+    ],
     ['a text that is too long', 'x'.repeat(2001), '', 'has 2001 characters; at most 2000'],
     ['a number', 7, '', 'is 7. Write a text, {"kind": '],
   ])('%s: the message says which are right', (_, requirement, path, part) => {
@@ -246,9 +434,13 @@ describe('null for a field that may be left out', () => {
       ],
       aggregator: { ...agents('m')[0], ...nulls },
     }
-    expect(workflow('MixtureOfAgents').plan(sent)).toEqual(workflow('MixtureOfAgents').plan({ ...good, agents: [first, { ...second, ...evidence }] }))
+    expect(workflow('MixtureOfAgents').plan(sent)).toEqual(
+      workflow('MixtureOfAgents').plan({ ...good, agents: [first, { ...second, ...evidence }] }),
+    )
     const graph = rows['GraphWorkflow'] as Row
-    expect(workflow('GraphWorkflow').plan({ ...graph.good, allow_disconnected: null })).toEqual(workflow('GraphWorkflow').plan(graph.good))
+    expect(workflow('GraphWorkflow').plan({ ...graph.good, allow_disconnected: null })).toEqual(
+      workflow('GraphWorkflow').plan(graph.good),
+    )
   })
 
   it.each([
@@ -264,7 +456,10 @@ describe('null for a field that may be left out', () => {
   })
 
   it('is refused for a field there is not', () => {
-    expect(errorOf(workflow('SequentialWorkflow').plan({ ...rows['SequentialWorkflow']?.good, layers: null })).path).toBe('layers')
+    expect(
+      errorOf(workflow('SequentialWorkflow').plan({ ...rows['SequentialWorkflow']?.good, layers: null }))
+        .path,
+    ).toBe('layers')
   })
 })
 
@@ -277,5 +472,7 @@ it('a value nested thousands of levels deep is refused, not a crash', () => {
     ['AgentRearrange', 'flow'],
     ['MixtureOfAgents', 'aggregator'],
   ] as const)
-    expect(errorOf(workflow(name).plan({ ...rows[name]?.good, [field]: deep })).path.startsWith(field)).toBe(true)
+    expect(errorOf(workflow(name).plan({ ...rows[name]?.good, [field]: deep })).path.startsWith(field)).toBe(
+      true,
+    )
 })

@@ -1,8 +1,10 @@
 // Turns what a model sent into typed arguments, or into one error that says what to write instead.
-// R1. The first fault is reported, in the order of the schema's fields. The order of the sent keys does not matter.
-// R2. Nothing is repaired silently: JSON text in a string, a single value for an array, "true" for true, another name for a field are refused
-// with the correct spelling.
-// R3. There is one exception, because it has only one meaning: null for an optional field means that the field is absent.
+// R1. The first fault is reported, in the order of the schema's fields. The order of the sent keys does not
+// matter.
+// R2. Nothing is repaired silently: JSON text in a string, a single value for an array, "true" for true,
+// another name for a field are refused with the correct spelling.
+// R3. There is one exception, because it has only one meaning: null for an optional field means that the
+// field is absent.
 import type { JsonObject } from '@beaver/core'
 import type { z } from 'zod'
 import { renamedAdvice, unknownFieldAdvice } from './field-names.ts'
@@ -22,18 +24,24 @@ interface Reading<Input extends z.ZodType> {
 
 type Issue = z.core.$ZodIssue
 
-export function readArguments<Input extends z.ZodType>(reading: Reading<Input>, args: unknown): { ok: true; value: z.output<Input> } | Refusal {
+export function readArguments<Input extends z.ZodType>(
+  reading: Reading<Input>,
+  args: unknown,
+): { ok: true; value: z.output<Input> } | Refusal {
   if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args))
   const fault = wrapperFault(args, reading.schema) ?? reading.shapeFault?.(args) ?? null
   if (fault !== null) return fault
   const parsed = reading.input.safeParse(withoutNulls(args, reading.schema))
   if (parsed.success) return { ok: true, value: parsed.data }
   const [issue] = parsed.error.issues
-  return issue === undefined ? refuse('invalid_arguments', '', parsed.error.message) : refusalOf(issue, { args, schema: reading.schema })
+  return issue === undefined
+    ? refuse('invalid_arguments', '', parsed.error.message)
+    : refusalOf(issue, { args, schema: reading.schema })
 }
 
 /**
- * Reads the arguments of a call from a provider's JSON text. Text that is nearly JSON is refused with the correct form.
+ * Reads the arguments of a call from a provider's JSON text. Text that is nearly JSON is refused with the
+ * correct form.
  *
  * @example
  * const read = readArgumentsText('{"task": "Describe the tides."}')
@@ -46,21 +54,26 @@ export function readArgumentsText(text: string): { readonly ok: true; readonly v
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
   } catch (error) {
-    return refuse('invalid_arguments', '', textFault(text, error instanceof Error ? error.message : String(error)))
+    return refuse(
+      'invalid_arguments',
+      '',
+      textFault(text, error instanceof Error ? error.message : String(error)),
+    )
   }
 }
 
 function textFault(text: string, reason: string): string {
   const near = nearJson(text)
-  if (near !== null) return `The arguments are not JSON: there is ${near.faults.join(' and ')}. Send the object alone${example(near.value, ': ')}.`
+  if (near !== null)
+    return `The arguments are not JSON: there is ${near.faults.join(' and ')}. Send the object alone${example(near.value, ': ')}.`
   if (endsInTheMiddle(text, reason))
     return `The arguments are not JSON: they end in the middle, after ${text.length} characters. Send them whole; use fewer agents or shorter instructions if they are too long.`
   return `The arguments are not JSON (${reason}). Send one JSON object such as ${object}.`
 }
 
 /**
- * Whether JSON.parse reached the end of the text and expected more. V8 gives its SyntaxError no code, so its words decide. If they change, only
- * the advice gets worse.
+ * Whether JSON.parse reached the end of the text and expected more. V8 gives its SyntaxError no code, so its
+ * words decide. If they change, only the advice gets worse.
  */
 function endsInTheMiddle(text: string, reason: string): boolean {
   const [, position] = /at position (\d+)/.exec(reason) ?? []
@@ -106,12 +119,26 @@ function refusalOf(issue: Issue, context: Context): Refusal {
     case 'unrecognized_keys': {
       const [key = ''] = issue.keys
       const at = [...issue.path, key].join('.')
-      const advice = unknownFieldAdvice(key, { at: issue.path, args: context.args, known: Object.keys(propertiesOf(place, value)), top: context.schema })
+      const advice = unknownFieldAdvice(key, {
+        at: issue.path,
+        args: context.args,
+        known: Object.keys(propertiesOf(place, value)),
+        top: context.schema,
+      })
       return refuse('invalid_arguments', at, `The field ${quote(at)} is not known. ${advice}`)
     }
     case 'too_small':
-      if (path === 'agents') return refuse('agents_empty', path, `"agents" is empty. Give at least one agent: ${example([agentForm])}. ${about}`)
-      return refused(typeof value === 'number' ? `${quote(path)} is ${value}, but must be at least ${issue.minimum}.` : `${quote(path)} is empty. ${about}`)
+      if (path === 'agents')
+        return refuse(
+          'agents_empty',
+          path,
+          `"agents" is empty. Give at least one agent: ${example([agentForm])}. ${about}`,
+        )
+      return refused(
+        typeof value === 'number'
+          ? `${quote(path)} is ${value}, but must be at least ${issue.minimum}.`
+          : `${quote(path)} is empty. ${about}`,
+      )
     case 'too_big':
       return refused(
         typeof value === 'number'
@@ -122,7 +149,10 @@ function refusalOf(issue: Issue, context: Context): Refusal {
       return refused(`${quote(path)} ${issue.message}.`)
     case 'invalid_union':
       if (issue.discriminator !== undefined) return kindFault(issue.path, context)
-      return unionFault(issue, context) ?? refused(`${quote(path)} is ${quote(value)}. ${alternativesAdvice(place)}`)
+      return (
+        unionFault(issue, context) ??
+        refused(`${quote(path)} is ${quote(value)}. ${alternativesAdvice(place)}`)
+      )
     case 'invalid_type':
       return refused(typeFault(issue, context, about))
     default:
@@ -132,13 +162,19 @@ function refusalOf(issue: Issue, context: Context): Refusal {
 
 const agentForm = { name: '…', instruction: '…' }
 const sizeOf = (value: unknown): string =>
-  typeof value === 'string' ? `${value.length} characters` : `${Array.isArray(value) ? value.length : 'too many'} items`
+  typeof value === 'string'
+    ? `${value.length} characters`
+    : `${Array.isArray(value) ? value.length : 'too many'} items`
 
 /** The fault in the alternative that was probably meant: the one whose type fits. */
 function unionFault(issue: Issue & { code: 'invalid_union' }, context: Context): Refusal | null {
-  const meant = issue.errors.filter(([first]) => first !== undefined && !(first.code === 'invalid_type' && first.path.length === 0))
+  const meant = issue.errors.filter(
+    ([first]) => first !== undefined && !(first.code === 'invalid_type' && first.path.length === 0),
+  )
   const [first] = meant[0] ?? []
-  return meant.length !== 1 || first === undefined ? null : refusalOf({ ...first, path: [...issue.path, ...first.path] } as Issue, context)
+  return meant.length !== 1 || first === undefined
+    ? null
+    : refusalOf({ ...first, path: [...issue.path, ...first.path] } as Issue, context)
 }
 
 /** A value that no kind allows. `path` is that of the field that names the kind. */
@@ -146,18 +182,25 @@ function kindFault(path: Path, { args, schema }: Context): Refusal {
   const above = path.slice(0, -1)
   const place = schemaAt(schema, above, args)
   const kind = valueAt(args, path)
-  const kinds = alternativesOf(place).map((each) => valueAt(each, ['properties', String(path.at(-1)), 'const']))
+  const kinds = alternativesOf(place).map((each) =>
+    valueAt(each, ['properties', String(path.at(-1)), 'const']),
+  )
   const near = didYouMean(
     typeof kind === 'string' ? kind : '',
     kinds.filter((each) => typeof each === 'string'),
   )
-  return refuse('invalid_arguments', above.join('.'), `${quote(above.join('.'))} is ${quote(valueAt(args, above))}.${near} ${alternativesAdvice(place)}`)
+  return refuse(
+    'invalid_arguments',
+    above.join('.'),
+    `${quote(above.join('.'))} is ${quote(valueAt(args, above))}.${near} ${alternativesAdvice(place)}`,
+  )
 }
 
 /** The allowed forms of a place with several forms, each in short. */
 function alternativesAdvice(place: JsonObject): string {
   const forms = alternativesOf(place).map((each) => {
-    if (!isRecord(each['properties'])) return each['type'] === 'string' ? 'a text' : `a value of type ${textOr(each['type'], 'another')}`
+    if (!isRecord(each['properties']))
+      return each['type'] === 'string' ? 'a text' : `a value of type ${textOr(each['type'], 'another')}`
     return formOf(each['properties'] as Record<string, JsonObject>, requiredOf(each, null))
   })
   return `Write ${forms.slice(0, -1).join(', ')}${forms.length > 1 ? ' or ' : ''}${forms.at(-1)}.`
@@ -172,10 +215,22 @@ function formOf(properties: Readonly<Record<string, JsonObject>>, required: read
 function valueForm(field: JsonObject): string {
   if (field['const'] !== undefined) return JSON.stringify(field['const'])
   const [{ type } = {}] = alternativesOf(field)
-  return type === 'string' ? '"…"' : type === 'array' ? '["…"]' : type === 'integer' || type === 'number' ? '1' : type === 'boolean' ? 'true' : '{…}'
+  return type === 'string'
+    ? '"…"'
+    : type === 'array'
+      ? '["…"]'
+      : type === 'integer' || type === 'number'
+        ? '1'
+        : type === 'boolean'
+          ? 'true'
+          : '{…}'
 }
 
-function typeFault(issue: Issue & { code: 'invalid_type' }, { args, schema }: Context, about: string): string {
+function typeFault(
+  issue: Issue & { code: 'invalid_type' },
+  { args, schema }: Context,
+  about: string,
+): string {
   const path = issue.path.join('.')
   const value = valueAt(args, issue.path)
   const above = issue.path.slice(0, -1)
@@ -183,9 +238,14 @@ function typeFault(issue: Issue & { code: 'invalid_type' }, { args, schema }: Co
   if (value === undefined) {
     const known = propertiesOf(holderSchema, holder)
     const form = about === '' ? `Write ${formOf(known, requiredOf(holderSchema, holder))}.` : about
-    return [`${quote(path)} is missing.`, missingAdvice(issue.path, holder, Object.keys(known)), form].filter((part) => part !== '').join(' ')
+    return [`${quote(path)} is missing.`, missingAdvice(issue.path, holder, Object.keys(known)), form]
+      .filter((part) => part !== '')
+      .join(' ')
   }
-  const optional = value === null && !requiredOf(holderSchema, holder).includes(String(issue.path.at(-1))) ? ' (or leave the field out)' : ''
+  const optional =
+    value === null && !requiredOf(holderSchema, holder).includes(String(issue.path.at(-1)))
+      ? ' (or leave the field out)'
+      : ''
   const hint = spelling(issue.expected, value, schemaAt(schema, issue.path, args))
   return `${quote(path)} is ${quote(value)}, but must be ${article(issue.expected)}${optional}. ${hint ?? about}`
 }
@@ -195,13 +255,25 @@ function missingAdvice(path: Path, holder: unknown, known: readonly string[]): s
   const renamed = renamedAdvice(field, holder, known)
   if (renamed !== '' || !isRecord(holder)) return renamed
   const [[key, value] = ['', null], ...others] = Object.entries(holder)
-  if (known.includes('instruction') && others.length === 0 && !known.includes(key) && typeof value === 'string')
+  if (
+    known.includes('instruction') &&
+    others.length === 0 &&
+    !known.includes(key) &&
+    typeof value === 'string'
+  )
     return `Write ${example({ name: key, instruction: value }) || example(agentForm)}.`
   const unknown = Object.keys(holder).filter((each) => !known.includes(each))
-  return unknown.length === 0 ? '' : `${quoteAll(unknown)} ${unknown.length === 1 ? 'is not a field' : 'are not fields'} here.`
+  return unknown.length === 0
+    ? ''
+    : `${quoteAll(unknown)} ${unknown.length === 1 ? 'is not a field' : 'are not fields'} here.`
 }
 
-const articles: Readonly<Record<string, string>> = { array: 'an array', object: 'an object', record: 'an object', int: 'a whole number' }
+const articles: Readonly<Record<string, string>> = {
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  int: 'a whole number',
+}
 const article = (type: string): string => articles[type] ?? `a ${type}`
 
 function textOr(value: unknown, fallback: string): string {

@@ -1,4 +1,5 @@
-// Every refusal is right and names the offending item, checked against oracles that share no code with the checks.
+// Every refusal is right and names the offending item, checked against oracles that share no code with the
+// checks.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Call, calls, faultyCalls, tools } from '../../test/calls.ts'
@@ -6,45 +7,66 @@ import { errorOf } from '../../test/kit.ts'
 import { findWorkflow, type Workflow, type WorkflowError } from '../index.ts'
 
 const runs = { numRuns: 300 }
-const faultsOfAll = ['agents_empty', 'duplicate_agent', 'invalid_agent_name', 'invalid_arguments', 'too_many_agents']
-const faultsOf: Readonly<Record<string, readonly string[]>> = { MixtureOfAgents: ['aggregator_required'], GraphWorkflow: ['edges_required', 'edges_shape'] }
+const faultsOfAll = [
+  'agents_empty',
+  'duplicate_agent',
+  'invalid_agent_name',
+  'invalid_arguments',
+  'too_many_agents',
+]
+const faultsOf: Readonly<Record<string, readonly string[]>> = {
+  MixtureOfAgents: ['aggregator_required'],
+  GraphWorkflow: ['edges_required', 'edges_shape'],
+}
 
-describe.each(tools.map((name) => [name, findWorkflow(name) as Workflow] as const))('%s', (name, workflow) => {
-  it('refuses a good call into which one fault was put, with its code and its place, and names what is wrong', () => {
-    const seen = new Set<string>()
-    fc.assert(
-      fc.property(faultyCalls(name), ({ args, code, path, named }) => {
-        const error = errorOf(workflow.plan(args))
-        seen.add(error.code)
-        expect({ ...error, message: '' }).toEqual({ code, path, message: '' })
-        expect(error.message).toContain(named)
-      }),
-      runs,
-    )
-    expect([...seen].toSorted()).toEqual([...faultsOfAll, ...(faultsOf[name] ?? [])].toSorted())
-  })
-})
+describe.each(tools.map((name) => [name, findWorkflow(name) as Workflow] as const))(
+  '%s',
+  (name, workflow) => {
+    it('refuses a good call into which one fault was put, with its code and its place, and names what is wrong', () => {
+      const seen = new Set<string>()
+      fc.assert(
+        fc.property(faultyCalls(name), ({ args, code, path, named }) => {
+          const error = errorOf(workflow.plan(args))
+          seen.add(error.code)
+          expect({ ...error, message: '' }).toEqual({ code, path, message: '' })
+          expect(error.message).toContain(named)
+        }),
+        runs,
+      )
+      expect([...seen].toSorted()).toEqual([...faultsOfAll, ...(faultsOf[name] ?? [])].toSorted())
+    })
+  },
+)
 
 it.each([
   ['MixtureOfAgents', ['duplicate_agent']],
   ['AgentRearrange', ['agent_not_in_flow', 'empty_flow', 'empty_segment', 'repeated_agent', 'unknown_agent']],
-  ['GraphWorkflow', ['cycle', 'edges_required', 'island', 'unknown_node', 'unknown_output_agent', 'unreachable_output_agent']],
-] as const)('%s: every refusal of its structure is right and names the offending item (%j)', (name, codes) => {
-  const workflow = findWorkflow(name) as Workflow
-  const seen = new Set<string>()
-  fc.assert(
-    fc.property(calls[name], (args) => {
-      const result = workflow.plan(args)
-      if (result.ok) return
-      seen.add(result.error.code)
-      expectOffender(args, result.error)
-    }),
-    { ...runs, numRuns: 1_000 },
-  )
-  expect([...seen].toSorted()).toEqual(codes)
-})
+  [
+    'GraphWorkflow',
+    ['cycle', 'edges_required', 'island', 'unknown_node', 'unknown_output_agent', 'unreachable_output_agent'],
+  ],
+] as const)(
+  '%s: every refusal of its structure is right and names the offending item (%j)',
+  (name, codes) => {
+    const workflow = findWorkflow(name) as Workflow
+    const seen = new Set<string>()
+    fc.assert(
+      fc.property(calls[name], (args) => {
+        const result = workflow.plan(args)
+        if (result.ok) return
+        seen.add(result.error.code)
+        expectOffender(args, result.error)
+      }),
+      { ...runs, numRuns: 1_000 },
+    )
+    expect([...seen].toSorted()).toEqual(codes)
+  },
+)
 
-function expectOffender({ agents, aggregator, flow = '', edges = [], output_agent: output = '' }: Call, { code, path, message }: WorkflowError): void {
+function expectOffender(
+  { agents, aggregator, flow = '', edges = [], output_agent: output = '' }: Call,
+  { code, path, message }: WorkflowError,
+): void {
   const members = agents.map((agent) => agent.name)
   const tokens = flow.split(/->|,/).map((token) => token.trim())
   const named = [...message.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1] ?? '')
@@ -77,8 +99,12 @@ function expectOffender({ agents, aggregator, flow = '', edges = [], output_agen
       return expect(named).toEqual(expect.arrayContaining(members))
     case 'island': {
       const connected = new Set([output])
-      for (const _ of members) for (const edge of edges) if (edge.some((end) => connected.has(end))) for (const end of edge) connected.add(end)
-      return expect(named.filter((each) => members.includes(each) && each !== output)).toEqual(members.filter((each) => !connected.has(each)))
+      for (const _ of members)
+        for (const edge of edges)
+          if (edge.some((end) => connected.has(end))) for (const end of edge) connected.add(end)
+      return expect(named.filter((each) => members.includes(each) && each !== output)).toEqual(
+        members.filter((each) => !connected.has(each)),
+      )
     }
     case 'unknown_node':
       expect(members).not.toContain('ghost')

@@ -1,4 +1,5 @@
-// Finds places in arguments and in their schema at the same time, by dotted paths. Among alternatives it takes the one that was meant.
+// Finds places in arguments and in their schema at the same time, by dotted paths. Among alternatives it
+// takes the one that was meant.
 import type { JsonObject } from '@beaver/core'
 import { isRecord } from './json-text.ts'
 import { alternativesOf } from './tool-schema.ts'
@@ -7,7 +8,11 @@ export type Path = readonly PropertyKey[]
 
 export function valueAt(value: unknown, path: Path): unknown {
   let at = value
-  for (const key of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<PropertyKey, unknown>)[key] : undefined
+  for (const key of path)
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+        ? (at as Record<PropertyKey, unknown>)[key]
+        : undefined
   return at
 }
 
@@ -15,7 +20,10 @@ export function valueAt(value: unknown, path: Path): unknown {
 export function schemaAt(schema: JsonObject, path: Path, args: unknown): JsonObject {
   let at = schema
   for (const [depth, key] of path.entries()) {
-    const next = typeof key === 'number' ? itemsOf(at) : propertiesOf(at, valueAt(args, path.slice(0, depth)))[String(key)]
+    const next =
+      typeof key === 'number'
+        ? itemsOf(at)
+        : propertiesOf(at, valueAt(args, path.slice(0, depth)))[String(key)]
     if (!isRecord(next)) return {}
     at = next
   }
@@ -23,20 +31,26 @@ export function schemaAt(schema: JsonObject, path: Path, args: unknown): JsonObj
 }
 
 /** The schema of the items of an array, or of an array that may be null. */
-export const itemsOf = (schema: JsonObject): JsonObject => (alternativesOf(schema).find((each) => isRecord(each['items']))?.['items'] ?? {}) as JsonObject
+export const itemsOf = (schema: JsonObject): JsonObject =>
+  (alternativesOf(schema).find((each) => isRecord(each['items']))?.['items'] ?? {}) as JsonObject
 
 /** The fields of an object. Among alternatives, those of the one whose constant fields `value` has. */
 export function propertiesOf(schema: JsonObject, value: unknown): Readonly<Record<string, JsonObject>> {
   return (objectFor(schema, value)?.['properties'] ?? {}) as Record<string, JsonObject>
 }
 
-export const requiredOf = (schema: JsonObject, value: unknown): readonly string[] => (objectFor(schema, value)?.['required'] ?? []) as string[]
+export const requiredOf = (schema: JsonObject, value: unknown): readonly string[] =>
+  (objectFor(schema, value)?.['required'] ?? []) as string[]
 
 function objectFor(schema: JsonObject, value: unknown): JsonObject | undefined {
   const objects = alternativesOf(schema).filter((each) => isRecord(each['properties']))
   const constants = (each: JsonObject): [string, unknown][] =>
-    Object.entries(each['properties'] as Record<string, JsonObject>).flatMap(([name, field]) => (field['const'] === undefined ? [] : [[name, field['const']]]))
-  return objects.length === 1 ? objects[0] : objects.find((each) => constants(each).every(([name, constant]) => valueAt(value, [name]) === constant))
+    Object.entries(each['properties'] as Record<string, JsonObject>).flatMap(([name, field]) =>
+      field['const'] === undefined ? [] : [[name, field['const']]],
+    )
+  return objects.length === 1
+    ? objects[0]
+    : objects.find((each) => constants(each).every(([name, constant]) => valueAt(value, [name]) === constant))
 }
 
 /** The arguments without fields that are null, if the field is optional and null is no value of it. */
@@ -50,7 +64,8 @@ export function withoutNulls(value: unknown, schema: JsonObject): unknown {
   const properties = propertiesOf(schema, value)
   if (Object.keys(properties).length === 0) return value
   const required = requiredOf(schema, value)
-  const known = (name: string): JsonObject | undefined => (Object.hasOwn(properties, name) ? properties[name] : undefined)
+  const known = (name: string): JsonObject | undefined =>
+    Object.hasOwn(properties, name) ? properties[name] : undefined
   const left = Object.entries(value).filter(([name, each]) => {
     const field = known(name)
     return each !== null || field === undefined || required.includes(name) || mayBeNull(field)
@@ -58,4 +73,5 @@ export function withoutNulls(value: unknown, schema: JsonObject): unknown {
   return Object.fromEntries(left.map(([name, each]) => [name, withoutNulls(each, known(name) ?? {})]))
 }
 
-const mayBeNull = ({ type, anyOf = [] }: JsonObject): boolean => [type, ...(anyOf as JsonObject[]).map((each) => each['type'])].flat().includes('null')
+const mayBeNull = ({ type, anyOf = [] }: JsonObject): boolean =>
+  [type, ...(anyOf as JsonObject[]).map((each) => each['type'])].flat().includes('null')

@@ -1,5 +1,5 @@
-// Advises how to write what a model wrote in a wrong form. It knows the shapes that models really produce, and builds the correct spelling from
-// the model's own arguments.
+// Advises how to write what a model wrote in a wrong form. It knows the shapes that models really produce,
+// and builds the correct spelling from the model's own arguments.
 import type { JsonObject } from '@beaver/core'
 import { agentNameFault } from '../agent-name.ts'
 import { isRecord, nearJson } from './json-text.ts'
@@ -20,10 +20,14 @@ export function spelling(expected: string, value: unknown, schema: JsonObject): 
     case 'string':
       return ofText(value)
     case 'boolean':
-      return typeof value === 'string' && /^\s*(?:true|false)\s*$/i.test(value) ? `Write ${value.trim().toLowerCase()} without quotes.` : null
+      return typeof value === 'string' && /^\s*(?:true|false)\s*$/i.test(value)
+        ? `Write ${value.trim().toLowerCase()} without quotes.`
+        : null
     case 'int':
     case 'number':
-      return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)) ? `Write ${Number(value)} without quotes.` : null
+      return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))
+        ? `Write ${Number(value)} without quotes.`
+        : null
     default:
       return null
   }
@@ -32,7 +36,11 @@ export function spelling(expected: string, value: unknown, schema: JsonObject): 
 /** For JSON in a text, if its value is required. */
 export function jsonInside(expected: string, text: string, subject = 'It is'): string | null {
   const near = nearJson(text)
-  if (near === null || (expected === 'array' ? !Array.isArray(near.value) : expected !== 'object' || !isRecord(near.value))) return null
+  if (
+    near === null ||
+    (expected === 'array' ? !Array.isArray(near.value) : expected !== 'object' || !isRecord(near.value))
+  )
+    return null
   const faults = near.faults.length === 0 ? '' : `, with ${near.faults.join(' and ')}`
   return `${subject} JSON text inside a string${faults}: write the ${expected} itself, without quotes around it${example(near.value, ': ')}.`
 }
@@ -44,7 +52,10 @@ function ofArray(value: unknown, schema: JsonObject): string | null {
 }
 
 function ofList(value: unknown, items: JsonObject): string | null {
-  if (typeof value !== 'string') return isRecord(value) && items['type'] !== 'string' ? `Write an array, of one object too${example([value], ': ')}.` : null
+  if (typeof value !== 'string')
+    return isRecord(value) && items['type'] !== 'string'
+      ? `Write an array, of one object too${example([value], ': ')}.`
+      : null
   const names = value
     .split(/[,，、\n]/u)
     .map((name) => name.trim())
@@ -54,12 +65,15 @@ function ofList(value: unknown, items: JsonObject): string | null {
 
 function ofAgent(value: unknown): string | null {
   const [agent, ...others] = agentsIn(value) ?? []
-  return agent === undefined || others.length > 0 ? null : `Write an object: ${example(agent) || '{"name": "…", "instruction": "…"}'}.`
+  return agent === undefined || others.length > 0
+    ? null
+    : `Write an object: ${example(agent) || '{"name": "…", "instruction": "…"}'}.`
 }
 
 function ofText(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return `Write it in quotes: "${value}".`
-  if (isRecord(value) && typeof value['name'] === 'string') return `Write one text in quotes: ${quote(value['name'])}.`
+  if (isRecord(value) && typeof value['name'] === 'string')
+    return `Write one text in quotes: ${quote(value['name'])}.`
   if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string'))
     return `Write one text in quotes: ${quote(value.join(value.some((each: string) => each.includes(' ')) ? ' ' : ', '))}.`
   return value === null ? null : 'Write one text in quotes.'
@@ -83,19 +97,31 @@ function agentsIn(value: unknown): Slot[] | null {
   }
   if (Array.isArray(value)) {
     const [name, instruction] = value as unknown[]
-    if (value.length === 2 && typeof name === 'string' && typeof instruction === 'string' && agentNameFault(name) === null && / /.test(instruction))
+    if (
+      value.length === 2 &&
+      typeof name === 'string' &&
+      typeof instruction === 'string' &&
+      agentNameFault(name) === null &&
+      / /.test(instruction)
+    )
       return [{ name, instruction }]
     if (value.length === 1 && isRecord(name)) return agentsIn(name)
     return null
   }
   if (!isRecord(value)) return null
-  if (typeof value['name'] === 'string') return [{ instruction: '…', ...value, name: value['name'] }].map(nameFirst)
+  if (typeof value['name'] === 'string')
+    return [{ instruction: '…', ...value, name: value['name'] }].map(nameFirst)
   const entries = Object.entries(value)
   const [first] = entries
   if (entries.length === 1 && Array.isArray(first?.[1])) return first[1] as Slot[]
-  if (entries.length === 0 || !entries.every(([, each]) => typeof each === 'string' || isRecord(each))) return null
+  if (entries.length === 0 || !entries.every(([, each]) => typeof each === 'string' || isRecord(each)))
+    return null
   return entries
-    .map(([name, each]) => (typeof each === 'string' ? { name, instruction: each } : { instruction: '…', ...(each as object), name }))
+    .map(([name, each]) =>
+      typeof each === 'string'
+        ? { name, instruction: each }
+        : { instruction: '…', ...(each as object), name },
+    )
     .map(nameFirst)
 }
 

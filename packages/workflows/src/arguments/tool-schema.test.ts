@@ -5,15 +5,31 @@ import { agents } from '../../test/kit.ts'
 import { createTeamWorkflowTools, findWorkflow, type Workflow, workflowToolSchemas } from '../index.ts'
 import { briefSchema, wholeSchema } from './tool-schema.ts'
 
-const five = ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow'].map((name) => findWorkflow(name) as Workflow)
+const five = [
+  'SequentialWorkflow',
+  'ConcurrentWorkflow',
+  'MixtureOfAgents',
+  'AgentRearrange',
+  'GraphWorkflow',
+].map((name) => findWorkflow(name) as Workflow)
 const asSent = (tool: { name: string; description: string; parameters: JsonObject }): string =>
-  JSON.stringify({ type: 'function', function: { name: tool.name, description: tool.description, parameters: tool.parameters } })
+  JSON.stringify({
+    type: 'function',
+    function: { name: tool.name, description: tool.description, parameters: tool.parameters },
+  })
 const bytes = (text: string): number => Buffer.byteLength(text)
 
 /** The whole objects that a schema holds, itself included. */
 function schemasIn(schema: JsonObject): JsonObject[] {
-  const { properties = {}, items, anyOf = [] } = schema as { properties?: Record<string, JsonObject>; items?: JsonObject; anyOf?: JsonObject[] }
-  return [schema, ...[...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf].flatMap(schemasIn)]
+  const {
+    properties = {},
+    items,
+    anyOf = [],
+  } = schema as { properties?: Record<string, JsonObject>; items?: JsonObject; anyOf?: JsonObject[] }
+  return [
+    schema,
+    ...[...Object.values(properties), ...(items === undefined ? [] : [items]), ...anyOf].flatMap(schemasIn),
+  ]
 }
 
 const full = {
@@ -21,7 +37,11 @@ const full = {
   use_skill: 's',
   skill_query: 'q',
   allowed_tool_names: ['t'],
-  required_evidence: ['two sources', { kind: 'tool_succeeded', tool: 't', times_min: 2 }, { kind: 'output_length', min: 1 }],
+  required_evidence: [
+    'two sources',
+    { kind: 'tool_succeeded', tool: 't', times_min: 2 },
+    { kind: 'output_length', min: 1 },
+  ],
 }
 const calls: Readonly<Record<string, object>> = {
   SequentialWorkflow: {},
@@ -44,19 +64,26 @@ describe('the five workflow tools of one request', () => {
   it('describe an agent once; the others say where', () => {
     const described = sent.map((tool) => JSON.stringify(tool.parameters).includes('use_skill'))
     expect(described).toEqual([true, false, false, false, false])
-    for (const { parameters } of sent.slice(1)) expect(JSON.stringify(parameters)).toContain('As in SequentialWorkflow.agents.')
+    for (const { parameters } of sent.slice(1))
+      expect(JSON.stringify(parameters)).toContain('As in SequentialWorkflow.agents.')
   })
 
   it('describe an agent in the first tool, whichever of them are offered', () => {
-    const [graph, moa] = workflowToolSchemas([findWorkflow('GraphWorkflow'), findWorkflow('MixtureOfAgents')] as Workflow[])
+    const [graph, moa] = workflowToolSchemas([
+      findWorkflow('GraphWorkflow'),
+      findWorkflow('MixtureOfAgents'),
+    ] as Workflow[])
     expect(JSON.stringify(graph?.parameters)).toContain('use_skill')
     expect(JSON.stringify(moa?.parameters)).toContain('As in GraphWorkflow.agents.')
   })
 
-  it('are the same every time', () => expect(JSON.stringify(workflowToolSchemas(five))).toBe(JSON.stringify(sent)))
+  it('are the same every time', () =>
+    expect(JSON.stringify(workflowToolSchemas(five))).toBe(JSON.stringify(sent)))
 
   it('keep their names and their descriptions whole', () => {
-    expect(sent.map(({ name, description }) => [name, description])).toEqual(five.map(({ name, description }) => [name, description]))
+    expect(sent.map(({ name, description }) => [name, description])).toEqual(
+      five.map(({ name, description }) => [name, description]),
+    )
   })
 })
 
@@ -64,20 +91,39 @@ describe.each([
   ['alone', true, createTeamWorkflowTools().map(({ name, parameters }) => ({ name, parameters }))],
   ['together', false, workflowToolSchemas(createTeamWorkflowTools())],
 ] as const)('a workflow tool, sent %s,', (_, strict, tools) => {
-  it.each(tools.map(({ name, parameters }) => [name, parameters] as const))('%s: is an object and says no bounds', (__, parameters) => {
-    expect(parameters).toMatchObject({ type: 'object', ...(strict ? { additionalProperties: false } : {}) })
-    const known = ['type', 'description', 'properties', 'items', 'required', 'enum', 'anyOf', 'additionalProperties', 'minItems', 'maxItems']
-    for (const schema of schemasIn(parameters)) {
-      expect(Object.keys(schema).filter((key) => !known.includes(key))).toEqual([])
-      expect(schema['minItems']).toBe(schema['maxItems'])
-      if (schema['type'] === 'array') expect(schema).toHaveProperty('items')
-      // The JSON Schema of an output may have any fields.
-      const isAny = typeof schema['description'] === 'string' && schema['description'].startsWith('The JSON Schema of its output')
-      if (schema['type'] === 'object' && !isAny) expect(Object.keys(schema['properties'] ?? {})).not.toEqual([])
-    }
-  })
+  it.each(tools.map(({ name, parameters }) => [name, parameters] as const))(
+    '%s: is an object and says no bounds',
+    (__, parameters) => {
+      expect(parameters).toMatchObject({ type: 'object', ...(strict ? { additionalProperties: false } : {}) })
+      const known = [
+        'type',
+        'description',
+        'properties',
+        'items',
+        'required',
+        'enum',
+        'anyOf',
+        'additionalProperties',
+        'minItems',
+        'maxItems',
+      ]
+      for (const schema of schemasIn(parameters)) {
+        expect(Object.keys(schema).filter((key) => !known.includes(key))).toEqual([])
+        expect(schema['minItems']).toBe(schema['maxItems'])
+        if (schema['type'] === 'array') expect(schema).toHaveProperty('items')
+        // The JSON Schema of an output may have any fields.
+        const isAny =
+          typeof schema['description'] === 'string' &&
+          schema['description'].startsWith('The JSON Schema of its output')
+        if (schema['type'] === 'object' && !isAny)
+          expect(Object.keys(schema['properties'] ?? {})).not.toEqual([])
+      }
+    },
+  )
 
-  it.each(tools.filter(({ name }) => name in calls).map(({ name, parameters }) => [name, parameters] as const))(
+  it.each(
+    tools.filter(({ name }) => name in calls).map(({ name, parameters }) => [name, parameters] as const),
+  )(
     '%s: allows what is accepted, and refuses a field too few; alone, also one too many',
     (name, parameters) => {
       const schema = z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0])
@@ -95,16 +141,36 @@ describe('the brief form of a schema', () => {
   const brief = (input: z.ZodType) => briefSchema(wholeSchema(input), 'T')
 
   it('has no null beside another type, and no bounds', () => {
-    expect(brief(z.strictObject({ a: z.string().min(1).nullable().optional(), n: z.number().int().min(1).max(9), l: z.array(z.string()).min(1) }))).toEqual({
+    expect(
+      brief(
+        z.strictObject({
+          a: z.string().min(1).nullable().optional(),
+          n: z.number().int().min(1).max(9),
+          l: z.array(z.string()).min(1),
+        }),
+      ),
+    ).toEqual({
       type: 'object',
-      properties: { a: { type: 'string' }, n: { type: 'integer' }, l: { type: 'array', items: { type: 'string' } } },
+      properties: {
+        a: { type: 'string' },
+        n: { type: 'integer' },
+        l: { type: 'array', items: { type: 'string' } },
+      },
       required: ['n', 'l'],
       additionalProperties: false,
     })
   })
 
   it('keeps enums, lengths of pairs, and alternatives of unlike types', () => {
-    expect(brief(z.object({ e: z.enum(['a', 'b']), p: z.array(z.string()).length(2), u: z.union([z.string(), z.number()]) }))).toMatchObject({
+    expect(
+      brief(
+        z.object({
+          e: z.enum(['a', 'b']),
+          p: z.array(z.string()).length(2),
+          u: z.union([z.string(), z.number()]),
+        }),
+      ),
+    ).toMatchObject({
       properties: {
         e: { type: 'string', enum: ['a', 'b'] },
         p: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },

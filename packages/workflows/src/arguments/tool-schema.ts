@@ -1,16 +1,20 @@
-// The JSON schema of a workflow's arguments in two forms: whole, for Beaver's own messages, and brief, for the model, which gets it with every
-// request.
-// S1. The brief schema allows everything that is accepted, except null for an absent field, so a provider that enforces it forbids nothing.
-// What it does not say (lengths, bounds, the fields of each kind of evidence) is checked with the whole schema.
-// S2. It has only `type`, `properties`, `items`, `required`, `enum`, `anyOf` of different types and `additionalProperties`, which every
-// endpoint for tools accepts. It has no `$ref`, because some endpoints refuse it and it cannot refer to another tool.
-// S3. Alternatives that are objects with one constant field become one open object with that field. Its description names the kinds and what
-// each needs.
-// S4. An object that was described before, in this tool or in another of the same request, is repeated open, with its required fields and the
-// place of its description. A field's description that another tool has in the same words is not repeated, nor are its values in the short form.
-// S5. In a request with several tools, the schema is as short as possible: it names no field that may not be, and a repeated object has one
-// field. A schema may say with `brief` what the model is told there instead of its description; empty: no description; null: a field or an
-// alternative that few need is left out, although it may be given.
+// The JSON schema of a workflow's arguments in two forms: whole, for Beaver's own messages, and brief, for
+// the model, which gets it with every request.
+// S1. The brief schema allows everything that is accepted, except null for an absent field, so a provider
+// that enforces it forbids nothing. What it does not say (lengths, bounds, the fields of each kind of
+// evidence) is checked with the whole schema.
+// S2. It has only `type`, `properties`, `items`, `required`, `enum`, `anyOf` of different types and
+// `additionalProperties`, which every endpoint for tools accepts. It has no `$ref`, because some endpoints
+// refuse it and it cannot refer to another tool.
+// S3. Alternatives that are objects with one constant field become one open object with that field. Its
+// description names the kinds and what each needs.
+// S4. An object that was described before, in this tool or in another of the same request, is repeated open,
+// with its required fields and the place of its description. A field's description that another tool has in
+// the same words is not repeated, nor are its values in the short form.
+// S5. In a request with several tools, the schema is as short as possible: it names no field that may not be,
+// and a repeated object has one field. A schema may say with `brief` what the model is told there instead of
+// its description; empty: no description; null: a field or an alternative that few need is left out, although
+// it may be given.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'
@@ -29,7 +33,10 @@ export function briefSchema(whole: JsonObject, name: string): JsonObject {
   return brief(whole, { described: new Map(), place: name, short: false })
 }
 
-/** The schema that a provider gets for the tool of this name among others. Its descriptions are added to `described`. */
+/**
+ * The schema that a provider gets for the tool of this name among others. Its descriptions are added to
+ * `described`.
+ */
 export function shortSchema(whole: JsonObject, name: string, described: Described): JsonObject {
   return brief(whole, { described, place: name, short: true })
 }
@@ -42,22 +49,34 @@ interface Telling {
 
 function brief(schema: JsonObject, telling: Telling): JsonObject {
   const alternatives = alternativesOf(schema)
-  const objects = alternatives.filter((each) => isRecord(each['properties']) && !(telling.short && each['brief'] === null))
-  const others = alternatives.filter((each) => !isRecord(each['properties'])).map((each) => briefOne(each, telling))
-  const all = [...others, ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling)))]
+  const objects = alternatives.filter(
+    (each) => isRecord(each['properties']) && !(telling.short && each['brief'] === null),
+  )
+  const others = alternatives
+    .filter((each) => !isRecord(each['properties']))
+    .map((each) => briefOne(each, telling))
+  const all = [
+    ...others,
+    ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling))),
+  ]
   const one = all.length === 1 ? all[0] : { anyOf: all }
   const told = textOf(telling.short ? (schema['brief'] ?? schema['description']) : schema['description'])
   const own = told !== '' && isNews(told, telling) ? told : ''
-  if (telling.short && own === '' && told !== '' && one?.['enum'] !== undefined) return { type: one['type'] ?? 'string' }
+  if (telling.short && own === '' && told !== '' && one?.['enum'] !== undefined)
+    return { type: one['type'] ?? 'string' }
   const description = [own, textOf(one?.['description'])].filter((each) => each !== '').join(' ')
   return { ...one, ...(description === '' ? {} : { description }) }
 }
 
 /** The alternatives of a schema, including nested ones, without null. The schema itself if it has none. */
 export function alternativesOf(schema: JsonObject): JsonObject[] {
-  const types = Array.isArray(schema['type']) ? schema['type'].map((type: JsonValue) => ({ ...schema, type })) : []
+  const types = Array.isArray(schema['type'])
+    ? schema['type'].map((type: JsonValue) => ({ ...schema, type }))
+    : []
   const nested = [...types, ...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
-  return nested.length === 0 ? [schema] : nested.flatMap(alternativesOf).filter((each) => each['type'] !== 'null')
+  return nested.length === 0
+    ? [schema]
+    : nested.flatMap(alternativesOf).filter((each) => each['type'] !== 'null')
 }
 
 function briefOne(schema: JsonObject, telling: Telling): JsonObject {
@@ -73,7 +92,10 @@ function briefOne(schema: JsonObject, telling: Telling): JsonObject {
     ...(isRecord(properties)
       ? {
           properties: Object.fromEntries(
-            fieldsOf(properties, telling).map(([name, each]) => [name, brief(each as JsonObject, { ...telling, place: `${telling.place}.${name}` })]),
+            fieldsOf(properties, telling).map(([name, each]) => [
+              name,
+              brief(each as JsonObject, { ...telling, place: `${telling.place}.${name}` }),
+            ]),
           ),
         }
       : {}),
@@ -95,27 +117,51 @@ function briefItem(items: JsonObject, telling: Telling): JsonObject {
   return brief(item, telling)
 }
 
-/** One open object for objects that a constant field tells apart. Several objects if there is no such field. */
+/**
+ * One open object for objects that a constant field tells apart. Several objects if there is no such field.
+ */
 function merge(objects: readonly JsonObject[], telling: Telling): JsonObject[] {
   const fields = objects.map((each) => each['properties'] as Record<string, JsonObject>)
-  const key = Object.keys(fields[0] ?? {}).find((name) => fields.every((each) => each[name]?.['const'] !== undefined))
+  const key = Object.keys(fields[0] ?? {}).find((name) =>
+    fields.every((each) => each[name]?.['const'] !== undefined),
+  )
   if (key === undefined) return objects.map((each) => briefOne(each, telling))
   const place = describedAt({ anyOf: objects }, telling)
   if (telling.short)
     return [
       {
         type: 'object',
-        properties: { [key]: { type: 'string', ...(place === null ? { description: objects.map((each) => signature(each, key, true)).join(', ') } : {}) } },
+        properties: {
+          [key]: {
+            type: 'string',
+            ...(place === null
+              ? { description: objects.map((each) => signature(each, key, true)).join(', ') }
+              : {}),
+          },
+        },
       },
     ]
-  const description = place === null ? objects.map((each) => signature(each, key)).join(', ') : `As in ${place}`
-  return [{ type: 'object', properties: { [key]: { type: 'string', description } }, required: [key], additionalProperties: true }]
+  const description =
+    place === null ? objects.map((each) => signature(each, key)).join(', ') : `As in ${place}`
+  return [
+    {
+      type: 'object',
+      properties: { [key]: { type: 'string', description } },
+      required: [key],
+      additionalProperties: true,
+    },
+  ]
 }
 
 /** For example `tool_succeeded(tool, times_min?)`. */
 function signature(object: JsonObject, key: string, short = false): string {
-  const { properties, required = [] } = object as { properties: Record<string, JsonObject>; required?: string[] }
-  const fields = Object.keys(properties).filter((name) => name !== key && !(short && properties[name]?.['brief'] === null))
+  const { properties, required = [] } = object as {
+    properties: Record<string, JsonObject>
+    required?: string[]
+  }
+  const fields = Object.keys(properties).filter(
+    (name) => name !== key && !(short && properties[name]?.['brief'] === null),
+  )
   const listed = fields.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')
   return `${textOf(properties[key]?.['const'])}${short && listed === '' ? '' : `(${listed})`}`
 }
@@ -123,9 +169,17 @@ function signature(object: JsonObject, key: string, short = false): string {
 /** An object without fields would be refused by some endpoints, so it has at least one. */
 function repeated({ type, properties, required }: JsonObject, place: string, { short }: Telling): JsonObject {
   const needed = (required ?? []) as string[]
-  const bare = needed.map((name) => [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }] as const)
+  const bare = needed.map(
+    (name) =>
+      [name, { type: (properties as Record<string, JsonObject>)[name]?.['type'] ?? 'string' }] as const,
+  )
   const of = type === undefined ? {} : { type }
-  if (short) return { ...of, description: `As in ${place}.`, properties: Object.fromEntries(bare.slice(0, 1)) as JsonObject }
+  if (short)
+    return {
+      ...of,
+      description: `As in ${place}.`,
+      properties: Object.fromEntries(bare.slice(0, 1)) as JsonObject,
+    }
   return {
     ...of,
     description: `Optional fields as in ${place}.`,
@@ -153,4 +207,5 @@ function describedAt(schema: JsonObject, { described, place }: Telling): string 
 }
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
-const listOf = (value: JsonValue | undefined): JsonObject[] => (Array.isArray(value) ? (value as JsonObject[]) : [])
+const listOf = (value: JsonValue | undefined): JsonObject[] =>
+  Array.isArray(value) ? (value as JsonObject[]) : []

@@ -7,7 +7,8 @@ describe('quote', () => {
     expect(quote('x'.repeat(10_000))).toContain('(10002 characters)')
   })
 
-  it('shows a name of 64 characters of any script in full', () => expect(quote('𠀀'.repeat(64))).toBe(`"${'𠀀'.repeat(64)}"`))
+  it('shows a name of 64 characters of any script in full', () =>
+    expect(quote('𠀀'.repeat(64))).toBe(`"${'𠀀'.repeat(64)}"`))
 
   it('has a text for what is not JSON', () => expect(quote(undefined)).toBe('nothing'))
 })

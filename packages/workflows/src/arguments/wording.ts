@@ -10,7 +10,9 @@ export const copiedCharsMax = 4000
 /** A value as bounded JSON text. */
 export function quote(value: unknown, charsMax = shownCharsMax): string {
   const text = jsonOf(value)
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`
+  return text.length <= charsMax
+    ? text
+    : `${text.slice(0, charsMax).toWellFormed()}… (${text.length} characters)`
 }
 
 /** A correct value to copy, after `before`. Empty if the value is too long to repeat. */
@@ -48,7 +50,8 @@ export function nearest(written: string, names: Iterable<string>): string | null
   let best: { name: string; distance: number } | null = null
   for (const name of names) {
     const distance = wanted === plainName(name) ? 0 : editDistance(wanted, plainName(name))
-    if (distance <= Math.min(2, Math.floor(wanted.length / 3)) && distance < (best?.distance ?? Infinity)) best = { name, distance }
+    if (distance <= Math.min(2, Math.floor(wanted.length / 3)) && distance < (best?.distance ?? Infinity))
+      best = { name, distance }
   }
   return best?.name ?? null
 }

@@ -1,7 +1,7 @@
 // Compiles a definition into the nodes of an ExecutionGraph. What they do when they start is in program.ts.
 // C1. It is pure, and the nodes share nothing with the definition.
-// C2. Generated ids contain `/`, `[` or `(`, which no author's id can contain: `sub/x` is node x of the workflow that node sub calls,
-// `each[2]` the third item of the map each, `each[]` the node that spreads it.
+// C2. Generated ids contain `/`, `[` or `(`, which no author's id can contain: `sub/x` is node x of the
+// workflow that node sub calls, `each[2]` the third item of the map each, `each[]` the node that spreads it.
 // C3. The node with an author's id is the one whose output `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
 import { agentNode } from '../graphs/team-graph.ts'
@@ -18,28 +18,52 @@ export interface Compiling {
 }
 
 /** @param entry the node that all others come after; `null` in the outermost workflow */
-export function compileNodes(definition: WorkflowDefinitionFile, scope: string, entry: string | null, compiling: Compiling): ExecutionNode[] {
+export function compileNodes(
+  definition: WorkflowDefinitionFile,
+  scope: string,
+  entry: string | null,
+  compiling: Compiling,
+): ExecutionNode[] {
   const { dependenciesOf } = definitionTopology(definition)
   return definition.nodes.flatMap((node) => {
     const dependencies = (dependenciesOf.get(node.id) ?? []).map((id) => `${scope}${id}`)
-    return compileNode(node, scope, dependencies.length === 0 && entry !== null ? [entry] : dependencies, compiling)
+    return compileNode(
+      node,
+      scope,
+      dependencies.length === 0 && entry !== null ? [entry] : dependencies,
+      compiling,
+    )
   })
 }
 
 /** The node that returns the outputs of a workflow, from the workflow's nodes. */
-export function outputsNode(definition: WorkflowDefinitionFile, id: string, scope: string, entry: string | null): CodeNode {
-  const outputs = Object.entries(definition.interfaceOutputs).map(([name, { dataFlowType, multi, isStream, value }]) => ({
-    name,
-    declared: { dataFlowType, multi, isStream },
-    value: outputTemplate(name, value),
-  }))
+export function outputsNode(
+  definition: WorkflowDefinitionFile,
+  id: string,
+  scope: string,
+  entry: string | null,
+): CodeNode {
+  const outputs = Object.entries(definition.interfaceOutputs).map(
+    ([name, { dataFlowType, multi, isStream, value }]) => ({
+      name,
+      declared: { dataFlowType, multi, isStream },
+      value: outputTemplate(name, value),
+    }),
+  )
   const read = new Set(outputs.flatMap(({ value }) => nodesRead(value, false)))
-  const dependencies = definition.nodes.filter((node) => read.has(node.id)).map((node) => `${scope}${node.id}`)
+  const dependencies = definition.nodes
+    .filter((node) => read.has(node.id))
+    .map((node) => `${scope}${node.id}`)
   // It is skipped with the whole workflow, but not if everything that it reads was skipped.
   return code(id, entry === null ? dependencies : [entry, ...dependencies], 'outputs', { scope, outputs })
 }
 
-function compileNode(node: DefinitionNode, scope: string, dependencies: readonly string[], compiling: Compiling): ExecutionNode[] {
+function compileNode(
+  node: DefinitionNode,
+  scope: string,
+  dependencies: readonly string[],
+  compiling: Compiling,
+): ExecutionNode[] {
   const binding: Binding = { scope, when: node.when }
   switch (node.kind) {
     case 'condition':
@@ -51,15 +75,24 @@ function compileNode(node: DefinitionNode, scope: string, dependencies: readonly
   }
 }
 
-function compileMap(node: NodeOf<'map'>, binding: Binding, dependencies: readonly string[], { library }: Compiling): ExecutionNode[] {
+function compileMap(
+  node: NodeOf<'map'>,
+  binding: Binding,
+  dependencies: readonly string[],
+  { library }: Compiling,
+): ExecutionNode[] {
   const { scope } = binding
   const { body } = node
   const id = `${scope}${node.id}`
   const over = { ...binding, items: node.items, max_items: node.maxItems }
   // Texts need no nodes of their own.
-  if (body.kind === 'template') return [code(id, dependencies, 'map_template', { ...over, template: body.template })]
+  if (body.kind === 'template')
+    return [code(id, dependencies, 'map_template', { ...over, template: body.template })]
   const spread = `${id}[]`
-  return [code(spread, dependencies, 'spread', { ...over, join: id, body }), code(id, [spread], 'join', { scope, spread, read: readingOf(body, library) })]
+  return [
+    code(spread, dependencies, 'spread', { ...over, join: id, body }),
+    code(id, [spread], 'join', { scope, spread, read: readingOf(body, library) }),
+  ]
 }
 
 function readingOf(body: Body, library: DefinitionLibrary): ItemReading {
@@ -77,7 +110,11 @@ export interface Size {
 }
 
 /** The size of a definition's graph before any map knows its items. The graph is not built. */
-export function sizeOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary, known = new Map<string, Size>()): Size {
+export function sizeOf(
+  definition: WorkflowDefinitionFile,
+  library: DefinitionLibrary,
+  known = new Map<string, Size>(),
+): Size {
   const counted = known.get(definition.id)
   if (counted !== undefined) return counted
   let [nodes, runs] = [1, 0]
@@ -104,11 +141,27 @@ export function bodySize(body: Body, library: DefinitionLibrary, known?: Map<str
 }
 
 /** The nodes of a step, alone or as one item of a map. The last node has the id. */
-export function compileBody(body: Body, id: string, dependencies: readonly string[], binding: Binding, compiling: Compiling): ExecutionNode[] {
+export function compileBody(
+  body: Body,
+  id: string,
+  dependencies: readonly string[],
+  binding: Binding,
+  compiling: Compiling,
+): ExecutionNode[] {
   switch (body.kind) {
     case 'agent': {
-      const { instruction, useSkill, skillQuery, allowedToolNames, requiredEvidence, validationRules, evidenceContract, model, modelSettings, outputSchema } =
-        structuredClone(body)
+      const {
+        instruction,
+        useSkill,
+        skillQuery,
+        allowedToolNames,
+        requiredEvidence,
+        validationRules,
+        evidenceContract,
+        model,
+        modelSettings,
+        outputSchema,
+      } = structuredClone(body)
       const spec = {
         name: id,
         instruction,
@@ -122,23 +175,45 @@ export function compileBody(body: Body, id: string, dependencies: readonly strin
         model_settings: modelSettings,
         output_schema: outputSchema,
       }
-      return [{ ...agentNode(compiling.workflow, spec, dependencies), ...deadline(body), settings: copied(binding) }]
+      return [
+        {
+          ...agentNode(compiling.workflow, spec, dependencies),
+          ...deadline(body),
+          settings: copied(binding),
+        },
+      ]
     }
     case 'tool': {
       const { tool, arguments: given = {} } = body
       return [
-        { kind: 'tool', node_id: id, depends_on: [...dependencies], ...deadline(body), settings: copied(binding), tool, arguments: structuredClone(given) },
+        {
+          kind: 'tool',
+          node_id: id,
+          depends_on: [...dependencies],
+          ...deadline(body),
+          settings: copied(binding),
+          tool,
+          arguments: structuredClone(given),
+        },
       ]
     }
     case 'template':
       return [code(id, dependencies, 'template', { ...binding, template: body.template })]
     case 'workflow': {
       const called = compiling.library.get(body.workflow)
-      if (called === undefined) throw new BeaverError('unknown_workflow', `The workflow ${JSON.stringify(body.workflow)} does not exist.`)
+      if (called === undefined)
+        throw new BeaverError(
+          'unknown_workflow',
+          `The workflow ${JSON.stringify(body.workflow)} does not exist.`,
+        )
       const scope = `${id}/`
       const entry = `${scope}${inputsId}`
       const bound = { ...binding, given: body.inputs ?? {}, inputs: called.interfaceInputs }
-      return [code(entry, dependencies, 'inputs', bound), ...compileNodes(called, scope, entry, compiling), outputsNode(called, id, scope, entry)]
+      return [
+        code(entry, dependencies, 'inputs', bound),
+        ...compileNodes(called, scope, entry, compiling),
+        outputsNode(called, id, scope, entry),
+      ]
     }
     default:
       return body satisfies never
@@ -148,7 +223,12 @@ export function compileBody(body: Body, id: string, dependencies: readonly strin
 const deadline = ({ deadlineMs }: { readonly deadlineMs?: number | undefined }): { deadline_ms?: number } =>
   deadlineMs === undefined ? {} : { deadline_ms: deadlineMs }
 
-const code = (id: string, dependencies: readonly string[], operation: Operation, settings: object): CodeNode => ({
+const code = (
+  id: string,
+  dependencies: readonly string[],
+  operation: Operation,
+  settings: object,
+): CodeNode => ({
   kind: 'code',
   node_id: id,
   depends_on: [...dependencies],

@@ -45,7 +45,10 @@ function pay<T>(value: T): T {
   return value
 }
 
-/** A step of a macro with this many operations. Each may fail and be skipped, which takes longer than a success. */
+/**
+ * A step of a macro with this many operations. Each may fail and be skipped, which takes longer than a
+ * success.
+ */
 function step(operations: bigint): true {
   charge(10 * Number(operations))
   return true
@@ -58,7 +61,8 @@ function weigh(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 1
   const known = weights.get(value)
   if (known !== undefined) return known
-  if (depth > depthMax) throw new ExpressionFault(`it makes a value that is nested deeper than ${depthMax} levels`)
+  if (depth > depthMax)
+    throw new ExpressionFault(`it makes a value that is nested deeper than ${depthMax} levels`)
   let sum = 1
   for (const part of partsOf(value)) sum = bounded(sum + weigh(part, depth + 1))
   // A list grows while a macro builds it, and no expression can see it before it is complete.
@@ -73,17 +77,21 @@ function bounded(weight: number): number {
 
 function partsOf(value: object): Iterable<unknown> {
   if (Array.isArray(value)) return value as unknown[]
-  if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flatMap(([key, member]) => [key, member])
+  if (value instanceof Map)
+    return [...(value as Map<unknown, unknown>)].flatMap(([key, member]) => [key, member])
   return isPlain(value) ? Object.entries(value as Record<string, unknown>).flat() : []
 }
 
 /** Turns objects into maps with sorted keys, because values from the journal come back with sorted keys. */
 export function toCel(value: JsonValue, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth > depthMax) throw new ExpressionFault(`it reads a value that is nested deeper than ${depthMax} levels`)
+  if (depth > depthMax)
+    throw new ExpressionFault(`it reads a value that is nested deeper than ${depthMax} levels`)
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((each) => toCel(each, depth + 1))
   const entries = Object.entries(value)
-  return new Map(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, toCel(member, depth + 1)]))
+  return new Map(
+    entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, toCel(member, depth + 1)]),
+  )
 }
 
 export function fromCel(value: unknown): JsonValue {
@@ -97,7 +105,8 @@ function json(value: unknown): JsonValue {
     case 'boolean':
       return value
     case 'bigint':
-      if (!Number.isSafeInteger(Number(value))) throw new ExpressionFault(`it gives ${value}, a number that JSON cannot say exactly`)
+      if (!Number.isSafeInteger(Number(value)))
+        throw new ExpressionFault(`it gives ${value}, a number that JSON cannot say exactly`)
       return Number(value)
     case 'number':
       if (!Number.isFinite(value)) throw new ExpressionFault('it gives a number that is not finite')
@@ -107,8 +116,10 @@ function json(value: unknown): JsonValue {
   }
   if (value === null) return null
   if (Array.isArray(value)) return value.map(json)
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]) => [String(key), json(member)]))
-  if (typeof value === 'object' && isPlain(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, json(member)]))
+  if (value instanceof Map)
+    return Object.fromEntries([...value].map(([key, member]) => [String(key), json(member)]))
+  if (typeof value === 'object' && isPlain(value))
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, json(member)]))
   throw new ExpressionFault('it gives something that is not JSON')
 }
 
@@ -125,7 +136,8 @@ function search(text: unknown, wanted: unknown, name: string): { text: string; w
   return { text, wanted }
 }
 
-const described = (value: unknown): string => (typeof value === 'bigint' ? String(value) : value instanceof Map ? 'an object' : quote(value, 40))
+const described = (value: unknown): string =>
+  typeof value === 'bigint' ? String(value) : value instanceof Map ? 'an object' : quote(value, 40)
 
 function joined(list: unknown, separator: unknown): string {
   if (!Array.isArray(list)) throw new ExpressionFault(`join: ${described(list)} is not a list`)
@@ -145,9 +157,13 @@ const patternCharsMax = 500
 /** The pattern of a `matches`. @throws {ExpressionFault} */
 export function patternOf(value: unknown): { readonly test: (text: string) => boolean } {
   if (typeof value !== 'string') throw new ExpressionFault(`matches: ${described(value)} is not a text`)
-  if (value.length > patternCharsMax) throw new ExpressionFault(`matches: the pattern has ${value.length} characters; the limit is ${patternCharsMax}`)
+  if (value.length > patternCharsMax)
+    throw new ExpressionFault(
+      `matches: the pattern has ${value.length} characters; the limit is ${patternCharsMax}`,
+    )
   const compiled = compilePattern(value)
-  if ('fault' in compiled) throw new ExpressionFault(`matches: ${quote(value)} is not a pattern of RE2: ${compiled.fault}`)
+  if ('fault' in compiled)
+    throw new ExpressionFault(`matches: ${quote(value)} is not a pattern of RE2: ${compiled.fault}`)
   return compiled
 }
 

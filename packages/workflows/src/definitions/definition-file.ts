@@ -1,6 +1,9 @@
-// WorkflowDefinitionFile: the shape of a definition file (S1 §2). read-definition.ts checks how its parts fit together.
-// F1. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes contain only known fields.
-// F2. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says which fields are templates.
+// WorkflowDefinitionFile: the shape of a definition file (S1 §2). read-definition.ts checks how its parts fit
+// together.
+// F1. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes contain only
+// known fields.
+// F2. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says which fields are
+// templates.
 import { jsonObject, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'
@@ -92,7 +95,9 @@ export const nodeShapes = {
 }
 export type NodeKind = keyof typeof nodeShapes
 type MapNode = Omit<z.infer<typeof nodeShapes.map>, 'body'> & { readonly body: Body }
-export type DefinitionNode = { [K in Exclude<NodeKind, 'map'>]: z.infer<(typeof nodeShapes)[K]> }[Exclude<NodeKind, 'map'>] | MapNode
+export type DefinitionNode =
+  | { [K in Exclude<NodeKind, 'map'>]: z.infer<(typeof nodeShapes)[K]> }[Exclude<NodeKind, 'map'>]
+  | MapNode
 export type NodeOf<K extends NodeKind> = Extract<DefinitionNode, { kind: K }>
 
 /** The file without its nodes, which are read one by one. */

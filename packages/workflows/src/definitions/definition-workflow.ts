@@ -1,4 +1,5 @@
-// Turns a definition into a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like any other.
+// Turns a definition into a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like
+// any other.
 // W1. `plan` reads the definition and never changes it, so parallel calls share nothing that changes.
 // W2. The graph contains all that its program needs, including the definitions that its maps may call.
 import { definitionPrefix, type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'
@@ -22,8 +23,8 @@ import { copied, type GraphSettings, outputsId } from './settings.ts'
  *   interfaceInputs: { text: { dataFlowType: 'STRING', required: true } },
  *   interfaceOutputs: { summary: { dataFlowType: 'STRING' } },
  *   nodes: [{ id: 'summary', kind: 'agent', instruction: 'Sum up in one sentence: {{ inputs.text }}' }],
- * })
- * if (definition !== null) definitionWorkflow(definition, new Map([['sum_up', definition]])).name // => 'workflow:sum_up'
+ * }) if (definition !== null) definitionWorkflow(definition, new Map([['sum_up', definition]])).name // =>
+ * 'workflow:sum_up'
  */
 export function definitionWorkflow(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Workflow {
   const name = `${definitionPrefix}${definition.id}`
@@ -38,23 +39,35 @@ export function definitionWorkflow(definition: WorkflowDefinitionFile, library: 
       .unknown()
       .superRefine((args, context) => {
         const read = readInputs(interfaceInputs, args)
-        if (!read.ok) context.addIssue({ code: 'custom', path: read.error.path === '' ? [] : [read.error.path], message: read.error.message })
+        if (!read.ok)
+          context.addIssue({
+            code: 'custom',
+            path: read.error.path === '' ? [] : [read.error.path],
+            message: read.error.message,
+          })
       })
       .meta(parameters),
     parameters,
     program: definitionProgram,
     plan(args, options) {
       const fault = libraryFault(definition, library)
-      if (fault !== null) return refuse(refusalCodes[fault.code], '', `This workflow cannot be called: ${fault.message}`)
+      if (fault !== null)
+        return refuse(refusalCodes[fault.code], '', `This workflow cannot be called: ${fault.message}`)
       const read = readInputs(interfaceInputs, args)
       if (!read.ok) return read
-      const planned = graphOf(definition, library, { name, inputs: read.values, limits: { ...defaultWorkflowLimits, ...options?.limits } })
+      const planned = graphOf(definition, library, {
+        name,
+        inputs: read.values,
+        limits: { ...defaultWorkflowLimits, ...options?.limits },
+      })
       if (!planned.ok) return planned
       const impossible = evidenceFault(
         reachableFrom(definition, library).map(({ nodes }) => nodes),
         options?.tools,
       )
-      return impossible === null ? planned : refuse(impossible.error.code, '', `This workflow cannot be called: ${impossible.error.message}`)
+      return impossible === null
+        ? planned
+        : refuse(impossible.error.code, '', `This workflow cannot be called: ${impossible.error.message}`)
     },
   }
 }
@@ -81,15 +94,22 @@ interface Call {
 function graphOf(definition: WorkflowDefinitionFile, library: DefinitionLibrary, call: Call): PlanResult {
   const limits = { agents_max: call.limits.agentsMax, edges_max: call.limits.edgesMax }
   const tooLarge = sizeFault(sizeOf(definition, library), limits)
-  if (tooLarge !== null) return refuse(tooLarge.code, '', `This workflow cannot be called: ${tooLarge.message}`)
-  const nodes = [...compileNodes(definition, '', null, { workflow: call.name, library }), outputsNode(definition, outputsId, '', null)]
+  if (tooLarge !== null)
+    return refuse(tooLarge.code, '', `This workflow cannot be called: ${tooLarge.message}`)
+  const nodes = [
+    ...compileNodes(definition, '', null, { workflow: call.name, library }),
+    outputsNode(definition, outputsId, '', null),
+  ]
   const tooWide = edgesFault(nodes, 0, limits)
   if (tooWide !== null) return refuse(tooWide.code, '', `This workflow cannot be called: ${tooWide.message}`)
   const later = mapped(definition, library)
   const settings: GraphSettings = {
     inputs: call.inputs,
     definitions: Object.fromEntries(later.map((each) => [each.id, each])),
-    skills: [...reachableFrom(definition, library).flatMap((each) => each.nodes.flatMap(bodySkill)), ...later.flatMap((each) => each.nodes.flatMap(nodeSkill))],
+    skills: [
+      ...reachableFrom(definition, library).flatMap((each) => each.nodes.flatMap(bodySkill)),
+      ...later.flatMap((each) => each.nodes.flatMap(nodeSkill)),
+    ],
     limits,
   }
   const graph: ExecutionGraph = {
@@ -115,11 +135,15 @@ function taskOf({ name, inputs }: Call): string {
 const taskCharsMax = 300
 
 /** The definitions that are compiled only when a map knows its items, and those that they call. */
-function mapped(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
+function mapped(
+  definition: WorkflowDefinitionFile,
+  library: DefinitionLibrary,
+): readonly WorkflowDefinitionFile[] {
   const found = new Map<string, WorkflowDefinitionFile>()
   for (const { nodes } of reachableFrom(definition, library)) {
     for (const node of nodes) {
-      const called = node.kind === 'map' && node.body.kind === 'workflow' ? library.get(node.body.workflow) : undefined
+      const called =
+        node.kind === 'map' && node.body.kind === 'workflow' ? library.get(node.body.workflow) : undefined
       if (called !== undefined) for (const each of reachableFrom(called, library)) found.set(each.id, each)
     }
   }

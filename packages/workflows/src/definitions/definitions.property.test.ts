@@ -15,7 +15,10 @@ const reading = (id: string, field: string): string => `{{ nodes[${JSON.stringif
 
 /** Any node. Most of what it reads stands before it; some comes after it or does not exist. */
 function node(id: string, before: readonly string[]): fc.Arbitrary<JsonObject> {
-  const other = before.length === 0 ? fc.constant('{{ inputs.text }}') : fc.constantFrom(...before).map((each) => reading(each, 'output'))
+  const other =
+    before.length === 0
+      ? fc.constant('{{ inputs.text }}')
+      : fc.constantFrom(...before).map((each) => reading(each, 'output'))
   const odd = fc.constantFrom(...ids, 'ghost').map((each) => reading(each, 'output'))
   const part = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom('x', '{{ inputs.text }}', '{{ inputs.n }}', '{', '"') },
@@ -23,36 +26,53 @@ function node(id: string, before: readonly string[]): fc.Arbitrary<JsonObject> {
     { weight: 1, arbitrary: odd },
   )
   const text = fc.array(part, { maxLength: 3 }).map((parts) => `go ${parts.join(' ')}`)
-  const gates = ['{{ inputs.n > 1 }}', '{{ inputs.n > 2 }}', '{{ true }}', ...before.map((each) => reading(each, 'skipped'))]
+  const gates = [
+    '{{ inputs.n > 1 }}',
+    '{{ inputs.n > 2 }}',
+    '{{ true }}',
+    ...before.map((each) => reading(each, 'skipped')),
+  ]
   const map = (body: JsonObject): JsonObject => ({ id, kind: 'map', items: '{{ inputs.list }}', body })
   const made = fc.oneof(
-    text.map((each) => agent(id, each, { allowedToolNames: ['t'], requiredEvidence: [{ kind: 'output_length', min: 1 }] })),
+    text.map((each) =>
+      agent(id, each, { allowedToolNames: ['t'], requiredEvidence: [{ kind: 'output_length', min: 1 }] }),
+    ),
     text.map((each) => template(id, { deep: [each] })),
     text.map((each): JsonObject => ({ id, kind: 'tool', tool: 't', arguments: { v: each } })),
-    fc.constantFrom('{{ inputs.n > 0 }}', '{{ inputs.n > 9 }}').map((each): JsonObject => ({ id, kind: 'condition', if: each })),
+    fc
+      .constantFrom('{{ inputs.n > 0 }}', '{{ inputs.n > 9 }}')
+      .map((each): JsonObject => ({ id, kind: 'condition', if: each })),
     text.map((each) => map({ kind: 'agent', instruction: `${each} {{ item }}` })),
     text.map((each) => map({ kind: 'template', template: `${each} {{ item }}` })),
     text.map((each) => map({ kind: 'workflow', workflow: 'sub', inputs: { text: `{{ item }} ${each}` } })),
     text.map((each): JsonObject => ({ id, kind: 'workflow', workflow: 'sub', inputs: { text: each } })),
   )
-  return fc.tuple(made, fc.option(fc.constantFrom(...gates), { nil: null })).map(([each, when]) => (when === null ? each : { ...each, when }))
+  return fc
+    .tuple(made, fc.option(fc.constantFrom(...gates), { nil: null }))
+    .map(([each, when]) => (when === null ? each : { ...each, when }))
 }
 
 const contents = fc.shuffledSubarray(ids, { minLength: 1 }).chain((own) =>
   fc.record({
-    nodes: fc.tuple(...own.map((id, index) => node(id, own.slice(0, index)))).chain((nodes) => fc.shuffledSubarray(nodes, { minLength: nodes.length })),
+    nodes: fc
+      .tuple(...own.map((id, index) => node(id, own.slice(0, index))))
+      .chain((nodes) => fc.shuffledSubarray(nodes, { minLength: nodes.length })),
     edges: fc.array(fc.tuple(fc.constantFrom(...own), fc.constantFrom(...own)), { maxLength: 1 }),
   }),
 )
 
 const sub = accepted(
   'sub',
-  content([agent('a', '{{ inputs.text }}'), template('b', '{{ nodes.a.output }}!')], { interfaceInputs: { text: { dataFlowType: 'STRING' } } }),
+  content([agent('a', '{{ inputs.text }}'), template('b', '{{ nodes.a.output }}!')], {
+    interfaceInputs: { text: { dataFlowType: 'STRING' } },
+  }),
 )
 const library = new Map([['sub', sub]])
 const args = { text: 'hello', n: 2, list: ['p', 'q'] }
 
-function eachAccepted(check: (definition: WorkflowDefinitionFile, edges: readonly (readonly [string, string])[]) => void): number {
+function eachAccepted(
+  check: (definition: WorkflowDefinitionFile, edges: readonly (readonly [string, string])[]) => void,
+): number {
   let count = 0
   fc.assert(
     fc.property(contents, ({ nodes, edges }) => {
@@ -74,8 +94,16 @@ it('compiles to a sound graph, twice the same, without a change to the definitio
     expect(canonicalJson(again)).toBe(canonicalJson(once))
     const known = new Map(once.nodes.map((each) => [each.node_id, each.depends_on]))
     for (const { id } of definition.nodes) expect(known.has(id)).toBe(true)
-    for (const [from, to] of edges) expect([...(known.get(to) ?? []), ...(known.get(`${to}[]`) ?? []), ...(known.get(`${to}/(inputs)`) ?? [])]).toContain(from)
-    expect(sizeOf(definition, library)).toEqual({ nodes: once.nodes.length, runs: once.nodes.filter((each) => each.kind !== 'code').length })
+    for (const [from, to] of edges)
+      expect([
+        ...(known.get(to) ?? []),
+        ...(known.get(`${to}[]`) ?? []),
+        ...(known.get(`${to}/(inputs)`) ?? []),
+      ]).toContain(from)
+    expect(sizeOf(definition, library)).toEqual({
+      nodes: once.nodes.length,
+      runs: once.nodes.filter((each) => each.kind !== 'code').length,
+    })
   })
   expect(count).toBeGreaterThan(40)
 })
@@ -93,7 +121,9 @@ it('shares nothing between two graphs: what is done to one is not seen in the ot
 
 it('comes to an end, and where no run fails each of its nodes has an outcome', () => {
   const count = eachAccepted((definition) => {
-    const graph = JSON.parse(canonicalJson(graphOf(definitionWorkflow(definition, library).plan(args)))) as ReturnType<typeof graphOf>
+    const graph = JSON.parse(
+      canonicalJson(graphOf(definitionWorkflow(definition, library).plan(args))),
+    ) as ReturnType<typeof graphOf>
     const played = play(
       graph,
       (id) => `${id} says`,
@@ -101,7 +131,8 @@ it('comes to an end, and where no run fails each of its nodes has an outcome', (
     )
     const states = [...played.team.nodes.values()].map((each) => each.status)
     expect(states.filter((status) => status === 'waiting' || status === 'running')).toEqual([])
-    if (states.every((status) => status === 'completed' || status === 'skipped')) expect(played.team.outcome).toBe('complete')
+    if (states.every((status) => status === 'completed' || status === 'skipped'))
+      expect(played.team.outcome).toBe('complete')
   })
   expect(count).toBeGreaterThan(40)
 })

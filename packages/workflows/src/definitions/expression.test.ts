@@ -5,8 +5,21 @@ import { describe, expect, it } from 'vitest'
 import { stepsMax } from './cost.ts'
 import { compileExpression, expressionCharsMax, type Scope } from './expression.ts'
 
-const inputs: JsonObject = { text: 'hello', n: 3, half: 1.5, list: ['x', 'y'], none: null, odd: { constructor: 5, b: [1, { c: 'd' }] }, 名: '中文' }
-const outputs: Readonly<Record<string, string | null>> = { a: 'said', j: '{"title":"T","tags":["p","q"]}', 'my node': '[1,2]', gone: null }
+const inputs: JsonObject = {
+  text: 'hello',
+  n: 3,
+  half: 1.5,
+  list: ['x', 'y'],
+  none: null,
+  odd: { constructor: 5, b: [1, { c: 'd' }] },
+  名: '中文',
+}
+const outputs: Readonly<Record<string, string | null>> = {
+  a: 'said',
+  j: '{"title":"T","tags":["p","q"]}',
+  'my node': '[1,2]',
+  gone: null,
+}
 const scope: Scope = {
   inputs,
   nodeField: (id, field) => {
@@ -17,7 +30,8 @@ const scope: Scope = {
   },
 }
 
-const value = (source: string, of: Scope = scope): JsonValue => compileExpression(source, { inMap: of.item !== undefined }).evaluate(of)
+const value = (source: string, of: Scope = scope): JsonValue =>
+  compileExpression(source, { inMap: of.item !== undefined }).evaluate(of)
 
 describe('an expression', () => {
   it.each<[string, JsonValue]>([
@@ -71,14 +85,19 @@ describe('an expression', () => {
   })
 
   it('sees item and index in the body of a map, and nowhere else', () => {
-    expect(value('{"v": item.k, "i": index + 1}', { ...scope, item: { value: { k: 'v' }, index: 4 } })).toEqual({ v: 'v', i: 5 })
+    expect(
+      value('{"v": item.k, "i": index + 1}', { ...scope, item: { value: { k: 'v' }, index: 4 } }),
+    ).toEqual({ v: 'v', i: 5 })
     expect(() => value('item')).toThrow('"item" is not known; the names here are "inputs", "nodes"')
   })
 
   it('names what it reads', () => {
-    const { references, type } = compileExpression('nodes.a.output + nodes["my node"].json[0] + inputs.text + (nodes.a.skipped ? "" : inputs["n"])', {
-      inMap: false,
-    })
+    const { references, type } = compileExpression(
+      'nodes.a.output + nodes["my node"].json[0] + inputs.text + (nodes.a.skipped ? "" : inputs["n"])',
+      {
+        inMap: false,
+      },
+    )
     expect([...references.inputs]).toEqual(['text', 'n'])
     expect([...references.nodes].map(([id, fields]) => [id, [...fields]])).toEqual([
       ['a', ['output', 'skipped']],
@@ -123,7 +142,10 @@ describe('an expression that is wrong says what is, before it is ever evaluated'
     ['true ? "a" : 1', 'Ternary branches must have the same type'],
     ['中', 'Unexpected character'],
     ['inputs.text.matches("(")', 'matches: "(" is not a pattern of RE2: missing closing )'],
-    ["inputs.text.matches('a(?=b)')", 'matches: "a(?=b)" is not a pattern of RE2: invalid or unsupported Perl syntax'],
+    [
+      "inputs.text.matches('a(?=b)')",
+      'matches: "a(?=b)" is not a pattern of RE2: invalid or unsupported Perl syntax',
+    ],
     ['inputs.text.matches("a" + (true ? "(" : ")"))', '"a(" is not a pattern of RE2'],
     ['inputs.n > 3 || inputs.list.exists(x, x.matches("[") || x == "y")', '"[" is not a pattern of RE2'],
     ['inputs.text.matches("x".substring(5))', 'substring'],
@@ -192,7 +214,9 @@ describe('a hostile expression', () => {
     try {
       got = value(source)
     } catch (error) {
-      expect((error as Error).message).toMatch(/No such key|not known|is incomplete|RESERVED|Reserved|Unexpected|Expected|reserved|Cannot|no matching|must be/)
+      expect((error as Error).message).toMatch(
+        /No such key|not known|is incomplete|RESERVED|Reserved|Unexpected|Expected|reserved|Cannot|no matching|must be/,
+      )
     }
     expect(got).toBeNull()
   })
@@ -208,10 +232,17 @@ describe('a hostile expression', () => {
   })
 
   const hundred = Array.from({ length: 100 }, (_, index) => index)
-  const long: Scope = { ...scope, inputs: { ...inputs, hundred, big: 'a'.repeat(1_000_000), b: `b${'a'.repeat(500_000)}` } }
-  const nested = (names: string, inner: string): string => names.split('').reduceRight((body, name) => `inputs.hundred.map(${name}, ${body})`, inner)
+  const long: Scope = {
+    ...scope,
+    inputs: { ...inputs, hundred, big: 'a'.repeat(1_000_000), b: `b${'a'.repeat(500_000)}` },
+  }
+  const nested = (names: string, inner: string): string =>
+    names.split('').reduceRight((body, name) => `inputs.hundred.map(${name}, ${body})`, inner)
   const doubled = (start: string, times: number, of: (name: string) => string): string =>
-    Array.from({ length: times }, (_, index) => `x${index}`).reduce((text, name) => `${text}.map(${name}, ${of(name)})`, `[${start}]`)
+    Array.from({ length: times }, (_, index) => `x${index}`).reduce(
+      (text, name) => `${text}.map(${name}, ${of(name)})`,
+      `[${start}]`,
+    )
 
   it.each([
     ['loops in loops', nested('abcdef', '1'), 'takes more than'],
@@ -222,7 +253,9 @@ describe('a hostile expression', () => {
     ],
     [
       'loops in loops whose errors are passed over',
-      'abcdefgh'.split('').reduceRight((body, name) => `inputs.hundred.all(${name}, ${body} || true)`, '1 / 0 == 1'),
+      'abcdefgh'
+        .split('')
+        .reduceRight((body, name) => `inputs.hundred.all(${name}, ${body} || true)`, '1 / 0 == 1'),
       'takes more than',
     ],
     [
@@ -232,8 +265,16 @@ describe('a hostile expression', () => {
     ],
     ['a text doubled again and again', doubled('"aaaaaaaa"', 40, (x) => `${x} + ${x}`), 'larger than'],
     ['a list doubled again and again', doubled('[1]', 40, (x) => `${x} + ${x}`), 'larger than'],
-    ['a structure that holds itself twice, again and again', doubled('"a"', 40, (x) => `[${x}, ${x}]`), 'larger than'],
-    ['such structures compared', `${doubled('"a"', 30, (x) => `[${x}, ${x}]`)} == ${doubled('"a"', 30, (x) => `[${x}, ${x}]`)}`, 'larger than'],
+    [
+      'a structure that holds itself twice, again and again',
+      doubled('"a"', 40, (x) => `[${x}, ${x}]`),
+      'larger than',
+    ],
+    [
+      'such structures compared',
+      `${doubled('"a"', 30, (x) => `[${x}, ${x}]`)} == ${doubled('"a"', 30, (x) => `[${x}, ${x}]`)}`,
+      'larger than',
+    ],
     ['a long text searched for a long one', 'inputs.big.contains(inputs.b)', 'takes more than'],
     ['a long text cut at a long one', 'inputs.big.split(inputs.b)', 'takes more than'],
     ['a list joined by a long text', 'inputs.big.split("").join(inputs.big)', 'larger than'],
@@ -244,11 +285,15 @@ describe('a hostile expression', () => {
     expect(await ownMs(() => expect(() => value(source, long)).toThrow(message))).toBeLessThan(5_000)
   })
 
-  it.each(['(a+)+$', '(a|a)*$', '(.*a){20}', '^(([a-z])+.)+[A-Z]([a-z])+$'])('a pattern that takes for ever elsewhere ends: %s', async (pattern) => {
-    const inputs = { t: `${'a'.repeat(5_000)}!`, p: pattern }
-    const work = (): void => expect(typeof value('inputs.t.matches(inputs.p)', { ...scope, inputs })).toBe('boolean')
-    expect(await ownMs(work)).toBeLessThan(5_000)
-  })
+  it.each(['(a+)+$', '(a|a)*$', '(.*a){20}', '^(([a-z])+.)+[A-Z]([a-z])+$'])(
+    'a pattern that takes for ever elsewhere ends: %s',
+    async (pattern) => {
+      const inputs = { t: `${'a'.repeat(5_000)}!`, p: pattern }
+      const work = (): void =>
+        expect(typeof value('inputs.t.matches(inputs.p)', { ...scope, inputs })).toBe('boolean')
+      expect(await ownMs(work)).toBeLessThan(5_000)
+    },
+  )
 
   it.each([
     ['brackets', `${'('.repeat(900)}1${')'.repeat(900)}`],
@@ -264,8 +309,12 @@ describe('a hostile expression', () => {
 
   it('has its bounds just there', () => {
     expect(value(`${'('.repeat(40)}1${')'.repeat(40)}`)).toBe(1)
-    expect(() => compileExpression(`${'('.repeat(60)}1${')'.repeat(60)}`, { inMap: false })).toThrow('Exceeded maxDepth (50)')
-    expect(() => compileExpression(`[${Array.from({ length: 201 }, () => '1').join()}]`, { inMap: false })).toThrow('Exceeded maxListElements (200)')
+    expect(() => compileExpression(`${'('.repeat(60)}1${')'.repeat(60)}`, { inMap: false })).toThrow(
+      'Exceeded maxDepth (50)',
+    )
+    expect(() =>
+      compileExpression(`[${Array.from({ length: 201 }, () => '1').join()}]`, { inMap: false }),
+    ).toThrow('Exceeded maxListElements (200)')
     const sum = (count: number): string => `[${Array.from({ length: count }, () => '1+1').join()}]`
     expect(value(sum(160))).toHaveLength(160)
     expect(() => compileExpression(sum(170), { inMap: false })).toThrow('Exceeded maxAstNodes (500)')

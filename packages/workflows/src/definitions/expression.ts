@@ -1,9 +1,13 @@
-// Expression: one CEL expression of a definition file. @marcbachmann/cel-js parses, checks and evaluates it. This file decides which names and
-// functions exist, and how much an expression may cost (docs/decisions/0012-expressions-are-cel.md).
-// E1. An expression sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no prototype, no clock.
+// Expression: one CEL expression of a definition file. @marcbachmann/cel-js parses, checks and evaluates it.
+// This file decides which names and functions exist, and how much an expression may cost
+// (docs/decisions/0012-expressions-are-cel.md).
+// E1. An expression sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no
+// prototype, no clock.
 // E2. It is pure: equal values give equal results, whatever the order of an object's keys.
-// E3. It ends: a budget (cost.ts) is charged for every list that it walks and every value that it compares, joins or copies.
-// E4. A pattern of `matches` that reads no value is compiled with its expression. It is refused here if it would fail each time it is used.
+// E3. It ends: a budget (cost.ts) is charged for every list that it walks and every value that it compares,
+// joins or copies.
+// E4. A pattern of `matches` that reads no value is compiled with its expression. It is refused here if it
+// would fail each time it is used.
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
@@ -35,7 +39,13 @@ export interface Expression {
 }
 
 export const expressionCharsMax = 2_000
-const shapeLimits = { maxAstNodes: 500, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 8 }
+const shapeLimits = {
+  maxAstNodes: 500,
+  maxDepth: 50,
+  maxListElements: 200,
+  maxMapEntries: 200,
+  maxCallArguments: 8,
+}
 
 /** @throws {ExpressionFault} if it cannot be used, whatever its values are */
 export function compileExpression(source: string, place: { readonly inMap: boolean }): Expression {
@@ -53,7 +63,8 @@ const compiled = new Map<string, Expression>()
 
 function compile(source: string, inMap: boolean): Expression {
   if (source.trim() === '') throw new ExpressionFault('it is empty')
-  if (source.length > expressionCharsMax) throw new ExpressionFault(`it has ${source.length} characters; the limit is ${expressionCharsMax}`)
+  if (source.length > expressionCharsMax)
+    throw new ExpressionFault(`it has ${source.length} characters; the limit is ${expressionCharsMax}`)
   const { strict, open } = environmentsOf(inMap)
   const { ast } = parse(strict, source)
   const rewriting = new Rewriting(source, inMap)
@@ -104,7 +115,8 @@ const made: { outside: Environments | null; inMap: Environments | null } = { out
 
 /** They are made with the first expression, because most daemons have none (docs/decisions/0029). */
 function environmentsOf(inMap: boolean): Environments {
-  if (inMap) return (made.inMap ??= makeEnvironments({ inputs: 'map', nodes: 'map', item: 'dyn', index: 'int' }))
+  if (inMap)
+    return (made.inMap ??= makeEnvironments({ inputs: 'map', nodes: 'map', item: 'dyn', index: 'int' }))
   return (made.outside ??= makeEnvironments({ inputs: 'map', nodes: 'map' }))
 }
 
@@ -116,7 +128,8 @@ function makeEnvironments(variables: Readonly<Record<string, string>>): Environm
     env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => of(Number(a), b))
     env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => of(a, Number(b)))
   }
-  for (const [signature, handler] of Object.entries(costlyFunctions)) env.registerFunction(signature, { handler, async: false })
+  for (const [signature, handler] of Object.entries(costlyFunctions))
+    env.registerFunction(signature, { handler, async: false })
   return { strict: env.clone({ limits: shapeLimits }), open: env }
 }
 
@@ -140,7 +153,10 @@ interface Printing {
   readonly bound: readonly string[]
 }
 
-/** Rewrites the author's expression into the one that is evaluated: the same, with its costs charged and its references renamed. */
+/**
+ * Rewrites the author's expression into the one that is evaluated: the same, with its costs charged and its
+ * references renamed.
+ */
 class Rewriting {
   readonly inputs = new Map<string, string>()
   readonly nodes = new Map<string, Set<NodeField>>()
@@ -191,31 +207,53 @@ class Rewriting {
         throw new ExpressionFault(`${quote(node.op)} is not known here: write has(…) ? … : …`)
       default: {
         const [left, right] = node.args
-        return compared.has(node.op) ? `(${pay(left)} ${node.op} ${pay(right)})` : `(${print(left)} ${node.op} ${print(right)})`
+        return compared.has(node.op)
+          ? `(${pay(left)} ${node.op} ${pay(right)})`
+          : `(${print(left)} ${node.op} ${print(right)})`
       }
     }
   }
 
   context(scope: Scope): Record<string, unknown> {
-    const inputs = new Map([...this.inputs].map(([input, name]) => [name, toCel(Object.hasOwn(scope.inputs, input) ? (scope.inputs[input] ?? null) : null)]))
-    const fields = (node: string, wanted: ReadonlySet<NodeField>) => new Map([...wanted].map((field) => [field, toCel(scope.nodeField(node, field))]))
-    const nodes = new Map([...this.nodes].map(([node, wanted]) => [this.#names.get(node), fields(node, wanted)]))
+    const inputs = new Map(
+      [...this.inputs].map(([input, name]) => [
+        name,
+        toCel(Object.hasOwn(scope.inputs, input) ? (scope.inputs[input] ?? null) : null),
+      ]),
+    )
+    const fields = (node: string, wanted: ReadonlySet<NodeField>) =>
+      new Map([...wanted].map((field) => [field, toCel(scope.nodeField(node, field))]))
+    const nodes = new Map(
+      [...this.nodes].map(([node, wanted]) => [this.#names.get(node), fields(node, wanted)]),
+    )
     const { item } = scope
-    return { inputs, nodes, ...(item === undefined ? {} : { item: toCel(item.value), index: BigInt(item.index) }) }
+    return {
+      inputs,
+      nodes,
+      ...(item === undefined ? {} : { item: toCel(item.value), index: BigInt(item.index) }),
+    }
   }
 
   /** The most frequent reason for a failed evaluation. */
   hint(scope: Scope): string {
-    const empty = [...this.nodes].find(([node, wanted]) => wanted.has('json') && scope.nodeField(node, 'json') === null)?.[0]
+    const empty = [...this.nodes].find(
+      ([node, wanted]) => wanted.has('json') && scope.nodeField(node, 'json') === null,
+    )?.[0]
     if (empty === undefined) return ''
-    return scope.nodeField(empty, 'skipped') === true ? `; ${quote(empty)} was skipped` : `; the output of ${quote(empty)} is not JSON`
+    return scope.nodeField(empty, 'skipped') === true
+      ? `; ${quote(empty)} was skipped`
+      : `; the output of ${quote(empty)} is not JSON`
   }
 
   #name(name: string, bound: readonly string[]): string {
     this.#reads++
     if (bound.includes(name)) return name
-    if (name === 'inputs') throw new ExpressionFault('"inputs" is incomplete. Name the input, as in inputs.text or inputs["text"]')
-    if (name === 'nodes') throw new ExpressionFault('"nodes" is incomplete. Name the node and one of its fields, as in nodes.summary.output')
+    if (name === 'inputs')
+      throw new ExpressionFault('"inputs" is incomplete. Name the input, as in inputs.text or inputs["text"]')
+    if (name === 'nodes')
+      throw new ExpressionFault(
+        '"nodes" is incomplete. Name the node and one of its fields, as in nodes.summary.output',
+      )
     if ((name === 'item' || name === 'index') && this.#inMap) return name
     const known = ['inputs', 'nodes', ...(this.#inMap ? ['item', 'index'] : []), ...bound]
     throw new ExpressionFault(`${quote(name)} is not known; the names here are ${quoteAll(known)}`)
@@ -232,9 +270,13 @@ class Rewriting {
       return `inputs.${name}`
     }
     const member = memberOf(input.of)
-    if (isRoot(input.of, 'nodes')) throw new ExpressionFault(`nodes.${input.name} is incomplete. Add ${fieldsText}`)
+    if (isRoot(input.of, 'nodes'))
+      throw new ExpressionFault(`nodes.${input.name} is incomplete. Add ${fieldsText}`)
     if (member === null || !isRoot(member.of, 'nodes')) return null
-    if (!isField(input.name)) throw new ExpressionFault(`a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`)
+    if (!isField(input.name))
+      throw new ExpressionFault(
+        `a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`,
+      )
     this.#reads++
     const wanted = this.nodes.get(member.name) ?? new Set()
     const name = this.#names.get(member.name) ?? `n${this.nodes.size}`
@@ -247,7 +289,9 @@ class Rewriting {
     return how.charged ? `pay(${this.print(node, how)})` : this.print(node, how)
   }
 
-  /** A step of a macro is charged before it is made, because a step that fails may be skipped and still costs. */
+  /**
+   * A step of a macro is charged before it is made, because a step that fails may be skipped and still costs.
+   */
   #step(node: ASTNode, how: Printing): string {
     const before = this.#printed
     const text = this.print(node, how)
@@ -257,7 +301,10 @@ class Rewriting {
   #call(name: string, args: readonly ASTNode[], how: Printing): string {
     const [only] = args
     if (name === 'has' && only !== undefined) return `has(${this.print(only, how)})`
-    if (!functions.has(name)) throw new ExpressionFault(`the function ${quote(name)} is not known; there are ${quoteAll(['has', ...functions])}`)
+    if (!functions.has(name))
+      throw new ExpressionFault(
+        `the function ${quote(name)} is not known; there are ${quoteAll(['has', ...functions])}`,
+      )
     return `${name}(${args.map((arg) => this.#paid(arg, how)).join(', ')})`
   }
 
@@ -267,7 +314,9 @@ class Rewriting {
     if (macros.has(name) && variable?.op === 'id') {
       const { args: bound } = variable
       if (['inputs', 'nodes', 'item', 'index'].includes(bound))
-        throw new ExpressionFault(`${quote(bound)} is already used. Give the variable of ${name} another name`)
+        throw new ExpressionFault(
+          `${quote(bound)} is already used. Give the variable of ${name} another name`,
+        )
       const within = { ...how, bound: [...how.bound, bound] }
       return `${of}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
     }
@@ -275,27 +324,35 @@ class Rewriting {
     const readsBefore = this.#reads
     const paid = args.map((arg) => this.#paid(arg, how))
     const [pattern] = paid
-    if (name === 'matches' && how.charged && pattern !== undefined && this.#reads === readsBefore) this.fixedPatterns.add(pattern)
+    if (name === 'matches' && how.charged && pattern !== undefined && this.#reads === readsBefore)
+      this.fixedPatterns.add(pattern)
     if (bounded.has(name) && how.charged) return `${name}_(${[of, ...paid].join(', ')})`
     if (bounded.has(name) || methods.has(name)) return `${of}.${name}(${paid.join(', ')})`
-    throw new ExpressionFault(`the function ${quote(name)} is not known; there are ${quoteAll([...macros, ...methods, ...bounded])}`)
+    throw new ExpressionFault(
+      `the function ${quote(name)} is not known; there are ${quoteAll([...macros, ...methods, ...bounded])}`,
+    )
   }
 }
 
 const fieldsText = '.output (its text), .json (the value, when its text is JSON) or .skipped'
-const isField = (name: string): name is NodeField => name === 'output' || name === 'json' || name === 'skipped'
-const isRoot = (node: ASTNode, name: string): node is ASTNode & { args: string } => node.op === 'id' && node.args === name
+const isField = (name: string): name is NodeField =>
+  name === 'output' || name === 'json' || name === 'skipped'
+const isRoot = (node: ASTNode, name: string): node is ASTNode & { args: string } =>
+  node.op === 'id' && node.args === name
 
 function memberOf(node: ASTNode): { readonly of: ASTNode; readonly name: string } | null {
   if (node.op === '.') return { of: node.args[0], name: node.args[1] }
   if (node.op !== '[]') return null
   const [of, key] = node.args
   if (key.op === 'value' && typeof key.args === 'string') return { of, name: key.args }
-  if (isRoot(of, 'inputs') || isRoot(of, 'nodes')) throw new ExpressionFault(`the name in ${of.args}[…] must be written out, as in ${of.args}["name"]`)
+  if (isRoot(of, 'inputs') || isRoot(of, 'nodes'))
+    throw new ExpressionFault(`the name in ${of.args}[…] must be written out, as in ${of.args}["name"]`)
   return null
 }
 
 function summaryOf(error: unknown): string {
   if (error instanceof ExpressionFault) return error.message
-  return error instanceof Error && 'summary' in error && typeof error.summary === 'string' ? error.summary : messageOf(error)
+  return error instanceof Error && 'summary' in error && typeof error.summary === 'string'
+    ? error.summary
+    : messageOf(error)
 }

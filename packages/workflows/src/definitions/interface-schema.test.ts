@@ -9,7 +9,8 @@ import { wholeSchema } from '../arguments/tool-schema.ts'
 const none = new Map()
 const workflowWith = (interfaceInputs: JsonObject, rest: JsonObject = {}): Workflow =>
   definitionWorkflow(accepted('w', content([template('t', 'x')], { interfaceInputs, ...rest })), none)
-const propertyOf = (input: JsonObject): JsonValue | undefined => (workflowWith({ p: input }).parameters['properties'] as JsonObject)['p']
+const propertyOf = (input: JsonObject): JsonValue | undefined =>
+  (workflowWith({ p: input }).parameters['properties'] as JsonObject)['p']
 /** What the graph of a call holds as inputs. */
 function inputsOf(workflow: Workflow, args: unknown): JsonValue | undefined {
   const result = workflow.plan(args)
@@ -18,7 +19,10 @@ function inputsOf(workflow: Workflow, args: unknown): JsonValue | undefined {
 }
 
 it('the tool of S1 §2.3.1 is exactly that of S1 (CT-13)', () => {
-  const { name, description, parameters } = definitionWorkflow(accepted('summarize_text', file('summarize_text')), none)
+  const { name, description, parameters } = definitionWorkflow(
+    accepted('summarize_text', file('summarize_text')),
+    none,
+  )
   const golden = `{
     "name": "workflow:summarize_text",
     "description": "对提供的长文本进行摘要。当需要理解大量文本的核心内容时使用。",
@@ -38,7 +42,9 @@ it('the schema of what a workflow reads is its parameters', () => {
   const workflow = definitionWorkflow(accepted('summarize_text', file('summarize_text')), none)
   expect(wholeSchema(workflow.input)).toEqual(workflow.parameters)
   expect(z.safeParse(workflow.input, { text_to_summarize: 'x' }).success).toBe(true)
-  expect(z.safeParse(workflow.input, { text_to_summarize: 5 }).error?.issues[0]?.path).toEqual(['text_to_summarize'])
+  expect(z.safeParse(workflow.input, { text_to_summarize: 5 }).error?.issues[0]?.path).toEqual([
+    'text_to_summarize',
+  ])
 })
 
 describe('a data type (D-15)', () => {
@@ -51,22 +57,32 @@ describe('a data type (D-15)', () => {
     ['ARRAY', { type: 'array' }, { good: [[], [1, 'a']], bad: [{}, 'x'] }],
     ['WILDCARD', {}, { good: ['x', 1, null, [], {}], bad: [] }],
     ['CONVERTIBLE_ANY', {}, { good: ['x', 1, null, [], {}], bad: [] }],
-    ['BINARY', { type: 'string', contentEncoding: 'base64' }, { good: ['', 'YWI=', 'YWJj'], bad: ['a', 'ä===', 5] }],
+    [
+      'BINARY',
+      { type: 'string', contentEncoding: 'base64' },
+      { good: ['', 'YWI=', 'YWJj'], bad: ['a', 'ä===', 5] },
+    ],
   ]
 
   it.each(types)('%s is %j', (dataFlowType, schema, { good, bad }) => {
     expect(propertyOf({ dataFlowType })).toStrictEqual(schema)
     const workflow = workflowWith({ p: { dataFlowType, required: true } })
     for (const value of good) expect(inputsOf(workflow, { p: value })).toEqual({ p: value })
-    for (const value of bad) expect(errorOf(workflow.plan({ p: value }))).toMatchObject({ code: 'invalid_arguments', path: 'p' })
+    for (const value of bad)
+      expect(errorOf(workflow.plan({ p: value }))).toMatchObject({ code: 'invalid_arguments', path: 'p' })
   })
 
   it.each(types)('several of %s are an array of it', (dataFlowType, items, { good, bad }) => {
-    expect(propertyOf({ dataFlowType, multi: true, description: 'd' })).toStrictEqual({ type: 'array', items, description: 'd' })
+    expect(propertyOf({ dataFlowType, multi: true, description: 'd' })).toStrictEqual({
+      type: 'array',
+      items,
+      description: 'd',
+    })
     const workflow = workflowWith({ p: { dataFlowType, multi: true, required: true } })
     expect(inputsOf(workflow, { p: good })).toEqual({ p: good })
     expect(inputsOf(workflow, { p: [] })).toEqual({ p: [] })
-    for (const value of bad) expect(errorOf(workflow.plan({ p: [value] }))).toMatchObject({ code: 'invalid_arguments', path: 'p' })
+    for (const value of bad)
+      expect(errorOf(workflow.plan({ p: [value] }))).toMatchObject({ code: 'invalid_arguments', path: 'p' })
     expect(errorOf(workflow.plan({ p: 'x' })).message).toContain('an array')
   })
 })
@@ -74,7 +90,10 @@ describe('a data type (D-15)', () => {
 describe('the parameters', () => {
   it('always say what is required, even when nothing is', () => {
     expect(workflowWith({}).parameters).toStrictEqual({ type: 'object', properties: {}, required: [] })
-    expect(workflowWith({ a: { dataFlowType: 'STRING' }, b: { dataFlowType: 'STRING', required: true } }).parameters['required']).toEqual(['b'])
+    expect(
+      workflowWith({ a: { dataFlowType: 'STRING' }, b: { dataFlowType: 'STRING', required: true } })
+        .parameters['required'],
+    ).toEqual(['b'])
   })
 
   it.each([
@@ -87,24 +106,52 @@ describe('the parameters', () => {
 
   it('have an enum only for a ComboOption with suggestions, each value once', () => {
     const combo = { dataFlowType: 'STRING', matchCategories: ['ComboOption', 'Other'] }
-    expect(propertyOf({ ...combo, config: { suggestions: [{ value: 'a' }, { value: 'b', label: 'B' }, 'a', 'c'] } })).toStrictEqual({
+    expect(
+      propertyOf({
+        ...combo,
+        config: { suggestions: [{ value: 'a' }, { value: 'b', label: 'B' }, 'a', 'c'] },
+      }),
+    ).toStrictEqual({
       type: 'string',
       enum: ['a', 'b', 'c'],
     })
-    expect(propertyOf({ ...combo, suggestions: [{ value: 'a' }] })).toStrictEqual({ type: 'string', enum: ['a'] })
-    expect(propertyOf({ ...combo, multi: true, suggestions: ['a'] })).toStrictEqual({ type: 'array', items: { type: 'string', enum: ['a'] } })
+    expect(propertyOf({ ...combo, suggestions: [{ value: 'a' }] })).toStrictEqual({
+      type: 'string',
+      enum: ['a'],
+    })
+    expect(propertyOf({ ...combo, multi: true, suggestions: ['a'] })).toStrictEqual({
+      type: 'array',
+      items: { type: 'string', enum: ['a'] },
+    })
     expect(propertyOf({ ...combo, config: { suggestions: [] } })).toStrictEqual({ type: 'string' })
-    expect(propertyOf({ ...combo, config: { suggestions: [{ label: 'no value' }] } })).toStrictEqual({ type: 'string' })
-    expect(propertyOf({ dataFlowType: 'STRING', config: { suggestions: [{ value: 'a' }] } })).toStrictEqual({ type: 'string' })
-    expect(propertyOf({ dataFlowType: 'INTEGER', matchCategories: ['ComboOption'], config: { suggestions: [{ value: 1 }, { value: 2 }] } })).toStrictEqual({
+    expect(propertyOf({ ...combo, config: { suggestions: [{ label: 'no value' }] } })).toStrictEqual({
+      type: 'string',
+    })
+    expect(propertyOf({ dataFlowType: 'STRING', config: { suggestions: [{ value: 'a' }] } })).toStrictEqual({
+      type: 'string',
+    })
+    expect(
+      propertyOf({
+        dataFlowType: 'INTEGER',
+        matchCategories: ['ComboOption'],
+        config: { suggestions: [{ value: 1 }, { value: 2 }] },
+      }),
+    ).toStrictEqual({
       type: 'integer',
       enum: [1, 2],
     })
   })
 
   it('tell no default and no stream', () => {
-    const workflow = workflowWith({ a: { dataFlowType: 'STRING', config: { default: 'x' } }, s: { dataFlowType: 'STRING', isStream: true } })
-    expect(workflow.parameters).toStrictEqual({ type: 'object', properties: { a: { type: 'string' } }, required: [] })
+    const workflow = workflowWith({
+      a: { dataFlowType: 'STRING', config: { default: 'x' } },
+      s: { dataFlowType: 'STRING', isStream: true },
+    })
+    expect(workflow.parameters).toStrictEqual({
+      type: 'object',
+      properties: { a: { type: 'string' } },
+      required: [],
+    })
   })
 
   it('a workflow without a description uses its name, or its id', () => {
@@ -117,14 +164,30 @@ describe('the arguments of a call', () => {
   const workflow = workflowWith({
     text: { dataFlowType: 'STRING', required: true, description: 'What to read.' },
     n: { dataFlowType: 'INTEGER', config: { default: 3 } },
-    size: { dataFlowType: 'STRING', matchCategories: ['ComboOption'], config: { suggestions: [{ value: 'S' }, { value: 'L' }] } },
+    size: {
+      dataFlowType: 'STRING',
+      matchCategories: ['ComboOption'],
+      config: { suggestions: [{ value: 'S' }, { value: 'L' }] },
+    },
     tags: { dataFlowType: 'STRING', multi: true },
     s: { dataFlowType: 'STRING', isStream: true },
   })
 
   it('have the defaults filled in; what is not given is null', () => {
-    expect(inputsOf(workflow, { text: 'a' })).toStrictEqual({ text: 'a', n: 3, size: null, tags: null, s: null })
-    expect(inputsOf(workflow, { text: 'a', n: 5, size: 'S', tags: ['x'] })).toStrictEqual({ text: 'a', n: 5, size: 'S', tags: ['x'], s: null })
+    expect(inputsOf(workflow, { text: 'a' })).toStrictEqual({
+      text: 'a',
+      n: 3,
+      size: null,
+      tags: null,
+      s: null,
+    })
+    expect(inputsOf(workflow, { text: 'a', n: 5, size: 'S', tags: ['x'] })).toStrictEqual({
+      text: 'a',
+      n: 5,
+      size: 'S',
+      tags: ['x'],
+      s: null,
+    })
     expect(inputsOf(workflow, { text: 'a', n: undefined })).toMatchObject({ n: 3 })
   })
 
@@ -137,7 +200,11 @@ describe('the arguments of a call', () => {
     [{ text: 'a', size: 'M' }, 'size', ['must be one of "S", "L"']],
     [{ text: 'a', tags: 'x' }, 'tags', ['Write an array: ["x"].']],
     [{ text: 'a', tags: '["x"]' }, 'tags', ['JSON text inside a string']],
-    [{ text: 'a', tagz: ['x'] }, 'tagz', ['"tagz" is not known', 'Did you mean "tags"?', '"text", "n", "size", "tags"']],
+    [
+      { text: 'a', tagz: ['x'] },
+      'tagz',
+      ['"tagz" is not known', 'Did you mean "tags"?', '"text", "n", "size", "tags"'],
+    ],
     [{ text: 'a', s: 'x' }, 's', ['"s" is not known']],
     [{ text: 'a', ['__proto__']: 1 }, '__proto__', ['not known']],
     ['{"text": "a"}', '', ['JSON text inside a string']],
@@ -149,12 +216,20 @@ describe('the arguments of a call', () => {
 
   it('of a workflow without inputs are none', () => {
     expect(inputsOf(workflowWith({}), {})).toEqual({})
-    refuses(workflowWith({}), { a: 1 }, { code: 'invalid_arguments', path: 'a', parts: ['this tool takes no arguments'] })
+    refuses(
+      workflowWith({}),
+      { a: 1 },
+      { code: 'invalid_arguments', path: 'a', parts: ['this tool takes no arguments'] },
+    )
   })
 
   it('are not shared with the graph', () => {
     const free = definitionWorkflow(
-      [...libraryOf({ w: content([template('t', 'x')], { interfaceInputs: { o: { dataFlowType: 'OBJECT' } } }) }).values()][0] as never,
+      [
+        ...libraryOf({
+          w: content([template('t', 'x')], { interfaceInputs: { o: { dataFlowType: 'OBJECT' } } }),
+        }).values(),
+      ][0] as never,
       none,
     )
     const args = { o: { a: [1] } }

@@ -1,5 +1,7 @@
-// Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's arguments (S1 §2.3, §2.4).
-// I1. The parameters are exactly those of S1: a type, a description, an enum. Defaults are filled in here, and the model does not see them.
+// Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's
+// arguments (S1 §2.3, §2.4).
+// I1. The parameters are exactly those of S1: a type, a description, an enum. Defaults are filled in here,
+// and the model does not see them.
 // I2. Nothing is repaired silently: an argument of another type is refused with the correct spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { isRecord, parsedJson } from '../arguments/json-text.ts'
@@ -12,13 +14,17 @@ import { isJson } from './text.ts'
 type Inputs = Readonly<Record<string, InterfaceInput>>
 
 /** The inputs that a call may give: all except streams. */
-export const parameterInputs = (inputs: Inputs): [string, InterfaceInput][] => Object.entries(inputs).filter(([, input]) => input.isStream !== true)
+export const parameterInputs = (inputs: Inputs): [string, InterfaceInput][] =>
+  Object.entries(inputs).filter(([, input]) => input.isStream !== true)
 
 export function parametersOf(inputs: Inputs): JsonObject {
   const given = parameterInputs(inputs)
   const properties = given.map(([name, input]): [string, JsonObject] => {
     const description = describe(input)
-    return [name, { ...schemaOf(input, allowedValues(input)), ...(description === null ? {} : { description }) }]
+    return [
+      name,
+      { ...schemaOf(input, allowedValues(input)), ...(description === null ? {} : { description }) },
+    ]
   })
   return {
     type: 'object',
@@ -29,7 +35,11 @@ export function parametersOf(inputs: Inputs): JsonObject {
 
 /** The description by D-14. */
 function describe(input: InterfaceInput): string | null {
-  return [input.description, input.customDescription, input.displayName].find((text) => text !== undefined && text.trim() !== '') ?? null
+  return (
+    [input.description, input.customDescription, input.displayName].find(
+      (text) => text !== undefined && text.trim() !== '',
+    ) ?? null
+  )
 }
 
 /** The values of a `ComboOption`, each once. Empty for any other input. */
@@ -38,7 +48,9 @@ export function allowedValues(input: InterfaceInput): readonly JsonValue[] {
   const suggestions = input.config?.suggestions ?? input.suggestions ?? []
   const values = suggestions.map((each) => (isRecord(each) ? (each as JsonObject)['value'] : each))
   const kept = values.filter((value) => value !== undefined)
-  return kept.filter((value, index) => kept.findIndex((other) => canonicalJson(other) === canonicalJson(value)) === index)
+  return kept.filter(
+    (value, index) => kept.findIndex((other) => canonicalJson(other) === canonicalJson(value)) === index,
+  )
 }
 
 /** What is wrong with an input's value. `null` if it is valid. */
@@ -46,34 +58,52 @@ export function valueFault(input: InterfaceInput, value: JsonValue): string | nu
   if (!takes(input, value)) return `must be ${called(input)}`
   const allowed = allowedValues(input)
   if (allowed.length === 0) return null
-  const among = (each: JsonValue): boolean => allowed.some((other) => canonicalJson(other) === canonicalJson(each))
+  const among = (each: JsonValue): boolean =>
+    allowed.some((other) => canonicalJson(other) === canonicalJson(each))
   const good = input.multi === true ? (value as readonly JsonValue[]).every(among) : among(value)
-  return good ? null : `must be ${input.multi === true ? 'an array of these: ' : 'one of '}${quoteAll(allowed.map(String))}`
+  return good
+    ? null
+    : `must be ${input.multi === true ? 'an array of these: ' : 'one of '}${quoteAll(allowed.map(String))}`
 }
 
 /** The value of an input that is not given. */
 export const defaultOf = (input: InterfaceInput): JsonValue => input.config?.default ?? null
 
 /** The value of every input, or the first fault of the arguments, in the order of the inputs. */
-export function readInputs(inputs: Inputs, args: unknown): { readonly ok: true; readonly values: JsonObject } | Refusal {
+export function readInputs(
+  inputs: Inputs,
+  args: unknown,
+): { readonly ok: true; readonly values: JsonObject } | Refusal {
   if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args, inputs))
   const given = new Map(parameterInputs(inputs))
   const unknown = Object.keys(args).find((name) => !given.has(name))
   const values: [string, JsonValue][] = []
   for (const [name, input] of Object.entries(inputs)) {
-    const value = Object.hasOwn(args, name) && input.isStream !== true ? (args[name] as JsonValue | undefined) : undefined
+    const value =
+      Object.hasOwn(args, name) && input.isStream !== true ? (args[name] as JsonValue | undefined) : undefined
     if (value === undefined) {
-      if (input.required === true) return refuse('invalid_arguments', name, missingFault(name, input, unknown))
+      if (input.required === true)
+        return refuse('invalid_arguments', name, missingFault(name, input, unknown))
       values.push([name, defaultOf(input)])
       continue
     }
     const fault = isJson(value) ? valueFault(input, value) : 'must be JSON'
-    if (fault !== null) return refuse('invalid_arguments', name, `${quote(name)} is ${quote(value)}, but ${fault}.${hint(input, value)}`)
+    if (fault !== null)
+      return refuse(
+        'invalid_arguments',
+        name,
+        `${quote(name)} is ${quote(value)}, but ${fault}.${hint(input, value)}`,
+      )
     values.push([name, value])
   }
   if (unknown !== undefined) {
-    const known = given.size === 0 ? 'this tool takes no arguments' : `the fields here are ${quoteAll([...given.keys()])}`
-    return refuse('invalid_arguments', unknown, `The field ${quote(unknown)} is not known. Remove it; ${known}.${didYouMean(unknown, given.keys())}`)
+    const known =
+      given.size === 0 ? 'this tool takes no arguments' : `the fields here are ${quoteAll([...given.keys()])}`
+    return refuse(
+      'invalid_arguments',
+      unknown,
+      `The field ${quote(unknown)} is not known. Remove it; ${known}.${didYouMean(unknown, given.keys())}`,
+    )
   }
   return { ok: true, values: Object.fromEntries(values) }
 }
@@ -86,7 +116,8 @@ function argumentsFault(args: unknown, inputs: Inputs): string {
 }
 
 function missingFault(name: string, input: InterfaceInput, unknown: string | undefined): string {
-  const renamed = unknown === undefined ? '' : ` (${quote(unknown)} is not a field here: was ${quote(name)} meant?)`
+  const renamed =
+    unknown === undefined ? '' : ` (${quote(unknown)} is not a field here: was ${quote(name)} meant?)`
   const about = describe(input)
   return `${quote(name)} is missing${renamed}: give ${called(input)}.${about === null ? '' : ` ${about}`}`
 }
@@ -95,6 +126,9 @@ function missingFault(name: string, input: InterfaceInput, unknown: string | und
 function hint(input: InterfaceInput, value: JsonValue): string {
   if (value === null && input.required !== true) return ' Or leave the field out.'
   const parsed = typeof value === 'string' ? (parsedJson(value) as JsonValue | undefined) : undefined
-  if (parsed !== undefined && takes(input, parsed)) return ` It is JSON text inside a string: write it without quotes around it.`
-  return input.multi === true && takes({ ...input, multi: false }, value) ? ` Write an array: ${quote([value])}.` : ''
+  if (parsed !== undefined && takes(input, parsed))
+    return ` It is JSON text inside a string: write it without quotes around it.`
+  return input.multi === true && takes({ ...input, multi: false }, value)
+    ? ` Write an array: ${quote([value])}.`
+    : ''
 }

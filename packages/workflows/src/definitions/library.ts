@@ -1,5 +1,6 @@
 // Checks the definitions of a library against each other: which calls which, and with what.
-// L1. No workflow calls itself, directly or through others, and none is nested deeper than `nestingMax` (D-12).
+// L1. No workflow calls itself, directly or through others, and none is nested deeper than `nestingMax`
+// (D-12).
 // L2. A call is refused for the same fault that was reported when the library was loaded.
 import { type Edge, findCycle, type JsonValue, topologyOf } from '@beaver/core'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'
@@ -22,8 +23,8 @@ export const nestingMax = 4
  *   interfaceInputs: {},
  *   interfaceOutputs: { again: { dataFlowType: 'STRING' } },
  *   nodes: [{ id: 'again', kind: 'workflow', workflow: 'twice' }],
- * })
- * if (definition !== null) checkLibrary(new Map([['twice', definition]])).map(({ code }) => code) // => ['workflow_recursion']
+ * }) if (definition !== null) checkLibrary(new Map([['twice', definition]])).map(({ code }) => code) // =>
+ * ['workflow_recursion']
  */
 export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[] {
   return [...library.values()].flatMap((definition) => {
@@ -33,7 +34,14 @@ export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[]
 }
 
 interface Fault {
-  readonly code: DefinitionCode & ('workflow_recursion' | 'workflow_too_deep' | 'unknown_workflow' | 'unknown_workflow_input' | 'missing_workflow_input')
+  readonly code: DefinitionCode &
+    (
+      | 'workflow_recursion'
+      | 'workflow_too_deep'
+      | 'unknown_workflow'
+      | 'unknown_workflow_input'
+      | 'missing_workflow_input'
+    )
   readonly path: string
   readonly message: string
   readonly called?: string
@@ -45,7 +53,10 @@ export function libraryFault(definition: WorkflowDefinitionFile, library: Defini
   if (nesting !== undefined) return nesting
   for (const each of reachableFrom(definition, library)) {
     const fault = callFaults(each, library)[0]
-    if (fault !== undefined) return each === definition ? fault : { ...fault, message: `${fault.message} (in the workflow ${quote(each.id)})` }
+    if (fault !== undefined)
+      return each === definition
+        ? fault
+        : { ...fault, message: `${fault.message} (in the workflow ${quote(each.id)})` }
   }
   return null
 }
@@ -62,15 +73,26 @@ function callFaults(definition: WorkflowDefinitionFile, library: DefinitionLibra
   })
 }
 
-function inputFaults(nodeId: string, given: Readonly<Record<string, JsonValue>>, called: WorkflowDefinitionFile, path: string): Fault[] {
+function inputFaults(
+  nodeId: string,
+  given: Readonly<Record<string, JsonValue>>,
+  called: WorkflowDefinitionFile,
+  path: string,
+): Fault[] {
   const inputs = new Map(parameterInputs(called.interfaceInputs))
   const whose = `The node ${quote(nodeId)} calls the workflow ${quote(called.id)}`
   const unknown = Object.keys(given).filter((name) => !inputs.has(name))
-  const missing = [...inputs].filter(([name, input]) => input.required === true && !Object.hasOwn(given, name)).map(([name]) => name)
+  const missing = [...inputs]
+    .filter(([name, input]) => input.required === true && !Object.hasOwn(given, name))
+    .map(([name]) => name)
   return [
     ...unknown.map((name): Fault => {
       const known = inputs.size === 0 ? 'it has none' : `it has ${quoteAll([...inputs.keys()])}`
-      return { code: 'unknown_workflow_input', path: `${path}inputs.${name}`, message: `${whose}, which has no input ${quote(name)}: ${known}.` }
+      return {
+        code: 'unknown_workflow_input',
+        path: `${path}inputs.${name}`,
+        message: `${whose}, which has no input ${quote(name)}: ${known}.`,
+      }
     }),
     ...missing.map((name): Fault => ({
       code: 'missing_workflow_input',
@@ -84,14 +106,18 @@ function inputFaults(nodeId: string, given: Readonly<Record<string, JsonValue>>,
 function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Fault[] {
   const all = reachableFrom(definition, library)
   const ids = new Set(all.map((each) => each.id))
-  const edges = all.flatMap((each) => callsOf(each).flatMap((id): Edge[] => (ids.has(id) ? [[each.id, id]] : [])))
+  const edges = all.flatMap((each) =>
+    callsOf(each).flatMap((id): Edge[] => (ids.has(id) ? [[each.id, id]] : [])),
+  )
   const cycle = findCycle(topologyOf([...ids], edges))
   if (cycle !== null) {
     const path = [...cycle, cycle[0]].map((id) => quote(id)).join(' -> ')
     const whose = cycle.includes(definition.id)
       ? `The workflow ${quote(definition.id)} calls itself`
       : `The workflow ${quote(definition.id)} calls one that calls itself`
-    return [{ code: 'workflow_recursion', path: 'nodes', message: `${whose}: ${path}. Remove one of these calls.` }]
+    return [
+      { code: 'workflow_recursion', path: 'nodes', message: `${whose}: ${path}. Remove one of these calls.` },
+    ]
   }
   const chain = chainLongerThan(nestingMax, definition, library)
   if (chain === null) return []
@@ -99,14 +125,22 @@ function nestingFaults(definition: WorkflowDefinitionFile, library: DefinitionLi
   return [{ code: 'workflow_too_deep', path: 'nodes', message }]
 }
 
-/** Without circles, there are no more levels than definitions. Each level is kept once, however many paths lead to it. */
-function chainLongerThan(levelsMax: number, definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly string[] | null {
+/**
+ * Without circles, there are no more levels than definitions. Each level is kept once, however many paths
+ * lead to it.
+ */
+function chainLongerThan(
+  levelsMax: number,
+  definition: WorkflowDefinitionFile,
+  library: DefinitionLibrary,
+): readonly string[] | null {
   let level = new Map<string, readonly string[]>([[definition.id, [definition.id]]])
   for (let depth = 1; depth <= levelsMax; depth++) {
     const next = new Map<string, readonly string[]>()
     for (const [id, chain] of level) {
       const at = id === definition.id ? definition : library.get(id)
-      for (const called of at === undefined ? [] : callsOf(at)) if (library.has(called)) next.set(called, [...chain, called])
+      for (const called of at === undefined ? [] : callsOf(at))
+        if (library.has(called)) next.set(called, [...chain, called])
     }
     level = next
   }
@@ -114,7 +148,10 @@ function chainLongerThan(levelsMax: number, definition: WorkflowDefinitionFile, 
 }
 
 /** The definition and all that it calls, directly or indirectly, in the order in which they are found. */
-export function reachableFrom(definition: WorkflowDefinitionFile, library: DefinitionLibrary): readonly WorkflowDefinitionFile[] {
+export function reachableFrom(
+  definition: WorkflowDefinitionFile,
+  library: DefinitionLibrary,
+): readonly WorkflowDefinitionFile[] {
   const met = new Map([[definition.id, definition]])
   for (const each of met.values()) {
     for (const id of callsOf(each)) {
@@ -125,4 +162,5 @@ export function reachableFrom(definition: WorkflowDefinitionFile, library: Defin
   return [...met.values()]
 }
 
-const callsOf = ({ nodes }: WorkflowDefinitionFile): string[] => nodes.flatMap((node) => callOf(node)?.workflow ?? [])
+const callsOf = ({ nodes }: WorkflowDefinitionFile): string[] =>
+  nodes.flatMap((node) => callOf(node)?.workflow ?? [])

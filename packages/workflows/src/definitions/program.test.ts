@@ -1,11 +1,28 @@
 import type { JsonObject } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
-import { agent, condition, content, failureOf, file, final, inputOf, libraryOf, output, planned, run, template, tool } from '../../test/definitions.ts'
+import {
+  agent,
+  condition,
+  content,
+  failureOf,
+  file,
+  final,
+  inputOf,
+  libraryOf,
+  output,
+  planned,
+  run,
+  template,
+  tool,
+} from '../../test/definitions.ts'
 import { type Played, scripted, statusOf, structure } from '../../test/team-driver.ts'
 
 describe('the example of S1', () => {
   it('runs its agent with the inputs in its instruction, the default filled in, and gives back the bare value (CT-15)', () => {
-    const played = run(file('summarize_text'), { args: { text_to_summarize: '很长的文本' }, answers: scripted({ summary_result: '一份摘要' }) })
+    const played = run(file('summarize_text'), {
+      args: { text_to_summarize: '很长的文本' },
+      answers: scripted({ summary_result: '一份摘要' }),
+    })
     expect(played.told.get('summary_result')?.instruction).toBe('写一份中等的摘要：\n\n很长的文本')
     expect(final(played)).toBe('一份摘要')
     expect(played.team.outcome).toBe('complete')
@@ -22,10 +39,18 @@ describe('agents and tools', () => {
         }),
         agent('write', 'Found {{ nodes.look.json.hits.size() }}: {{ nodes.look.json.hits[0].title }}'),
       ]),
-      { args: { text: 'beavers', n: 7, list: [1, 'a'] }, answers: scripted({ look: '{"hits":[{"title":"Dam"}]}', write: 'A report.' }) },
+      {
+        args: { text: 'beavers', n: 7, list: [1, 'a'] },
+        answers: scripted({ look: '{"hits":[{"title":"Dam"}]}', write: 'A report.' }),
+      },
     )
-    expect(inputOf(played, 'look')).toEqual({ arguments: { query: 'beavers', deep: { n: 7, both: '7/7', list: [[1, 'a']] } } })
-    expect(inputOf(played, 'write')).toEqual({ instruction: ['Found 1: ', { value: 'Dam' }], dependency_outputs: [] })
+    expect(inputOf(played, 'look')).toEqual({
+      arguments: { query: 'beavers', deep: { n: 7, both: '7/7', list: [[1, 'a']] } },
+    })
+    expect(inputOf(played, 'write')).toEqual({
+      instruction: ['Found 1: ', { value: 'Dam' }],
+      dependency_outputs: [],
+    })
     expect(final(played)).toBe('A report.')
   })
 
@@ -85,7 +110,11 @@ describe('agents and tools', () => {
   })
 
   it('wait for what an edge leads from, and for what their templates read', () => {
-    const played = run(content([agent('a', 'x'), agent('b', 'x'), agent('c', '{{ nodes.b.output }}')], { edges: [['a', 'c']] }))
+    const played = run(
+      content([agent('a', 'x'), agent('b', 'x'), agent('c', '{{ nodes.b.output }}')], {
+        edges: [['a', 'c']],
+      }),
+    )
     expect(structure(played)).toEqual([
       ['a', []],
       ['b', []],
@@ -95,11 +124,27 @@ describe('agents and tools', () => {
   })
 
   it('whose template meets the wrong values fail, say where, and block what waits for them', () => {
-    const played = run(content([agent('a', 'x'), agent('b', '{{ nodes.a.json.title }}'), agent('c', '{{ nodes.b.output }}'), agent('d', 'x')]), {
-      answers: scripted({ a: 'no JSON' }),
-    })
-    expect(failureOf(played, 'b')).toBe('{{ nodes.a.json.title }}: No such key: title; the output of "a" is not JSON.')
-    expect(['a', 'b', 'c', 'd', '(outputs)'].map((id) => statusOf(played, id))).toEqual(['completed', 'failed', 'blocked', 'completed', 'completed'])
+    const played = run(
+      content([
+        agent('a', 'x'),
+        agent('b', '{{ nodes.a.json.title }}'),
+        agent('c', '{{ nodes.b.output }}'),
+        agent('d', 'x'),
+      ]),
+      {
+        answers: scripted({ a: 'no JSON' }),
+      },
+    )
+    expect(failureOf(played, 'b')).toBe(
+      '{{ nodes.a.json.title }}: No such key: title; the output of "a" is not JSON.',
+    )
+    expect(['a', 'b', 'c', 'd', '(outputs)'].map((id) => statusOf(played, id))).toEqual([
+      'completed',
+      'failed',
+      'blocked',
+      'completed',
+      'completed',
+    ])
     expect(played.team.outcome).toBe('incomplete')
   })
 })
@@ -112,9 +157,15 @@ describe('the JSON of an output', () => {
     ['Here: {"a":1}', 'none'],
     ['', 'none'],
   ])('%j', (said, wanted) => {
-    const played = run(content([agent('a', 'x'), template('t', '{{ nodes.a.json == null ? "none" : string(nodes.a.json.a) }}')]), {
-      answers: scripted({ a: said }),
-    })
+    const played = run(
+      content([
+        agent('a', 'x'),
+        template('t', '{{ nodes.a.json == null ? "none" : string(nodes.a.json.a) }}'),
+      ]),
+      {
+        answers: scripted({ a: said }),
+      },
+    )
     expect(final(played)).toBe(wanted)
   })
 })
@@ -163,7 +214,9 @@ describe('a condition', () => {
   })
 
   it('that does not give true or false fails', () => {
-    const played = run(content([condition('c', '{{ inputs.text }}'), template('t', 'x')]), { args: { text: 'yes' } })
+    const played = run(content([condition('c', '{{ inputs.text }}'), template('t', 'x')]), {
+      args: { text: 'yes' },
+    })
     expect(failureOf(played, 'c')).toBe('{{ inputs.text }} gives "yes", but must give true or false.')
     const gated = run(content([template('t', 'x', { when: '{{ inputs.text }}' })]))
     expect(failureOf(gated, 't')).toBe('{{ inputs.text }} gives null, but must give true or false.')
@@ -203,7 +256,9 @@ describe('a condition', () => {
   it('outputs whose nodes were all skipped are what their templates say of that, else null', () => {
     const skipped = [template('a', 'x', { when: '{{ false }}' })]
     expect(final(run(content(skipped)))).toBe('null')
-    expect(final(run(content(skipped, output('{{ nodes.a.skipped ? "nothing to do" : nodes.a.output }}'))))).toBe('nothing to do')
+    expect(
+      final(run(content(skipped, output('{{ nodes.a.skipped ? "nothing to do" : nodes.a.output }}')))),
+    ).toBe('nothing to do')
     expect(final(run(content(skipped, output('{{ nodes.a.json.title }}'))))).toBe('null')
   })
 })
@@ -216,7 +271,9 @@ describe('a workflow in a workflow', () => {
       more: { summarize_text: file('summarize_text') },
     })
     expect(inputOf(played, 'page')).toEqual({ arguments: { url: 'u' } })
-    expect(played.told.get('summary/summary_result')?.instruction).toBe('写一份中等的摘要：\n\none two three four')
+    expect(played.told.get('summary/summary_result')?.instruction).toBe(
+      '写一份中等的摘要：\n\none two three four',
+    )
     expect(played.told.get('review')?.instruction).toMatch(/\n\nshort$/)
     expect(final(played)).toBe('fine')
   })
@@ -227,7 +284,9 @@ describe('a workflow in a workflow', () => {
       answers: scripted({ page: 'one two', review: 'fine' }),
       more: { summarize_text: file('summarize_text') },
     })
-    expect(['summary/(inputs)', 'summary/summary_result', 'summary'].map((id) => statusOf(played, id))).toEqual(['skipped', 'skipped', 'skipped'])
+    expect(
+      ['summary/(inputs)', 'summary/summary_result', 'summary'].map((id) => statusOf(played, id)),
+    ).toEqual(['skipped', 'skipped', 'skipped'])
     expect(played.told.get('review')?.instruction).toMatch(/\n\none two$/)
   })
 
@@ -246,7 +305,12 @@ describe('a workflow in a workflow', () => {
       content([
         next === null
           ? agent('t', 'deepest {{ inputs.text }}')
-          : { id: 't', kind: 'workflow', workflow: next, inputs: { text: '{{ inputs.text }}{{ inputs.text }}' } },
+          : {
+              id: 't',
+              kind: 'workflow',
+              workflow: next,
+              inputs: { text: '{{ inputs.text }}{{ inputs.text }}' },
+            },
       ])
     const played = run(level('w2'), {
       args: { text: 'a' },
@@ -260,31 +324,47 @@ describe('a workflow in a workflow', () => {
   it('does not see the nodes around it, nor they its', () => {
     const inner = content([template('a', 'inner a')])
     const played = run(
-      content([template('a', 'outer a'), { id: 'b', kind: 'workflow', workflow: 'inner' }, template('c', '{{ nodes.a.output }}, {{ nodes.b.output }}')]),
+      content([
+        template('a', 'outer a'),
+        { id: 'b', kind: 'workflow', workflow: 'inner' },
+        template('c', '{{ nodes.a.output }}, {{ nodes.b.output }}'),
+      ]),
       { more: { inner } },
     )
     expect(final(played)).toBe('outer a, inner a')
   })
 
   it('that is given the wrong values fails, and says which', () => {
-    const inner = content([template('a', 'x')], { interfaceInputs: { n: { dataFlowType: 'INTEGER', required: true } } })
-    const outer = content([agent('q', 'x'), { id: 'b', kind: 'workflow', workflow: 'inner', inputs: { n: '{{ nodes.q.output }}' } }])
+    const inner = content([template('a', 'x')], {
+      interfaceInputs: { n: { dataFlowType: 'INTEGER', required: true } },
+    })
+    const outer = content([
+      agent('q', 'x'),
+      { id: 'b', kind: 'workflow', workflow: 'inner', inputs: { n: '{{ nodes.q.output }}' } },
+    ])
     expect(failureOf(run(outer, { answers: scripted({ q: 'many' }), more: { inner } }), 'b/(inputs)')).toBe(
       'The input "n" is "many", but must be a whole number.',
     )
-    expect(run(outer, { answers: scripted({ q: '12' }), more: { inner } }).outputs.get('b/(inputs)')).toBe('{"n":12}')
+    expect(run(outer, { answers: scripted({ q: '12' }), more: { inner } }).outputs.get('b/(inputs)')).toBe(
+      '{"n":12}',
+    )
   })
 })
 
 describe('the outputs', () => {
-  const say = (said: string, interfaceOutputs: JsonObject): Played => run(content([agent('a', 'x')], { interfaceOutputs }), { answers: scripted({ a: said }) })
+  const say = (said: string, interfaceOutputs: JsonObject): Played =>
+    run(content([agent('a', 'x')], { interfaceOutputs }), { answers: scripted({ a: said }) })
   const value = '{{ nodes.a.output }}'
 
   it('one is the bare value, a text as it is; several are an object (CT-15)', () => {
     expect(final(say('hello', { a: { dataFlowType: 'STRING' } }))).toBe('hello')
     expect(final(say('{"x": 1}', { a: { dataFlowType: 'STRING' } }))).toBe('{"x": 1}')
     expect(final(say('{"x": 1}', { a: { dataFlowType: 'OBJECT' } }))).toBe('{"x":1}')
-    expect(JSON.parse(final(say('5', { s: { dataFlowType: 'STRING', value }, n: { dataFlowType: 'INTEGER', value } })))).toEqual({ s: '5', n: 5 })
+    expect(
+      JSON.parse(
+        final(say('5', { s: { dataFlowType: 'STRING', value }, n: { dataFlowType: 'INTEGER', value } })),
+      ),
+    ).toEqual({ s: '5', n: 5 })
   })
 
   it.each<[string, string, string]>([
@@ -301,7 +381,10 @@ describe('the outputs', () => {
   it('all of whose nodes were skipped are null beside the others', () => {
     const played = run(
       content([agent('b', 'x'), template('a', 'x', { when: '{{ false }}' })], {
-        interfaceOutputs: { a: { dataFlowType: 'STRING', value: '{{ nodes.a.json.title }}' }, b: { dataFlowType: 'STRING' } },
+        interfaceOutputs: {
+          a: { dataFlowType: 'STRING', value: '{{ nodes.a.json.title }}' },
+          b: { dataFlowType: 'STRING' },
+        },
       }),
     )
     expect(JSON.parse(final(played))).toEqual({ a: null, b: 'b says' })
@@ -318,12 +401,18 @@ describe('the outputs', () => {
   it('that are streams are collected as their text (D-16)', () => {
     expect(final(say('all of it', { a: { dataFlowType: 'STRING', isStream: true } }))).toBe('all of it')
     expect(final(say('about five', { a: { dataFlowType: 'INTEGER', isStream: true } }))).toBe('about five')
-    expect(final(say('x', { a: { dataFlowType: 'WILDCARD', isStream: true, value: { v: value } } }))).toBe('{"v":"x"}')
+    expect(final(say('x', { a: { dataFlowType: 'WILDCARD', isStream: true, value: { v: value } } }))).toBe(
+      '{"v":"x"}',
+    )
   })
 
   it('may hold structures with templates in them', () => {
-    expect(final(say('x', { a: { dataFlowType: 'OBJECT', value: { list: [value, 1], all: { said: `said ${value}` } } } }))).toBe(
-      '{"all":{"said":"said x"},"list":["x",1]}',
-    )
+    expect(
+      final(
+        say('x', {
+          a: { dataFlowType: 'OBJECT', value: { list: [value, 1], all: { said: `said ${value}` } } },
+        }),
+      ),
+    ).toBe('{"all":{"said":"said x"},"list":["x",1]}')
   })
 })

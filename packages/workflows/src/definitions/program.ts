@@ -1,9 +1,18 @@
-// definitionProgram: what a graph compiled from a definition does while it runs. It needs only the graph, so a daemon without the file can
-// continue it.
+// definitionProgram: what a graph compiled from a definition does while it runs. It needs only the graph, so
+// a daemon without the file can continue it.
 // P1. Values reach a node only through its templates.
 // P2. A fault of an expression is the failure of its node and names the expression.
 // P3. A node is skipped if its `when` is false, or if it reads a node that was skipped.
-import type { CodeNode, ExecutionNode, Growth, JsonObject, JsonValue, NodeEntry, TeamProgram, TeamView } from '@beaver/core'
+import type {
+  CodeNode,
+  ExecutionNode,
+  Growth,
+  JsonObject,
+  JsonValue,
+  NodeEntry,
+  TeamProgram,
+  TeamView,
+} from '@beaver/core'
 import type { z } from 'zod'
 import { quote } from '../arguments/wording.ts'
 import { bodySize, compileBody, type Size } from './compile.ts'
@@ -48,7 +57,10 @@ function begin(team: TeamView, node: ExecutionNode, bound: Binding): NodeEntry {
   switch (node.kind) {
     case 'agent':
       // Its instruction contains what it needs of other nodes.
-      return { kind: 'run', input: { instruction: instructionOf(node.instruction, bound, scope), dependency_outputs: [] } }
+      return {
+        kind: 'run',
+        input: { instruction: instructionOf(node.instruction, bound, scope), dependency_outputs: [] },
+      }
     case 'tool':
       return { kind: 'run', input: { arguments: renderValue(node.arguments, scope) } }
     case 'code':
@@ -74,13 +86,19 @@ function compute(team: TeamView, node: CodeNode, bound: Binding, scope: Scope): 
       return output(truth(operations.condition.parse(node.settings).if, scope))
     case 'map_template': {
       const { template, ...over } = operations.map_template.parse(node.settings)
-      return output(itemsOf(node, over, scope).map((value, index) => renderValue(template, { ...scope, item: { value, index } })))
+      return output(
+        itemsOf(node, over, scope).map((value, index) =>
+          renderValue(template, { ...scope, item: { value, index } }),
+        ),
+      )
     }
     case 'spread':
       return spread(team, node, bound, scope)
     case 'join': {
       const { spread: before, read } = operations.join.parse(node.settings)
-      return output(node.depends_on.filter((id) => id !== before).map((id) => itemValue(team.outputOf(id), read)))
+      return output(
+        node.depends_on.filter((id) => id !== before).map((id) => itemValue(team.outputOf(id), read)),
+      )
     }
     case 'inputs':
       return output(inputsOf(operations.inputs.parse(node.settings), scope))
@@ -107,7 +125,8 @@ function gate(team: TeamView, bound: Binding): NodeEntry | null {
 
 function truth(text: string, scope: Scope): boolean {
   const value = evaluateText(text, scope)
-  if (typeof value !== 'boolean') throw new ExpressionFault(`${text} gives ${quote(value)}, but must give true or false`)
+  if (typeof value !== 'boolean')
+    throw new ExpressionFault(`${text} gives ${quote(value)}, but must give true or false`)
   return value
 }
 
@@ -132,9 +151,13 @@ const settingsOf = (team: TeamView): GraphSettings => graphSettings.parse(team.g
 
 function itemsOf(node: CodeNode, over: z.infer<typeof mapping>, scope: Scope): readonly JsonValue[] {
   const items = evaluateText(over.items, scope)
-  if (!Array.isArray(items)) throw new ExpressionFault(`${over.items} gives ${quote(items)}, but must give a list`)
+  if (!Array.isArray(items))
+    throw new ExpressionFault(`${over.items} gives ${quote(items)}, but must give a list`)
   const limit = over.max_items ?? mapItemsMax
-  if (items.length > limit) throw new ExpressionFault(`${quote(node.node_id)} has ${items.length} items; its limit maxItems is ${limit}`)
+  if (items.length > limit)
+    throw new ExpressionFault(
+      `${quote(node.node_id)} has ${items.length} items; its limit maxItems is ${limit}`,
+    )
   return items as readonly JsonValue[]
 }
 
@@ -147,12 +170,21 @@ function spread(team: TeamView, node: CodeNode, bound: Binding, scope: Scope): N
   const each = bodySize(body, compiling.library)
   const before = team.graph.nodes
   const tooLarge = sizeFault(
-    { nodes: before.length + items.length * each.nodes, runs: before.filter((other) => other.kind !== 'code').length + items.length * each.runs },
+    {
+      nodes: before.length + items.length * each.nodes,
+      runs: before.filter((other) => other.kind !== 'code').length + items.length * each.runs,
+    },
     limits,
   )
   if (tooLarge !== null) return fail(`With ${items.length} items of ${quote(join)} ${tooLarge.message}`)
   const nodes = items.flatMap((value, index) =>
-    compileBody(body, `${join}[${index}]`, [node.node_id], { scope: bound.scope, item: { value, index } }, compiling),
+    compileBody(
+      body,
+      `${join}[${index}]`,
+      [node.node_id],
+      { scope: bound.scope, item: { value, index } },
+      compiling,
+    ),
   )
   const tooWide = edgesFault([...before, ...nodes], items.length, limits)
   if (tooWide !== null) return fail(`With ${items.length} items of ${quote(join)} ${tooWide.message}`)
@@ -168,13 +200,20 @@ interface SizeFault {
 /** Whether a graph is larger than a team may be (D-39). It is checked before the graph is built. */
 export function sizeFault({ nodes, runs }: Size, limits: GraphSettings['limits']): SizeFault | null {
   if (runs > limits.agents_max)
-    return { code: 'too_many_agents', message: `the graph has ${runs} agents and tools; the limit agentsMax is ${limits.agents_max}.` }
+    return {
+      code: 'too_many_agents',
+      message: `the graph has ${runs} agents and tools; the limit agentsMax is ${limits.agents_max}.`,
+    }
   // Nearly every node has an edge.
   return nodes > limits.edges_max ? tooManyEdges(`${nodes} nodes and nearly as many`, limits) : null
 }
 
 /** @param more edges that are not in the nodes yet */
-export function edgesFault(nodes: readonly ExecutionNode[], more: number, limits: GraphSettings['limits']): SizeFault | null {
+export function edgesFault(
+  nodes: readonly ExecutionNode[],
+  more: number,
+  limits: GraphSettings['limits'],
+): SizeFault | null {
   const edges = nodes.reduce((sum, node) => sum + node.depends_on.length, more)
   return edges > limits.edges_max ? tooManyEdges(String(edges), limits) : null
 }
@@ -191,14 +230,18 @@ function itemValue(text: string | null, reading: ItemReading): JsonValue {
   return reading === 'json' || (typeof value === 'object' && value !== null) ? (value ?? text) : text
 }
 
-/** The inputs of a called workflow: the given values, converted to the types of the inputs, and the defaults for the others. */
+/**
+ * The inputs of a called workflow: the given values, converted to the types of the inputs, and the defaults
+ * for the others.
+ */
 function inputsOf({ given, inputs }: z.infer<typeof operations.inputs>, scope: Scope): JsonObject {
   const values = Object.entries(inputs).map(([name, input]): [string, JsonValue] => {
     const rendered = Object.hasOwn(given, name) ? renderValue(given[name] ?? null, scope) : null
     if (rendered === null && input.required !== true) return [name, defaultOf(input)]
     const read = asDeclared(input, rendered)
     const fault = 'fault' in read ? read.fault : valueFault(input, read.value)
-    if (fault !== null) throw new ExpressionFault(`The input ${quote(name)} is ${quote(rendered)}, but ${fault}`)
+    if (fault !== null)
+      throw new ExpressionFault(`The input ${quote(name)} is ${quote(rendered)}, but ${fault}`)
     return [name, 'value' in read ? read.value : null]
   })
   return Object.fromEntries(values)
@@ -209,7 +252,8 @@ function outputsOf({ outputs }: z.infer<typeof operations.outputs>, scope: Scope
   const values = outputs.map(({ name, declared, value }): [string, JsonValue] => {
     const rendered = outputValue(value, scope)
     const read = asDeclared(declared, rendered)
-    if ('fault' in read) throw new ExpressionFault(`The output ${quote(name)} is ${quote(rendered)}, but ${read.fault}`)
+    if ('fault' in read)
+      throw new ExpressionFault(`The output ${quote(name)} is ${quote(rendered)}, but ${read.fault}`)
     return [name, read.value]
   })
   const [only] = values

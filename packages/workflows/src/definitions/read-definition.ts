@@ -50,7 +50,8 @@ export const definitionCodes = {
 export type DefinitionCode = keyof typeof definitionCodes
 
 /**
- * Reads a workflow definition in a JSON value. `definition` is `null` if it cannot be used; warnings leave it usable.
+ * Reads a workflow definition in a JSON value. `definition` is `null` if it cannot be used; warnings leave it
+ * usable.
  *
  * @param id the name of the file, without its extension
  * @example
@@ -64,7 +65,10 @@ export type DefinitionCode = keyof typeof definitionCodes
  * diagnostics // => []
  * readDefinition('sum_up', { nodes: [] }).definition // => null
  */
-export function readDefinition(id: string, json: unknown): { definition: WorkflowDefinitionFile | null; diagnostics: DefinitionDiagnostic[] } {
+export function readDefinition(
+  id: string,
+  json: unknown,
+): { definition: WorkflowDefinitionFile | null; diagnostics: DefinitionDiagnostic[] } {
   const reading = new Reading(id)
   const definition = reading.read(json)
   const sound = reading.diagnostics.every((each) => each.severity === 'warning')
@@ -81,52 +85,96 @@ class Reading {
 
   read(json: unknown): WorkflowDefinitionFile | null {
     if (!isRecord(json) || !isJson(json)) {
-      this.#add('invalid_definition', '', 'The file must contain one JSON object, with interfaceInputs, interfaceOutputs and nodes.')
+      this.#add(
+        'invalid_definition',
+        '',
+        'The file must contain one JSON object, with interfaceInputs, interfaceOutputs and nodes.',
+      )
       return null
     }
     const file = this.#parse(fileShape, structuredClone(json), '', json)
-    const nodes = (Array.isArray(json['nodes']) ? (json['nodes'] as JsonValue[]) : []).map((node, index) => this.#node(node, `nodes.${index}`))
+    const nodes = (Array.isArray(json['nodes']) ? (json['nodes'] as JsonValue[]) : []).map((node, index) =>
+      this.#node(node, `nodes.${index}`),
+    )
     if (file === null || nodes.includes(null)) return null
-    const definition: WorkflowDefinitionFile = { ...file, id: this.#id, nodes: nodes.filter((node) => node !== null) }
+    const definition: WorkflowDefinitionFile = {
+      ...file,
+      id: this.#id,
+      nodes: nodes.filter((node) => node !== null),
+    }
     this.#inputs(definition.interfaceInputs, json)
     this.#ids(definition)
-    definition.nodes.forEach((node, index) => sitesOf(node).forEach((site) => this.#site(definition, site, `nodes.${index}.${site.path}`, quote(node.id))))
+    definition.nodes.forEach((node, index) =>
+      sitesOf(node).forEach((site) =>
+        this.#site(definition, site, `nodes.${index}.${site.path}`, quote(node.id)),
+      ),
+    )
     this.#edges(definition)
     this.#outputs(definition)
     if (definition.description === undefined || definition.description.trim() === '') {
-      this.#add('no_description', 'description', 'There is no description: say what the workflow does and when to choose it.', 'warning')
+      this.#add(
+        'no_description',
+        'description',
+        'There is no description: say what the workflow does and when to choose it.',
+        'warning',
+      )
     }
     if (this.diagnostics.some((each) => each.severity === 'error')) return null
     const cycle = findCycle(definitionTopology(definition))
     if (cycle !== null)
-      this.#add('cycle', 'nodes', `The nodes ${[...cycle, cycle[0]].map((node) => quote(node)).join(' -> ')} wait for each other: no one could start.`)
+      this.#add(
+        'cycle',
+        'nodes',
+        `The nodes ${[...cycle, cycle[0]].map((node) => quote(node)).join(' -> ')} wait for each other: no one could start.`,
+      )
     return definition
   }
 
   #node(json: JsonValue, path: string): DefinitionNode | null {
-    if (!isRecord(json)) return this.#add('invalid_definition', path, `${path} is ${quote(json)}, but must be an object with an id and a kind.`)
+    if (!isRecord(json))
+      return this.#add(
+        'invalid_definition',
+        path,
+        `${path} is ${quote(json)}, but must be an object with an id and a kind.`,
+      )
     const shape = this.#shape(nodeShapes, json as JsonObject, path)
     const node = shape === null ? null : this.#parse(shape, structuredClone(json), path, json)
     if (node === null || node.kind !== 'map') return node as DefinitionNode | null
     const bodyShape = this.#shape(bodyShapes, node.body as JsonObject, `${path}.body`)
-    const body = bodyShape === null ? null : this.#parse(bodyShape, node.body, `${path}.body`, node.body as JsonValue)
+    const body =
+      bodyShape === null ? null : this.#parse(bodyShape, node.body, `${path}.body`, node.body as JsonValue)
     return body === null ? null : { ...node, body }
   }
 
-  #shape<Shapes extends Readonly<Record<string, z.ZodType>>>(shapes: Shapes, json: JsonObject, path: string): Shapes[keyof Shapes] | null {
+  #shape<Shapes extends Readonly<Record<string, z.ZodType>>>(
+    shapes: Shapes,
+    json: JsonObject,
+    path: string,
+  ): Shapes[keyof Shapes] | null {
     const { kind } = json
     if (typeof kind === 'string' && Object.hasOwn(shapes, kind)) return shapes[kind as keyof Shapes] ?? null
     const whose = typeof json['id'] === 'string' ? ` of ${quote(json['id'])}` : ''
     const near = typeof kind === 'string' ? didYouMean(kind, Object.keys(shapes)) : ''
-    return this.#add('unknown_kind', `${path}.kind`, `The kind${whose} is ${quote(kind)}, but must be one of ${quoteAll(Object.keys(shapes))}.${near}`)
+    return this.#add(
+      'unknown_kind',
+      `${path}.kind`,
+      `The kind${whose} is ${quote(kind)}, but must be one of ${quoteAll(Object.keys(shapes))}.${near}`,
+    )
   }
 
-  #parse<Shape extends z.ZodType>(shape: Shape, value: unknown, at: string, json: JsonValue): z.output<Shape> | null {
+  #parse<Shape extends z.ZodType>(
+    shape: Shape,
+    value: unknown,
+    at: string,
+    json: JsonValue,
+  ): z.output<Shape> | null {
     const parsed = shape.safeParse(value)
     if (parsed.success) return parsed.data
     for (const issue of parsed.error.issues) {
       const path = [at, ...issue.path].filter((part) => part !== '').join('.')
-      if (issue.code === 'unrecognized_keys') for (const key of issue.keys) this.#unknownField(shape, [path, key].filter((part) => part !== '').join('.'), key)
+      if (issue.code === 'unrecognized_keys')
+        for (const key of issue.keys)
+          this.#unknownField(shape, [path, key].filter((part) => part !== '').join('.'), key)
       else this.#add('invalid_definition', path, faultOf(issue, path, valueAt(json, issue.path)))
     }
     return null
@@ -134,27 +182,42 @@ class Reading {
 
   #unknownField(shape: z.ZodType, path: string, key: string): void {
     const known = 'shape' in shape && isRecord(shape.shape) ? Object.keys(shape.shape) : []
-    this.#add('invalid_definition', path, `The field ${quote(path)} is not known. Remove it.${didYouMean(key, known)}`)
+    this.#add(
+      'invalid_definition',
+      path,
+      `The field ${quote(path)} is not known. Remove it.${didYouMean(key, known)}`,
+    )
   }
 
   #inputs(inputs: WorkflowDefinitionFile['interfaceInputs'], json: JsonObject): void {
     for (const name of Object.keys((json['interfaceInputs'] ?? {}) as JsonObject)) {
       if (name === '' || name === '__proto__')
-        this.#add('invalid_input_name', `interfaceInputs.${name}`, `An input cannot be called ${quote(name)}: choose another name.`)
+        this.#add(
+          'invalid_input_name',
+          `interfaceInputs.${name}`,
+          `An input cannot be called ${quote(name)}: choose another name.`,
+        )
     }
     for (const [name, input] of Object.entries(inputs)) {
       const path = `interfaceInputs.${name}`
       this.#dataType(input.dataFlowType, path)
       if (input.isStream === true && input.required === true) {
-        this.#add('required_stream', path, `The input ${quote(name)} is a stream and required, but a call cannot give a stream: make it optional.`)
+        this.#add(
+          'required_stream',
+          path,
+          `The input ${quote(name)} is a stream and required, but a call cannot give a stream: make it optional.`,
+        )
       }
     }
-    for (const [name, input] of parameterInputs(inputs)) if (dataTypes.has(input.dataFlowType)) this.#input(name, input)
+    for (const [name, input] of parameterInputs(inputs))
+      if (dataTypes.has(input.dataFlowType)) this.#input(name, input)
   }
 
   #input(name: string, input: InterfaceInput): void {
     const path = `interfaceInputs.${name}.config`
-    const unfit = allowedValues(input).findIndex((value) => valueFault({ dataFlowType: input.dataFlowType }, value) !== null)
+    const unfit = allowedValues(input).findIndex(
+      (value) => valueFault({ dataFlowType: input.dataFlowType }, value) !== null,
+    )
     if (unfit !== -1) {
       const value = allowedValues(input)[unfit] ?? null
       return void this.#add(
@@ -165,7 +228,12 @@ class Reading {
     }
     const fallback = input.config?.default
     const fault = fallback === undefined || fallback === null ? null : valueFault(input, fallback)
-    if (fault !== null) this.#add('invalid_default', `${path}.default`, `The default of ${quote(name)} is ${quote(fallback)}, but ${fault}.`)
+    if (fault !== null)
+      this.#add(
+        'invalid_default',
+        `${path}.default`,
+        `The default of ${quote(name)} is ${quote(fallback)}, but ${fault}.`,
+      )
   }
 
   #dataType(type: string, path: string): void {
@@ -185,7 +253,11 @@ class Reading {
       if (fault !== null) return void this.#add('invalid_node_id', path, `The node id ${quote(id)} ${fault}.`)
       const taken = places.get(id)
       if (taken !== undefined)
-        return void this.#add('duplicate_node', path, `The node id ${quote(id)} is taken by ${taken} already: give each node an id of its own.`)
+        return void this.#add(
+          'duplicate_node',
+          path,
+          `The node id ${quote(id)} is taken by ${taken} already: give each node an id of its own.`,
+        )
       places.set(id, `nodes.${index}`)
     })
   }
@@ -216,7 +288,11 @@ class Reading {
       const path = `interfaceOutputs.${name}`
       this.#dataType(output.dataFlowType, path)
       if (output.value === undefined && !definition.nodes.some((node) => node.id === name)) {
-        this.#add('unreachable_output', path, `The output ${quote(name)} has no value, and no node has that name: add "value": "{{ nodes.….output }}".`)
+        this.#add(
+          'unreachable_output',
+          path,
+          `The output ${quote(name)} has no value, and no node has that name: add "value": "{{ nodes.….output }}".`,
+        )
         continue
       }
       this.#site(
@@ -231,7 +307,8 @@ class Reading {
   #site(definition: WorkflowDefinitionFile, site: Site, path: string, whose: string): void {
     let expressions: readonly Expression[]
     try {
-      expressions = site.wanted === null ? expressionsOf(site.template, site) : [onlyExpression(site.template, site)]
+      expressions =
+        site.wanted === null ? expressionsOf(site.template, site) : [onlyExpression(site.template, site)]
     } catch (error) {
       return void this.#add('invalid_expression', path, `In ${whose}: ${(error as Error).message}.`)
     }
@@ -240,17 +317,36 @@ class Reading {
     for (const { source, type, references } of expressions) {
       const where = `In ${whose}, {{ ${source.trim()} }}`
       if (site.wanted !== null && type !== 'dyn' && !type.startsWith(site.wanted)) {
-        this.#add('invalid_expression', path, `${where} gives ${quote(type)}, but must give ${site.wanted === 'bool' ? 'true or false' : 'a list'}.`)
+        this.#add(
+          'invalid_expression',
+          path,
+          `${where} gives ${quote(type)}, but must give ${site.wanted === 'bool' ? 'true or false' : 'a list'}.`,
+        )
       }
       for (const id of references.nodes.keys())
-        if (!ids.includes(id)) this.#add('unknown_node', path, `${where} reads the node ${quote(id)}, which does not exist.${didYouMean(id, ids)}`)
+        if (!ids.includes(id))
+          this.#add(
+            'unknown_node',
+            path,
+            `${where} reads the node ${quote(id)}, which does not exist.${didYouMean(id, ids)}`,
+          )
       for (const name of references.inputs) {
-        if (!names.includes(name)) this.#add('unknown_input', path, `${where} reads the input ${quote(name)}, which does not exist.${didYouMean(name, names)}`)
+        if (!names.includes(name))
+          this.#add(
+            'unknown_input',
+            path,
+            `${where} reads the input ${quote(name)}, which does not exist.${didYouMean(name, names)}`,
+          )
       }
     }
   }
 
-  #add(code: DefinitionCode, path: string, message: string, severity: DefinitionDiagnostic['severity'] = 'error'): null {
+  #add(
+    code: DefinitionCode,
+    path: string,
+    message: string,
+    severity: DefinitionDiagnostic['severity'] = 'error',
+  ): null {
     this.diagnostics.push({ severity, code, workflow: this.#id, path, message })
     return null
   }
@@ -258,12 +354,17 @@ class Reading {
 
 function faultOf(issue: z.core.$ZodIssue, path: string, value: unknown): string {
   if (value === undefined) return `${quote(path)} is missing.`
-  if (issue.code === 'invalid_type') return `${quote(path)} is ${quote(value)}, but must be of type ${issue.expected}.`
+  if (issue.code === 'invalid_type')
+    return `${quote(path)} is ${quote(value)}, but must be of type ${issue.expected}.`
   return `${quote(path)} ${issue.code === 'custom' ? issue.message : `is ${quote(value)}: ${issue.message}`}.`
 }
 
 function valueAt(json: JsonValue, path: readonly PropertyKey[]): unknown {
   let at: unknown = json
-  for (const key of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as Record<PropertyKey, unknown>)[key] : undefined
+  for (const key of path)
+    at =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+        ? (at as Record<PropertyKey, unknown>)[key]
+        : undefined
   return at
 }

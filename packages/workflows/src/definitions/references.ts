@@ -12,14 +12,25 @@ export type Site = { readonly path: string; readonly inMap: boolean } & (
 )
 
 export function sitesOf(node: DefinitionNode): Site[] {
-  const sites: Site[] = node.when === undefined ? [] : [{ path: 'when', template: node.when, inMap: false, wanted: 'bool' }]
-  if (node.kind === 'condition') return [...sites, { path: 'if', template: node.if, inMap: false, wanted: 'bool' }]
+  const sites: Site[] =
+    node.when === undefined ? [] : [{ path: 'when', template: node.when, inMap: false, wanted: 'bool' }]
+  if (node.kind === 'condition')
+    return [...sites, { path: 'if', template: node.if, inMap: false, wanted: 'bool' }]
   if (node.kind !== 'map') return [...sites, ...bodySites(node, '', false)]
-  return [...sites, { path: 'items', template: node.items, inMap: false, wanted: 'list' }, ...bodySites(node.body, 'body.', true)]
+  return [
+    ...sites,
+    { path: 'items', template: node.items, inMap: false, wanted: 'list' },
+    ...bodySites(node.body, 'body.', true),
+  ]
 }
 
 function bodySites(body: Body, prefix: string, inMap: boolean): Site[] {
-  const site = (name: string, template: JsonValue): Site => ({ path: `${prefix}${name}`, template, inMap, wanted: null })
+  const site = (name: string, template: JsonValue): Site => ({
+    path: `${prefix}${name}`,
+    template,
+    inMap,
+    wanted: null,
+  })
   switch (body.kind) {
     case 'agent':
       return [site('instruction', body.instruction)]
@@ -40,8 +51,13 @@ export function nodesRead(template: JsonValue, inMap: boolean): string[] {
 }
 
 /** What each node of a valid definition waits for. */
-export function definitionTopology({ nodes, edges }: Pick<WorkflowDefinitionFile, 'nodes' | 'edges'>): Topology {
-  const read = nodes.flatMap((node) => sitesOf(node).flatMap((site) => nodesRead(site.template, site.inMap).map((id): Edge => [id, node.id])))
+export function definitionTopology({
+  nodes,
+  edges,
+}: Pick<WorkflowDefinitionFile, 'nodes' | 'edges'>): Topology {
+  const read = nodes.flatMap((node) =>
+    sitesOf(node).flatMap((site) => nodesRead(site.template, site.inMap).map((id): Edge => [id, node.id])),
+  )
   return topologyOf(
     nodes.map((node) => node.id),
     [...edges, ...read],
@@ -49,12 +65,15 @@ export function definitionTopology({ nodes, edges }: Pick<WorkflowDefinitionFile
 }
 
 /** The template of an output. Default: the output of the node of the same name. */
-export const outputTemplate = (name: string, value: JsonValue | undefined): JsonValue => value ?? `{{ nodes[${JSON.stringify(name)}].output }}`
+export const outputTemplate = (name: string, value: JsonValue | undefined): JsonValue =>
+  value ?? `{{ nodes[${JSON.stringify(name)}].output }}`
 
 /** The workflow that a node calls, if it calls one. */
-export function callOf(
-  node: DefinitionNode,
-): { readonly workflow: string; readonly inputs: Readonly<Record<string, JsonValue>>; readonly path: string } | null {
+export function callOf(node: DefinitionNode): {
+  readonly workflow: string
+  readonly inputs: Readonly<Record<string, JsonValue>>
+  readonly path: string
+} | null {
   if (node.kind === 'workflow') return { workflow: node.workflow, inputs: node.inputs ?? {}, path: '' }
   if (node.kind !== 'map' || node.body.kind !== 'workflow') return null
   return { workflow: node.body.workflow, inputs: node.body.inputs ?? {}, path: 'body.' }

@@ -1,5 +1,5 @@
-// The settings that a compiled graph carries for program.ts. compile.ts and definition-workflow.ts write them, and the daemon that drives the team
-// reads them.
+// The settings that a compiled graph carries for program.ts. compile.ts and definition-workflow.ts write
+// them, and the daemon that drives the team reads them.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { bodyShapes, interfaceInput, type WorkflowDefinitionFile } from './definition-file.ts'
@@ -24,7 +24,10 @@ export type Binding = z.infer<typeof binding>
 
 export const mapping = z.object({ items: z.string(), max_items: z.number().optional() })
 
-/** How the text of an item becomes its value in the list: what a model or a tool wrote is read as a structure or as a text. */
+/**
+ * How the text of an item becomes its value in the list: what a model or a tool wrote is read as a structure
+ * or as a text.
+ */
 const itemReading = z.enum(['structure', 'text', 'json'])
 export type ItemReading = z.infer<typeof itemReading>
 
@@ -36,13 +39,26 @@ export const operations = {
   spread: z.object({
     ...mapping.shape,
     join: z.string(),
-    body: z.discriminatedUnion('kind', [bodyShapes.agent, bodyShapes.tool, bodyShapes.template, bodyShapes.workflow]),
+    body: z.discriminatedUnion('kind', [
+      bodyShapes.agent,
+      bodyShapes.tool,
+      bodyShapes.template,
+      bodyShapes.workflow,
+    ]),
   }),
   join: z.object({ spread: z.string(), read: itemReading }),
   inputs: z.object({ given: object, inputs: z.record(z.string(), interfaceInput) }),
   outputs: z.object({
     outputs: z.array(
-      z.object({ name: z.string(), declared: z.object({ dataFlowType: z.string(), multi: z.boolean().optional(), isStream: z.boolean().optional() }), value }),
+      z.object({
+        name: z.string(),
+        declared: z.object({
+          dataFlowType: z.string(),
+          multi: z.boolean().optional(),
+          isStream: z.boolean().optional(),
+        }),
+        value,
+      }),
     ),
   }),
 }

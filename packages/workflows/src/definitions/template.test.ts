@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { Scope } from './expression.ts'
 import { evaluateText, expressionsOf, renderedCharsMax, renderParts, renderValue } from './template.ts'
 
-const scope: Scope = { inputs: { name: 'Ada', n: 2, o: { b: 1, a: [true] }, none: null, evil: '{{ inputs.name }}' }, nodeField: () => null }
+const scope: Scope = {
+  inputs: { name: 'Ada', n: 2, o: { b: 1, a: [true] }, none: null, evil: '{{ inputs.name }}' },
+  nodeField: () => null,
+}
 
 const renderText = (template: string, of: Scope): string =>
   renderParts(template, of, false)
@@ -55,21 +58,25 @@ describe('a template', () => {
     expect(() => renderText('a {{ 1 + }} b', scope)).toThrow('{{ 1 + }}: Unexpected')
     expect(() => renderText('a {{ }} b', scope)).toThrow('it is empty')
     expect(() => renderText('a {{ inputs.o.q }} b', scope)).toThrow('{{ inputs.o.q }}: No such key: q')
-    expect(() => evaluateText('{{ inputs.n }} or so', scope)).toThrow('"{{ inputs.n }} or so" is not one expression')
+    expect(() => evaluateText('{{ inputs.n }} or so', scope)).toThrow(
+      '"{{ inputs.n }} or so" is not one expression',
+    )
     expect(() => evaluateText('inputs.n', scope)).toThrow('write "{{ … }}"')
   })
 
   it('does not grow without bound', () => {
     const large = { ...scope, inputs: { t: 'x'.repeat(renderedCharsMax / 2) } }
     expect(renderText('{{ inputs.t }}{{ inputs.t }}', large)).toHaveLength(renderedCharsMax)
-    expect(() => renderText('{{ inputs.t }}{{ inputs.t }}!', large)).toThrow(`longer than ${renderedCharsMax}`)
+    expect(() => renderText('{{ inputs.t }}{{ inputs.t }}!', large)).toThrow(
+      `longer than ${renderedCharsMax}`,
+    )
   })
 
   it('names all its expressions', () => {
-    expect(expressionsOf({ a: ['{{ inputs.n }} {{ nodes.x.output }}'], b: '{{ item }}' }, { inMap: true }).map((each) => each.source.trim())).toEqual([
-      'inputs.n',
-      'nodes.x.output',
-      'item',
-    ])
+    expect(
+      expressionsOf({ a: ['{{ inputs.n }} {{ nodes.x.output }}'], b: '{{ item }}' }, { inMap: true }).map(
+        (each) => each.source.trim(),
+      ),
+    ).toEqual(['inputs.n', 'nodes.x.output', 'item'])
   })
 })

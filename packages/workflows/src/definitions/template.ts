@@ -1,5 +1,6 @@
 // Template: a value of a definition file with `{{ expression }}` in its texts.
-// T1. A text that is one expression gives the value of that expression with its type. Any other text gives a text.
+// T1. A text that is one expression gives the value of that expression with its type. Any other text gives a
+// text.
 // T2. A template is rendered once: a value is never read as a template.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { isRecord } from '../arguments/json-text.ts'
@@ -27,21 +28,31 @@ export function renderValue(template: JsonValue, scope: Scope): JsonValue {
   if (typeof template === 'string') {
     const parts = partsOf(template, place)
     const [only] = parts
-    return parts.length === 1 && only !== undefined && typeof only !== 'string' ? evaluated(only, scope) : joinedText(parts, scope)
+    return parts.length === 1 && only !== undefined && typeof only !== 'string'
+      ? evaluated(only, scope)
+      : joinedText(parts, scope)
   }
-  if (Array.isArray(template)) return (template as readonly JsonValue[]).map((each) => renderValue(each, scope))
+  if (Array.isArray(template))
+    return (template as readonly JsonValue[]).map((each) => renderValue(each, scope))
   if (!isRecord(template)) return template
-  return Object.fromEntries(Object.entries(template as JsonObject).map(([key, each]) => [key, renderValue(each, scope)]))
+  return Object.fromEntries(
+    Object.entries(template as JsonObject).map(([key, each]) => [key, renderValue(each, scope)]),
+  )
 }
 
 /**
- * The text of a template in its parts: a `value` came from other nodes. A template that is one expression is one part, because its author gave it
- * the place of the whole text. Numbers and truth values are parts of the text.
+ * The text of a template in its parts: a `value` came from other nodes. A template that is one expression is
+ * one part, because its author gave it the place of the whole text. Numbers and truth values are parts of the
+ * text.
  *
  * @param foreign whether the inputs of the scope came from other nodes, too
  * @throws {ExpressionFault} that names the expression
  */
-export function renderParts(template: string, scope: Scope, foreign: boolean): (string | { value: string })[] {
+export function renderParts(
+  template: string,
+  scope: Scope,
+  foreign: boolean,
+): (string | { value: string })[] {
   const parts = partsOf(template, { inMap: scope.item !== undefined })
   if (parts.length === 1) return [joinedText(parts, scope)]
   const rendered: (string | { value: string })[] = []
@@ -49,9 +60,11 @@ export function renderParts(template: string, scope: Scope, foreign: boolean): (
   for (const part of parts) {
     const value = typeof part === 'string' ? part : evaluated(part, scope)
     const text = textOf(value)
-    const given = typeof part !== 'string' && (foreign || scope.item !== undefined || part.references.nodes.size > 0)
+    const given =
+      typeof part !== 'string' && (foreign || scope.item !== undefined || part.references.nodes.size > 0)
     const last = rendered.at(-1)
-    if (given && (typeof value === 'string' || (typeof value === 'object' && value !== null))) rendered.push({ value: text })
+    if (given && (typeof value === 'string' || (typeof value === 'object' && value !== null)))
+      rendered.push({ value: text })
     else if (typeof last === 'string') rendered[rendered.length - 1] = last + text
     else rendered.push(text)
     chars += text.length
@@ -60,14 +73,16 @@ export function renderParts(template: string, scope: Scope, foreign: boolean): (
   return rendered
 }
 
-const tooLong = (): ExpressionFault => new ExpressionFault(`the text would be longer than ${renderedCharsMax} characters`)
+const tooLong = (): ExpressionFault =>
+  new ExpressionFault(`the text would be longer than ${renderedCharsMax} characters`)
 
 /**
  * The value of a text that is one expression.
  *
  * @throws {ExpressionFault}
  */
-export const evaluateText = (text: string, scope: Scope): JsonValue => evaluated(onlyExpression(text, { inMap: scope.item !== undefined }), scope)
+export const evaluateText = (text: string, scope: Scope): JsonValue =>
+  evaluated(onlyExpression(text, { inMap: scope.item !== undefined }), scope)
 
 /**
  * The expression of a text that contains nothing else.
@@ -88,8 +103,11 @@ export function onlyExpression(text: string, place: Place): Expression {
  */
 export function expressionsOf(template: JsonValue, place: Place): Expression[] {
   if (typeof template === 'string') return partsOf(template, place).filter((part) => typeof part !== 'string')
-  if (Array.isArray(template)) return (template as readonly JsonValue[]).flatMap((each) => expressionsOf(each, place))
-  return isRecord(template) ? Object.values(template as JsonObject).flatMap((each) => expressionsOf(each, place)) : []
+  if (Array.isArray(template))
+    return (template as readonly JsonValue[]).flatMap((each) => expressionsOf(each, place))
+  return isRecord(template)
+    ? Object.values(template as JsonObject).flatMap((each) => expressionsOf(each, place))
+    : []
 }
 
 function joinedText(parts: readonly Part[], scope: Scope): string {
@@ -109,15 +127,21 @@ function evaluated(expression: Expression, scope: Scope): JsonValue {
   }
 }
 
-const named = (source: string, error: unknown): ExpressionFault => new ExpressionFault(`{{ ${source.trim()} }}: ${(error as Error).message}`)
+const named = (source: string, error: unknown): ExpressionFault =>
+  new ExpressionFault(`{{ ${source.trim()} }}: ${(error as Error).message}`)
 
-/** The texts and expressions of a template, in order. White space around a single expression does not count. */
+/**
+ * The texts and expressions of a template, in order. White space around a single expression does not count.
+ */
 function partsOf(template: string, place: Place): Part[] {
   const parts: Part[] = []
   let at = 0
   for (let open = template.indexOf('{{'); open !== -1; open = template.indexOf('{{', at)) {
     const close = closingOf(template, open + 2)
-    if (close === -1) throw new ExpressionFault(`${quote(template.slice(open), 60)} has no closing "}}" (for two braces as text, write {{ "{{" }})`)
+    if (close === -1)
+      throw new ExpressionFault(
+        `${quote(template.slice(open), 60)} has no closing "}}" (for two braces as text, write {{ "{{" }})`,
+      )
     if (open > at) parts.push(template.slice(at, open))
     const source = template.slice(open + 2, close)
     try {
@@ -130,7 +154,11 @@ function partsOf(template: string, place: Place): Part[] {
   if (at < template.length) parts.push(template.slice(at))
   const expressions = parts.filter((part) => typeof part !== 'string')
   const [only] = expressions
-  return only !== undefined && expressions.length === 1 && parts.every((part) => typeof part !== 'string' || part.trim() === '') ? [only] : parts
+  return only !== undefined &&
+    expressions.length === 1 &&
+    parts.every((part) => typeof part !== 'string' || part.trim() === '')
+    ? [only]
+    : parts
 }
 
 /** The position of the `}}` of an expression, outside its texts and braces. -1 if there is none. */

@@ -6,10 +6,15 @@ import { parsedJson } from '../arguments/json-text.ts'
 export const textOf = (value: JsonValue): string => (value === null ? '' : valueText(value))
 
 /** As an output: a text is unchanged, and any other value is its JSON. */
-export const valueText = (value: JsonValue): string => (typeof value === 'string' ? value : canonicalJson(value))
+export const valueText = (value: JsonValue): string =>
+  typeof value === 'string' ? value : canonicalJson(value)
 
-/** The value of a text that is JSON or one fenced block of JSON, as models write it. `undefined` for any other text. */
-export const jsonOf = (text: string): JsonValue | undefined => parsedJson(withoutFence(text)) as JsonValue | undefined
+/**
+ * The value of a text that is JSON or one fenced block of JSON, as models write it. `undefined` for any other
+ * text.
+ */
+export const jsonOf = (text: string): JsonValue | undefined =>
+  parsedJson(withoutFence(text)) as JsonValue | undefined
 
 const depthMax = 100
 
@@ -20,5 +25,8 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   if (typeof value !== 'object' || depth > depthMax) return false
   if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1))
   const prototype: unknown = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === null) && Object.values(value).every((each) => isJson(each, depth + 1))
+  return (
+    (prototype === Object.prototype || prototype === null) &&
+    Object.values(value).every((each) => isJson(each, depth + 1))
+  )
 }

@@ -2,14 +2,23 @@ import { describe, expect, it } from 'vitest'
 import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
 import { agentRearrange } from './agent-rearrange.ts'
 
-const of = (flow: unknown, ...names: string[]) => ({ task: 'x', agents: agents(...(names.length === 0 ? ['a', 'b', 'c'] : names)), flow })
-const refused = (flow: unknown, code: string, parts: string[], path = 'flow') => refuses(agentRearrange, of(flow), { code, path, parts })
+const of = (flow: unknown, ...names: string[]) => ({
+  task: 'x',
+  agents: agents(...(names.length === 0 ? ['a', 'b', 'c'] : names)),
+  flow,
+})
+const refused = (flow: unknown, code: string, parts: string[], path = 'flow') =>
+  refuses(agentRearrange, of(flow), { code, path, parts })
 
 describe('AgentRearrange builds', () => {
   it('the flow of S0 §6.6, with consecutive steps fully connected', () => {
     const names = ['collector', 'tactics', 'players', 'media', 'synthesizer']
     const graph = graphOf(
-      agentRearrange.plan({ task: '先收集，再多角度分析，再汇总', agents: agents(...names), flow: 'collector -> tactics, players, media -> synthesizer' }),
+      agentRearrange.plan({
+        task: '先收集，再多角度分析，再汇总',
+        agents: agents(...names),
+        flow: 'collector -> tactics, players, media -> synthesizer',
+      }),
     )
     expect(dependencies(graph)).toEqual([
       ['collector', []],
@@ -18,7 +27,11 @@ describe('AgentRearrange builds', () => {
       ['media', ['collector']],
       ['synthesizer', ['tactics', 'players', 'media']],
     ])
-    expect(graph).toMatchObject({ workflow: 'AgentRearrange', outputs: ['synthesizer'], output: 'synthesizer' })
+    expect(graph).toMatchObject({
+      workflow: 'AgentRearrange',
+      outputs: ['synthesizer'],
+      output: 'synthesizer',
+    })
   })
 
   it('a last step of several agents: outputs in declared order, not in the order of the flow', () => {
@@ -36,7 +49,9 @@ describe('AgentRearrange builds', () => {
   })
 
   it('names with spaces, hyphens and other scripts, trimmed', () => {
-    const graph = graphOf(agentRearrange.plan(of(' data collector->a- ,\n分析者 ', 'data collector', 'a-', '分析者')))
+    const graph = graphOf(
+      agentRearrange.plan(of(' data collector->a- ,\n分析者 ', 'data collector', 'a-', '分析者')),
+    )
     expect(dependencies(graph)).toEqual([
       ['data collector', []],
       ['a-', ['data collector']],
@@ -55,7 +70,9 @@ describe('AgentRearrange builds', () => {
 })
 
 describe('AgentRearrange refuses', () => {
-  it.each(['', '  \n'])('empty_flow: %j', (flow) => refused(flow, 'empty_flow', ['"flow" is empty', '"a -> b -> c"']))
+  it.each(['', '  \n'])('empty_flow: %j', (flow) =>
+    refused(flow, 'empty_flow', ['"flow" is empty', '"a -> b -> c"']),
+  )
 
   it.each([
     ['a -> -> b', 'Step 2 of 3 is empty'],
@@ -75,9 +92,12 @@ describe('AgentRearrange refuses', () => {
     })
   })
 
-  it.each(['a -> b -> a -> c', 'a, a -> b, c'])('repeated_agent: %j (a cycle cannot be written)', (flow) => refused(flow, 'repeated_agent', ['"a"']))
+  it.each(['a -> b -> a -> c', 'a, a -> b, c'])('repeated_agent: %j (a cycle cannot be written)', (flow) =>
+    refused(flow, 'repeated_agent', ['"a"']),
+  )
 
-  it('agent_not_in_flow: every declared agent must appear', () => refused('a -> c', 'agent_not_in_flow', ['"b"'], 'agents.1.name'))
+  it('agent_not_in_flow: every declared agent must appear', () =>
+    refused('a -> c', 'agent_not_in_flow', ['"b"'], 'agents.1.name'))
 
   it.each([
     ['a → b, c', '→', '"a -> b, c"'],
@@ -99,26 +119,42 @@ describe('AgentRearrange refuses', () => {
     refused(flow, 'invalid_arguments', [`holds ${marks} too`, `write ${corrected}.`])
   })
 
-  it.each(['a - > x', 'a → x, c', 'a → b', '-> - > a', '→', '>>>>', 'a →→ , b c'])('%j: advises no flow that would be refused', (flow) => {
-    const planned = agentRearrange.plan(of(flow, 'a', 'b', 'c'))
-    expect(planned.ok || planned.error.message).not.toMatch(/write "(?!edges)/)
-  })
+  it.each(['a - > x', 'a → x, c', 'a → b', '-> - > a', '→', '>>>>', 'a →→ , b c'])(
+    '%j: advises no flow that would be refused',
+    (flow) => {
+      const planned = agentRearrange.plan(of(flow, 'a', 'b', 'c'))
+      expect(planned.ok || planned.error.message).not.toMatch(/write "(?!edges)/)
+    },
+  )
 
   it('invalid_arguments: a rewritten flow of 300 agents is shown whole', () => {
     const names = Array.from({ length: 300 }, (_, index) => `n${index}`)
-    refuses(agentRearrange, of(names.join(' → '), ...names), { code: 'invalid_arguments', path: 'flow', parts: [`write "${names.join(' -> ')}".`] })
+    refuses(agentRearrange, of(names.join(' → '), ...names), {
+      code: 'invalid_arguments',
+      path: 'flow',
+      parts: [`write "${names.join(' -> ')}".`],
+    })
   })
 
-  it.each([[['a', ['b', 'c']]], ['["a", ["b", "c"]]']])('invalid_arguments: the array %j, with the text to write', (flow) => {
-    refused(flow, 'invalid_arguments', ['Write "a -> b, c".'])
-  })
+  it.each([[['a', ['b', 'c']]], ['["a", ["b", "c"]]']])(
+    'invalid_arguments: the array %j, with the text to write',
+    (flow) => {
+      refused(flow, 'invalid_arguments', ['Write "a -> b, c".'])
+    },
+  )
 
-  it.each([undefined, null, 3, { a: 'b' }])('invalid_arguments: %j', (flow) => refused(flow, 'invalid_arguments', ['"flow" is']))
+  it.each([undefined, null, 3, { a: 'b' }])('invalid_arguments: %j', (flow) =>
+    refused(flow, 'invalid_arguments', ['"flow" is']),
+  )
 
   it('too_many_edges: fully connected steps multiply', () => {
     const names = Array.from({ length: 184 }, (_, index) => `n${index}`)
     const flow = `${names.slice(0, 92).join(',')} -> ${names.slice(92).join(',')}`
-    refuses(agentRearrange, of(flow, ...names), { code: 'too_many_edges', path: 'flow', parts: ['8464 edges', 'edgesMax is 8192'] })
+    refuses(agentRearrange, of(flow, ...names), {
+      code: 'too_many_edges',
+      path: 'flow',
+      parts: ['8464 edges', 'edgesMax is 8192'],
+    })
     expect(agentRearrange.plan(of(flow, ...names), { limits: { edgesMax: 8464 } }).ok).toBe(true)
   })
 })

@@ -4,13 +4,22 @@ import { concurrentWorkflow } from './concurrent.ts'
 
 describe('ConcurrentWorkflow', () => {
   it('builds the independent nodes of S0 §6.4, all of them outputs in declared order', () => {
-    const graph = graphOf(concurrentWorkflow.plan({ task: '从多个独立角度调研同一主题', agents: agents('official_sources', 'media_sources', 'data_sources') }))
+    const graph = graphOf(
+      concurrentWorkflow.plan({
+        task: '从多个独立角度调研同一主题',
+        agents: agents('official_sources', 'media_sources', 'data_sources'),
+      }),
+    )
     expect(dependencies(graph)).toEqual([
       ['official_sources', []],
       ['media_sources', []],
       ['data_sources', []],
     ])
-    expect(graph).toMatchObject({ workflow: 'ConcurrentWorkflow', outputs: ['official_sources', 'media_sources', 'data_sources'], output: null })
+    expect(graph).toMatchObject({
+      workflow: 'ConcurrentWorkflow',
+      outputs: ['official_sources', 'media_sources', 'data_sources'],
+      output: null,
+    })
   })
 
   it('takes one agent for the only output', () => {
@@ -19,6 +28,8 @@ describe('ConcurrentWorkflow', () => {
 
   it('tells the model to choose it only for truly independent work, and what to use instead (WT-32)', () => {
     expect(concurrentWorkflow.description).toMatch(/only for truly independent work/)
-    expect(concurrentWorkflow.description).toMatch(/Not for "search for facts first, then analyse from the facts".*GraphWorkflow or MixtureOfAgents/)
+    expect(concurrentWorkflow.description).toMatch(
+      /Not for "search for facts first, then analyse from the facts".*GraphWorkflow or MixtureOfAgents/,
+    )
   })
 })

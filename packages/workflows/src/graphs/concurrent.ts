@@ -13,6 +13,9 @@ export const concurrentWorkflow = workflowOf({
     agents: agentsField('The agents. None may need the output of another.'),
   }),
   build({ task, agents }, limits) {
-    return agentsFault(placed(agents), limits) ?? teamGraph({ workflow: 'ConcurrentWorkflow', task, agents, topology: teamTopology(agents, []) })
+    return (
+      agentsFault(placed(agents), limits) ??
+      teamGraph({ workflow: 'ConcurrentWorkflow', task, agents, topology: teamTopology(agents, []) })
+    )
   },
 })

@@ -1,5 +1,5 @@
-// Reads the `edges` field of GraphWorkflow in the forms that models really produce, and advises the correct spelling. If all of the list can be
-// read, the advice covers the whole list.
+// Reads the `edges` field of GraphWorkflow in the forms that models really produce, and advises the correct
+// spelling. If all of the list can be read, the advice covers the whole list.
 import { renamedAdvice } from '../arguments/field-names.ts'
 import { isRecord, nearJson } from '../arguments/json-text.ts'
 import { arrow, arrows } from './separators.ts'
@@ -22,8 +22,15 @@ export function edgeListFault(args: Readonly<Record<string, unknown>>): Refusal 
     )
   }
   if (!Array.isArray(edges)) {
-    const inside = typeof edges === 'string' && nearJson(edges) !== null ? 'It is JSON text inside a string: write the array itself. ' : ''
-    return refuse('edges_shape', 'edges', `"edges" is ${quote(edges)}, but must be an array of [from, to] pairs. ${inside}${listAdvice(edges, names)}`)
+    const inside =
+      typeof edges === 'string' && nearJson(edges) !== null
+        ? 'It is JSON text inside a string: write the array itself. '
+        : ''
+    return refuse(
+      'edges_shape',
+      'edges',
+      `"edges" is ${quote(edges)}, but must be an array of [from, to] pairs. ${inside}${listAdvice(edges, names)}`,
+    )
   }
   for (const [index, edge] of edges.entries()) {
     if (Array.isArray(edge) && edge.length === 2 && edge.every((end) => typeof end === 'string')) continue
@@ -47,14 +54,20 @@ function dependencyAdvice(agents: unknown): string {
   if (!Array.isArray(agents)) return ''
   const pairs = agents.filter(isRecord).flatMap((agent) => {
     const from = agent['depends_on'] ?? agent['dependsOn'] ?? agent['dependencies']
-    return [from].flat().flatMap((each): unknown[] => (each === undefined || each === null ? [] : [[each, agent['name']]]))
+    return [from]
+      .flat()
+      .flatMap((each): unknown[] => (each === undefined || each === null ? [] : [[each, agent['name']]]))
   })
   if (pairs.length === 0 || !pairs.flat().every((end) => typeof end === 'string')) return ''
   return `Which agent waits for which is said by edges, not by the agents: write "edges": ${quote(pairs, copiedCharsMax)}.`
 }
 
 const namesIn = (agents: unknown): string[] =>
-  Array.isArray(agents) ? agents.flatMap((agent: unknown) => (isRecord(agent) && typeof agent['name'] === 'string' ? [agent['name']] : [])) : []
+  Array.isArray(agents)
+    ? agents.flatMap((agent: unknown) =>
+        isRecord(agent) && typeof agent['name'] === 'string' ? [agent['name']] : [],
+      )
+    : []
 
 const endNames = [
   ['from', 'to'],
@@ -79,19 +92,37 @@ function pairsIn(value: unknown, names: readonly string[], depth = 0): readonly 
   if (!Array.isArray(value)) return null
   const ends = value.map((end) => nameOf(end, names))
   // A list of names, none of which is an edge of its own, is one edge or a chain.
-  if (value.length > 1 && ends.every((end) => end !== null && !arrow.test(end) && nearJson(end) === null)) return chained(ends as string[])
-  return all(value.map((each: unknown) => (typeof each === 'object' || typeof each === 'string' ? pairsIn(each, names, depth + 1) : null)))
+  if (value.length > 1 && ends.every((end) => end !== null && !arrow.test(end) && nearJson(end) === null))
+    return chained(ends as string[])
+  return all(
+    value.map((each: unknown) =>
+      typeof each === 'object' || typeof each === 'string' ? pairsIn(each, names, depth + 1) : null,
+    ),
+  )
 }
 
-function pairsInRecord(value: Readonly<Record<string, unknown>>, names: readonly string[], depth: number): readonly Pair[] | null {
+function pairsInRecord(
+  value: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  depth: number,
+): readonly Pair[] | null {
   for (const [from, to] of endNames) {
     if (value[from] === undefined || value[to] === undefined) continue
-    const [sources, targets] = [[value[from]].flat(), [value[to]].flat()].map((ends) => ends.map((end) => nameOf(end, names)))
-    return all((sources ?? []).flatMap((source) => (targets ?? []).map((target) => (source === null || target === null ? null : [[source, target] as const]))))
+    const [sources, targets] = [[value[from]].flat(), [value[to]].flat()].map((ends) =>
+      ends.map((end) => nameOf(end, names)),
+    )
+    return all(
+      (sources ?? []).flatMap((source) =>
+        (targets ?? []).map((target) =>
+          source === null || target === null ? null : [[source, target] as const],
+        ),
+      ),
+    )
   }
   const entries = Object.entries(value)
   const [first] = entries
-  if (entries.length === 1 && first !== undefined && Array.isArray(first[1]) && !names.includes(first[0])) return pairsIn(first[1], names, depth + 1)
+  if (entries.length === 1 && first !== undefined && Array.isArray(first[1]) && !names.includes(first[0]))
+    return pairsIn(first[1], names, depth + 1)
   return all(
     entries.flatMap(([from, targets]) =>
       [targets].flat().map((to): Pair[] | null => {
@@ -119,7 +150,10 @@ function pairsInText(text: string): readonly Pair[] | null {
 
 const chained = (ends: readonly string[]): Pair[] => ends.slice(1).map((to, index) => [ends[index] ?? '', to])
 
-/** A name, even if it is a number. A number that is no name may be an index of any counting, so it is not read. */
+/**
+ * A name, even if it is a number. A number that is no name may be an index of any counting, so it is not
+ * read.
+ */
 function nameOf(end: unknown, names: readonly string[]): string | null {
   if (typeof end === 'string') return end
   return typeof end === 'number' && names.includes(String(end)) ? String(end) : null

@@ -1,24 +1,38 @@
-// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not natural language (S0 §6.6, D-32).
+// The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not
+// natural language (S0 §6.6, D-32).
 // F1. `->` separates steps, `,` separates the agents of a step. Names are trimmed and then compared exactly.
 // F2. Every agent appears once.
-// F3. Other arrows, commas, quotes and brackets cannot be part of a name. They are refused, with the corrected flow.
+// F3. Other arrows, commas, quotes and brackets cannot be part of a name. They are refused, with the
+// corrected flow.
 import { arrows, commas, wrappers } from './separators.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { copiedCharsMax, didYouMean, quote, quoteAll } from '../arguments/wording.ts'
 
 /** The steps of a flow over the agents in `names`, each step in written order. */
-export function parseFlow(flow: string, names: readonly string[]): { readonly ok: true; readonly steps: readonly (readonly string[])[] } | Refusal {
-  if (flow.trim() === '') return refuse('empty_flow', 'flow', `"flow" is empty. Write the steps, for example ${quote(names.join(' -> '))}.`)
+export function parseFlow(
+  flow: string,
+  names: readonly string[],
+): { readonly ok: true; readonly steps: readonly (readonly string[])[] } | Refusal {
+  if (flow.trim() === '')
+    return refuse(
+      'empty_flow',
+      'flow',
+      `"flow" is empty. Write the steps, for example ${quote(names.join(' -> '))}.`,
+    )
   const steps = stepsIn(flow)
   const fault = stepsFault(flow, steps, names)
   if (fault === null) return { ok: true, steps }
   return markFault(flow, names) ?? fault
 }
 
-const stepsIn = (flow: string): string[][] => flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
+const stepsIn = (flow: string): string[][] =>
+  flow.split('->').map((step) => step.split(',').map((name) => name.trim()))
 
-const stepsFault = (flow: string, steps: readonly (readonly string[])[], names: readonly string[]): Refusal | null =>
-  emptyFault(steps) ?? agentFault(flow, steps.flat(), names)
+const stepsFault = (
+  flow: string,
+  steps: readonly (readonly string[])[],
+  names: readonly string[],
+): Refusal | null => emptyFault(steps) ?? agentFault(flow, steps.flat(), names)
 
 function emptyFault(steps: readonly (readonly string[])[]): Refusal | null {
   for (const [index, step] of steps.entries()) {
@@ -28,7 +42,11 @@ function emptyFault(steps: readonly (readonly string[])[]): Refusal | null {
       step.length === 1
         ? `Step ${index + 1} of ${steps.length} is empty`
         : `Step ${index + 1} of ${steps.length} has an empty place ${empty === 0 ? 'at its beginning' : `after ${quote(step[empty - 1])}`}`
-    return refuse('empty_segment', 'flow', `${place}. Name an agent on both sides of every "->" and ",", or remove the separator.`)
+    return refuse(
+      'empty_segment',
+      'flow',
+      `${place}. Name an agent on both sides of every "->" and ",", or remove the separator.`,
+    )
   }
   return null
 }
@@ -39,9 +57,17 @@ function agentFault(flow: string, written: readonly string[], names: readonly st
   if (unknown !== undefined) {
     const marks = wrongMarks(flow)
     if (marks !== '')
-      return refuse('invalid_arguments', 'flow', `${onlyMarks}, but it holds ${marks} too. Write the steps again with the names ${quoteAll(names)}.`)
+      return refuse(
+        'invalid_arguments',
+        'flow',
+        `${onlyMarks}, but it holds ${marks} too. Write the steps again with the names ${quoteAll(names)}.`,
+      )
     const advice = 'Use the exact name of an agent, or add an agent of that name.'
-    return refuse('unknown_agent', 'flow', `"flow" names ${quote(unknown)}, but the agents are ${quoteAll(names)}.${didYouMean(unknown, names)} ${advice}`)
+    return refuse(
+      'unknown_agent',
+      'flow',
+      `"flow" names ${quote(unknown)}, but the agents are ${quoteAll(names)}.${didYouMean(unknown, names)} ${advice}`,
+    )
   }
   const seen = new Set<string>()
   for (const name of written) {
@@ -69,12 +95,24 @@ function markFault(flow: string, names: readonly string[]): Refusal | null {
   const marks = wrongMarks(flow)
   const corrected = tidy(rewritten(flow))
   if (marks === '' || stepsFault(corrected, stepsIn(corrected), names) !== null) return null
-  return refuse('invalid_arguments', 'flow', `${onlyMarks}, but it holds ${marks} too: write ${quote(corrected, copiedCharsMax)}.`)
+  return refuse(
+    'invalid_arguments',
+    'flow',
+    `${onlyMarks}, but it holds ${marks} too: write ${quote(corrected, copiedCharsMax)}.`,
+  )
 }
 
-/** The flow with every mark that models use as a separator corrected, also the marks with spaces in them (`- >`) and the doubled ones (`>>`). */
+/**
+ * The flow with every mark that models use as a separator corrected, also the marks with spaces in them (`-
+ * >`) and the doubled ones (`>>`).
+ */
 function rewritten(flow: string): string {
-  return flow.replaceAll(brokenArrows, '->').replaceAll(arrows, '->').replaceAll(doubledArrows, '->').replaceAll(commas, ',').replaceAll(wrappers, '')
+  return flow
+    .replaceAll(brokenArrows, '->')
+    .replaceAll(arrows, '->')
+    .replaceAll(doubledArrows, '->')
+    .replaceAll(commas, ',')
+    .replaceAll(wrappers, '')
 }
 
 const brokenArrows = /[-=]{1,16}[ \t]{1,16}>/g
@@ -95,6 +133,11 @@ function wrongMarks(flow: string): string {
   const others = flow.replaceAll(brokenArrows, ' ').replaceAll(arrows, ' ')
   const broken = flow.match(brokenArrows) ?? []
   const rest = flow.replaceAll(brokenArrows, ' ')
-  const marks = [...broken, ...(rest.match(arrows) ?? []), ...(others.match(commas) ?? []), ...(others.match(wrappers) ?? [])]
+  const marks = [
+    ...broken,
+    ...(rest.match(arrows) ?? []),
+    ...(others.match(commas) ?? []),
+    ...(others.match(wrappers) ?? []),
+  ]
   return [...new Set(marks)].filter((mark) => mark !== '->').join(' ')
 }

@@ -16,8 +16,15 @@ const football = {
   ],
   output_agent: 'synthesizer',
 }
-const abc = (edges: unknown, more: object = {}) => ({ task: 'x', agents: agents('a', 'b', 'c'), edges, output_agent: 'c', ...more })
-const refused = (args: object, code: string, path: string, parts: string[]) => refuses(graphWorkflow, args, { code, path, parts })
+const abc = (edges: unknown, more: object = {}) => ({
+  task: 'x',
+  agents: agents('a', 'b', 'c'),
+  edges,
+  output_agent: 'c',
+  ...more,
+})
+const refused = (args: object, code: string, path: string, parts: string[]) =>
+  refuses(graphWorkflow, args, { code, path, parts })
 
 describe('GraphWorkflow builds', () => {
   it('the graph of S0 §6.7', () => {
@@ -29,19 +36,29 @@ describe('GraphWorkflow builds', () => {
       ['media', ['collector']],
       ['synthesizer', ['tactics', 'players', 'media']],
     ])
-    expect(graph).toMatchObject({ workflow: 'GraphWorkflow', outputs: ['synthesizer'], output: 'synthesizer' })
+    expect(graph).toMatchObject({
+      workflow: 'GraphWorkflow',
+      outputs: ['synthesizer'],
+      output: 'synthesizer',
+    })
   })
 
   it('the same graph whatever the order of the edges', () => {
-    expect(graphWorkflow.plan({ ...football, edges: football.edges.toReversed() })).toEqual(graphWorkflow.plan(football))
+    expect(graphWorkflow.plan({ ...football, edges: football.edges.toReversed() })).toEqual(
+      graphWorkflow.plan(football),
+    )
   })
 
   it('a duplicate edge once', () => {
-    expect(graphWorkflow.plan({ ...football, edges: [...football.edges, ...football.edges] })).toEqual(graphWorkflow.plan(football))
+    expect(graphWorkflow.plan({ ...football, edges: [...football.edges, ...football.edges] })).toEqual(
+      graphWorkflow.plan(football),
+    )
   })
 
   it('one agent without edges', () => {
-    expect(graphOf(graphWorkflow.plan({ task: 'x', agents: agents('a'), edges: [], output_agent: 'a' }))).toMatchObject({ outputs: ['a'], output: 'a' })
+    expect(
+      graphOf(graphWorkflow.plan({ task: 'x', agents: agents('a'), edges: [], output_agent: 'a' })),
+    ).toMatchObject({ outputs: ['a'], output: 'a' })
   })
 
   it('other sinks beside the output agent, in declared order', () => {
@@ -93,20 +110,33 @@ describe('GraphWorkflow builds', () => {
   })
 
   it('islands, and an output agent alone, when allow_disconnected says so', () => {
-    expect(graphOf(graphWorkflow.plan(abc([['b', 'c']], { allow_disconnected: true })))).toMatchObject({ outputs: ['a', 'c'], output: 'c' })
-    expect(graphOf(graphWorkflow.plan(abc([['a', 'b']], { allow_disconnected: true })))).toMatchObject({ outputs: ['b', 'c'], output: 'c' })
+    expect(graphOf(graphWorkflow.plan(abc([['b', 'c']], { allow_disconnected: true })))).toMatchObject({
+      outputs: ['a', 'c'],
+      output: 'c',
+    })
+    expect(graphOf(graphWorkflow.plan(abc([['a', 'b']], { allow_disconnected: true })))).toMatchObject({
+      outputs: ['b', 'c'],
+      output: 'c',
+    })
   })
 })
 
 describe('GraphWorkflow refuses', () => {
-  it.each([undefined, null])('edges_required: %j', (edges) => refused(abc(edges), 'edges_required', 'edges', ['"edges" is missing']))
+  it.each([undefined, null])('edges_required: %j', (edges) =>
+    refused(abc(edges), 'edges_required', 'edges', ['"edges" is missing']),
+  )
 
   it.each([true, false])('edges_required: no edges with several agents, allow_disconnected %j', (allow) => {
-    refused(abc([], { allow_disconnected: allow }), 'edges_required', 'edges', ['"a", "b", "c"', 'ConcurrentWorkflow'])
+    refused(abc([], { allow_disconnected: allow }), 'edges_required', 'edges', [
+      '"a", "b", "c"',
+      'ConcurrentWorkflow',
+    ])
   })
 
   it('edges_required: a missing list, for one agent too', () => {
-    refused({ task: 'x', agents: agents('a'), output_agent: 'a' }, 'edges_required', 'edges', ['for a single agent write []'])
+    refused({ task: 'x', agents: agents('a'), output_agent: 'a' }, 'edges_required', 'edges', [
+      'for a single agent write []',
+    ])
   })
 
   it.each([
@@ -114,7 +144,9 @@ describe('GraphWorkflow refuses', () => {
     ['[["a","b"]]', 'JSON text inside a string: write the array itself. Write "edges": [["a","b"]].'],
     [{ a: ['b', 'c'], b: 'c' }, 'Write "edges": [["a","b"],["a","c"],["b","c"]].'],
     [7, 'Write "edges": [["<from>", "<to>"], …] with the names of the agents: "a", "b", "c".'],
-  ])('edges_shape: %j for the list', (edges, part) => refused(abc(edges), 'edges_shape', 'edges', ['must be an array of [from, to] pairs', part]))
+  ])('edges_shape: %j for the list', (edges, part) =>
+    refused(abc(edges), 'edges_shape', 'edges', ['must be an array of [from, to] pairs', part]),
+  )
 
   it.each([
     [{ from: 'b', to: 'c' }, 'Write "edges": [["a","b"],["b","c"]].'],
@@ -128,20 +160,27 @@ describe('GraphWorkflow refuses', () => {
     [[], 'Write "edges": [["a","b"]].'],
     [['b', 2], 'Write "edges": [["<from>", "<to>"], …]'],
     [null, 'Write "edges": [["<from>", "<to>"], …]'],
-  ])('edges_shape: %j for an edge', (edge, part) => refused(abc([['a', 'b'], edge]), 'edges_shape', 'edges.1', ['Edge 1 is', part]))
+  ])('edges_shape: %j for an edge', (edge, part) =>
+    refused(abc([['a', 'b'], edge]), 'edges_shape', 'edges.1', ['Edge 1 is', part]),
+  )
 
-  it('edges_shape: one pair that is not in a list', () => refused(abc(['b', 'c']), 'edges_shape', 'edges.0', ['[["b","c"]]']))
+  it('edges_shape: one pair that is not in a list', () =>
+    refused(abc(['b', 'c']), 'edges_shape', 'edges.0', ['[["b","c"]]']))
 
   it.each([
     [['ghost', 'c'], 'edges.1.0'],
     [['b', 'ghost'], 'edges.1.1'],
-  ])('unknown_node: %j', (edge, path) => refused(abc([['a', 'b'], edge]), 'unknown_node', path, ['Edge 1', '"ghost"', '"a", "b", "c"']))
+  ])('unknown_node: %j', (edge, path) =>
+    refused(abc([['a', 'b'], edge]), 'unknown_node', path, ['Edge 1', '"ghost"', '"a", "b", "c"']),
+  )
 
   it('unknown_node: with the agent that was probably meant', () => {
-    refused({ ...football, edges: [...football.edges, ['media', 'synthesiser']] }, 'unknown_node', 'edges.6.1', [
-      '"synthesiser"',
-      'Did you mean "synthesizer"?',
-    ])
+    refused(
+      { ...football, edges: [...football.edges, ['media', 'synthesiser']] },
+      'unknown_node',
+      'edges.6.1',
+      ['"synthesiser"', 'Did you mean "synthesizer"?'],
+    )
   })
 
   it('cycle: names its nodes in order, and only them', () => {
@@ -182,7 +221,9 @@ describe('GraphWorkflow refuses', () => {
       'edges',
       ['"b" -> "b"', 'Remove this edge'],
     )
-    refused({ task: 'x', agents: agents('a'), edges: [['a', 'a']], output_agent: 'a' }, 'cycle', 'edges', ['"a" -> "a"'])
+    refused({ task: 'x', agents: agents('a'), edges: [['a', 'a']], output_agent: 'a' }, 'cycle', 'edges', [
+      '"a" -> "a"',
+    ])
   })
 
   it('cycle: away from the output agent, allow_disconnected or not', () => {
@@ -200,22 +241,35 @@ describe('GraphWorkflow refuses', () => {
     )
   })
 
-  it.each([undefined, false])('island: names every agent that is not connected, allow_disconnected %j', (allow) => {
-    const args = {
-      task: 'x',
-      agents: agents('a', 'b', 'c', 'd'),
-      edges: [['a', 'c']],
-      output_agent: 'c',
-      ...(allow === undefined ? {} : { allow_disconnected: allow }),
-    }
-    refused(args, 'island', 'agents.1.name', ['"b", "d"', 'output agent "c"', '"allow_disconnected" to true'])
-  })
+  it.each([undefined, false])(
+    'island: names every agent that is not connected, allow_disconnected %j',
+    (allow) => {
+      const args = {
+        task: 'x',
+        agents: agents('a', 'b', 'c', 'd'),
+        edges: [['a', 'c']],
+        output_agent: 'c',
+        ...(allow === undefined ? {} : { allow_disconnected: allow }),
+      }
+      refused(args, 'island', 'agents.1.name', [
+        '"b", "d"',
+        'output agent "c"',
+        '"allow_disconnected" to true',
+      ])
+    },
+  )
 
-  it('island: an output agent that is alone', () => refused(abc([['a', 'b']]), 'island', 'agents.0.name', ['"a", "b"']))
+  it('island: an output agent that is alone', () =>
+    refused(abc([['a', 'b']]), 'island', 'agents.0.name', ['"a", "b"']))
 
   it('unknown_output_agent', () => {
-    refused({ ...football, output_agent: 'synth' }, 'unknown_output_agent', 'output_agent', ['"synth"', '"collector"'])
-    refused({ ...football, output_agent: 'Synthesizer' }, 'unknown_output_agent', 'output_agent', ['Did you mean "synthesizer"?'])
+    refused({ ...football, output_agent: 'synth' }, 'unknown_output_agent', 'output_agent', [
+      '"synth"',
+      '"collector"',
+    ])
+    refused({ ...football, output_agent: 'Synthesizer' }, 'unknown_output_agent', 'output_agent', [
+      'Did you mean "synthesizer"?',
+    ])
   })
 
   it('unreachable_output_agent: no edge leads to it', () => {
@@ -237,26 +291,48 @@ describe('GraphWorkflow refuses', () => {
       'output_agent',
       ['"c"', 'only leads to "b"'],
     )
-    refused(abc([['c', 'b']], { allow_disconnected: true }), 'unreachable_output_agent', 'output_agent', ['"c"'])
+    refused(abc([['c', 'b']], { allow_disconnected: true }), 'unreachable_output_agent', 'output_agent', [
+      '"c"',
+    ])
   })
 
   it('invalid_arguments: a missing output agent, and "true" for true', () => {
-    refused({ ...football, output_agent: undefined }, 'invalid_arguments', 'output_agent', ['"output_agent" is missing'])
-    refused({ ...football, allow_disconnected: 'true' }, 'invalid_arguments', 'allow_disconnected', ['Write true without quotes'])
+    refused({ ...football, output_agent: undefined }, 'invalid_arguments', 'output_agent', [
+      '"output_agent" is missing',
+    ])
+    refused({ ...football, allow_disconnected: 'true' }, 'invalid_arguments', 'allow_disconnected', [
+      'Write true without quotes',
+    ])
   })
 
   it('too_many_edges: counts different edges', () => {
     const twice = { ...football, edges: [...football.edges, ...football.edges] }
     expect(graphWorkflow.plan(twice, { limits: { edgesMax: 6 } }).ok).toBe(true)
-    refuses(graphWorkflow, twice, { code: 'too_many_edges', path: 'edges', parts: ['6 edges', 'edgesMax is 5'] }, { limits: { edgesMax: 5 } })
+    refuses(
+      graphWorkflow,
+      twice,
+      { code: 'too_many_edges', path: 'edges', parts: ['6 edges', 'edgesMax is 5'] },
+      { limits: { edgesMax: 5 } },
+    )
   })
 })
 
 it('builds the largest graph the default limits allow, and refuses one edge more', () => {
   const many = Array.from({ length: 512 }, (_, index) => `n${index}`)
   const edges: [string, string][] = []
-  for (let from = 0; from < 512; from++) for (let step = 1; step <= 17 && from + step < 512; step++) edges.push([`n${from}`, `n${from + step}`])
-  const args = (count: number) => ({ task: 'x', agents: agents(...many), edges: edges.slice(-count), output_agent: 'n511', allow_disconnected: true })
+  for (let from = 0; from < 512; from++)
+    for (let step = 1; step <= 17 && from + step < 512; step++) edges.push([`n${from}`, `n${from + step}`])
+  const args = (count: number) => ({
+    task: 'x',
+    agents: agents(...many),
+    edges: edges.slice(-count),
+    output_agent: 'n511',
+    allow_disconnected: true,
+  })
   expect(graphOf(graphWorkflow.plan(args(8192))).nodes).toHaveLength(512)
-  refuses(graphWorkflow, args(8193), { code: 'too_many_edges', path: 'edges', parts: ['8193', 'edgesMax is 8192'] })
+  refuses(graphWorkflow, args(8193), {
+    code: 'too_many_edges',
+    path: 'edges',
+    parts: ['8193', 'edgesMax is 8192'],
+  })
 })

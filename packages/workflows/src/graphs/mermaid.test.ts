@@ -6,13 +6,23 @@ import { graphToMermaid } from './mermaid.ts'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 
 const single = (name: string) => ({
-  nodes: [{ ...graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('a'), aggregator: agents('b')[0] })).nodes[0]!, node_id: name }],
+  nodes: [
+    {
+      ...graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('a'), aggregator: agents('b')[0] }))
+        .nodes[0]!,
+      node_id: name,
+    },
+  ],
   outputs: [name],
 })
 
 it('draws nodes in declared order, outputs rounded, and an arrow per dependency', () => {
-  const graph = graphOf(mixtureOfAgents.plan({ task: 'x', agents: agents('战术 分析', 'media-2'), aggregator: agents('end')[0] }))
-  expect(graphToMermaid(graph)).toBe('flowchart TD\n  n0["战术 分析"]\n  n1["media-2"]\n  n2(["end"])\n  n0 --> n2\n  n1 --> n2\n')
+  const graph = graphOf(
+    mixtureOfAgents.plan({ task: 'x', agents: agents('战术 分析', 'media-2'), aggregator: agents('end')[0] }),
+  )
+  expect(graphToMermaid(graph)).toBe(
+    'flowchart TD\n  n0["战术 分析"]\n  n1["media-2"]\n  n2(["end"])\n  n0 --> n2\n  n1 --> n2\n',
+  )
 })
 
 it("draws a tool's call, what is computed, and a quorum", () => {
@@ -37,12 +47,16 @@ it.each([
   ['1. first', '1#46; first'],
   ['- first', '#45; first'],
   ['v1.2', 'v1.2'],
-])('writes %j as %j', (name, label) => expect(graphToMermaid(single(name))).toBe(`flowchart TD\n  n0(["${label}"])\n`))
+])('writes %j as %j', (name, label) =>
+  expect(graphToMermaid(single(name))).toBe(`flowchart TD\n  n0(["${label}"])\n`),
+)
 
 it('keeps its lines whatever a node is called', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => {
-      expect(graphToMermaid(single(name))).toMatch(/^flowchart TD\n {2}n0\(\["(?:[\p{L}\p{M}\p{Nd} _.-]|#\d+;)*"\]\)\n$/u)
+      expect(graphToMermaid(single(name))).toMatch(
+        /^flowchart TD\n {2}n0\(\["(?:[\p{L}\p{M}\p{Nd} _.-]|#\d+;)*"\]\)\n$/u,
+      )
     }),
     { numRuns: 200 },
   )

@@ -19,7 +19,9 @@ export const mixtureOfAgents = workflowOf({
     task: taskField,
     agents: agentsField('The experts, without the aggregator. None may need the output of another.'),
     aggregator: workflowAgentSpec
-      .describe('The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not be in agents too.')
+      .describe(
+        'The agent that merges the outputs of all experts: {"name": "…", "instruction": "…"}. It must not be in agents too.',
+      )
       .meta({ brief: '' }),
   }),
   shapeFault(args) {
@@ -29,7 +31,9 @@ export const mixtureOfAgents = workflowOf({
       const form = 'Add the agent that merges the outputs: "aggregator": {"name": "…", "instruction": "…"}.'
       return refuse('aggregator_required', 'aggregator', `"aggregator" is missing. ${advice || form}`)
     }
-    const named: unknown = Array.isArray(agents) ? agents.find((agent: unknown) => isRecord(agent) && agent['name'] === aggregator) : undefined
+    const named: unknown = Array.isArray(agents)
+      ? agents.find((agent: unknown) => isRecord(agent) && agent['name'] === aggregator)
+      : undefined
     if (typeof aggregator !== 'string' || named === undefined) return null
     const said = `"aggregator" is ${quote(aggregator)}, the name of an agent of "agents", but must be an agent of its own.`
     return refuse(
@@ -39,7 +43,9 @@ export const mixtureOfAgents = workflowOf({
     )
   },
   build({ task, agents: experts, aggregator }, limits) {
-    const fault = agentsFault([...placed(experts), { agent: aggregator, path: 'aggregator' }], limits) ?? edgeLimitFault(experts.length, 'agents', limits)
+    const fault =
+      agentsFault([...placed(experts), { agent: aggregator, path: 'aggregator' }], limits) ??
+      edgeLimitFault(experts.length, 'agents', limits)
     if (fault !== null) return fault
     const agents = [...experts, aggregator]
     const edges = experts.map((expert): Edge => [expert.name, aggregator.name])

@@ -1,4 +1,5 @@
-// The marks that models write between names: every one that means `->` or `,`. No agent's name can contain one.
+// The marks that models write between names: every one that means `->` or `,`. No agent's name can contain
+// one.
 
 const arrowText =
   '[\\u2190-\\u21ff\\u2794\\u2798-\\u27af\\u27b1-\\u27be\\u27f0-\\u27ff\\u2900-\\u297f\\u2b00-\\u2b11\\u2b62\\u2b95\\u25b6\\u25b8\\u25ba]\\ufe0f?' +

@@ -20,17 +20,32 @@ describe('SequentialWorkflow', () => {
       ['validator', ['metric_extractor']],
       ['reporter', ['validator']],
     ])
-    expect(agentNodes(graph).map((node) => node.instruction)).toEqual(args.agents.map((agent) => agent.instruction))
-    expect(graph).toMatchObject({ workflow: 'SequentialWorkflow', task: args.task, outputs: ['reporter'], output: 'reporter' })
+    expect(agentNodes(graph).map((node) => node.instruction)).toEqual(
+      args.agents.map((agent) => agent.instruction),
+    )
+    expect(graph).toMatchObject({
+      workflow: 'SequentialWorkflow',
+      task: args.task,
+      outputs: ['reporter'],
+      output: 'reporter',
+    })
   })
 
   it('takes one agent for its own output', () => {
-    expect(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('a') }))).toMatchObject({ outputs: ['a'], output: 'a' })
+    expect(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('a') }))).toMatchObject({
+      outputs: ['a'],
+      output: 'a',
+    })
   })
 
   it('builds 512 agents and names the edge limit when it is lower', () => {
     const args = { task: 'x', agents: agents(...Array.from({ length: 512 }, (_, index) => `a${index}`)) }
     expect(graphOf(sequentialWorkflow.plan(args)).nodes).toHaveLength(512)
-    refuses(sequentialWorkflow, args, { code: 'too_many_edges', path: 'agents', parts: ['511 edges', 'edgesMax is 510'] }, { limits: { edgesMax: 510 } })
+    refuses(
+      sequentialWorkflow,
+      args,
+      { code: 'too_many_edges', path: 'agents', parts: ['511 edges', 'edgesMax is 510'] },
+      { limits: { edgesMax: 510 } },
+    )
   })
 })

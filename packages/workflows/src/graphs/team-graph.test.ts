@@ -9,7 +9,10 @@ const full = {
   skill_query: 'web search',
   use_skill: 'finance',
   allowed_tool_names: ['web_search'],
-  required_evidence: ['two sources', { kind: 'tool_succeeded', tool: 'web_search', times_min: 2, arguments_match: { query: 'x' } }],
+  required_evidence: [
+    'two sources',
+    { kind: 'tool_succeeded', tool: 'web_search', times_min: 2, arguments_match: { query: 'x' } },
+  ],
   validation_rules: ['be brief', { kind: 'output_schema', schema: { type: 'object' } }],
   evidence_contract: 'Name each source.',
 }
@@ -21,7 +24,11 @@ describe('a node', () => {
       name: 'collector',
       role: '',
       system_prompt: '',
-      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: 'SequentialWorkflow', workflow_agent_name: 'collector' },
+      metadata: {
+        sub_agent_kind: 'generic_skill_worker',
+        workflow_tool: 'SequentialWorkflow',
+        workflow_agent_name: 'collector',
+      },
     })
   })
 
@@ -33,7 +40,15 @@ describe('a node', () => {
 
   it('has no skill fields, no tool scope and no requirements when its agent gives none', () => {
     const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('a') })))
-    expect(Object.keys(node ?? {})).toEqual(['kind', 'node_id', 'agent', 'instruction', 'depends_on', 'allowed_tool_names', 'required_evidence'])
+    expect(Object.keys(node ?? {})).toEqual([
+      'kind',
+      'node_id',
+      'agent',
+      'instruction',
+      'depends_on',
+      'allowed_tool_names',
+      'required_evidence',
+    ])
     expect(node).toMatchObject({ allowed_tool_names: null, required_evidence: [] })
   })
 
@@ -43,7 +58,11 @@ describe('a node', () => {
     [[], []],
     [['web_fetch'], ['web_fetch']],
   ])('keeps the three states of allowed_tool_names apart: %j is %j', (given, kept) => {
-    const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: [{ ...agents('a')[0], allowed_tool_names: given }] })))
+    const [node] = agentNodes(
+      graphOf(
+        sequentialWorkflow.plan({ task: 'x', agents: [{ ...agents('a')[0], allowed_tool_names: given }] }),
+      ),
+    )
     expect(node?.allowed_tool_names).toEqual(kept)
   })
 })

@@ -2,7 +2,16 @@
 // T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges.
 // T2. The graph shares nothing with the arguments, because reading them made a copy.
 // T3. Every node has the same generic worker as its descriptor: nodes are peers.
-import { type AgentNode, type Edge, type ExecutionGraph, graphFault, invariant, sinksOf, type Topology, topologyOf } from '@beaver/core'
+import {
+  type AgentNode,
+  type Edge,
+  type ExecutionGraph,
+  graphFault,
+  invariant,
+  sinksOf,
+  type Topology,
+  topologyOf,
+} from '@beaver/core'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
 import type { PlanResult, WorkflowLimits } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
@@ -49,7 +58,11 @@ export function teamGraph({ workflow, task, agents, topology, output }: TeamShap
 }
 
 /** The node of an agent. */
-export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn: readonly string[]): AgentNode {
+export function agentNode(
+  workflow: string,
+  agent: WorkflowAgentSpec,
+  dependsOn: readonly string[],
+): AgentNode {
   return {
     kind: 'agent',
     node_id: agent.name,
@@ -57,7 +70,11 @@ export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn:
       name: agent.name,
       role: '',
       system_prompt: '',
-      metadata: { sub_agent_kind: 'generic_skill_worker', workflow_tool: workflow, workflow_agent_name: agent.name },
+      metadata: {
+        sub_agent_kind: 'generic_skill_worker',
+        workflow_tool: workflow,
+        workflow_agent_name: agent.name,
+      },
     },
     instruction: agent.instruction,
     depends_on: [...dependsOn],

@@ -1,9 +1,23 @@
-// Decides in an open GroupChat whether it continues after a turn (`floor`), and who has the next turn (`choice`).
-// G1. A name from the moderator is checked. After a second answer without a speaker, the order of the agents decides, with a diagnostic.
-// G2. The highest bid speaks. Of equal bids, the first in declared order wins. An agent whose answer is no bid is asked once more.
-// G3. What models say is read in the form that they are asked for (group-chat-answers.ts). A mention within a sentence decides nothing.
-// G4. The result is the last completed turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
-import { type AgentNode, compilePattern, type Diagnostic, type ExecutionNode, type Growth, type NodeEntry, type TeamProgram, type TeamView } from '@beaver/core'
+// Decides in an open GroupChat whether it continues after a turn (`floor`), and who has the next turn
+// (`choice`).
+// G1. A name from the moderator is checked. After a second answer without a speaker, the order of the agents
+// decides, with a diagnostic.
+// G2. The highest bid speaks. Of equal bids, the first in declared order wins. An agent whose answer is no
+// bid is asked once more.
+// G3. What models say is read in the form that they are asked for (group-chat-answers.ts). A mention within a
+// sentence decides nothing.
+// G4. The result is the last completed turn, and it is set from the first turn on, so that a chat that is
+// stopped keeps it.
+import {
+  type AgentNode,
+  compilePattern,
+  type Diagnostic,
+  type ExecutionNode,
+  type Growth,
+  type NodeEntry,
+  type TeamProgram,
+  type TeamView,
+} from '@beaver/core'
 import { z } from 'zod'
 import {
   bidId,
@@ -28,7 +42,8 @@ export const groupChatProgram: TeamProgram = {
   enter(team, node) {
     if (node.kind !== 'code') return { kind: 'run', input: null }
     const said = saidIn(team)
-    if (node.operation === 'last_turn') return { kind: 'output', output: team.outputOf(said.at(-1) ?? '') ?? '' }
+    if (node.operation === 'last_turn')
+      return { kind: 'output', output: team.outputOf(said.at(-1) ?? '') ?? '' }
     const chat = chatSettings.parse(team.graph.settings)
     const turn = Number(node.settings?.['of'])
     return node.operation === 'floor' ? floor(team, chat, turn) : choice(team, chat, { node, turn })
@@ -39,7 +54,9 @@ export const groupChatProgram: TeamProgram = {
 const saidIn = (team: TeamView): string[] => turnsIn(team, (status) => status === 'completed')
 
 function turnsIn(team: TeamView, wanted: (status: ReturnType<TeamView['statusOf']>) => boolean): string[] {
-  return team.graph.nodes.filter((node) => isTurn(node) && wanted(team.statusOf(node.node_id))).map((node) => node.node_id)
+  return team.graph.nodes
+    .filter((node) => isTurn(node) && wanted(team.statusOf(node.node_id)))
+    .map((node) => node.node_id)
 }
 
 function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
@@ -47,14 +64,38 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
   const lost = turnsIn(team, (status) => status === 'failed' || status === 'cancelled')
   const last = said.at(-1)
   if (lost.length > failedTurnsMax || turn > chat.turns_max) {
-    if (last === undefined) return { kind: 'fail', failure: { class: 'empty_output', message: `None of ${lost.length} turns completed: ${quoteAll(lost)}.` } }
+    if (last === undefined)
+      return {
+        kind: 'fail',
+        failure: {
+          class: 'empty_output',
+          message: `None of ${lost.length} turns completed: ${quoteAll(lost)}.`,
+        },
+      }
     const cut: Diagnostic[] =
-      turn > chat.turns_max ? [] : [{ code: 'chat_cut_short', message: `${lost.length} turns failed (${quoteAll(lost)}): the chat ends with what was said.` }]
-    return { kind: 'output', output: `The chat ends after ${turn - 1} turns.`, growth: closing(chat, said), diagnostics: cut }
+      turn > chat.turns_max
+        ? []
+        : [
+            {
+              code: 'chat_cut_short',
+              message: `${lost.length} turns failed (${quoteAll(lost)}): the chat ends with what was said.`,
+            },
+          ]
+    return {
+      kind: 'output',
+      output: `The chat ends after ${turn - 1} turns.`,
+      growth: closing(chat, said),
+      diagnostics: cut,
+    }
   }
   const newest = team.graph.nodes.findLast(isTurn) as AgentNode
   const stop = stopOf(chat, team.outputOf(newest.node_id) ?? '')
-  if (stop !== null) return { kind: 'output', output: `The chat ends after ${turn - 1} turns: ${stop}`, growth: closing(chat, said) }
+  if (stop !== null)
+    return {
+      kind: 'output',
+      output: `The chat ends after ${turn - 1} turns: ${stop}`,
+      growth: closing(chat, said),
+    }
   const nodes = stageNodes(chat, turn, said)
   return {
     kind: 'output',
@@ -64,14 +105,20 @@ function floor(team: TeamView, chat: Chat, turn: number): NodeEntry {
   }
 }
 
-function choice(team: TeamView, chat: Chat, { node, turn }: { node: ExecutionNode; turn: number }): NodeEntry {
+function choice(
+  team: TeamView,
+  chat: Chat,
+  { node, turn }: { node: ExecutionNode; turn: number },
+): NodeEntry {
   const said = saidIn(team)
   if (chat.speaker === 'bids') return bidding(team, chat, { node, turn, said })
   const asked = node.depends_on[0] ?? ''
   const answer = team.outputOf(asked)
-  if (answer === null) return spoken(chat, turn, said, inOrder(chat, turn, `${quote(asked)} ended without an answer`))
+  if (answer === null)
+    return spoken(chat, turn, said, inOrder(chat, turn, `${quote(asked)} ended without an answer`))
   const stop = said.length === 0 ? null : stopOf(chat, answer)
-  if (stop !== null) return { kind: 'output', output: `The moderator ends the chat: ${stop}`, growth: closing(chat, said) }
+  if (stop !== null)
+    return { kind: 'output', output: `The moderator ends the chat: ${stop}`, growth: closing(chat, said) }
   const named = namedIn(answer, chat.agents)
   if ('speaker' in named) return spoken(chat, turn, said, { speaker: named.speaker, diagnostics: [] })
   if (node.settings?.['again'] === true) return spoken(chat, turn, said, inOrder(chat, turn, named.fault))
@@ -89,7 +136,12 @@ interface Choice {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-function spoken(chat: Chat, turn: number, said: readonly string[], { speaker, diagnostics }: Choice): NodeEntry {
+function spoken(
+  chat: Chat,
+  turn: number,
+  said: readonly string[],
+  { speaker, diagnostics }: Choice,
+): NodeEntry {
   const nodes = turnStage(chat, speaker, turn, said)
   const first = nodes[0]?.node_id ?? ''
   const growth: Growth = said.length === 0 ? { nodes, outputs: [first], output: first } : { nodes }
@@ -110,9 +162,12 @@ function closing(chat: Chat, said: readonly string[]): Growth {
 
 /** Why the chat ends after a text. `null` if it continues. */
 function stopOf({ stop_phrase, stop_pattern }: Chat, text: string): string | null {
-  if (stop_phrase !== undefined && endsWithLine(text, stop_phrase)) return `the phrase ${quote(stop_phrase)} was said.`
+  if (stop_phrase !== undefined && endsWithLine(text, stop_phrase))
+    return `the phrase ${quote(stop_phrase)} was said.`
   const compiled = stop_pattern === undefined ? null : compilePattern(stop_pattern)
-  return compiled !== null && 'test' in compiled && compiled.test(text) ? `a turn matched /${stop_pattern}/.` : null
+  return compiled !== null && 'test' in compiled && compiled.test(text)
+    ? `a turn matched /${stop_pattern}/.`
+    : null
 }
 
 /** For the record: a turn has the stop phrase within a sentence, so the chat continues. */
@@ -122,19 +177,30 @@ function mentionOf({ stop_phrase }: Chat, turn: AgentNode, text: string): Diagno
   return [{ code: 'stop_phrase_mentioned', message }]
 }
 
-const named = z.union([z.object({ next: z.string() }).transform(({ next }) => next), z.object({ speaker: z.string() }).transform(({ speaker }) => speaker)])
+const named = z.union([
+  z.object({ next: z.string() }).transform(({ next }) => next),
+  z.object({ speaker: z.string() }).transform(({ speaker }) => speaker),
+])
 
 /** The agent that a moderator names: by JSON, or by an answer that is a name. */
-function namedIn(answer: string, agents: readonly WorkflowAgentSpec[]): { speaker: WorkflowAgentSpec } | { fault: string } {
+function namedIn(
+  answer: string,
+  agents: readonly WorkflowAgentSpec[],
+): { speaker: WorkflowAgentSpec } | { fault: string } {
   const json = readJsonAnswer(answer, named)
   const written = (json.ok ? json.value : answer).trim().replace(/^[\s"'`*@]+|[\s"'`*.!]+$/gu, '')
-  const speaker = agents.find((agent) => agent.name === written) ?? only(agents.filter((agent) => folded(agent.name) === folded(written)))
+  const speaker =
+    agents.find((agent) => agent.name === written) ??
+    only(agents.filter((agent) => folded(agent.name) === folded(written)))
   if (speaker !== undefined) return { speaker }
   const known = agents.map((agent) => agent.name)
-  return { fault: `${quote(written)} does not name one of the speakers.${didYouMean(written, known)} They are ${quoteAll(known)}.` }
+  return {
+    fault: `${quote(written)} does not name one of the speakers.${didYouMean(written, known)} They are ${quoteAll(known)}.`,
+  }
 }
 
-const only = <Value>(values: readonly Value[]): Value | undefined => (values.length === 1 ? values[0] : undefined)
+const only = <Value>(values: readonly Value[]): Value | undefined =>
+  values.length === 1 ? values[0] : undefined
 
 interface Bid {
   readonly speaker: WorkflowAgentSpec
@@ -150,7 +216,11 @@ function bidOf(team: TeamView, speaker: WorkflowAgentSpec, turn: number): Bid {
   return { speaker, answer, bid: answer === null ? null : bidIn(answer) }
 }
 
-function bidding(team: TeamView, chat: Chat, { node, turn, said }: { node: ExecutionNode; turn: number; said: readonly string[] }): NodeEntry {
+function bidding(
+  team: TeamView,
+  chat: Chat,
+  { node, turn, said }: { node: ExecutionNode; turn: number; said: readonly string[] },
+): NodeEntry {
   const bids = chat.agents.map((agent) => bidOf(team, agent, turn))
   const invalid = bids.filter(({ answer, bid }) => answer !== null && bid === null)
   const diagnostics = invalid.map(({ speaker, answer }): Diagnostic => ({

@@ -1,4 +1,5 @@
-// Builds the nodes of a GroupChat. A turn is `<speaker> #<turn>`. In `#<turn> floor` and `#<turn> choice`, code decides about it.
+// Builds the nodes of a GroupChat. A turn is `<speaker> #<turn>`. In `#<turn> floor` and `#<turn> choice`,
+// code decides about it.
 // N1. A turn depends on every earlier turn that it hears, the oldest first.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
@@ -22,32 +23,54 @@ export const chatSettings = z.object({
 export type Chat = z.output<typeof chatSettings>
 
 /** Whether what is said decides who speaks, or whether the chat continues. */
-export const isOpenEnded = (chat: Chat): boolean => chat.speaker !== 'round_robin' || chat.stop_phrase !== undefined || chat.stop_pattern !== undefined
+export const isOpenEnded = (chat: Chat): boolean =>
+  chat.speaker !== 'round_robin' || chat.stop_phrase !== undefined || chat.stop_pattern !== undefined
 
-export const speakerInTurn = (chat: Chat, turn: number): WorkflowAgentSpec => chat.agents[(turn - 1) % chat.agents.length] as WorkflowAgentSpec
+export const speakerInTurn = (chat: Chat, turn: number): WorkflowAgentSpec =>
+  chat.agents[(turn - 1) % chat.agents.length] as WorkflowAgentSpec
 
 /** Only a turn has `settings.turn`. */
-export const isTurn = (node: ExecutionNode): node is AgentNode => node.kind === 'agent' && node.settings?.['turn'] !== undefined
+export const isTurn = (node: ExecutionNode): node is AgentNode =>
+  node.kind === 'agent' && node.settings?.['turn'] !== undefined
 
 /** A turn and, in an open chat, the nodes that decide about the next one. */
-export function turnStage(chat: Chat, speaker: WorkflowAgentSpec, turn: number, heard: readonly string[]): ExecutionNode[] {
+export function turnStage(
+  chat: Chat,
+  speaker: WorkflowAgentSpec,
+  turn: number,
+  heard: readonly string[],
+): ExecutionNode[] {
   const node = turnNode(chat, speaker, turn, heard)
-  return [node, codeStep(`#${turn + 1} floor`, 'floor', [node.node_id], { quorum: 0, settings: { of: turn + 1 } })]
+  return [
+    node,
+    codeStep(`#${turn + 1} floor`, 'floor', [node.node_id], { quorum: 0, settings: { of: turn + 1 } }),
+  ]
 }
 
 /** The nodes that find the speaker of a turn, or the turn itself if the speaker is fixed. */
 export function stageNodes(chat: Chat, turn: number, heard: readonly string[]): ExecutionNode[] {
   if (chat.speaker === 'round_robin') return turnStage(chat, speakerInTurn(chat, turn), turn, heard)
-  const asked = chat.speaker === 'model' ? [moderatorNode(chat, turn, heard)] : chat.agents.map((agent) => bidNode(chat, agent, turn, heard, false))
+  const asked =
+    chat.speaker === 'model'
+      ? [moderatorNode(chat, turn, heard)]
+      : chat.agents.map((agent) => bidNode(chat, agent, turn, heard, false))
   return [...asked, choiceNode(turn, asked, false)]
 }
 
 export function choiceNode(turn: number, asked: readonly ExecutionNode[], again: boolean): ExecutionNode {
   const ids = asked.map((node) => node.node_id)
-  return codeStep(`#${turn} choice${again ? ' again' : ''}`, 'choice', ids, { quorum: 0, settings: { of: turn, again } })
+  return codeStep(`#${turn} choice${again ? ' again' : ''}`, 'choice', ids, {
+    quorum: 0,
+    settings: { of: turn, again },
+  })
 }
 
-export function turnNode(chat: Chat, speaker: WorkflowAgentSpec, turn: number, heard: readonly string[]): AgentNode {
+export function turnNode(
+  chat: Chat,
+  speaker: WorkflowAgentSpec,
+  turn: number,
+  heard: readonly string[],
+): AgentNode {
   const stop =
     chat.stop_phrase === undefined
       ? ''
@@ -74,11 +97,20 @@ export function moderatorNode(chat: Chat, turn: number, heard: readonly string[]
   })
 }
 
-export const bidId = (agent: WorkflowAgentSpec, turn: number, again: boolean): string => stepId(agent.name, `${turn} bid${again ? ' again' : ''}`)
+export const bidId = (agent: WorkflowAgentSpec, turn: number, again: boolean): string =>
+  stepId(agent.name, `${turn} bid${again ? ' again' : ''}`)
 
 /** @param again the first answer was no bid */
-export function bidNode(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: readonly string[], again: boolean): AgentNode {
-  const fault = again ? '\n\nYour first answer was no bid. Answer with {"bid": <number>} and nothing else.' : ''
+export function bidNode(
+  chat: Chat,
+  agent: WorkflowAgentSpec,
+  turn: number,
+  heard: readonly string[],
+  again: boolean,
+): AgentNode {
+  const fault = again
+    ? '\n\nYour first answer was no bid. Answer with {"bid": <number>} and nothing else.'
+    : ''
   return stepNode(bare(agent), {
     workflow: 'GroupChat',
     id: bidId(agent, turn, again),
@@ -92,11 +124,22 @@ export function bidNode(chat: Chat, agent: WorkflowAgentSpec, turn: number, hear
 export function closingNodes({ summarizer }: Chat, heard: readonly string[]): ExecutionNode[] {
   if (summarizer === undefined) return []
   const instruction = `${summarizer.instruction}\n\nThe discussion is over. Its turns are in <dependency_output>, the oldest first, each named "<speaker> #<turn>".`
-  return [stepNode(summarizer, { workflow: 'GroupChat', id: summarizer.name, instruction, dependsOn: heard, quorum: 1 })]
+  return [
+    stepNode(summarizer, {
+      workflow: 'GroupChat',
+      id: summarizer.name,
+      instruction,
+      dependsOn: heard,
+      quorum: 1,
+    }),
+  ]
 }
 
 function scene(chat: Chat, agent: WorkflowAgentSpec, turn: number, heard: readonly string[]): string {
-  const said = heard.length === 0 ? 'Nobody has spoken yet.' : 'The earlier turns are in <dependency_output>, the oldest first, each named "<speaker> #<turn>".'
+  const said =
+    heard.length === 0
+      ? 'Nobody has spoken yet.'
+      : 'The earlier turns are in <dependency_output>, the oldest first, each named "<speaker> #<turn>".'
   return `You are ${agent.name}, in a discussion between ${names(chat).join(', ')}. This is turn ${turn} of at most ${chat.turns_max}. ${said}`
 }
 

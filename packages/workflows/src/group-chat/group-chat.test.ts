@@ -27,8 +27,14 @@ describe('GroupChat in a fixed order', () => {
   })
 
   it('ends with what the summarizer writes from all turns', () => {
-    const played = play(chat({ ...args, summarizer: agents('scribe')[0] }), scripted({ scribe: 'They agreed.' }))
-    expect(played.result).toEqual({ final_output: 'They agreed.', outputs: [{ node_id: 'scribe', output: 'They agreed.' }] })
+    const played = play(
+      chat({ ...args, summarizer: agents('scribe')[0] }),
+      scripted({ scribe: 'They agreed.' }),
+    )
+    expect(played.result).toEqual({
+      final_output: 'They agreed.',
+      outputs: [{ node_id: 'scribe', output: 'They agreed.' }],
+    })
     expect(played.told.get('scribe')?.from).toEqual(['alice #1', 'bob #2', 'alice #3', 'bob #4'])
   })
 
@@ -39,7 +45,10 @@ describe('GroupChat in a fixed order', () => {
   })
 
   it('ends after a third failed turn with what was said', () => {
-    const played = play(chat({ ...args, turns_max: 6 }), scripted({ 'alice #3': null, 'bob #2': null, 'bob #4': null }))
+    const played = play(
+      chat({ ...args, turns_max: 6 }),
+      scripted({ 'alice #3': null, 'bob #2': null, 'bob #4': null }),
+    )
     expect(played.ran).toEqual(['alice #1', 'bob #2', 'alice #3', 'bob #4'])
     expect([statusOf(played, 'alice #5'), played.result.final_output]).toEqual(['blocked', 'alice #1 says'])
   })
@@ -63,7 +72,10 @@ describe('GroupChat with a stop rule', () => {
   })
 
   it('ends when a turn matches the pattern', () => {
-    const played = play(chat({ ...args, stop_pattern: '^DONE$' }), scripted({ 'alice #1': 'not DONE', 'bob #2': 'DONE' }))
+    const played = play(
+      chat({ ...args, stop_pattern: '^DONE$' }),
+      scripted({ 'alice #1': 'not DONE', 'bob #2': 'DONE' }),
+    )
     expect(played.ran).toEqual(['alice #1', 'bob #2'])
   })
 
@@ -74,40 +86,67 @@ describe('GroupChat with a stop rule', () => {
   })
 
   it('has the summarizer write the result however it ended', () => {
-    const played = play(chat({ ...open, summarizer: agents('scribe')[0] }), scripted({ 'alice #1': 'agreed' }))
+    const played = play(
+      chat({ ...open, summarizer: agents('scribe')[0] }),
+      scripted({ 'alice #1': 'agreed' }),
+    )
     expect([played.ran, played.result.final_output]).toEqual([['alice #1', 'scribe'], 'scribe says'])
   })
 
   it('says that it was cut short when a third turn failed', () => {
-    const played = play(chat({ ...open, turns_max: 9 }), scripted({ 'bob #2': null, 'alice #3': null, 'bob #4': null }))
-    expect([played.ran.length, played.diagnostics, played.result.final_output]).toEqual([4, ['chat_cut_short'], 'alice #1 says'])
+    const played = play(
+      chat({ ...open, turns_max: 9 }),
+      scripted({ 'bob #2': null, 'alice #3': null, 'bob #4': null }),
+    )
+    expect([played.ran.length, played.diagnostics, played.result.final_output]).toEqual([
+      4,
+      ['chat_cut_short'],
+      'alice #1 says',
+    ])
   })
 
   it('fails when no turn completed at all', () => {
     const played = play(chat({ ...open, turns_max: 9 }), () => null)
-    expect([played.ran.length, played.team.nodes.get('#4 floor')?.failure?.class]).toEqual([3, 'empty_output'])
+    expect([played.ran.length, played.team.nodes.get('#4 floor')?.failure?.class]).toEqual([
+      3,
+      'empty_output',
+    ])
   })
 })
 
 describe('GroupChat with a moderator', () => {
-  const speakers = (answers: Record<string, string | null>): string[] => play(chat(moderated), scripted(answers)).ran.filter((id) => !id.startsWith('chair'))
+  const speakers = (answers: Record<string, string | null>): string[] =>
+    play(chat(moderated), scripted(answers)).ran.filter((id) => !id.startsWith('chair'))
 
   it('gives the turn to the one the moderator names', () => {
-    expect(speakers({ 'chair #1': '{"next": "bob"}', 'chair #2': 'I think **Bob** has more to say: {"next": "bob"}' })).toEqual(['bob #1', 'bob #2'])
+    expect(
+      speakers({
+        'chair #1': '{"next": "bob"}',
+        'chair #2': 'I think **Bob** has more to say: {"next": "bob"}',
+      }),
+    ).toEqual(['bob #1', 'bob #2'])
     expect(speakers({ 'chair #1': '"Bob".', 'chair #2': '**bob**' })).toEqual(['bob #1', 'bob #2'])
   })
 
   it('asks once more for a name it does not know, with the fault', () => {
-    const played = play(chat(moderated), scripted({ 'chair #1': '{"next": "bobb"}', 'chair #1 again': 'bob', 'chair #2': 'alice' }))
+    const played = play(
+      chat(moderated),
+      scripted({ 'chair #1': '{"next": "bobb"}', 'chair #1 again': 'bob', 'chair #2': 'alice' }),
+    )
     expect(played.ran).toEqual(['chair #1', 'chair #1 again', 'bob #1', 'chair #2', 'alice #2'])
     expect(played.diagnostics).toEqual(['unknown_speaker'])
-    expect(played.told.get('chair #1 again')?.instruction).toContain('"bobb" does not name one of the speakers. Did you mean "bob"?')
+    expect(played.told.get('chair #1 again')?.instruction).toContain(
+      '"bobb" does not name one of the speakers. Did you mean "bob"?',
+    )
   })
 
   it.each([['carol'], ['Either alice or bob.'], ['Anybody but bob.']])(
     'falls back to the declared order, with a diagnostic, when the second answer is %j too',
     (answer) => {
-      const played = play(chat(moderated), scripted({ 'chair #1': answer, 'chair #1 again': answer, 'chair #2': 'bob' }))
+      const played = play(
+        chat(moderated),
+        scripted({ 'chair #1': answer, 'chair #1 again': answer, 'chair #2': 'bob' }),
+      )
       expect(played.ran).toEqual(['chair #1', 'chair #1 again', 'alice #1', 'chair #2', 'bob #2'])
       expect(played.diagnostics).toEqual(['unknown_speaker', 'speaker_in_order'])
     },
@@ -116,22 +155,43 @@ describe('GroupChat with a moderator', () => {
   it('falls back to the declared order when the moderator fails', () => {
     const played = play(chat(moderated), scripted({ 'chair #1': null, 'chair #2': null }))
     expect(played.ran.filter((id) => !id.startsWith('chair'))).toEqual(['alice #1', 'bob #2'])
-    expect([played.diagnostics, played.team.outcome]).toEqual([['speaker_in_order', 'speaker_in_order'], 'incomplete'])
+    expect([played.diagnostics, played.team.outcome]).toEqual([
+      ['speaker_in_order', 'speaker_in_order'],
+      'incomplete',
+    ])
   })
 
   it('the moderator hears every turn, has no tools, and may end the chat by the stop phrase', () => {
     const graph = chat({ ...moderated, turns_max: 9, stop_phrase: 'the end' })
     expect(graph.nodes[0]).toMatchObject({ node_id: 'chair #1', allowed_tool_names: [] })
     const played = play(graph, scripted({ 'chair #1': 'alice', 'chair #2': 'The end.' }))
-    expect([played.ran, played.result.final_output]).toEqual([['chair #1', 'alice #1', 'chair #2'], 'alice #1 says'])
+    expect([played.ran, played.result.final_output]).toEqual([
+      ['chair #1', 'alice #1', 'chair #2'],
+      'alice #1 says',
+    ])
     expect(played.told.get('chair #2')?.from).toEqual(['alice #1'])
   })
 })
 
 describe('GroupChat with bids', () => {
   it('has all bid at the same time, and the highest speaks; of equal ones the first', () => {
-    const played = play(chat(bidding), scripted({ 'alice #1 bid': '20', 'bob #1 bid': 'My bid: 70.', 'alice #2 bid': '{"bid": 50}', 'bob #2 bid': '50' }))
-    expect(played.ran).toEqual(['alice #1 bid', 'bob #1 bid', 'bob #1', 'alice #2 bid', 'bob #2 bid', 'alice #2'])
+    const played = play(
+      chat(bidding),
+      scripted({
+        'alice #1 bid': '20',
+        'bob #1 bid': 'My bid: 70.',
+        'alice #2 bid': '{"bid": 50}',
+        'bob #2 bid': '50',
+      }),
+    )
+    expect(played.ran).toEqual([
+      'alice #1 bid',
+      'bob #1 bid',
+      'bob #1',
+      'alice #2 bid',
+      'bob #2 bid',
+      'alice #2',
+    ])
     expect(played.told.get('alice #2')?.from).toEqual(['bob #1'])
   })
 
@@ -153,7 +213,11 @@ describe('GroupChat with bids', () => {
   it('asks once more for a bid that code cannot read', () => {
     const played = play(
       chat({ ...bidding, turns_max: 1 }),
-      scripted({ 'alice #1 bid': '40', 'bob #1 bid': 'from 0 to 100 I bid 75', 'bob #1 bid again': '{"bid": 75}' }),
+      scripted({
+        'alice #1 bid': '40',
+        'bob #1 bid': 'from 0 to 100 I bid 75',
+        'bob #1 bid again': '{"bid": 75}',
+      }),
     )
     expect(played.ran).toEqual(['alice #1 bid', 'bob #1 bid', 'bob #1 bid again', 'bob #1'])
     expect(played.told.get('bob #1 bid again')?.instruction).toContain('Your first answer was no bid')
@@ -161,13 +225,22 @@ describe('GroupChat with bids', () => {
   })
 
   it('leaves out what is no bid, with a diagnostic', () => {
-    const played = play(chat({ ...bidding, turns_max: 1 }), scripted({ 'alice #1 bid': '250', 'alice #1 bid again': '250', 'bob #1 bid': '0' }))
+    const played = play(
+      chat({ ...bidding, turns_max: 1 }),
+      scripted({ 'alice #1 bid': '250', 'alice #1 bid again': '250', 'bob #1 bid': '0' }),
+    )
     expect([played.ran.at(-1), played.diagnostics]).toEqual(['bob #1', ['invalid_bid', 'invalid_bid']])
   })
 
   it('goes by the declared order when nobody bids', () => {
-    const played = play(chat({ ...bidding, turns_max: 1 }), scripted({ 'alice #1 bid': null, 'bob #1 bid': 'much' }))
-    expect([played.ran.at(-1), played.diagnostics]).toEqual(['alice #1', ['invalid_bid', 'invalid_bid', 'speaker_in_order']])
+    const played = play(
+      chat({ ...bidding, turns_max: 1 }),
+      scripted({ 'alice #1 bid': null, 'bob #1 bid': 'much' }),
+    )
+    expect([played.ran.at(-1), played.diagnostics]).toEqual([
+      'alice #1',
+      ['invalid_bid', 'invalid_bid', 'speaker_in_order'],
+    ])
   })
 })
 
@@ -192,7 +265,16 @@ describe('GroupChat refuses', () => {
 
   it('a chat that may need more runs or edges than the limits allow', () => {
     const many = { ...bidding, turns_max: 100 }
-    refuses(groupChat, many, { code: 'too_many_edges', path: 'turns_max', parts: ['edgesMax is 8192', 'Lower turns_max'] })
-    refuses(groupChat, many, { code: 'too_many_agents', path: 'turns_max', parts: ['500 agent runs', 'agentsMax is 499'] }, { limits: { agentsMax: 499 } })
+    refuses(groupChat, many, {
+      code: 'too_many_edges',
+      path: 'turns_max',
+      parts: ['edgesMax is 8192', 'Lower turns_max'],
+    })
+    refuses(
+      groupChat,
+      many,
+      { code: 'too_many_agents', path: 'turns_max', parts: ['500 agent runs', 'agentsMax is 499'] },
+      { limits: { agentsMax: 499 } },
+    )
   })
 })

@@ -1,13 +1,30 @@
 // GroupChat: agents speak one after the other, and each hears what was said before.
 // C1. `turns_max` bounds the chat, with any way to choose the speakers.
-// C2. A failed turn is left out, and the chat continues. After more than `failedTurnsMax`, it ends with what was said.
-// C3. With a fixed order and no stop rule, the graph is complete from the start. Otherwise it grows turn by turn (group-chat-program.ts).
+// C2. A failed turn is left out, and the chat continues. After more than `failedTurnsMax`, it ends with what
+// was said.
+// C3. With a fixed order and no stop rule, the graph is complete from the start. Otherwise it grows turn by
+// turn (group-chat-program.ts).
 import { compilePattern, type ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
-import { agentsFault, agentsField, type PlacedAgent, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
+import {
+  agentsFault,
+  agentsField,
+  type PlacedAgent,
+  placed,
+  taskField,
+  workflowAgentSpec,
+} from '../agent-spec.ts'
 import { asSettings, builtGraph, codeStep, countField, sizeFault } from '../growing/growing-team.ts'
 import { groupChatProgram } from './group-chat-program.ts'
-import { type Chat, closingNodes, failedTurnsMax, isOpenEnded, speakerInTurn, stageNodes, turnNode } from './group-chat-turns.ts'
+import {
+  type Chat,
+  closingNodes,
+  failedTurnsMax,
+  isOpenEnded,
+  speakerInTurn,
+  stageNodes,
+  turnNode,
+} from './group-chat-turns.ts'
 import { workflowOf } from '../workflow.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { quote } from '../arguments/wording.ts'
@@ -20,12 +37,32 @@ const input = z.strictObject({
   speaker: z
     .enum(['round_robin', 'model', 'bids'])
     .optional()
-    .describe('Who speaks next: round_robin (default), model (the moderator names one) or bids (all bid, the highest speaks).'),
-  moderator: workflowAgentSpec.optional().describe('With speaker "model": the agent that names the next speaker. It must not be in agents.'),
-  turns_max: countField(1, turnsMax, `How many turns at most, 1 to ${turnsMax}. Left out: two for each agent.`).optional(),
-  stop_phrase: z.string().min(1).max(200).optional().describe('The chat ends when the last line of a turn is this text, in capitals or not.'),
-  stop_pattern: z.string().min(1).max(200).optional().describe('The chat ends when a turn matches this regular expression (RE2).'),
-  summarizer: workflowAgentSpec.optional().describe('An agent that hears all turns and writes the result. Default: the last turn is the result.'),
+    .describe(
+      'Who speaks next: round_robin (default), model (the moderator names one) or bids (all bid, the highest speaks).',
+    ),
+  moderator: workflowAgentSpec
+    .optional()
+    .describe('With speaker "model": the agent that names the next speaker. It must not be in agents.'),
+  turns_max: countField(
+    1,
+    turnsMax,
+    `How many turns at most, 1 to ${turnsMax}. Left out: two for each agent.`,
+  ).optional(),
+  stop_phrase: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The chat ends when the last line of a turn is this text, in capitals or not.'),
+  stop_pattern: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The chat ends when a turn matches this regular expression (RE2).'),
+  summarizer: workflowAgentSpec
+    .optional()
+    .describe('An agent that hears all turns and writes the result. Default: the last turn is the result.'),
 })
 type Args = z.output<typeof input>
 
@@ -39,12 +76,24 @@ export const groupChat = workflowOf({
   input,
   build(args, limits) {
     const chat = chatOf(args)
-    const fault = agentsFault(everyone(args), limits) ?? choiceFault(args) ?? sizeFault(chatSize(chat), 'turns_max', 'Lower turns_max.', limits)
+    const fault =
+      agentsFault(everyone(args), limits) ??
+      choiceFault(args) ??
+      sizeFault(chatSize(chat), 'turns_max', 'Lower turns_max.', limits)
     if (fault !== null) return fault
     const nodes = isOpenEnded(chat) ? stageNodes(chat, 1, []) : wholeChat(chat)
     const last = nodes.at(-1)?.node_id ?? ''
-    const output = isOpenEnded(chat) ? (nodes.find((node) => node.settings?.['turn'] === 1)?.node_id ?? last) : last
-    return builtGraph({ workflow: 'GroupChat', task: args.task, nodes, outputs: [output], output, settings: asSettings(chat) })
+    const output = isOpenEnded(chat)
+      ? (nodes.find((node) => node.settings?.['turn'] === 1)?.node_id ?? last)
+      : last
+    return builtGraph({
+      workflow: 'GroupChat',
+      task: args.task,
+      nodes,
+      outputs: [output],
+      output,
+      settings: asSettings(chat),
+    })
   },
   program: groupChatProgram,
 })
@@ -71,7 +120,11 @@ function choiceFault({ speaker = 'round_robin', moderator, stop_pattern }: Args)
     )
   }
   if (speaker !== 'model' && moderator !== undefined) {
-    return refuse('invalid_arguments', 'moderator', `"moderator" has nothing to do with "speaker": "${speaker}". Remove it, or set "speaker" to "model".`)
+    return refuse(
+      'invalid_arguments',
+      'moderator',
+      `"moderator" has nothing to do with "speaker": "${speaker}". Remove it, or set "speaker" to "model".`,
+    )
   }
   const compiled = stop_pattern === undefined ? null : compilePattern(stop_pattern)
   if (compiled === null || 'test' in compiled) return null
@@ -90,10 +143,16 @@ interface ChatSize {
 }
 
 /** The most that a chat may need: every turn is taken, and every moderator and bidder is asked twice. */
-export function chatSize({ agents, speaker, turns_max: turns, summarizer }: ChatSize): { runs: number; edges: number } {
+export function chatSize({ agents, speaker, turns_max: turns, summarizer }: ChatSize): {
+  runs: number
+  edges: number
+} {
   const asked = speaker === 'bids' ? agents.length * 2 : speaker === 'model' ? 2 : 0
   const heard = (turns * (turns - 1)) / 2
-  return { runs: turns * (1 + asked) + (summarizer === undefined ? 0 : 1), edges: heard * (1 + asked) + turns * (asked + 3) }
+  return {
+    runs: turns * (1 + asked) + (summarizer === undefined ? 0 : 1),
+    edges: heard * (1 + asked) + turns * (asked + 3),
+  }
 }
 
 /** A chat whose speakers are known from the start. */
@@ -106,5 +165,8 @@ function wholeChat(chat: Chat): ExecutionNode[] {
   }
   const ids = turns.map((node) => node.node_id)
   const closing = closingNodes(chat, ids)
-  return [...turns, ...(closing.length > 0 ? closing : [codeStep('#result', 'last_turn', ids, { quorum: 1 })])]
+  return [
+    ...turns,
+    ...(closing.length > 0 ? closing : [codeStep('#result', 'last_turn', ids, { quorum: 1 })]),
+  ]
 }

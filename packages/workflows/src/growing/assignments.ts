@@ -1,5 +1,7 @@
-// Reads work that a model assigns: a list of items, each for an agent, each with references to others. The caller gives the list its meaning.
-// A1. A reference is the id of an item, otherwise the agent of one item, otherwise a node that the caller knows.
+// Reads work that a model assigns: a list of items, each for an agent, each with references to others. The
+// caller gives the list its meaning.
+// A1. A reference is the id of an item, otherwise the agent of one item, otherwise a node that the caller
+// knows.
 // A2. Pure.
 import { type Edge, findCycle, topologyOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
@@ -16,17 +18,27 @@ export type Reference =
   | { readonly kind: 'fault'; readonly fault: string }
 
 /** What a reference in an item of the list means. `known`: nodes that exist already. */
-export function referenceOf(items: readonly Assigned[], ref: string, known: readonly string[] = []): Reference {
+export function referenceOf(
+  items: readonly Assigned[],
+  ref: string,
+  known: readonly string[] = [],
+): Reference {
   const byId = items.findIndex((item) => item.id === ref)
   if (byId !== -1) return { kind: 'item', index: byId }
   const byAgent = items.flatMap((item, index) => (item.agent === ref ? [index] : []))
   const [only, ...others] = byAgent
   if (only !== undefined && others.length === 0) return { kind: 'item', index: only }
   if (only !== undefined)
-    return { kind: 'fault', fault: `depends_on names ${quote(ref)}, who has ${byAgent.length} of the tasks: give each an "id" and name that` }
+    return {
+      kind: 'fault',
+      fault: `depends_on names ${quote(ref)}, who has ${byAgent.length} of the tasks: give each an "id" and name that`,
+    }
   if (known.includes(ref)) return { kind: 'known', nodeId: ref }
   const there = [...items.map((item) => item.id ?? item.agent), ...known]
-  return { kind: 'fault', fault: `depends_on names ${quote(ref)}, which is none of the tasks (${quoteAll([...new Set(there)])})` }
+  return {
+    kind: 'fault',
+    fault: `depends_on names ${quote(ref)}, which is none of the tasks (${quoteAll([...new Set(there)])})`,
+  }
 }
 
 /** The items of a cycle, by their indexes. `null` if there is none. */
@@ -42,12 +54,16 @@ export function cycleOf(dependencies: readonly (readonly number[])[]): readonly 
   )
 }
 
-/** The indexes in an order in which each comes after those that it depends on, otherwise in list order. The list has no cycles. */
+/**
+ * The indexes in an order in which each comes after those that it depends on, otherwise in list order. The
+ * list has no cycles.
+ */
 export function inOrderOfNeed(dependencies: readonly (readonly number[])[]): readonly number[] {
   const order = new Set<number>()
   for (let before = -1; before < order.size;) {
     before = order.size
-    for (const [index, of] of dependencies.entries()) if (!order.has(index) && of.every((from) => order.has(from))) order.add(index)
+    for (const [index, of] of dependencies.entries())
+      if (!order.has(index) && of.every((from) => order.has(from))) order.add(index)
   }
   return [...order]
 }

@@ -1,5 +1,6 @@
-// What holds for every team whose graph follows from answers, whatever the answers are: also garbage, also failures.
-// The driver takes each step twice and folds the journal again: that the decisions are pure is claimed in every run.
+// What holds for every team whose graph follows from answers, whatever the answers are: also garbage, also
+// failures. The driver takes each step twice and folds the journal again: that the decisions are pure is
+// claimed in every run.
 import { type ExecutionGraph, graphFault } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +20,11 @@ const calls: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
       fc.record({
         agents: fc.constant(agents(...members)),
         turns_max: fc.integer({ min: 1, max: 6 }),
-        choice: fc.constantFrom({ speaker: 'round_robin' }, { speaker: 'model', moderator: someone('chair') }, { speaker: 'bids' }),
+        choice: fc.constantFrom(
+          { speaker: 'round_robin' },
+          { speaker: 'model', moderator: someone('chair') },
+          { speaker: 'bids' },
+        ),
         stop_phrase: maybe('stop'),
         summarizer: maybe(someone('scribe')),
       }),
@@ -36,8 +41,14 @@ const calls: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   MajorityVote: team.chain((members) =>
     fc
       .record({
-        who: fc.constantFrom<Record<string, unknown>>({ agents: agents(...members) }, { voter: someone('v'), votes: 4 }),
-        how: fc.constantFrom<Record<string, unknown>>({ options: ['yes', 'no'] }, { consensus: someone('judge') }),
+        who: fc.constantFrom<Record<string, unknown>>(
+          { agents: agents(...members) },
+          { voter: someone('v'), votes: 4 },
+        ),
+        how: fc.constantFrom<Record<string, unknown>>(
+          { options: ['yes', 'no'] },
+          { consensus: someone('judge') },
+        ),
       })
       .map(({ who, how }) => ({ ...who, ...how })),
   ),
@@ -58,9 +69,14 @@ const calls: Record<string, fc.Arbitrary<Record<string, unknown>>> = {
   ),
 }
 
-const workflows: [string, Workflow][] = [groupChat, hierarchicalWorkflow, majorityVote, agentTeam].map((workflow) => [workflow.name, workflow])
+const workflows: [string, Workflow][] = [groupChat, hierarchicalWorkflow, majorityVote, agentTeam].map(
+  (workflow) => [workflow.name, workflow],
+)
 const callOf = (workflow: Workflow) =>
-  (calls[workflow.name] as fc.Arbitrary<Record<string, unknown>>).map((args) => ({ ...args, [workflow === agentTeam ? 'message' : 'task']: 'm' }))
+  (calls[workflow.name] as fc.Arbitrary<Record<string, unknown>>).map((args) => ({
+    ...args,
+    [workflow === agentTeam ? 'message' : 'task']: 'm',
+  }))
 
 const ref = fc.constantFrom(...names, 'x', 'y', 'a #1.1', 'B #1.2', 'a #1', 'nobody')
 const item = fc.record(
@@ -75,11 +91,18 @@ const item = fc.record(
   { requiredKeys: [] },
 )
 const shaped = fc.oneof(
-  fc.array(fc.record({ worker: ref, instruction: fc.constant('do') }), { maxLength: 5 }).map((delegations) => ({ delegations })),
+  fc
+    .array(fc.record({ worker: ref, instruction: fc.constant('do') }), { maxLength: 5 })
+    .map((delegations) => ({ delegations })),
   fc
     .array(
       fc.record(
-        { id: fc.constantFrom('x', 'y', 'z'), worker: ref, instruction: fc.constant('do'), depends_on: fc.array(ref, { maxLength: 2 }) },
+        {
+          id: fc.constantFrom('x', 'y', 'z'),
+          worker: ref,
+          instruction: fc.constant('do'),
+          depends_on: fc.array(ref, { maxLength: 2 }),
+        },
         { requiredKeys: ['worker', 'instruction'] },
       ),
       { minLength: 1, maxLength: 4 },
@@ -88,7 +111,12 @@ const shaped = fc.oneof(
   fc
     .array(
       fc.record(
-        { id: fc.constantFrom('x', 'y'), member: ref, task: fc.constant('do'), depends_on: fc.array(ref, { maxLength: 2 }) },
+        {
+          id: fc.constantFrom('x', 'y'),
+          member: ref,
+          task: fc.constant('do'),
+          depends_on: fc.array(ref, { maxLength: 2 }),
+        },
         { requiredKeys: ['member', 'task'] },
       ),
       { minLength: 1, maxLength: 14 },
@@ -100,7 +128,10 @@ const shaped = fc.oneof(
 )
 const answer = fc.oneof(
   { weight: 5, arbitrary: shaped.map((value) => `Well: ${JSON.stringify(value)} .`) },
-  { weight: 2, arbitrary: fc.constantFrom('stop', 'VOTE: yes', 'VOTE: no', '70', '{"delegations": [', '', ' ') },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('stop', 'VOTE: yes', 'VOTE: no', '70', '{"delegations": [', '', ' '),
+  },
   { weight: 1, arbitrary: fc.string() },
   { weight: 1, arbitrary: fc.constant(null) },
 )
@@ -110,7 +141,9 @@ const given =
   (script: readonly (string | null)[]): Answers =>
   // By the node's id, so that the order in which nodes end changes no answer.
   (nodeId) =>
-    script[[...nodeId].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 9973, 7) % script.length] ?? null
+    script[
+      [...nodeId].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 9973, 7) % script.length
+    ] ?? null
 
 /** The graph after each time it grew. */
 function graphsOf(first: ExecutionGraph, { events }: Played): ExecutionGraph[] {
@@ -127,8 +160,15 @@ function graphsOf(first: ExecutionGraph, { events }: Played): ExecutionGraph[] {
 
 const runsMax: Record<string, (args: Record<string, unknown>, graph: ExecutionGraph) => number> = {
   GroupChat: (args) =>
-    Number(args['turns_max']) * (args['speaker'] === 'model' ? 3 : args['speaker'] === 'bids' ? 1 + 2 * (args['agents'] as object[]).length : 1) + 1,
-  HierarchicalWorkflow: (args) => 2 * (Number(args['rounds_max']) + 1) + Number(args['rounds_max']) * Number(args['delegations_max']),
+    Number(args['turns_max']) *
+      (args['speaker'] === 'model'
+        ? 3
+        : args['speaker'] === 'bids'
+          ? 1 + 2 * (args['agents'] as object[]).length
+          : 1) +
+    1,
+  HierarchicalWorkflow: (args) =>
+    2 * (Number(args['rounds_max']) + 1) + Number(args['rounds_max']) * Number(args['delegations_max']),
   MajorityVote: (_, graph) => graph.nodes.length,
   AgentTeam: (args) => Number(args['max_steps']),
 }
@@ -137,19 +177,24 @@ describe.each(workflows)('%s', (name, workflow) => {
   it('ends, acyclic and within its bounds, whatever is answered', () => {
     const grown = { times: 0 }
     fc.assert(
-      fc.property(callOf(workflow), script, fc.array(fc.nat(9), { minLength: 1, maxLength: 9 }), (args, answers, order) => {
-        const planned = workflow.plan(args)
-        if (!planned.ok) return expect.fail(JSON.stringify(planned.error))
-        let at = 0
-        const played = play(planned.graph, given(answers), () => order[at++ % order.length] ?? 0)
-        for (const graph of graphsOf(planned.graph, played)) expect(graphFault(graph)).toBeNull()
-        grown.times += played.events.filter((event) => event.type === 'graph_extended').length
-        expect(played.team.outcome).not.toBeNull()
-        expect(played.ran.length).toBeLessThanOrEqual(runsMax[name]?.(args, planned.graph) ?? 0)
-        expect(new Set(played.ran).size).toBe(played.ran.length)
-        const broken = [...played.team.nodes.values()].filter((node) => node.failure?.class === 'internal')
-        expect(broken).toEqual([])
-      }),
+      fc.property(
+        callOf(workflow),
+        script,
+        fc.array(fc.nat(9), { minLength: 1, maxLength: 9 }),
+        (args, answers, order) => {
+          const planned = workflow.plan(args)
+          if (!planned.ok) return expect.fail(JSON.stringify(planned.error))
+          let at = 0
+          const played = play(planned.graph, given(answers), () => order[at++ % order.length] ?? 0)
+          for (const graph of graphsOf(planned.graph, played)) expect(graphFault(graph)).toBeNull()
+          grown.times += played.events.filter((event) => event.type === 'graph_extended').length
+          expect(played.team.outcome).not.toBeNull()
+          expect(played.ran.length).toBeLessThanOrEqual(runsMax[name]?.(args, planned.graph) ?? 0)
+          expect(new Set(played.ran).size).toBe(played.ran.length)
+          const broken = [...played.team.nodes.values()].filter((node) => node.failure?.class === 'internal')
+          expect(broken).toEqual([])
+        },
+      ),
       runs,
     )
     if (name !== 'MajorityVote') expect(grown.times).toBeGreaterThan(10)
@@ -157,15 +202,25 @@ describe.each(workflows)('%s', (name, workflow) => {
 
   it('comes to the same structure and result in whatever order its nodes end', () => {
     fc.assert(
-      fc.property(callOf(workflow), script, fc.array(fc.nat(9), { minLength: 1, maxLength: 9 }), (args, answers, order) => {
-        const planned = workflow.plan(args)
-        if (!planned.ok) return expect.fail(JSON.stringify(planned.error))
-        let at = 0
-        const [one, other] = [play(planned.graph, given(answers)), play(planned.graph, given(answers), () => order[at++ % order.length] ?? 0)]
-        expect(other.team.graph).toEqual(one.team.graph)
-        expect(other.result).toEqual(one.result)
-        expect([...other.team.nodes].map(([id, node]) => [id, node.status])).toEqual([...one.team.nodes].map(([id, node]) => [id, node.status]))
-      }),
+      fc.property(
+        callOf(workflow),
+        script,
+        fc.array(fc.nat(9), { minLength: 1, maxLength: 9 }),
+        (args, answers, order) => {
+          const planned = workflow.plan(args)
+          if (!planned.ok) return expect.fail(JSON.stringify(planned.error))
+          let at = 0
+          const [one, other] = [
+            play(planned.graph, given(answers)),
+            play(planned.graph, given(answers), () => order[at++ % order.length] ?? 0),
+          ]
+          expect(other.team.graph).toEqual(one.team.graph)
+          expect(other.result).toEqual(one.result)
+          expect([...other.team.nodes].map(([id, node]) => [id, node.status])).toEqual(
+            [...one.team.nodes].map(([id, node]) => [id, node.status]),
+          )
+        },
+      ),
       { numRuns: 30 },
     )
   })
@@ -175,7 +230,18 @@ describe.each(workflows)('%s', (name, workflow) => {
       fc.property(
         callOf(workflow),
         fc.jsonValue(),
-        fc.constantFrom('agents', 'members', 'workers', 'manager', 'voter', 'options', 'turns_max', 'speaker', 'strategy', 'more'),
+        fc.constantFrom(
+          'agents',
+          'members',
+          'workers',
+          'manager',
+          'voter',
+          'options',
+          'turns_max',
+          'speaker',
+          'strategy',
+          'more',
+        ),
         (args, odd, key) => {
           const before = structuredClone(args)
           const planned = workflow.plan(args)

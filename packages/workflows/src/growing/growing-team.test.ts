@@ -8,9 +8,18 @@ const wanted = [{ agent: 'b', skill: 'finance' }]
 
 describe('the skills a team is pinned to', () => {
   it.each([
-    ['of nodes that are there', graphWorkflow.plan({ task: 't', agents: [a, skilled], edges: [['a', 'b']], output_agent: 'b' })],
-    ['of workers nobody has delegated to', hierarchicalWorkflow.plan({ task: 't', manager: a, workers: [skilled] })],
-    ['of speakers who have not spoken', groupChat.plan({ task: 't', agents: [a, skilled], stop_phrase: 'x' })],
+    [
+      'of nodes that are there',
+      graphWorkflow.plan({ task: 't', agents: [a, skilled], edges: [['a', 'b']], output_agent: 'b' }),
+    ],
+    [
+      'of workers nobody has delegated to',
+      hierarchicalWorkflow.plan({ task: 't', manager: a, workers: [skilled] }),
+    ],
+    [
+      'of speakers who have not spoken',
+      groupChat.plan({ task: 't', agents: [a, skilled], stop_phrase: 'x' }),
+    ],
     ['of a summarizer', groupChat.plan({ task: 't', agents: [a], stop_phrase: 'x', summarizer: skilled })],
     ['of members without work', agentTeam.plan({ message: 't', members: [a, skilled] })],
     ['of a coordinator', agentTeam.plan({ message: 't', members: [a], coordinator: skilled })],

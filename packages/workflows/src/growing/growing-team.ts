@@ -1,6 +1,17 @@
-// Shared parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers, failures, limits.
-// Y1. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an agent's name or another step's id.
-import { type AgentNode, type CodeNode, type ExecutionGraph, type ExecutionNode, graphFault, invariant, type JsonObject, type TeamView } from '@beaver/core'
+// Shared parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers,
+// failures, limits.
+// Y1. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an agent's name or
+// another step's id.
+import {
+  type AgentNode,
+  type CodeNode,
+  type ExecutionGraph,
+  type ExecutionNode,
+  graphFault,
+  invariant,
+  type JsonObject,
+  type TeamView,
+} from '@beaver/core'
 import { z } from 'zod'
 import type { WorkflowAgentSpec } from '../agent-spec.ts'
 import { isRecord } from '../arguments/json-text.ts'
@@ -22,7 +33,10 @@ export interface StepOf {
 }
 
 /** A node in which an agent makes one of its steps. */
-export function stepNode(agent: WorkflowAgentSpec, { workflow, id, instruction, dependsOn, quorum, settings }: StepOf): AgentNode {
+export function stepNode(
+  agent: WorkflowAgentSpec,
+  { workflow, id, instruction, dependsOn, quorum, settings }: StepOf,
+): AgentNode {
   return {
     ...agentNode(workflow, agent, dependsOn),
     node_id: id,
@@ -33,9 +47,18 @@ export function stepNode(agent: WorkflowAgentSpec, { workflow, id, instruction, 
 }
 
 /** An agent that answers about the work but does not do it: no tools, no skill, no evidence. */
-export const bare = ({ name, instruction }: WorkflowAgentSpec): WorkflowAgentSpec => ({ name, instruction, allowed_tool_names: [] })
+export const bare = ({ name, instruction }: WorkflowAgentSpec): WorkflowAgentSpec => ({
+  name,
+  instruction,
+  allowed_tool_names: [],
+})
 
-export function codeStep(id: string, operation: string, dependsOn: readonly string[], more: Pick<CodeNode, 'quorum' | 'settings'> = {}): CodeNode {
+export function codeStep(
+  id: string,
+  operation: string,
+  dependsOn: readonly string[],
+  more: Pick<CodeNode, 'quorum' | 'settings'> = {},
+): CodeNode {
   return { kind: 'code', node_id: id, operation, depends_on: [...dependsOn], ...more }
 }
 
@@ -60,24 +83,43 @@ export function builtGraph(graph: ExecutionGraph): PlanResult {
 }
 
 /** What is wrong with the size of a team: `runs` of agents and `edges` are the most that it may reach. */
-export function sizeFault(size: { readonly runs: number; readonly edges?: number }, path: string, advice: string, limits: WorkflowLimits): Refusal | null {
+export function sizeFault(
+  size: { readonly runs: number; readonly edges?: number },
+  path: string,
+  advice: string,
+  limits: WorkflowLimits,
+): Refusal | null {
   const { runs, edges = 0 } = size
   if (runs > limits.agentsMax) {
-    return refuse('too_many_agents', path, `The team may need ${runs} agent runs; the limit agentsMax is ${limits.agentsMax}. ${advice}`)
+    return refuse(
+      'too_many_agents',
+      path,
+      `The team may need ${runs} agent runs; the limit agentsMax is ${limits.agentsMax}. ${advice}`,
+    )
   }
   return edges <= limits.edgesMax
     ? null
-    : refuse('too_many_edges', path, `The graph may grow to ${edges} edges; the limit edgesMax is ${limits.edgesMax}. ${advice}`)
+    : refuse(
+        'too_many_edges',
+        path,
+        `The graph may grow to ${edges} edges; the limit edgesMax is ${limits.edgesMax}. ${advice}`,
+      )
 }
 
-export const edgeCountOf = (nodes: readonly ExecutionNode[]): number => nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
+export const edgeCountOf = (nodes: readonly ExecutionNode[]): number =>
+  nodes.reduce((sum, node) => sum + node.depends_on.length, 0)
 
-/** Those of the nodes that ended without a result: id and class, never their texts (D-34). Empty if all completed. */
+/**
+ * Those of the nodes that ended without a result: id and class, never their texts (D-34). Empty if all
+ * completed.
+ */
 export function failuresOf(team: TeamView, ids: readonly string[]): readonly string[] {
   return ids.flatMap((id) => {
     const status = team.statusOf(id)
     if (status === 'completed') return []
-    return [`${quote(id)}: ${status === 'failed' ? `failed (${team.failureOf(id)?.class ?? 'internal'})` : status}`]
+    return [
+      `${quote(id)}: ${status === 'failed' ? `failed (${team.failureOf(id)?.class ?? 'internal'})` : status}`,
+    ]
   })
 }
 
@@ -93,17 +135,22 @@ export function withFailures(instruction: string, failures: readonly string[]): 
  * @example
  * skillsOf(graph) // => []
  */
-export function skillsOf(graph: ExecutionGraph): readonly { readonly agent: string; readonly skill: string }[] {
+export function skillsOf(
+  graph: ExecutionGraph,
+): readonly { readonly agent: string; readonly skill: string }[] {
   const found = new Map<string, { agent: string; skill: string }>()
   const note = (agent: unknown, skill: unknown): void => {
-    if (typeof agent === 'string' && typeof skill === 'string') found.set(JSON.stringify([agent, skill]), { agent, skill })
+    if (typeof agent === 'string' && typeof skill === 'string')
+      found.set(JSON.stringify([agent, skill]), { agent, skill })
   }
   for (const node of graph.nodes) if (node.kind === 'agent') note(node.agent.name, node.use_skill)
   for (const value of Object.values(graph.settings ?? {})) {
-    for (const spec of Array.isArray(value) ? value : [value]) if (isRecord(spec)) note(spec['name'], spec['use_skill'])
+    for (const spec of Array.isArray(value) ? value : [value])
+      if (isRecord(spec)) note(spec['name'], spec['use_skill'])
   }
   return [...found.values()]
 }
 
 /** A text cut for an instruction. */
-export const excerpt = (text: string, charsMax = 300): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`)
+export const excerpt = (text: string, charsMax = 300): string =>
+  text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`

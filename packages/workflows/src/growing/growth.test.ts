@@ -26,17 +26,27 @@ const mapOf = (map: object) => {
 
 it('is the bound of the rounds, turns, steps or items (issue 16, item 15)', () => {
   const people = { task: 't', manager: agent('m'), workers: [agent('a')] }
-  expect(growthOf(graphOf(hierarchicalWorkflow.plan({ ...people, rounds_max: 2, delegations_max: 3 })))).toBe(12)
-  expect(growthOf(graphOf(agentTeam.plan({ members: [agent('a')], coordinator: agent('c'), message: 'm', max_steps: 9 })))).toBe(9)
+  expect(growthOf(graphOf(hierarchicalWorkflow.plan({ ...people, rounds_max: 2, delegations_max: 3 })))).toBe(
+    12,
+  )
+  expect(
+    growthOf(
+      graphOf(agentTeam.plan({ members: [agent('a')], coordinator: agent('c'), message: 'm', max_steps: 9 })),
+    ),
+  ).toBe(9)
   const talk = { task: 't', agents: [agent('a'), agent('b')], turns_max: 4, speaker: 'bids' }
   expect(growthOf(graphOf(groupChat.plan(talk)))).toBe(20)
   const body = { kind: 'agent', instruction: 'Read {{ item }}.' }
   expect(growthOf(graphOf(mapOf({ body, maxItems: 30 }).plan({ list: [] })))).toBe(30)
-  expect(growthOf(graphOf(mapOf({ body, maxItems: 30 }).plan({ list: [] }, { limits: { agentsMax: 7 } })))).toBe(7)
+  expect(
+    growthOf(graphOf(mapOf({ body, maxItems: 30 }).plan({ list: [] }, { limits: { agentsMax: 7 } }))),
+  ).toBe(7)
 })
 
 it('is null for a graph that is complete', () => {
   expect(growthOf(graphOf(sequentialWorkflow.plan({ task: 't', agents: [agent('a')] })))).toBeNull()
-  expect(growthOf(graphOf(mapOf({ body: { kind: 'template', template: '{{ item }}' } }).plan({ list: [] })))).toBeNull()
+  expect(
+    growthOf(graphOf(mapOf({ body: { kind: 'template', template: '{{ item }}' } }).plan({ list: [] }))),
+  ).toBeNull()
   expect(growthOf(graphOf(groupChat.plan({ task: 't', agents: [agent('a')], turns_max: 3 })))).toBeNull()
 })

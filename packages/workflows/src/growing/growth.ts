@@ -8,7 +8,12 @@ import { graphSettings, operations } from '../definitions/settings.ts'
 import { chatSize } from '../group-chat/group-chat.ts'
 
 const hierarchy = z.object({ rounds_max: z.number(), delegations_max: z.number() })
-const chat = z.object({ agents: z.array(z.unknown()), speaker: z.string(), turns_max: z.number(), summarizer: z.unknown().optional() })
+const chat = z.object({
+  agents: z.array(z.unknown()),
+  speaker: z.string(),
+  turns_max: z.number(),
+  summarizer: z.unknown().optional(),
+})
 const team = z.object({ strategy: z.literal('leader_worker'), max_steps: z.number() })
 
 /**
@@ -28,7 +33,9 @@ function programMost({ workflow, settings }: ExecutionGraph): number | null {
     case 'HierarchicalWorkflow': {
       const read = hierarchy.safeParse(settings)
       // The manager answers in each round and at the end, and each answer may be asked for twice.
-      return read.success ? 2 * (read.data.rounds_max + 1) + read.data.rounds_max * read.data.delegations_max : null
+      return read.success
+        ? 2 * (read.data.rounds_max + 1) + read.data.rounds_max * read.data.delegations_max
+        : null
     }
     case 'GroupChat': {
       const read = chat.safeParse(settings)

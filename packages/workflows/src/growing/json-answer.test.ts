@@ -28,16 +28,24 @@ describe('the JSON in an answer', () => {
   ])('is not repaired: %s', (_, answer) => expect(finalOf(answer)).toBeNull())
 
   it('tells what is wrong with it, or that there is none', () => {
-    expect(readJsonAnswer('I cannot.', schema)).toEqual({ ok: false, fault: 'The answer holds no JSON object.' })
-    expect(readJsonAnswer('{"final": 3}', schema)).toMatchObject({ fault: expect.stringContaining('"final"') as string })
+    expect(readJsonAnswer('I cannot.', schema)).toEqual({
+      ok: false,
+      fault: 'The answer holds no JSON object.',
+    })
+    expect(readJsonAnswer('{"final": 3}', schema)).toMatchObject({
+      fault: expect.stringContaining('"final"') as string,
+    })
   })
 
   it('is looked for in bounded time, in any text', () => {
     expect(jsonIn('{['.repeat(100_000))).toEqual([])
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', '1', 'a', '\n', '```') }), (text) => {
-        for (const found of jsonIn(text)) expect(typeof found).toBe('object')
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', '1', 'a', '\n', '```') }),
+        (text) => {
+          for (const found of jsonIn(text)) expect(typeof found).toBe('object')
+        },
+      ),
       { numRuns: 500 },
     )
   })

@@ -1,10 +1,19 @@
-// Builds the nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works, `#answer` is the result.
-// R1. The manager of a round depends on every delegation so far. It starts when they have ended, however they ended.
+// Builds the nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works,
+// `#answer` is the result.
+// R1. The manager of a round depends on every delegation so far. It starts when they have ended, however they
+// ended.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'
 import { excerpt, stepId, stepNode } from '../growing/growing-team.ts'
-import { assigneeNames, dependencyNames, listNames, namedFields, namesField, workNames } from '../growing/known-names.ts'
+import {
+  assigneeNames,
+  dependencyNames,
+  listNames,
+  namedFields,
+  namesField,
+  workNames,
+} from '../growing/known-names.ts'
 
 /** What the program needs to know: the graph's `settings`. */
 export const hierarchySettings = z.object({
@@ -34,20 +43,35 @@ export type Delegation = z.output<typeof delegation>
 
 const delegations = z.array(delegation).min(1, 'is empty')
 /** Models fill both fields, and mean one of them. */
-const noneOf = (value: unknown): unknown => (Array.isArray(value) && value.length === 0 ? undefined : (value ?? undefined))
-const noText = (value: unknown): unknown => (typeof value === 'string' && value.trim() === '' ? undefined : (value ?? undefined))
+const noneOf = (value: unknown): unknown =>
+  Array.isArray(value) && value.length === 0 ? undefined : (value ?? undefined)
+const noText = (value: unknown): unknown =>
+  typeof value === 'string' && value.trim() === '' ? undefined : (value ?? undefined)
 
 /** An answer with a result and without delegations. */
 export const finalAnswer = namedFields(
-  { final: filled, delegations: z.preprocess(noneOf, z.undefined({ error: 'is there beside "final"' }).optional()) },
+  {
+    final: filled,
+    delegations: z.preprocess(noneOf, z.undefined({ error: 'is there beside "final"' }).optional()),
+  },
   { final: finalNames, delegations: listNames },
 ).transform(({ final }) => ({ final }))
 
-/** An answer with delegations. If it has a result, too, it is not over: the work decides. `final` is kept for the last round. */
-export const delegating = namedFields({ delegations, final: z.preprocess(noText, z.string().optional()) }, { final: finalNames, delegations: listNames })
+/**
+ * An answer with delegations. If it has a result, too, it is not over: the work decides. `final` is kept for
+ * the last round.
+ */
+export const delegating = namedFields(
+  { delegations, final: z.preprocess(noText, z.string().optional()) },
+  { final: finalNames, delegations: listNames },
+)
 
 /** What a manager may answer. A bare list is a round of delegations. */
-export const decision = z.union([finalAnswer, delegating, delegations.transform((each) => ({ delegations: each, final: undefined }))])
+export const decision = z.union([
+  finalAnswer,
+  delegating,
+  delegations.transform((each) => ({ delegations: each, final: undefined })),
+])
 
 export interface ManagerTurn {
   readonly round: number
@@ -75,7 +99,10 @@ export function managerNode(team: Hierarchy, { round, delegated, correcting }: M
   })
 }
 
-export function workerNode(team: Hierarchy, of: { round: number; place: number; delegation: Delegation; dependsOn: readonly string[] }): AgentNode {
+export function workerNode(
+  team: Hierarchy,
+  of: { round: number; place: number; delegation: Delegation; dependsOn: readonly string[] },
+): AgentNode {
   const worker = team.workers.find((each) => each.name === of.delegation.worker) ?? team.manager
   return stepNode(worker, {
     workflow: 'HierarchicalWorkflow',
@@ -86,7 +113,8 @@ export function workerNode(team: Hierarchy, of: { round: number; place: number; 
   })
 }
 
-export const delegatedId = ({ worker }: Delegation, round: number, place: number): string => stepId(worker, `${round}.${place + 1}`)
+export const delegatedId = ({ worker }: Delegation, round: number, place: number): string =>
+  stepId(worker, `${round}.${place + 1}`)
 
 /** Only a delegation has `settings.delegated`. */
 export const isDelegation = (node: ExecutionNode): boolean => node.settings?.['delegated'] !== undefined
@@ -94,7 +122,8 @@ export const isDelegation = (node: ExecutionNode): boolean => node.settings?.['d
 function brief(team: Hierarchy, round: number): string {
   const final = '{"final": "<the whole result>"}'
   const left = team.rounds_max - round + 1
-  if (left <= 0) return `You lead a team. There are no rounds left: write the result from what the workers found. Answer with JSON only: ${final}`
+  if (left <= 0)
+    return `You lead a team. There are no rounds left: write the result from what the workers found. Answer with JSON only: ${final}`
   const workers = team.workers.map(({ name, instruction }) => `- ${name}: ${excerpt(instruction)}`).join('\n')
   return `You lead a team. You do not see the workers' conversations, only their outputs, in <dependency_output>; they see only their own instruction, the task and what they depend on. Workers:
 ${workers}

@@ -3,23 +3,37 @@ import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
 import { play, scripted, structure } from '../../test/team-driver.ts'
 import { hierarchicalWorkflow } from '../index.ts'
 
-const args = { task: 'Find the cause', manager: { name: 'boss', instruction: 'Lead.' }, workers: agents('reader', 'tester'), rounds_max: 2 }
+const args = {
+  task: 'Find the cause',
+  manager: { name: 'boss', instruction: 'Lead.' },
+  workers: agents('reader', 'tester'),
+  rounds_max: 2,
+}
 const graph = graphOf(hierarchicalWorkflow.plan(args))
 const final = (text: string): string => JSON.stringify({ final: text })
 const round = (...delegations: object[]): string => JSON.stringify({ delegations })
 const run = (answers: Record<string, string | null>) => play(graph, scripted(answers))
 
-const first = round({ worker: 'reader', instruction: 'Read the log.' }, { worker: 'tester', instruction: 'Try it.', depends_on: ['reader'] })
+const first = round(
+  { worker: 'reader', instruction: 'Read the log.' },
+  { worker: 'tester', instruction: 'Try it.', depends_on: ['reader'] },
+)
 
 describe('HierarchicalWorkflow', () => {
   it('begins with the manager alone, who is told of the workers', () => {
     expect(dependencies(graph)).toEqual([['boss #1', []]])
-    expect(graph.nodes[0]).toMatchObject({ instruction: expect.stringContaining('- reader: Do the work of reader.') as string })
+    expect(graph.nodes[0]).toMatchObject({
+      instruction: expect.stringContaining('- reader: Do the work of reader.') as string,
+    })
   })
 
   it('hands back what the manager answers at once', () => {
     const played = run({ 'boss #1': `I know it.\n\`\`\`json\n${final('A leak.')}\n\`\`\`` })
-    expect([played.ran, played.result.final_output, played.team.outcome]).toEqual([['boss #1'], 'A leak.', 'complete'])
+    expect([played.ran, played.result.final_output, played.team.outcome]).toEqual([
+      ['boss #1'],
+      'A leak.',
+      'complete',
+    ])
     expect(played.result.outputs).toEqual([{ node_id: '#answer', output: 'A leak.' }])
   })
 
@@ -32,7 +46,10 @@ describe('HierarchicalWorkflow', () => {
       ['boss #2', ['reader #1.1', 'tester #1.2']],
       ['#answer', ['boss #2']],
     ])
-    expect(played.told.get('tester #1.2')).toEqual({ instruction: 'Do the work of tester.\n\nYour part of the work:\nTry it.', from: ['reader #1.1'] })
+    expect(played.told.get('tester #1.2')).toEqual({
+      instruction: 'Do the work of tester.\n\nYour part of the work:\nTry it.',
+      from: ['reader #1.1'],
+    })
     expect([played.result.final_output, played.team.outcome]).toEqual(['The pump.', 'complete'])
   })
 
@@ -56,7 +73,11 @@ describe('HierarchicalWorkflow', () => {
     expect(told?.instruction).toContain('"reader #1.1", FAILED (tool_crash): Read the log.')
     expect(told?.instruction).toContain('"tester #1.2", BLOCKED: Try it.')
     expect(told?.instruction).not.toContain('secret')
-    expect([told?.from, played.result.final_output, played.team.outcome]).toEqual([[], 'Unknown.', 'incomplete'])
+    expect([told?.from, played.result.final_output, played.team.outcome]).toEqual([
+      [],
+      'Unknown.',
+      'incomplete',
+    ])
   })
 
   it('keeps the outputs of the workers when the manager fails', () => {
@@ -65,33 +86,71 @@ describe('HierarchicalWorkflow', () => {
   })
 
   it.each([
-    ['an unknown worker', round({ worker: 'raeder', instruction: 'x' }), 'there is no worker "raeder". Did you mean "reader"?'],
+    [
+      'an unknown worker',
+      round({ worker: 'raeder', instruction: 'x' }),
+      'there is no worker "raeder". Did you mean "reader"?',
+    ],
     ['no delegations', round(), '"delegations": is empty'],
     ['no instruction', round({ worker: 'reader' }), '"delegations.0.instruction"'],
-    ['a blank instruction', round({ worker: 'reader', instruction: ' ' }), '"delegations.0.instruction": is blank'],
-    ['a dependency on nothing', round({ worker: 'reader', instruction: 'x', depends_on: ['nobody'] }), 'depends_on names "nobody"'],
+    [
+      'a blank instruction',
+      round({ worker: 'reader', instruction: ' ' }),
+      '"delegations.0.instruction": is blank',
+    ],
+    [
+      'a dependency on nothing',
+      round({ worker: 'reader', instruction: 'x', depends_on: ['nobody'] }),
+      'depends_on names "nobody"',
+    ],
     [
       'a cycle',
-      round({ worker: 'reader', instruction: 'x', depends_on: ['tester'] }, { worker: 'tester', instruction: 'y', depends_on: ['reader'] }),
+      round(
+        { worker: 'reader', instruction: 'x', depends_on: ['tester'] },
+        { worker: 'tester', instruction: 'y', depends_on: ['reader'] },
+      ),
       '"reader" -> "tester" -> "reader"',
     ],
-    ['itself as a dependency', round({ worker: 'reader', instruction: 'x', depends_on: ['reader'] }), '"reader" -> "reader"'],
-    ['an id twice', round({ id: 'a', worker: 'reader', instruction: 'x' }, { id: 'a', worker: 'tester', instruction: 'y' }), 'the id "a" is taken'],
+    [
+      'itself as a dependency',
+      round({ worker: 'reader', instruction: 'x', depends_on: ['reader'] }),
+      '"reader" -> "reader"',
+    ],
+    [
+      'an id twice',
+      round({ id: 'a', worker: 'reader', instruction: 'x' }, { id: 'a', worker: 'tester', instruction: 'y' }),
+      'the id "a" is taken',
+    ],
     [
       'a worker who has several parts, as a dependency',
-      round({ worker: 'reader', instruction: 'x' }, { worker: 'reader', instruction: 'y' }, { worker: 'tester', instruction: 'z', depends_on: ['reader'] }),
+      round(
+        { worker: 'reader', instruction: 'x' },
+        { worker: 'reader', instruction: 'y' },
+        { worker: 'tester', instruction: 'z', depends_on: ['reader'] },
+      ),
       'give each an "id"',
     ],
-    ['too many delegations', round(...Array.from({ length: 17 }, () => ({ worker: 'reader', instruction: 'x' }))), 'delegations_max is 16'],
+    [
+      'too many delegations',
+      round(...Array.from({ length: 17 }, () => ({ worker: 'reader', instruction: 'x' }))),
+      'delegations_max is 16',
+    ],
     ['an empty result', final(' '), '"final": is blank'],
     ['prose', 'I would ask the reader.', 'The answer holds no JSON object.'],
   ])('gives the manager one more turn for %s, then fails it', (_, wrong, part) => {
     const corrected = run({ 'boss #1': wrong, 'boss #1 again': final('ok') })
     expect(corrected.told.get('boss #1 again')?.instruction).toContain(part)
     expect(corrected.told.get('boss #1 again')?.from).toEqual(['boss #1'])
-    expect([corrected.diagnostics, corrected.result.final_output, corrected.team.outcome]).toEqual([['malformed_answer'], 'ok', 'complete'])
+    expect([corrected.diagnostics, corrected.result.final_output, corrected.team.outcome]).toEqual([
+      ['malformed_answer'],
+      'ok',
+      'complete',
+    ])
     const failed = run({ '*': wrong })
-    expect([failed.ran, failed.team.nodes.get('boss #1 again')?.failure?.class]).toEqual([['boss #1', 'boss #1 again'], 'malformed_output'])
+    expect([failed.ran, failed.team.nodes.get('boss #1 again')?.failure?.class]).toEqual([
+      ['boss #1', 'boss #1 again'],
+      'malformed_output',
+    ])
   })
 
   it.each([
@@ -100,7 +159,11 @@ describe('HierarchicalWorkflow', () => {
     ['a result by another name', '{"delegations": null, "final_answer": "The pump."}'],
   ])('takes %s as the result', (_, answer) => {
     const played = run({ 'boss #1': answer })
-    expect([played.result.final_output, played.team.outcome, played.diagnostics]).toEqual(['The pump.', 'complete', []])
+    expect([played.result.final_output, played.team.outcome, played.diagnostics]).toEqual([
+      'The pump.',
+      'complete',
+      [],
+    ])
   })
 
   it('ignores further fields of a round, and knows the usual names', () => {
@@ -121,7 +184,10 @@ describe('HierarchicalWorkflow', () => {
   })
 
   it('a round that has a result, too, goes on, and in the last round its result counts', () => {
-    const both = JSON.stringify({ delegations: [{ worker: 'reader', instruction: 'Read on.' }], final: 'So far: a leak.' })
+    const both = JSON.stringify({
+      delegations: [{ worker: 'reader', instruction: 'Read on.' }],
+      final: 'So far: a leak.',
+    })
     const played = run({ 'boss #1': both, 'boss #2': both, 'boss #3': both })
     expect(played.ran).toEqual(['boss #1', 'reader #1.1', 'boss #2', 'reader #2.1', 'boss #3'])
     expect([played.result.final_output, played.team.outcome]).toEqual(['So far: a leak.', 'complete'])
@@ -129,8 +195,15 @@ describe('HierarchicalWorkflow', () => {
 
   it('refuses a part that waits for one that ended without a result', () => {
     const second = round({ worker: 'tester', instruction: 'x', depends_on: ['reader #1.1'] })
-    const played = run({ 'boss #1': first, 'reader #1.1': null, 'boss #2': second, 'boss #2 again': final('ok') })
-    expect(played.told.get('boss #2 again')?.instruction).toContain('"reader #1.1", which ended without a result')
+    const played = run({
+      'boss #1': first,
+      'reader #1.1': null,
+      'boss #2': second,
+      'boss #2 again': final('ok'),
+    })
+    expect(played.told.get('boss #2 again')?.instruction).toContain(
+      '"reader #1.1", which ended without a result',
+    )
   })
 
   it('after rounds_max rounds takes a result only', () => {
@@ -154,7 +227,12 @@ describe('HierarchicalWorkflow', () => {
     [{ rounds_max: 21 }, 'invalid_arguments', 'rounds_max', 'from 1 to 20'],
     [{ delegations_max: 50, rounds_max: 20 }, 'too_many_agents', 'rounds_max', '1042 agent runs'],
     [{ layers: 2 }, 'invalid_arguments', 'layers', '"layers"'],
-    [{ manager: { ...args.manager, output_schema: { type: 'object' } } }, 'invalid_arguments', 'manager.output_schema', 'a form of its own'],
+    [
+      { manager: { ...args.manager, output_schema: { type: 'object' } } },
+      'invalid_arguments',
+      'manager.output_schema',
+      'a form of its own',
+    ],
   ])('refuses %j', (change, code, path, part) => {
     refuses(hierarchicalWorkflow, { ...args, ...change }, { code, path, parts: [part] })
   })

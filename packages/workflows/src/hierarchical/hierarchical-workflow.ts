@@ -1,6 +1,8 @@
 // HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer.
-// H1. The manager chooses who works on what and who waits for whom. Code checks every delegation and builds the nodes.
-// H2. There are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the manager can only answer.
+// H1. The manager chooses who works on what and who waits for whom. Code checks every delegation and builds
+// the nodes.
+// H2. There are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the
+// manager can only answer.
 import { z } from 'zod'
 import { agentsFault, placed, taskField, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
 import { asSettings, builtGraph, countField, sizeFault } from '../growing/growing-team.ts'
@@ -31,15 +33,34 @@ export const hierarchicalWorkflow = workflowOf({
     'Not when the steps are known now (GraphWorkflow or AgentRearrange), and not for one question to several experts (MixtureOfAgents).',
   input: z.strictObject({
     task: taskField,
-    manager: workflowAgentSpec.describe('The agent that delegates and writes the result: {"name": "…", "instruction": "…"}. It must not be in workers.'),
-    workers: z.array(workflowAgentSpec).min(1).describe('Name at least one worker; the manager is shown their names and instructions.'),
-    rounds_max: countField(1, roundsMax, `How many rounds of delegations at most, 1 to ${roundsMax}; 5 when left out.`).optional(),
-    delegations_max: countField(1, delegationsMax, `How many delegations in one round at most, 1 to ${delegationsMax}; 16 when left out.`).optional(),
+    manager: workflowAgentSpec.describe(
+      'The agent that delegates and writes the result: {"name": "…", "instruction": "…"}. It must not be in workers.',
+    ),
+    workers: z
+      .array(workflowAgentSpec)
+      .min(1)
+      .describe('Name at least one worker; the manager is shown their names and instructions.'),
+    rounds_max: countField(
+      1,
+      roundsMax,
+      `How many rounds of delegations at most, 1 to ${roundsMax}; 5 when left out.`,
+    ).optional(),
+    delegations_max: countField(
+      1,
+      delegationsMax,
+      `How many delegations in one round at most, 1 to ${delegationsMax}; 16 when left out.`,
+    ).optional(),
   }),
   build({ task, manager, workers, rounds_max = 5, delegations_max = 16 }, limits) {
-    const people = [...placed(workers).map(({ agent }, index) => ({ agent, path: `workers.${index}` })), { agent: manager, path: 'manager' }]
+    const people = [
+      ...placed(workers).map(({ agent }, index) => ({ agent, path: `workers.${index}` })),
+      { agent: manager, path: 'manager' },
+    ]
     const runs = 2 * (rounds_max + 1) + rounds_max * delegations_max
-    const fault = agentsFault(people, limits) ?? formFault(manager) ?? sizeFault({ runs }, 'rounds_max', 'Lower rounds_max or delegations_max.', limits)
+    const fault =
+      agentsFault(people, limits) ??
+      formFault(manager) ??
+      sizeFault({ runs }, 'rounds_max', 'Lower rounds_max or delegations_max.', limits)
     if (fault !== null) return fault
     const team = { manager, workers, rounds_max, delegations_max, edges_max: limits.edgesMax }
     const first = managerNode(team, { round: 1, delegated: [] })

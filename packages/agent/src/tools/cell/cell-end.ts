@@ -3,7 +3,14 @@ import { type Logger, silentLogger, threadFacts } from '@beaver/core'
 import { z } from 'zod'
 import { callScope } from '../call-scope.ts'
 import { thrownText } from '../tool-failure.ts'
-import { type CellAbort, type CellAnswer, cellLinesMax, cellOutputBytesMax, type CellProgress, type CellStarted } from './cell-call.ts'
+import {
+  type CellAbort,
+  type CellAnswer,
+  cellLinesMax,
+  cellOutputBytesMax,
+  type CellProgress,
+  type CellStarted,
+} from './cell-call.ts'
 
 export const abortOf = (signal: AbortSignal): CellAbort => ({ abort: thrownText(signal.reason) })
 
@@ -18,7 +25,9 @@ const sentKinds = z.discriminatedUnion('kind', [
 /** What a cell sent. A tool shares the way out of its cell, so it may be anything. */
 export function sentByCell(sent: unknown): CellAnswer | CellStarted | CellProgress {
   const read = sentKinds.safeParse(sent)
-  return read.success ? (read.data as CellAnswer | CellStarted | CellProgress) : { kind: 'crash', message: 'it sent a message that is no answer.' }
+  return read.success
+    ? (read.data as CellAnswer | CellStarted | CellProgress)
+    : { kind: 'crash', message: 'it sent a message that is no answer.' }
 }
 
 /** Takes what a cell prints on both of its outputs into the log of the daemon. */

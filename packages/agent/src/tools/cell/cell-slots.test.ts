@@ -7,7 +7,9 @@ it('gives as many slots as there are, the next when one is free, in order', asyn
   const slots = cellSlots(2, 10)
   const [first, second] = [await slots.take(never), await slots.take(never)]
   const begun: string[] = []
-  const [third, fourth] = ['third', 'fourth'].map((name) => slots.take(never).then((free) => (begun.push(name), free)))
+  const [third, fourth] = ['third', 'fourth'].map((name) =>
+    slots.take(never).then((free) => (begun.push(name), free)),
+  )
   await Promise.resolve()
   expect(begun).toEqual([])
   first()

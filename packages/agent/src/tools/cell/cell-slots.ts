@@ -28,7 +28,10 @@ export function cellSlots(cellsMax: number, waitingMax: number): CellSlots {
         return free
       }
       if (waiting.size >= waitingMax)
-        throw new ToolFailure('cells_busy', `${cellsMax} tools already run in cells, and ${waitingMax} wait. Call it again later.`)
+        throw new ToolFailure(
+          'cells_busy',
+          `${cellsMax} tools already run in cells, and ${waitingMax} wait. Call it again later.`,
+        )
       return await new Promise((resolve, reject) => {
         const begin = (): void => {
           waiting.delete(begin)

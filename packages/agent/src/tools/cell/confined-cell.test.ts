@@ -44,14 +44,25 @@ async function look(mode: 'required' | 'off'): Promise<unknown> {
   expect(diagnostics).toEqual([])
   process.env['BEAVER_TEST_KEY'] = 'canary'
   const limits = { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock }
-  const result = await executeTool(tools[0], { name: 'look', arguments: '{}' }, toolContext({ workspace }), limits)
+  const result = await executeTool(
+    tools[0],
+    { name: 'look', arguments: '{}' },
+    toolContext({ workspace }),
+    limits,
+  )
   delete process.env['BEAVER_TEST_KEY']
   expect(result).toMatchObject({ success: true })
   return JSON.parse(result.content) as unknown
 }
 
 it('sees its workspace and its module, and no neighbour, no key of the daemon and no home of Beaver', async () => {
-  expect(await look('required')).toEqual({ neighbour: 'ENOENT', key: 'false', home: '0', outside: 'EROFS', own: 'undefined' })
+  expect(await look('required')).toEqual({
+    neighbour: 'ENOENT',
+    key: 'false',
+    home: '0',
+    outside: 'EROFS',
+    own: 'undefined',
+  })
 })
 
 it('sees the neighbour and the home without a sandbox', async () => {

@@ -10,12 +10,20 @@ describe('a full heap', () => {
 
   it('of a process is known by the last words of V8, also where a chunk ends in the middle of them', () => {
     const hears = fullHeapListener()
-    const words = ['FATAL ERROR: Reached heap limit Allocation failed - JavaScr', 'ipt heap out of', ' memory\n', 'later']
+    const words = [
+      'FATAL ERROR: Reached heap limit Allocation failed - JavaScr',
+      'ipt heap out of',
+      ' memory\n',
+      'later',
+    ]
     expect(words.map((text) => hears(Buffer.from(text)))).toEqual([false, false, true, true])
   })
 
   it('of a process is not known by anything else', () => {
     const hears = fullHeapListener()
-    expect(['out of memory', 'JavaScript heap'].map((text) => hears(Buffer.from(text)))).toEqual([false, false])
+    expect(['out of memory', 'JavaScript heap'].map((text) => hears(Buffer.from(text)))).toEqual([
+      false,
+      false,
+    ])
   })
 })

@@ -1,6 +1,7 @@
 // Recognises how V8 and Node.js report a full heap. No other file knows this.
 // V1. Node.js ends a thread with an error that has a code.
-// V2. V8 aborts a process without a code, so its last words on standard error are looked for. They are the same since V8 4.
+// V2. V8 aborts a process without a code, so its last words on standard error are looked for. They are the
+// same since V8 4.
 import { type CellAnswer, type CellCall, cellHeapMbMax } from './cell-call.ts'
 
 const lastWords = 'JavaScript heap out of memory'
@@ -34,5 +35,9 @@ export function fullHeapListener(): (chunk: Buffer) => boolean {
 
 /** What the model reads about a call that filled the heap of its cell. */
 export function outOfMemory({ tool }: CellCall): CellAnswer {
-  return { kind: 'failure', code: 'out_of_memory', message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at a time.` }
+  return {
+    kind: 'failure',
+    code: 'out_of_memory',
+    message: `${tool} used more than ${cellHeapMbMax} MB and was stopped. Ask it for less at a time.`,
+  }
 }

@@ -53,12 +53,24 @@ interface Call {
 function call(
   isolation: string,
   what: string,
-  { size, timeoutMs = 60_000, signal = new AbortController().signal, clock = systemClock, logger, progress = () => {} }: Call = {},
+  {
+    size,
+    timeoutMs = 60_000,
+    signal = new AbortController().signal,
+    clock = systemClock,
+    logger,
+    progress = () => {},
+  }: Call = {},
 ): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === `in_${isolation}`)
   const args = { what, ...(size === undefined ? {} : { size }) }
   const limits = { timeoutMs, signal, clock, logger }
-  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace, progress }), limits)
+  return executeTool(
+    tool,
+    { name: `in_${isolation}`, arguments: JSON.stringify(args) },
+    toolContext({ workspace, progress }),
+    limits,
+  )
 }
 
 describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
@@ -72,7 +84,10 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
 
   it('tells how far the call is, once for many', async () => {
     const heard: unknown[] = []
-    expect(await call(isolation, 'progress', { progress: (update) => heard.push(update) })).toMatchObject({ success: true, content: 'counted' })
+    expect(await call(isolation, 'progress', { progress: (update) => heard.push(update) })).toMatchObject({
+      success: true,
+      content: 'counted',
+    })
     expect(heard).toEqual([{ progress: 1, total: 1_000, message: 'Counts.' }])
   })
 
@@ -88,7 +103,12 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
     const results = await Promise.all(Object.keys(failures).map((what) => call(isolation, what)))
     expect(results).toEqual(
       Object.values(failures).map(
-        ({ error, words }) => expect.objectContaining({ success: false, error, content: expect.stringMatching(words) as string }) as ToolResult,
+        ({ error, words }) =>
+          expect.objectContaining({
+            success: false,
+            error,
+            content: expect.stringMatching(words) as string,
+          }) as ToolResult,
       ),
     )
   })
@@ -103,7 +123,10 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
   })
 
   it('refuses arguments that do not fit', async () => {
-    expect(await call(isolation, 'x', { size: 'y' as never })).toMatchObject({ error: 'invalid_arguments', content: expect.stringContaining('size') as string })
+    expect(await call(isolation, 'x', { size: 'y' as never })).toMatchObject({
+      error: 'invalid_arguments',
+      content: expect.stringContaining('size') as string,
+    })
   })
 
   it('cuts a result of 50 MB before it leaves the cell, once', async () => {
@@ -137,9 +160,17 @@ it('a process cell takes along what it started, and has no keys in its environme
   process.env['BEAVER_TEST_KEY'] = 'secret'
   try {
     expect(JSON.parse((await call('process', 'environment')).content) as unknown).toEqual(
-      ['HOME', 'LANG', 'LC_ALL', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'PATH', 'PWD', 'TMPDIR', 'TZ'].filter(
-        (name) => process.env[name] !== undefined || name === 'PWD',
-      ),
+      [
+        'HOME',
+        'LANG',
+        'LC_ALL',
+        'NODE_CHANNEL_FD',
+        'NODE_CHANNEL_SERIALIZATION_MODE',
+        'PATH',
+        'PWD',
+        'TMPDIR',
+        'TZ',
+      ].filter((name) => process.env[name] !== undefined || name === 'PWD'),
     )
   } finally {
     delete process.env['BEAVER_TEST_KEY']
@@ -160,28 +191,44 @@ describe('what a cell prints', () => {
     return { lines, logger: loggerOver((line) => lines.push(line)) }
   }
 
-  it.each(['thread', 'process'])('in a %s is a line of the log each, with the ids of the call', async (isolation) => {
-    const { lines, logger } = listen()
-    await call(isolation, 'print', { logger })
-    await until('its outputs have ended', () => lines.length === 2)
-    const fields = { task_id: 'task1', run_id: 'run1', call_id: 'call1', tool: `in_${isolation}` }
-    expect(lines).toEqual(['to stdout', 'without an end'].map((message) => ({ level: 'info', event: 'tool_printed', message, fields })))
-  })
+  it.each(['thread', 'process'])(
+    'in a %s is a line of the log each, with the ids of the call',
+    async (isolation) => {
+      const { lines, logger } = listen()
+      await call(isolation, 'print', { logger })
+      await until('its outputs have ended', () => lines.length === 2)
+      const fields = { task_id: 'task1', run_id: 'run1', call_id: 'call1', tool: `in_${isolation}` }
+      expect(lines).toEqual(
+        ['to stdout', 'without an end'].map((message) => ({
+          level: 'info',
+          event: 'tool_printed',
+          message,
+          fields,
+        })),
+      )
+    },
+  )
 
   it('is bounded in bytes', () => {
     const { lines, logger } = listen()
     const { hear } = cellPrints(logger)
     for (let i = 0; i < 100; i++) hear(Buffer.alloc(10_000, 'x'))
-    expect(lines.map(({ event, message }) => [event, event === 'tool_printed' ? message.length : 0])).toEqual([
-      ['tool_printed', 65_536],
-      ['tool_print_cut', 0],
-    ])
+    expect(lines.map(({ event, message }) => [event, event === 'tool_printed' ? message.length : 0])).toEqual(
+      [
+        ['tool_printed', 65_536],
+        ['tool_print_cut', 0],
+      ],
+    )
   })
 
   it('is bounded in lines', () => {
     const { lines, logger } = listen()
     const { hear } = cellPrints(logger)
     for (let i = 0; i < 1_000; i++) hear(Buffer.from('x\n'))
-    expect([lines.length, lines.at(-2)?.event, lines.at(-1)?.event]).toEqual([201, 'tool_printed', 'tool_print_cut'])
+    expect([lines.length, lines.at(-2)?.event, lines.at(-1)?.event]).toEqual([
+      201,
+      'tool_printed',
+      'tool_print_cut',
+    ])
   })
 })

@@ -1,6 +1,7 @@
-// Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are those of thread-cell.ts.
-// C4. The caller gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell; the daemon's environment for a
-// tool that is put there, because it had this environment in the thread.
+// Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are
+// those of thread-cell.ts.
+// C4. The caller gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell;
+// the daemon's environment for a tool that is put there, because it had this environment in the thread.
 // C5. It runs in the sandbox that this machine has, with its workspace and the packages of its module.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +13,9 @@ import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './ce
 import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
 import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
-const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
+const entry = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url),
+)
 
 export interface ProcessCellOptions {
   readonly env: Record<string, string>
@@ -31,7 +34,11 @@ export async function runInProcess(
 ): Promise<CellAnswer> {
   signal.throwIfAborted()
   const { workspace } = call.at
-  const readable = [packageRoot(fileURLToPath(call.module)), packageRoot(entry), dirname(dirname(process.execPath))]
+  const readable = [
+    packageRoot(fileURLToPath(call.module)),
+    packageRoot(entry),
+    dirname(dirname(process.execPath)),
+  ]
   // The author of the tool decides whether it uses the network.
   const of = { cwd: workspace, writable: [workspace], readable, network: true, path: env['PATH'] }
   const what = await confined(sandbox, of, [process.execPath, `--max-old-space-size=${cellHeapMbMax}`, entry])
@@ -70,5 +77,8 @@ export async function runInProcess(
   signal.throwIfAborted()
   if (answer !== null) return answer
   if (full) return outOfMemory(call)
-  return { kind: 'crash', message: error?.message ?? `its process ended with ${endedBy ?? `code ${exitCode}`} and no answer.` }
+  return {
+    kind: 'crash',
+    message: error?.message ?? `its process ended with ${endedBy ?? `code ${exitCode}`} and no answer.`,
+  }
 }

@@ -26,13 +26,26 @@ type Tell = (what: CellStarted | CellProgress) => void
 /** Never rejects. */
 export async function serveCall(call: CellCall, signal: AbortSignal, tell: Tell): Promise<CellAnswer> {
   const progress = newestProgress(clock, ({ progress: done, total, message }) =>
-    tell({ kind: 'progress', update: { progress: done, total, message: typeof message === 'string' ? message.slice(0, charsMax) : undefined } }),
+    tell({
+      kind: 'progress',
+      update: {
+        progress: done,
+        total,
+        message: typeof message === 'string' ? message.slice(0, charsMax) : undefined,
+      },
+    }),
   )
   try {
     const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)
-    if (tool === undefined) return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
+    if (tool === undefined)
+      return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
     tell({ kind: 'started' })
-    return { kind: 'done', content: boundedText(resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal, progress.tell)))) }
+    return {
+      kind: 'done',
+      content: boundedText(
+        resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal, progress.tell))),
+      ),
+    }
   } catch (error) {
     return failureOf(error) ?? { kind: 'crash', message: thrownText(error) }
   } finally {
@@ -40,9 +53,18 @@ export async function serveCall(call: CellCall, signal: AbortSignal, tell: Tell)
   }
 }
 
-function contextOf({ at, tool }: CellCall, signal: AbortSignal, progress: ToolContext['progress']): ToolContext {
+function contextOf(
+  { at, tool }: CellCall,
+  signal: AbortSignal,
+  progress: ToolContext['progress'],
+): ToolContext {
   const refuse = (what: string) => (): Promise<never> =>
-    Promise.reject(new ToolFailure('not_in_a_cell', `${tool} runs in a cell of its own, which has no ${what}. Its author must make it inline.`))
+    Promise.reject(
+      new ToolFailure(
+        'not_in_a_cell',
+        `${tool} runs in a cell of its own, which has no ${what}. Its author must make it inline.`,
+      ),
+    )
   return {
     ...at,
     sharedState: null,

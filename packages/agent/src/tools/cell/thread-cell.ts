@@ -9,10 +9,17 @@ import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './ce
 import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
 import { isFullHeap, outOfMemory } from './full-heap.ts'
 
-const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js',
+  import.meta.url,
+)
 
 /** @throws the reason of `signal` if it ended the cell */
-export function runInThread(call: CellCall, signal: AbortSignal, onProgress: ToolContext['progress']): Promise<CellAnswer> {
+export function runInThread(
+  call: CellCall,
+  signal: AbortSignal,
+  onProgress: ToolContext['progress'],
+): Promise<CellAnswer> {
   const worker = new Worker(entry, {
     workerData: call,
     name: `tool ${call.tool}`,
@@ -40,7 +47,9 @@ export function runInThread(call: CellCall, signal: AbortSignal, onProgress: Too
     else if (sent.kind !== 'started') end(sent)
   })
   worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
-  worker.once('error', (error: Error) => end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }))
+  worker.once('error', (error: Error) =>
+    end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }),
+  )
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 // Runs a child process and everything that it starts as one group, which ends as one.
 // G1. When the child has ended or is killed, its whole group is killed, including what the child left behind.
-// G2. When this thread or process dies, the group dies: a guard in it waits on a pipe that only this thread holds open.
+// G2. When this thread or process dies, the group dies: a guard in it waits on a pipe that only this thread
+// holds open.
 // G3. The child's standard input is empty, and the caller gives its environment.
 // G4. A process that leaves the group (`setsid`) is not caught.
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -32,14 +33,19 @@ export interface GroupOptions {
 /** A process that left the group may hold the output open. The wait for it ends after this time. */
 const outputMsMax = 1_000
 
-// The guard ignores the signals that end the other processes politely, and holds neither output nor channel. 0 is its own group.
+// The guard ignores the signals that end the other processes politely, and holds neither output nor channel.
+// 0 is its own group.
 const guard = `( trap "" TERM INT HUP; read -r _ <&3; kill -KILL 0 ) 4>&- >/dev/null 2>&1 &`
 
 /** Whether the system has process groups. */
 export const groupsSupported = process.platform !== 'win32'
 
 export function startGroup(program: string, args: readonly string[], options: GroupOptions): ProcessGroup {
-  const limits = ['ulimit -c 0', ...limit('t', options.cpuSecondsMax), ...limit('f', options.fileBytesMax && Math.ceil(options.fileBytesMax / 512))]
+  const limits = [
+    'ulimit -c 0',
+    ...limit('t', options.cpuSecondsMax),
+    ...limit('f', options.fileBytesMax && Math.ceil(options.fileBytesMax / 512)),
+  ]
   const script = [guard, ...limits.map((each) => `${each} 2>/dev/null`), 'exec "$@" 3<&-'].join('\n')
   const child = spawn('/bin/sh', ['-c', script, 'sh', program, ...args], {
     cwd: options.cwd,
@@ -55,7 +61,10 @@ export function startGroup(program: string, args: readonly string[], options: Gr
     }
   }
   const ended = new Promise<GroupEnd>((resolve) => {
-    child.once('error', (error) => child.pid === undefined && resolve({ exitCode: null, signal: null, error }))
+    child.once(
+      'error',
+      (error) => child.pid === undefined && resolve({ exitCode: null, signal: null, error }),
+    )
     child.once('exit', (exitCode, signal) => {
       // The guard is still alive, so the number still belongs to this group.
       kill('SIGKILL')
@@ -73,4 +82,5 @@ export function startGroup(program: string, args: readonly string[], options: Gr
   return { child, ended, kill }
 }
 
-const limit = (flag: string, value: number | undefined): string[] => (value === undefined ? [] : [`ulimit -${flag} ${value}`])
+const limit = (flag: string, value: number | undefined): string[] =>
+  value === undefined ? [] : [`ulimit -${flag} ${value}`]

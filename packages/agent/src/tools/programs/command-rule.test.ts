@@ -17,7 +17,8 @@ const rule = (text: string): PermissionRule => {
   const [decision, ...pattern] = text.split(' ')
   return { decision: decision as 'allow', tool: 'run_command', pattern: pattern.join(' ') }
 }
-const decide = (command: readonly string[] | string, ...rules: string[]): string => permissionOf(tool, command, rules.map(rule)).decision
+const decide = (command: readonly string[] | string, ...rules: string[]): string =>
+  permissionOf(tool, command, rules.map(rule)).decision
 const sh = (script: string): string[] => ['sh', '-c', script]
 const bash = (script: string): string[] => ['bash', '-c', script]
 
@@ -214,9 +215,13 @@ describe('a rule that denies git push', () => {
 
   it('says as what it reads the command', () => {
     const rules = ['deny git push*'].map(rule)
-    expect(permissionOf(tool, ['git', '-C', '.', 'push', 'a'], rules).rule).toBe('deny run_command git push* (this could be: git push a)')
+    expect(permissionOf(tool, ['git', '-C', '.', 'push', 'a'], rules).rule).toBe(
+      'deny run_command git push* (this could be: git push a)',
+    )
     expect(permissionOf(tool, ['git', 'push'], rules).rule).toBe('deny run_command git push*')
-    expect(permissionOf(tool, sh('$x'), rules).rule).toBe('deny run_command git push* (this could be: something that cannot be read)')
+    expect(permissionOf(tool, sh('$x'), rules).rule).toBe(
+      'deny run_command git push* (this could be: something that cannot be read)',
+    )
   })
 })
 
@@ -245,7 +250,8 @@ describe('a rule that asks or denies', () => {
   it('reads a line for a shell like a script', () => {
     for (const line of ['git -C . push', 'cd x; git  push', 'A=b git push', '$x push', '"git" push'])
       expect([line, decide(line, 'deny git push*')]).toEqual([line, 'deny'])
-    for (const line of ['git status', 'echo git push', 'cd x && ls', '']) expect([line, decide(line, 'deny git push*')]).toEqual([line, 'allow'])
+    for (const line of ['git status', 'echo git push', 'cd x && ls', ''])
+      expect([line, decide(line, 'deny git push*')]).toEqual([line, 'allow'])
   })
 })
 
@@ -260,7 +266,9 @@ describe('a rule that allows', () => {
     ["sh -c 'ls -l*", sh('ls -l a')],
     ["sh -c 'ls; rm a'", sh('ls; rm a')],
     ['*', sh('ls; rm a')],
-  ])('%s holds for %j', (pattern, command) => expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('allow'))
+  ])('%s holds for %j', (pattern, command) =>
+    expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('allow'),
+  )
 
   it.each([
     ['git status*', ['git', '-c', 'core.fsmonitor=x', 'status']],
@@ -275,7 +283,9 @@ describe('a rule that allows', () => {
     ["sh -c 'git status*", sh('git status > /etc/passwd')],
     ["timeout * sh -c 'ls*", ['timeout', '5', 'sh', '-c', 'ls; id']],
     ["bash -lc 'ls*", ['bash', '-lc', 'ls\nid']],
-  ])('%s does not hold for %j', (pattern, command) => expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('ask'))
+  ])('%s does not hold for %j', (pattern, command) =>
+    expect(decide(command, `allow ${pattern}`, 'ask *')).toBe('ask'),
+  )
 
   it.each([
     'git status; id',
@@ -290,7 +300,8 @@ describe('a rule that allows', () => {
     expect(decide(line, 'allow git status*', 'ask *')).toBe('ask')
   })
 
-  it('git status* holds for a plain line of a shell', () => expect(decide('git status -s', 'allow git status*', 'ask *')).toBe('allow'))
+  it('git status* holds for a plain line of a shell', () =>
+    expect(decide('git status -s', 'allow git status*', 'ask *')).toBe('allow'))
 })
 
 describe('hostile commands', () => {
@@ -301,15 +312,22 @@ describe('hostile commands', () => {
     ['long scripts', sh('ls; '.repeat(8_000))],
     ['nested substitutions', sh('$('.repeat(10_000))],
     ['substitutions beside each other', bash('$(ls) '.repeat(5_000))],
-    ['nested scripts', Array.from({ length: 30 }).reduce<string[]>((inner) => sh(commandLine(inner).slice(0, 30_000)), ['ls'])],
+    [
+      'nested scripts',
+      Array.from({ length: 30 }).reduce<string[]>((inner) => sh(commandLine(inner).slice(0, 30_000)), ['ls']),
+    ],
     ['many quotes', ["'".repeat(30_000), "\\'".repeat(10_000)]],
     ['many wrappers', Array.from({ length: 256 }, () => 'env')],
-    ['many options at first', ['a-wrapper', ...Array.from({ length: 256 }, (_, i) => `-${i}${'x'.repeat(300)}`)]],
+    [
+      'many options at first',
+      ['a-wrapper', ...Array.from({ length: 256 }, (_, i) => `-${i}${'x'.repeat(300)}`)],
+    ],
     ['many equals signs', ['a-wrapper', `${'='.repeat(30_000)} `]],
     ['a word for sed', ['sed', `s/${'a\\/'.repeat(10_000)}`]],
     ['half characters', ['a-wrapper', '\uD800 \uDC00;', '\0']],
   ])('%s are judged in little time', async (_, command) => {
-    const work = (): void => expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
+    const work = (): void =>
+      expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
     expect(await ownMs(work)).toBeLessThan(4_000)
   })
 })

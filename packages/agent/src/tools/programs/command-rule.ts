@@ -1,6 +1,7 @@
 // Compares the pattern of a rule with a command.
 // C1. A rule that asks or denies holds if the call could start a command that the pattern covers.
-// C2. A rule that allows holds for one plain command, as it is written. A pattern that reaches into a script of a shell does not cover more of it.
+// C2. A rule that allows holds for one plain command, as it is written. A pattern that reaches into a script
+// of a shell does not cover more of it.
 import { matches } from '../matches.ts'
 import { commandLine, programName, readLine, type ReadCommand } from './read-command.ts'
 import { isPlainScript } from './inside-shell.ts'
@@ -22,9 +23,13 @@ export function judgedLine(line: string): JudgedLine {
     restricts(pattern) {
       if (matches(pattern, line)) return { as: null }
       const spellings = spellingsOf(pattern)
-      const found = (written ??= readings().commands.map(writtenOf)).find((command) => spellings.some((each) => couldBe(each, command)))
+      const found = (written ??= readings().commands.map(writtenOf)).find((command) =>
+        spellings.some((each) => couldBe(each, command)),
+      )
       if (found === undefined) return null
-      return { as: found.bare === '' ? 'something that cannot be read' : `${found.quoted}${found.open ? ' …' : ''}` }
+      return {
+        as: found.bare === '' ? 'something that cannot be read' : `${found.quoted}${found.open ? ' …' : ''}`,
+      }
     },
     allows(pattern) {
       if (!matches(pattern, line)) return false
@@ -52,7 +57,11 @@ interface WrittenCommand {
   readonly open: boolean
 }
 
-const writtenOf = ({ words, open }: ReadCommand): WrittenCommand => ({ bare: words.join(' '), quoted: commandLine(words), open })
+const writtenOf = ({ words, open }: ReadCommand): WrittenCommand => ({
+  bare: words.join(' '),
+  quoted: commandLine(words),
+  open,
+})
 
 function couldBe(pattern: string, { bare, quoted, open }: WrittenCommand): boolean {
   if (matches(pattern, bare) || matches(pattern, quoted)) return true

@@ -1,4 +1,5 @@
-// No spelling of a command passes a rule that denies it. The spellings are made at random, and real shells and a real git say what they start.
+// No spelling of a command passes a rule that denies it. The spellings are made at random, and real shells
+// and a real git say what they start.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,8 @@ const tool: Tool = {
   invoke: async () => '',
 }
 const denyPush: PermissionRule = { tool: 'run_command', pattern: 'git push*', decision: 'deny' }
-const isDenied = (command: readonly string[]): boolean => permissionOf(tool, command, [denyPush]).decision === 'deny'
+const isDenied = (command: readonly string[]): boolean =>
+  permissionOf(tool, command, [denyPush]).decision === 'deny'
 
 type Command = readonly string[]
 
@@ -30,15 +32,22 @@ const spelled = (word: string): fc.Arbitrary<string> =>
         const plain = /[\w./=-]/.test(letter) ? letter : `'${letter}'`
         return letter === "'"
           ? "\\'"
-          : [plain, plain, `'${letter}'`, /["$`\\]/.test(letter) ? `'${letter}'` : `"${letter}"`, `""${plain}`, /\w/.test(letter) ? `\\${letter}` : plain][
-              ways[i] ?? 0
-            ]
+          : [
+              plain,
+              plain,
+              `'${letter}'`,
+              /["$`\\]/.test(letter) ? `'${letter}'` : `"${letter}"`,
+              `""${plain}`,
+              /\w/.test(letter) ? `\\${letter}` : plain,
+            ][ways[i] ?? 0]
       })
       .join(''),
   )
 
 const line = (command: Command): fc.Arbitrary<string> =>
-  fc.tuple(fc.tuple(...command.map(spelled)), fc.constantFrom(' ', '  ', '\t', ' \\\n')).map(([words, space]) => words.join(space))
+  fc
+    .tuple(fc.tuple(...command.map(spelled)), fc.constantFrom(' ', '  ', '\t', ' \\\n'))
+    .map(([words, space]) => words.join(space))
 
 /** What a script does with a line that starts the command. */
 const scripts: readonly ((line: string) => string)[] = [
@@ -94,7 +103,12 @@ const wrapped = (command: Command): fc.Arbitrary<Command> =>
       .tuple(
         line(command),
         fc.constantFrom(...scripts),
-        fc.constantFrom(['sh', '-c'], ['bash', '-c'], ['bash', '--norc', '-uc'], ['dash', '-o', 'noglob', '-c']),
+        fc.constantFrom(
+          ['sh', '-c'],
+          ['bash', '-c'],
+          ['bash', '--norc', '-uc'],
+          ['dash', '-o', 'noglob', '-c'],
+        ),
       )
       .map(([text, script, shell]) => [...shell, script(text)]),
   )
@@ -102,21 +116,44 @@ const wrapped = (command: Command): fc.Arbitrary<Command> =>
 const push: fc.Arbitrary<Command> = fc
   .tuple(
     fc.constantFrom('git', './bin/git'),
-    fc.array(fc.constantFrom(['-C', '.'], ['-P'], ['--no-pager'], ['--git-dir=.git'], ['-c', 'color.ui=false'], ['-c', 'alias.q=push']), { maxLength: 3 }),
+    fc.array(
+      fc.constantFrom(
+        ['-C', '.'],
+        ['-P'],
+        ['--no-pager'],
+        ['--git-dir=.git'],
+        ['-c', 'color.ui=false'],
+        ['-c', 'alias.q=push'],
+      ),
+      { maxLength: 3 },
+    ),
     fc.constantFrom('push', 'push', 'q'),
     fc.subarray(['origin', '--force', 'a b']),
   )
-  .map(([program, options, sub, args]) => [program, ...options.flat(), ...(sub === 'q' ? ['-c', 'alias.q=push'] : []), sub, ...args])
+  .map(([program, options, sub, args]) => [
+    program,
+    ...options.flat(),
+    ...(sub === 'q' ? ['-c', 'alias.q=push'] : []),
+    sub,
+    ...args,
+  ])
 
 const evasion = (depthMax: number): fc.Arbitrary<Command> =>
-  fc.nat(depthMax).chain((depth) => Array.from({ length: depth }).reduce<fc.Arbitrary<Command>>((inner) => inner.chain(wrapped), push))
+  fc
+    .nat(depthMax)
+    .chain((depth) =>
+      Array.from({ length: depth }).reduce<fc.Arbitrary<Command>>((inner) => inner.chain(wrapped), push),
+    )
 
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'beaver-evasions-'))
   mkdirSync(join(folder, 'bin'))
   const git = spawnSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).stdout.trim()
-  writeFileSync(join(folder, 'bin', 'git'), `#!/bin/sh\nGIT_TRACE=${commandLine([join(folder, 'trace')])} exec ${commandLine([git])} "$@"\n`)
+  writeFileSync(
+    join(folder, 'bin', 'git'),
+    `#!/bin/sh\nGIT_TRACE=${commandLine([join(folder, 'trace')])} exec ${commandLine([git])} "$@"\n`,
+  )
   chmodSync(join(folder, 'bin', 'git'), 0o755)
   spawnSync(git, ['init', '-q', folder])
 })
@@ -124,7 +161,12 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 function startsPush([program = '', ...args]: Command): boolean {
   writeFileSync(join(folder, 'trace'), '')
-  spawnSync(program, args, { cwd: folder, timeout: 20_000, input: '', env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder } })
+  spawnSync(program, args, {
+    cwd: folder,
+    timeout: 20_000,
+    input: '',
+    env: { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder },
+  })
   return readFileSync(join(folder, 'trace'), 'utf8').includes('built-in: git push')
 }
 
@@ -195,10 +237,18 @@ it('a script of letters that mean something to a shell never passes if it starts
     '))',
   )
   fc.assert(
-    fc.property(fc.array(piece, { minLength: 2, maxLength: 9 }), fc.constantFrom('sh', 'bash'), (pieces, shell) => {
-      const command = [shell, '-c', `${pieces.join('')}\ngit push`.slice(0, pieces.length > 6 ? undefined : pieces.join('').length)]
-      return isDenied(command) || !startsPush(command)
-    }),
+    fc.property(
+      fc.array(piece, { minLength: 2, maxLength: 9 }),
+      fc.constantFrom('sh', 'bash'),
+      (pieces, shell) => {
+        const command = [
+          shell,
+          '-c',
+          `${pieces.join('')}\ngit push`.slice(0, pieces.length > 6 ? undefined : pieces.join('').length),
+        ]
+        return isDenied(command) || !startsPush(command)
+      },
+    ),
     { numRuns: 150 },
   )
 })

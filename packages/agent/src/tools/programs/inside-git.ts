@@ -1,9 +1,21 @@
-// What a git command starts: its sub-command without the global options, and other programs that it is told to start.
-// G1. An option or a setting that may start a program, and a sub-command that git does not have itself (an alias), may be anything.
+// What a git command starts: its sub-command without the global options, and other programs that it is told
+// to start.
+// G1. An option or a setting that may start a program, and a sub-command that git does not have itself (an
+// alias), may be anything.
 import { anything, type ReadCommand } from './read-command.ts'
 
 /** Global options that have their value in the next word. */
-const withValue = new Set(['-C', '--git-dir', '--work-tree', '--namespace', '--super-prefix', '--attr-source', '--shallow-file', '--config-env', '-c'])
+const withValue = new Set([
+  '-C',
+  '--git-dir',
+  '--work-tree',
+  '--namespace',
+  '--super-prefix',
+  '--attr-source',
+  '--shallow-file',
+  '--config-env',
+  '-c',
+])
 const flags =
   /^(?:-[pPvh]|--(?:paginate|no-pager|no-replace-objects|bare|literal-pathspecs|glob-pathspecs|noglob-pathspecs|icase-pathspecs|no-optional-locks|no-lazy-fetch|no-advice|html-path|man-path|info-path|exec-path|version|help))$/
 /** Settings that start nothing. */
@@ -13,7 +25,9 @@ const harmless =
 const starting =
   /^(?:alias|include|includeif|pager|credential|filter|gpg|sequence|difftool|mergetool|browser|man|trailer|url|uploadpack|remote|submodule|interactive|hook|core|diff|merge|sendemail|tar|web|instaweb|guitool|protocol)\..+/i
 
-/** The sub-commands of git that it never looks up as an alias, without those that only start other programs. */
+/**
+ * The sub-commands of git that it never looks up as an alias, without those that only start other programs.
+ */
 const ownCommands = new Set(
   (
     'add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry ' +
@@ -35,8 +49,13 @@ export function insideGit(args: readonly string[], open: boolean): ReadCommand[]
     const [name = ''] = option.split('=', 1)
     if (withValue.has(option)) {
       at++
-      if ((option === '-c' && !harmless.test(args[at] ?? '')) || option === '--config-env') found.push(anything)
-    } else if (!flags.test(option) && !(name !== option && withValue.has(name) && name !== '--config-env' && name.startsWith('--'))) found.push(anything)
+      if ((option === '-c' && !harmless.test(args[at] ?? '')) || option === '--config-env')
+        found.push(anything)
+    } else if (
+      !flags.test(option) &&
+      !(name !== option && withValue.has(name) && name !== '--config-env' && name.startsWith('--'))
+    )
+      found.push(anything)
   }
   const words = args.slice(at)
   const [sub] = words
@@ -47,7 +66,8 @@ export function insideGit(args: readonly string[], open: boolean): ReadCommand[]
 
 /** Whether the words of the sub-command name a program to start. */
 function startsOthers(sub: string, args: readonly string[]): boolean {
-  if (args.some((arg) => arg.startsWith('ext::') || isLong(arg, ['exec', 'upload-pack', 'receive-pack']))) return true
+  if (args.some((arg) => arg.startsWith('ext::') || isLong(arg, ['exec', 'upload-pack', 'receive-pack'])))
+    return true
   const short = (letter: string): boolean => args.some((arg) => new RegExp(`^-[a-zA-Z]*${letter}`).test(arg))
   switch (sub) {
     case 'submodule':
@@ -63,7 +83,9 @@ function startsOthers(sub: string, args: readonly string[]): boolean {
     case 'init':
       return args.some((arg) => isLong(arg, ['template']))
     case 'config':
-      return args.some((arg) => starting.test(arg)) && !args.some((arg) => isLong(arg, ['get', 'get-all', 'list']))
+      return (
+        args.some((arg) => starting.test(arg)) && !args.some((arg) => isLong(arg, ['get', 'get-all', 'list']))
+      )
     default:
       return false
   }

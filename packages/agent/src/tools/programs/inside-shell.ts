@@ -1,9 +1,19 @@
 // What a script of a shell starts: every simple command in it, also in substitutions, functions and branches.
 // S1. The parser reads Bash, and other shells read some texts in another way. Such a text may be anything.
-// S2. A word that the shell computes (a variable, a substitution, a pattern of file names) ends what is known of its command.
+// S2. A word that the shell computes (a variable, a substitution, a pattern of file names) ends what is known
+// of its command.
 // S3. A script that does not parse may be anything, because a shell runs the lines before the fault.
 import { createRequire } from 'node:module'
-import type { Assignment, Command, forEachChild, parse, ParsedScript, SyntaxNode, Word, WordPart } from 'unbash'
+import type {
+  Assignment,
+  Command,
+  forEachChild,
+  parse,
+  ParsedScript,
+  SyntaxNode,
+  Word,
+  WordPart,
+} from 'unbash'
 import { type Inside, setsStarting } from './inside-program.ts'
 import { anything, type ReadCommand } from './read-command.ts'
 
@@ -23,7 +33,11 @@ let loaded: Parser | undefined
 const parser = (): Parser => (loaded ??= createRequire(import.meta.url)('unbash') as Parser)
 
 /** What a shell starts by its arguments. `guessed`: a shell without arguments is only a word. */
-export function insideShell(name: string, args: readonly string[], { open, guessed }: { readonly open: boolean; readonly guessed: boolean }): Inside[] {
+export function insideShell(
+  name: string,
+  args: readonly string[],
+  { open, guessed }: { readonly open: boolean; readonly guessed: boolean },
+): Inside[] {
   const unknown: Inside[] = [{ command: anything }]
   let [at, reads] = [0, false]
   for (; /^[-+]./.test(args[at] ?? '') && args[at] !== '--'; at++) {
@@ -39,7 +53,9 @@ export function insideShell(name: string, args: readonly string[], { open, guess
   const [first, ...more] = args.slice(at)
   if (first === undefined) return open || !guessed ? unknown : []
   if (reads) return [{ script: first, shell: name === 'bash' ? 'bash' : 'sh', certain: true }]
-  return /^\/(?:dev|proc)\//.test(first) ? unknown : [{ command: { words: [first, ...more], open }, guessed: true }]
+  return /^\/(?:dev|proc)\//.test(first)
+    ? unknown
+    : [{ command: { words: [first, ...more], open }, guessed: true }]
 }
 
 /** What a script starts. */
@@ -71,26 +87,39 @@ export function isPlainScript(script: string): boolean {
   try {
     const { commands, errors = [] } = parser().parse(script) as ParsedScript
     const [statement, ...others] = commands
-    if (errors.length > 0 || others.length > 0 || statement?.command.type !== 'Command' || statement.background === true) return false
+    if (
+      errors.length > 0 ||
+      others.length > 0 ||
+      statement?.command.type !== 'Command' ||
+      statement.background === true
+    )
+      return false
     const { command } = statement
     return (
-      command.prefix.length === 0 && command.redirects.length === 0 && [command.name, ...command.args].every((word) => word?.type === 'Word' && isKnown(word))
+      command.prefix.length === 0 &&
+      command.redirects.length === 0 &&
+      [command.name, ...command.args].every((word) => word?.type === 'Word' && isKnown(word))
     )
   } catch {
     return false
   }
 }
 
-const isTooLong = (script: string): boolean => script.length > scriptCharsMax || (script.match(/\$[({]|[<>]\(|`/g)?.length ?? 0) > substitutionsMax
+const isTooLong = (script: string): boolean =>
+  script.length > scriptCharsMax || (script.match(/\$[({]|[<>]\(|`/g)?.length ?? 0) > substitutionsMax
 
 const isScript = (node: SyntaxNode): node is ParsedScript => node.type === 'Script'
 
 /** What Bash has and other shells do not: there the same text may start a command. */
 const isReadDifferently = (script: string): boolean =>
-  /&>|\|&|<<<|[<>]\(|\(\(|\[\[|\$['"[]|\{[^}\n]*[,.][^}\n]*\}|;;?&|\$\{[^}\n]*[@^,!]|[?*+@!]\(|\+=|\b(?:function|coproc|select|time)\b|\r/.test(script)
+  /&>|\|&|<<<|[<>]\(|\(\(|\[\[|\$['"[]|\{[^}\n]*[,.][^}\n]*\}|;;?&|\$\{[^}\n]*[@^,!]|[?*+@!]\(|\+=|\b(?:function|coproc|select|time)\b|\r/.test(
+    script,
+  )
 
 function insideCommand(command: Command, certain: boolean): Inside[] {
-  const given = [...command.prefix, ...command.args].flatMap((each) => (each.type === 'Assignment' || each.type === 'Word' ? [each.text] : []))
+  const given = [...command.prefix, ...command.args].flatMap((each) =>
+    each.type === 'Assignment' || each.type === 'Word' ? [each.text] : [],
+  )
   const found: Inside[] = setsStarting(given) ? [{ command: anything }] : []
   if (command.name === undefined) return found
   const { words, open } = knownWords([command.name, ...command.args])
@@ -100,13 +129,16 @@ function insideCommand(command: Command, certain: boolean): Inside[] {
 }
 
 function knownWords(all: readonly (Word | Assignment)[]): ReadCommand {
-  const end = all.findIndex((word) => !(word.type === 'Word' ? isKnown(word) : word.value.type === 'Word' && isKnown(word.value)))
+  const end = all.findIndex(
+    (word) => !(word.type === 'Word' ? isKnown(word) : word.value.type === 'Word' && isKnown(word.value)),
+  )
   const known = end === -1 ? all : all.slice(0, end)
   return { words: known.map((word) => (word.type === 'Word' ? word.value : word.text)), open: end !== -1 }
 }
 
 /** Whether the shell uses the word as it is. */
-const isKnown = ({ text, parts }: Word): boolean => !text.startsWith('~') && !/^[^'"\\]*=~/.test(text) && (parts === undefined || parts.every(isLiteral))
+const isKnown = ({ text, parts }: Word): boolean =>
+  !text.startsWith('~') && !/^[^'"\\]*=~/.test(text) && (parts === undefined || parts.every(isLiteral))
 
 function isLiteral(part: WordPart): boolean {
   if (part.type === 'DoubleQuoted') return part.parts.every(({ type }) => type === 'Literal')

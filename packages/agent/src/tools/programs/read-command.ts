@@ -15,14 +15,20 @@ export const anything: ReadCommand = { words: [], open: true }
 export const commandLine = (words: readonly string[]): string =>
   words.map((each) => (/^[\w@%+=:,./-]+$/.test(each) ? each : `'${each.replaceAll("'", `'\\''`)}'`)).join(' ')
 
-/** The words of a line that `commandLine` made, or that says as little. `null`: only a shell could read it. */
+/**
+ * The words of a line that `commandLine` made, or that says as little. `null`: only a shell could read it.
+ */
 export function readLine(line: string): string[] | null {
   if (!/^(?:[\w@%+=:,./-]|'[^']*'|\\'| (?! |$))+$/.test(line) || line.startsWith(' ')) return null
-  const words = [...line.matchAll(/(?:[^ '\\]|'[^']*'|\\')+/g)].map(([word]) => word.replaceAll(/'([^']*)'|\\(')/g, '$1$2'))
+  const words = [...line.matchAll(/(?:[^ '\\]|'[^']*'|\\')+/g)].map(([word]) =>
+    word.replaceAll(/'([^']*)'|\\(')/g, '$1$2'),
+  )
   return /^\w+=/.test(words[0] ?? '') ? null : words
 }
 
-/** The name by which a program is known, whatever folder it is started from. A file system may ignore case. */
+/**
+ * The name by which a program is known, whatever folder it is started from. A file system may ignore case.
+ */
 export const programName = (program: string): string =>
   program
     .slice(Math.max(program.lastIndexOf('/'), program.lastIndexOf('\\')) + 1)

@@ -1,10 +1,14 @@
-// What a confined program may see and do, and the command line that starts it so. Pure, except for the look at what exists.
-// C1. It sees the programs and libraries of the system read-only, its workspace, what it is given besides, and nothing else: no home folder,
+// What a confined program may see and do, and the command line that starts it so. Pure, except for the look
+// at what exists.
+// C1. It sees the programs and libraries of the system read-only, its workspace, what it is given besides,
+// and nothing else: no home folder,
 //     no other project, a `/tmp` of its own.
-// C2. It sees only its own processes. When it ends, everything that it started ends too, even what left its process group.
+// C2. It sees only its own processes. When it ends, everything that it started ends too, even what left its
+// process group.
 // C3. It has no network, unless it is given one.
 // C4. What is hidden stays hidden inside of what is given: a later mount lies over an earlier one.
-// C5. Each of its processes has bounds for memory, open files and the size of files; all together have a bound of processes.
+// C5. Each of its processes has bounds for memory, open files and the size of files; all together have a
+// bound of processes.
 // C6. It cannot make the system calls that no ordinary program needs (system-calls.ts).
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -24,7 +28,10 @@ export interface Confinement {
 }
 
 /** The programs of a backend. */
-export type SandboxPrograms = ({ readonly backend: 'bubblewrap'; readonly bwrap: string } | { readonly backend: 'unshare'; readonly unshare: string }) & {
+export type SandboxPrograms = (
+  | { readonly backend: 'bubblewrap'; readonly bwrap: string }
+  | { readonly backend: 'unshare'; readonly unshare: string }
+) & {
   /** Sets the bounds. `null`: there are none. */
   readonly prlimit: string | null
   /** Puts the filter of system calls on. `null`: there is none. */
@@ -68,15 +75,34 @@ export function confinedCommand(
   const mounts = mountsOf(of, places)
   const filtered = programs.perl === null ? command : filteredCommand(programs.perl, command)
   const bounded = programs.prlimit === null ? filtered : [programs.prlimit, ...bounds, '--', ...filtered]
-  if (programs.backend === 'bubblewrap') return { program: programs.bwrap, args: [...bubblewrapArgs(mounts, of), '--', ...bounded] }
+  if (programs.backend === 'bubblewrap')
+    return { program: programs.bwrap, args: [...bubblewrapArgs(mounts, of), '--', ...bounded] }
   const network = of.network ? [] : ['--net']
-  const spaces = ['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child=SIGKILL', '--ipc', '--uts', ...network]
-  const plan = mounts.flatMap((mount) => (mount.kind === 'link' ? ['link', mount.path, mount.target] : [mount.kind, mount.path, '-']))
-  return { program: programs.unshare, args: [...spaces, '--', '/bin/sh', '-c', newRoot, 'sh', of.cwd, ...plan, '--', ...bounded] }
+  const spaces = [
+    '--user',
+    '--map-root-user',
+    '--mount',
+    '--pid',
+    '--fork',
+    '--kill-child=SIGKILL',
+    '--ipc',
+    '--uts',
+    ...network,
+  ]
+  const plan = mounts.flatMap((mount) =>
+    mount.kind === 'link' ? ['link', mount.path, mount.target] : [mount.kind, mount.path, '-'],
+  )
+  return {
+    program: programs.unshare,
+    args: [...spaces, '--', '/bin/sh', '-c', newRoot, 'sh', of.cwd, ...plan, '--', ...bounded],
+  }
 }
 
 /** What is mounted in an empty root, in this order. */
-export function mountsOf({ writable, readable = [], hidden = [], path = '' }: Confinement, places: Places = machine): Mount[] {
+export function mountsOf(
+  { writable, readable = [], hidden = [], path = '' }: Confinement,
+  places: Places = machine,
+): Mount[] {
   const system = systemFolders.flatMap((folder): Mount[] => {
     const kind = places.kind(folder)
     if (kind === 'link') return [{ kind: 'link', path: folder, target: places.target(folder) }]
@@ -86,10 +112,13 @@ export function mountsOf({ writable, readable = [], hidden = [], path = '' }: Co
   const programs = path.split(':').filter((folder) => isAbsolute(folder) && !isSystem(folder))
   const there = (each: string): boolean => places.kind(each) !== 'none'
   const given = [
-    ...[...new Set([...programs, ...readable])].filter(there).map((each): Mount => ({ kind: 'read', path: each })),
+    ...[...new Set([...programs, ...readable])]
+      .filter(there)
+      .map((each): Mount => ({ kind: 'read', path: each })),
     ...writable.filter(there).map((each): Mount => ({ kind: 'write', path: each })),
   ].toSorted((a, b) => a.path.length - b.path.length)
-  const seen = (each: string): boolean => [...systemFolders, ...given.map((mount) => mount.path)].some((folder) => isWithin(each, folder))
+  const seen = (each: string): boolean =>
+    [...systemFolders, ...given.map((mount) => mount.path)].some((folder) => isWithin(each, folder))
   const covered = [...hidden, ...secretFiles].filter((each) => there(each) && seen(each))
   const inside = (each: string): boolean => covered.some((hiddenPath) => isWithin(each, hiddenPath))
   // What was given inside of a hidden folder is given again, over the folder.
@@ -98,13 +127,23 @@ export function mountsOf({ writable, readable = [], hidden = [], path = '' }: Co
     ...system,
     { kind: 'empty', path: '/tmp' },
     ...given,
-    ...covered.map((each): Mount => ({ kind: places.kind(each) === 'folder' ? 'empty' : 'mask', path: each })),
+    ...covered.map((each): Mount => ({
+      kind: places.kind(each) === 'folder' ? 'empty' : 'mask',
+      path: each,
+    })),
     ...again,
   ]
 }
 
 function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement): string[] {
-  const spaces = ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', ...(network ? [] : ['--unshare-net'])]
+  const spaces = [
+    '--unshare-user',
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
+    ...(network ? [] : ['--unshare-net']),
+  ]
   const mounted = mounts.flatMap((mount): string[] => {
     switch (mount.kind) {
       case 'read':
@@ -121,13 +160,27 @@ function bubblewrapArgs(mounts: readonly Mount[], { cwd, network }: Confinement)
         return mount satisfies never
     }
   })
-  return [...spaces, '--die-with-parent', '--cap-drop', 'ALL', '--proc', '/proc', '--dev', '/dev', ...mounted, '--remount-ro', '/', '--chdir', cwd]
+  return [
+    ...spaces,
+    '--die-with-parent',
+    '--cap-drop',
+    'ALL',
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    ...mounted,
+    '--remount-ro',
+    '/',
+    '--chdir',
+    cwd,
+  ]
 }
 
 /**
- * Builds the root in a new mount namespace, as bubblewrap does, and runs the program in it without any capability. `/sys` is where the new root
- * is put together, because every system has it and no program gets it. The shell stays, so that the program is not process 1, to which the
- * kernel gives no signals.
+ * Builds the root in a new mount namespace, as bubblewrap does, and runs the program in it without any
+ * capability. `/sys` is where the new root is put together, because every system has it and no program gets
+ * it. The shell stays, so that the program is not process 1, to which the kernel gives no signals.
  */
 const newRoot = `
 set -e
@@ -164,7 +217,8 @@ setpriv --no-new-privs --inh-caps=-all --bounding-set=-all -- "$@"
 exit $?
 `
 
-const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 
 const machine: Places = {
   kind(path) {
@@ -179,9 +233,13 @@ const machine: Places = {
   target: (path) => readlinkSync(path),
 }
 
-/** The folder of a package and of everything that its modules import: the outermost folder above a file that has `node_modules`. */
+/**
+ * The folder of a package and of everything that its modules import: the outermost folder above a file that
+ * has `node_modules`.
+ */
 export function packageRoot(file: string): string {
   let root = dirname(file)
-  for (let folder = root; dirname(folder) !== folder; folder = dirname(folder)) if (existsSync(join(folder, 'node_modules'))) root = folder
+  for (let folder = root; dirname(folder) !== folder; folder = dirname(folder))
+    if (existsSync(join(folder, 'node_modules'))) root = folder
   return root
 }

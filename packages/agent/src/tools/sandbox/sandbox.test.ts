@@ -6,7 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { confinedCommand, mountsOf, type Places } from './confinement.ts'
 import { confined, probe } from './sandbox.ts'
 
-const machine = (there: Record<string, 'folder' | 'file' | 'link'>): Places => ({ kind: (path) => there[path] ?? 'none', target: (path) => `usr${path}` })
+const machine = (there: Record<string, 'folder' | 'file' | 'link'>): Places => ({
+  kind: (path) => there[path] ?? 'none',
+  target: (path) => `usr${path}`,
+})
 const debian = machine({
   '/usr': 'folder',
   '/bin': 'link',
@@ -19,7 +22,13 @@ const debian = machine({
 
 describe('the mounts of a confined program', () => {
   it('are the system read-only, a /tmp, what it is given, and covers over what is hidden', () => {
-    const of = { cwd: '/w', writable: ['/w'], hidden: ['/w/.beaver', '/elsewhere'], network: false, path: '/usr/bin:/home/me/bin:relative' }
+    const of = {
+      cwd: '/w',
+      writable: ['/w'],
+      hidden: ['/w/.beaver', '/elsewhere'],
+      network: false,
+      path: '/usr/bin:/home/me/bin:relative',
+    }
     expect(mountsOf(of, debian)).toEqual([
       { kind: 'read', path: '/usr' },
       { kind: 'link', path: '/bin', target: 'usr/bin' },
@@ -49,7 +58,12 @@ describe('the command of a backend', () => {
   const of = { cwd: '/w', writable: ['/w'], network: false }
 
   it('is bubblewrap with its own namespaces, no capability and the bounds', () => {
-    const { program, args } = confinedCommand({ backend: 'bubblewrap', bwrap: '/b/bwrap', prlimit: '/b/prlimit', perl: null }, of, ['git', 'status'], debian)
+    const { program, args } = confinedCommand(
+      { backend: 'bubblewrap', bwrap: '/b/bwrap', prlimit: '/b/prlimit', perl: null },
+      of,
+      ['git', 'status'],
+      debian,
+    )
     expect(program).toBe('/b/bwrap')
     const text = args.join(' ')
     for (const part of [
@@ -63,21 +77,35 @@ describe('the command of a backend', () => {
       '--chdir /w',
     ])
       expect(text).toContain(part)
-    expect(text).toMatch(/--remount-ro \/ --chdir \/w -- \/b\/prlimit --core=0 .*--nproc=512 .* -- git status$/)
-    expect(confinedCommand({ backend: 'bubblewrap', bwrap: 'b', prlimit: null, perl: null }, { ...of, network: true }, ['x'], debian).args).not.toContain(
-      '--unshare-net',
+    expect(text).toMatch(
+      /--remount-ro \/ --chdir \/w -- \/b\/prlimit --core=0 .*--nproc=512 .* -- git status$/,
     )
+    expect(
+      confinedCommand(
+        { backend: 'bubblewrap', bwrap: 'b', prlimit: null, perl: null },
+        { ...of, network: true },
+        ['x'],
+        debian,
+      ).args,
+    ).not.toContain('--unshare-net')
   })
 
   it('is unshare with a shell that builds the root; what the command contains is an argument and never a part of the script', () => {
     const evil = '"; rm -rf /; "'
-    const { program, args } = confinedCommand({ backend: 'unshare', unshare: '/b/unshare', prlimit: null, perl: null }, { ...of, cwd: evil }, [evil], debian)
+    const { program, args } = confinedCommand(
+      { backend: 'unshare', unshare: '/b/unshare', prlimit: null, perl: null },
+      { ...of, cwd: evil },
+      [evil],
+      debian,
+    )
     expect(program).toBe('/b/unshare')
     const script = args.findIndex((each) => each.includes('pivot_root'))
     expect(args[script]).not.toContain(evil)
     expect(args.slice(script + 1, script + 3)).toEqual(['sh', evil])
     expect(args.slice(-2)).toEqual(['--', evil])
-    expect(args.slice(0, script)).toEqual(expect.arrayContaining(['--net', '--pid', '--user', '--kill-child=SIGKILL']))
+    expect(args.slice(0, script)).toEqual(
+      expect.arrayContaining(['--net', '--pid', '--user', '--kill-child=SIGKILL']),
+    )
   })
 })
 
@@ -98,8 +126,14 @@ describe('the sandbox of this machine', () => {
   }
 
   it('is that of util-linux where there is no bubblewrap, and none where there is neither', async () => {
-    expect(await probe(await only('unshare', 'setpriv', 'prlimit'))).toMatchObject({ backend: 'unshare', perl: null })
-    expect(await probe(await only('unshare', 'setpriv', 'perl'))).toMatchObject({ backend: 'unshare', perl: expect.stringContaining('perl') as string })
+    expect(await probe(await only('unshare', 'setpriv', 'prlimit'))).toMatchObject({
+      backend: 'unshare',
+      perl: null,
+    })
+    expect(await probe(await only('unshare', 'setpriv', 'perl'))).toMatchObject({
+      backend: 'unshare',
+      perl: expect.stringContaining('perl') as string,
+    })
     expect(await probe(await only('prlimit'))).toBeNull()
     expect(await probe('')).toBeNull()
   })
@@ -119,7 +153,13 @@ describe('the sandbox of this machine', () => {
     await writeFile(join(workspace, 'home', 'key'), 'canary')
     await writeFile(join(folder, 'neighbour'), 'canary')
     const script = `cat /proc/[0-9]*/environ ${folder}/neighbour home/key /etc/shadow; cat /proc/net/dev | grep -c :; grep CapEff /proc/self/status; echo x > /usr/x; echo x > /x; chroot / true; mount -t tmpfs x /tmp; echo done > file; cat file; exit 9`
-    const of = { cwd: workspace, writable: [workspace], hidden: [join(workspace, 'home')], network: false, path: process.env['PATH'] }
+    const of = {
+      cwd: workspace,
+      writable: [workspace],
+      hidden: [join(workspace, 'home')],
+      network: false,
+      path: process.env['PATH'],
+    }
     const { program, args } = confinedCommand(programs, of, ['/bin/sh', '-c', script])
     const { stdout, code } = await run(program, args)
     expect(stdout.replaceAll('\0', '\n')).not.toMatch(/canary$|^root:/m)
@@ -131,7 +171,8 @@ describe('the sandbox of this machine', () => {
   it('filters system calls: no new namespace, no kernel keys, no io_uring, no typing into a terminal, no strange socket; the usual ones work', async () => {
     const programs = await probe(await only('unshare', 'setpriv', 'prlimit', 'perl'))
     if (programs === null || programs.perl === null) throw new Error('This machine has no filter.')
-    const [unshare, keyctl, clone, ioctl, socket] = process.arch === 'x64' ? [272, 250, 56, 16, 41] : [97, 219, 220, 29, 198]
+    const [unshare, keyctl, clone, ioctl, socket] =
+      process.arch === 'x64' ? [272, 250, 56, 16, 41] : [97, 219, 220, 29, 198]
     const numbers = [
       [unshare, 0x10000000],
       [keyctl, 0],
@@ -143,19 +184,31 @@ describe('the sandbox of this machine', () => {
       [socket, 16, 3, 0],
     ]
     const script = numbers.map((each) => `$! = 0; syscall(${each.join(', ')}); print $! + 0, " ";`).join(' ')
-    const of = { cwd: folder, writable: [folder], readable: [dirname(process.execPath)], network: false, path: process.env['PATH'] }
+    const of = {
+      cwd: folder,
+      writable: [folder],
+      readable: [dirname(process.execPath)],
+      network: false,
+      path: process.env['PATH'],
+    }
     const made = async (...command: [string, ...string[]]) => {
       const { program, args } = confinedCommand(programs, of, command)
       return run(program, args)
     }
     expect((await made('perl', '-e', script)).stdout).toBe('1 1 1 38 1 97 0 0 ')
-    const threads = 'const { Worker } = require("worker_threads"); new Worker("console.log(6 * 7)", { eval: true })'
+    const threads =
+      'const { Worker } = require("worker_threads"); new Worker("console.log(6 * 7)", { eval: true })'
     expect(await made(process.execPath, '-e', threads)).toEqual({ stdout: '42\n', code: 0 })
     expect((await made('/no/such/program')).code).toBe(127)
   })
 
   it('runs a program as it is with "off"', async () => {
-    expect(await confined({ mode: 'off', hidden: [], readable: [] }, { cwd: '/', writable: [], network: false }, ['git', 'status'])).toEqual({
+    expect(
+      await confined({ mode: 'off', hidden: [], readable: [] }, { cwd: '/', writable: [], network: false }, [
+        'git',
+        'status',
+      ]),
+    ).toEqual({
       program: 'git',
       args: ['status'],
       backend: 'none',
@@ -166,6 +219,8 @@ describe('the sandbox of this machine', () => {
 function run(program: string, args: readonly string[]): Promise<{ stdout: string; code: number }> {
   const path = [process.env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter)
   return new Promise((resolve) =>
-    execFile(program, args, { env: { PATH: path }, encoding: 'utf8' }, (error, stdout) => resolve({ stdout, code: Number(error?.code ?? 0) })),
+    execFile(program, args, { env: { PATH: path }, encoding: 'utf8' }, (error, stdout) =>
+      resolve({ stdout, code: Number(error?.code ?? 0) }),
+    ),
   )
 }

@@ -10,7 +10,10 @@ import { wholeEnvironment } from '../process/child-environment.ts'
 import { confinedCommand, type Confinement, type SandboxPrograms } from './confinement.ts'
 import { callFilter } from './system-calls.ts'
 
-/** - `auto`: confine programs if the machine can. - `required`: refuse to run them otherwise. - `off`: do not confine them. */
+/**
+ * - `auto`: confine programs if the machine can. - `required`: refuse to run them otherwise. - `off`: do not
+ *   confine them.
+ */
 export type SandboxMode = 'auto' | 'required' | 'off'
 
 /** The operator's settings. Plain data. */
@@ -72,19 +75,39 @@ export async function confined(
   { mode, hidden, readable }: SandboxOptions,
   of: Confinement,
   command: readonly [string, ...string[]],
-): Promise<{ readonly program: string; readonly args: readonly string[]; readonly backend: SandboxPrograms['backend'] | 'none' }> {
+): Promise<{
+  readonly program: string
+  readonly args: readonly string[]
+  readonly backend: SandboxPrograms['backend'] | 'none'
+}> {
   const programs = mode === 'off' ? null : await findSandbox()
   if (programs === null && mode === 'required')
-    throw new ToolFailure('sandbox_missing', `"sandbox" is "required" in the configuration, and this machine has no sandbox. ${sandboxAdvice}`)
+    throw new ToolFailure(
+      'sandbox_missing',
+      `"sandbox" is "required" in the configuration, and this machine has no sandbox. ${sandboxAdvice}`,
+    )
   if (programs === null) return { program: command[0], args: command.slice(1), backend: 'none' }
-  const whole = { ...of, hidden: [...hidden.flatMap(alsoReal), ...(of.hidden ?? [])], readable: [...readable, ...(of.readable ?? [])] }
+  const whole = {
+    ...of,
+    hidden: [...hidden.flatMap(alsoReal), ...(of.hidden ?? [])],
+    readable: [...readable, ...(of.readable ?? [])],
+  }
   return { ...confinedCommand(programs, whole, command), backend: programs.backend }
 }
 
 function works(programs: SandboxPrograms): Promise<boolean> {
-  const { program, args } = confinedCommand(programs, { cwd: '/', writable: [], network: false }, ['/bin/sh', '-c', 'exit 7'])
+  const { program, args } = confinedCommand(programs, { cwd: '/', writable: [], network: false }, [
+    '/bin/sh',
+    '-c',
+    'exit 7',
+  ])
   return new Promise((resolve) =>
-    execFile(program, args, { timeout: probeMsMax, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } }, (error) => resolve(error?.code === 7)),
+    execFile(
+      program,
+      args,
+      { timeout: probeMsMax, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
+      (error) => resolve(error?.code === 7),
+    ),
   )
 }
 

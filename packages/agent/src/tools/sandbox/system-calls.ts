@@ -1,10 +1,12 @@
 // The filter of system calls of a confined program, and the command line that puts it on.
-// Y1. What changes the machine, the root, other namespaces or the kernel is refused, as is what had many faults in the kernel and what no
+// Y1. What changes the machine, the root, other namespaces or the kernel is refused, as is what had many
+// faults in the kernel and what no
 //     ordinary program needs. Everything else is allowed.
-// Y2. A call for which programs have another way is refused as if the kernel did not know it, so that they take the other way.
+// Y2. A call for which programs have another way is refused as if the kernel did not know it, so that they
+// take the other way.
 // Y3. Calls of another architecture of the same processor have other numbers, so all of them are refused.
-// Y4. A program keeps the filter, and what it starts inherits it.
-// Perl puts the filter on, because the smallest Debian has it, and Node.js has no call for it. The numbers are those of the kernel:
+// Y4. A program keeps the filter, and what it starts inherits it. Perl puts the filter on, because the
+// smallest Debian has it, and Node.js has no call for it. The numbers are those of the kernel:
 // arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 
 interface Architecture {
@@ -20,7 +22,16 @@ interface Architecture {
 }
 
 /** The same numbers on both architectures. */
-const newer = { open_tree: 428, move_mount: 429, fsopen: 430, fsconfig: 431, fsmount: 432, fspick: 433, mount_setattr: 442, quotactl_fd: 443 }
+const newer = {
+  open_tree: 428,
+  move_mount: 429,
+  fsopen: 430,
+  fsconfig: 431,
+  fsmount: 432,
+  fspick: 433,
+  mount_setattr: 442,
+  quotactl_fd: 443,
+}
 /** Refused with ENOSYS; the same numbers on both architectures. */
 const unknown = { io_uring_setup: 425, io_uring_enter: 426, io_uring_register: 427, clone3: 435 }
 
@@ -29,10 +40,46 @@ const architectures: Readonly<Partial<Record<NodeJS.Architecture, Architecture>>
     ...{ audit: 0xc000003e, prctl: 157, seccomp: 317, clone: 56, ioctl: 16, socket: 41 },
     forbidden: {
       ...newer,
-      ...{ mount: 165, umount2: 166, pivot_root: 155, chroot: 161, setns: 308, unshare: 272, open_by_handle_at: 304, name_to_handle_at: 303 },
-      ...{ init_module: 175, finit_module: 313, delete_module: 176, kexec_load: 246, kexec_file_load: 320, reboot: 169, swapon: 167, swapoff: 168 },
-      ...{ bpf: 321, perf_event_open: 298, userfaultfd: 323, keyctl: 250, add_key: 248, request_key: 249, kcmp: 312, fanotify_init: 300 },
-      ...{ sethostname: 170, setdomainname: 171, acct: 163, quotactl: 179, syslog: 103, vhangup: 153, lookup_dcookie: 212, nfsservctl: 180 },
+      ...{
+        mount: 165,
+        umount2: 166,
+        pivot_root: 155,
+        chroot: 161,
+        setns: 308,
+        unshare: 272,
+        open_by_handle_at: 304,
+        name_to_handle_at: 303,
+      },
+      ...{
+        init_module: 175,
+        finit_module: 313,
+        delete_module: 176,
+        kexec_load: 246,
+        kexec_file_load: 320,
+        reboot: 169,
+        swapon: 167,
+        swapoff: 168,
+      },
+      ...{
+        bpf: 321,
+        perf_event_open: 298,
+        userfaultfd: 323,
+        keyctl: 250,
+        add_key: 248,
+        request_key: 249,
+        kcmp: 312,
+        fanotify_init: 300,
+      },
+      ...{
+        sethostname: 170,
+        setdomainname: 171,
+        acct: 163,
+        quotactl: 179,
+        syslog: 103,
+        vhangup: 153,
+        lookup_dcookie: 212,
+        nfsservctl: 180,
+      },
       ...{ settimeofday: 164, clock_settime: 227, adjtimex: 159, clock_adjtime: 305 },
       ...{ ioperm: 173, iopl: 172, modify_ldt: 154, uselib: 134, ustat: 136, sysfs: 139, _sysctl: 156 },
     },
@@ -41,10 +88,46 @@ const architectures: Readonly<Partial<Record<NodeJS.Architecture, Architecture>>
     ...{ audit: 0xc00000b7, prctl: 167, seccomp: 277, clone: 220, ioctl: 29, socket: 198 },
     forbidden: {
       ...newer,
-      ...{ mount: 40, umount2: 39, pivot_root: 41, chroot: 51, setns: 268, unshare: 97, open_by_handle_at: 265, name_to_handle_at: 264 },
-      ...{ init_module: 105, finit_module: 273, delete_module: 106, kexec_load: 104, kexec_file_load: 294, reboot: 142, swapon: 224, swapoff: 225 },
-      ...{ bpf: 280, perf_event_open: 241, userfaultfd: 282, keyctl: 219, add_key: 217, request_key: 218, kcmp: 272, fanotify_init: 262 },
-      ...{ sethostname: 161, setdomainname: 162, acct: 89, quotactl: 60, syslog: 116, vhangup: 58, lookup_dcookie: 18, nfsservctl: 42 },
+      ...{
+        mount: 40,
+        umount2: 39,
+        pivot_root: 41,
+        chroot: 51,
+        setns: 268,
+        unshare: 97,
+        open_by_handle_at: 265,
+        name_to_handle_at: 264,
+      },
+      ...{
+        init_module: 105,
+        finit_module: 273,
+        delete_module: 106,
+        kexec_load: 104,
+        kexec_file_load: 294,
+        reboot: 142,
+        swapon: 224,
+        swapoff: 225,
+      },
+      ...{
+        bpf: 280,
+        perf_event_open: 241,
+        userfaultfd: 282,
+        keyctl: 219,
+        add_key: 217,
+        request_key: 218,
+        kcmp: 272,
+        fanotify_init: 262,
+      },
+      ...{
+        sethostname: 161,
+        setdomainname: 162,
+        acct: 89,
+        quotactl: 60,
+        syslog: 116,
+        vhangup: 58,
+        lookup_dcookie: 18,
+        nfsservctl: 42,
+      },
       ...{ settimeofday: 170, clock_settime: 112, adjtimex: 171, clock_adjtime: 266 },
     },
   },
@@ -59,13 +142,17 @@ const families = [1, 2, 10, 16]
 const [allowed, refused] = [0x7fff0000, 0x00050000]
 const [eperm, enosys, eafnosupport] = [1, 38, 97]
 
-/** The filter of an architecture, as the kernel takes it: instructions of eight bytes. `null`: there is none for it. */
+/**
+ * The filter of an architecture, as the kernel takes it: instructions of eight bytes. `null`: there is none
+ * for it.
+ */
 export function callFilter(arch: NodeJS.Architecture): Uint8Array | null {
   const of = architectures[arch]
   if (of === undefined) return null
   const instructions: [code: number, yes: number, no: number, value: number][] = []
   const load = (offset: number): void => void instructions.push([0x20, 0, 0, offset])
-  const jump = (code: number, value: number, yes: number, no: number): void => void instructions.push([code, yes, no, value])
+  const jump = (code: number, value: number, yes: number, no: number): void =>
+    void instructions.push([code, yes, no, value])
   const end = (value: number): void => void instructions.push([0x06, 0, 0, value])
   const equal = 0x15
   const refuseIf = (number: number, error: number): void => (jump(equal, number, 0, 1), end(refused | error))
@@ -120,8 +207,20 @@ exit 127;
  *
  * @param perl the program
  */
-export function filteredCommand(perl: string, command: readonly string[], arch: NodeJS.Architecture = process.arch): readonly string[] {
+export function filteredCommand(
+  perl: string,
+  command: readonly string[],
+  arch: NodeJS.Architecture = process.arch,
+): readonly string[] {
   const [of, filter] = [architectures[arch], callFilter(arch)]
   if (of === undefined || filter === null) return command
-  return [perl, '-e', putOn, String(of.prctl), String(of.seccomp), Buffer.from(filter).toString('hex'), ...command]
+  return [
+    perl,
+    '-e',
+    putOn,
+    String(of.prctl),
+    String(of.seccomp),
+    Buffer.from(filter).toString('hex'),
+    ...command,
+  ]
 }
