@@ -1,5 +1,5 @@
 // The packages a bench compares with: installed on first use, outside the main install, under .beaver/bench.
-// B1. The ordinary set-up never brings them. B2. Versions are exact.
+// The ordinary set-up never brings them. Versions are exact.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

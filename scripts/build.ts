@@ -1,10 +1,8 @@
 // `pnpm build`: JavaScript and types of all packages and apps in their `dist`, and the tarballs that would be
-// published.
-// B1. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. B2. What is
-// checked are the tarballs, in a folder outside the
-//     workspace, as copies: there Node.js strips no types and `publishConfig` holds. B3. Nothing is fetched.
-// B4. Beside the tarballs are sbom.cdx.json, what is in them, and provenance.intoto.json, what they were made
-// from.
+// published. `dist` holds what `src` gives and nothing older, and that of contracts the JSON Schemas. What is
+// checked are the tarballs, in a folder outside the workspace, as copies: there Node.js strips no types and
+// `publishConfig` holds. Nothing is fetched. Beside the tarballs are sbom.cdx.json, what is in them, and
+// provenance.intoto.json, what they were made from.
 import { execFile } from 'node:child_process'
 import {
   existsSync,

@@ -1,7 +1,6 @@
 // `npm run test:campaign [-- part…]`: looks for faults that no change of today made, with fresh seeds. It is
-// not part of the gate.
-// C1. The seed is told before anything runs, and each part says how to run it again.
-// C2. All parts run, also after one that failed. Exit code 0 only if none did.
+// not part of the gate. The seed is told before anything runs, and each part says how to run it again. All
+// parts run, also after one that failed. Exit code 0 only if none did.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { runInForeground } from './lib/foreground.mjs'

@@ -1,10 +1,8 @@
 // `pnpm conformance`: runs the conformance suite of MCP against a server that is built with @beaver/mcp.
-// `pnpm conformance:client` runs it against the client of @beaver/mcp.
-// C1. Each scenario runs by its own protocol version, and those that 2026-07-28 shares with earlier ones by
-// that one, too.
-// C2. Exit code 0 only if nothing fails but what test/conformance/expected-failures.yml lists, and all of
-// that fails.
-// C3. Nothing leaves this machine: servers listen on loopback, and only they are asked.
+// `pnpm conformance:client` runs it against the client of @beaver/mcp. Each scenario runs by its own protocol
+// version, and those that 2026-07-28 shares with earlier ones by that one, too. Exit code 0 only if nothing
+// fails but what test/conformance/expected-failures.yml lists, and all of that fails. Nothing leaves this
+// machine: servers listen on loopback, and only they are asked.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,7 @@
 // `npm run test:flaky -- <file…> [--times <n>] [--load <n>]`: runs test files again and again beside busy
-// loops, to find what fails by chance.
-// K1. Each run has a line: green or red, its seconds, and the tests that failed. What a red run printed stays
-// in a file.
-// K2. The busy loops end with this process. Exit code 0 only if all runs were green.
+// loops, to find what fails by chance. Each run has a line: green or red, its seconds, and the tests that
+// failed. What a red run printed stays in a file. The busy loops end with this process. Exit code 0 only if
+// all runs were green.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'

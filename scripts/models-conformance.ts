@@ -1,9 +1,8 @@
 // `pnpm conformance:models`: asks a server of models what a team of agents needs, prints what it saw, and
 // writes what the server really said. What is asked and how it is judged is in test/conformance/models.
-// `--help` lists the options.
-// M1. Exit code 0 only if everything that a team needs was seen and nothing is wrong; 1 if not; 2 for wrong
-// usage.
-// M2. The key comes from a variable, and neither the output nor the file contains it.
+// `--help` lists the options. Exit code 0 only if everything that a team needs was seen and nothing is wrong;
+// 1 if not; 2 for wrong usage. The key comes from a variable, and neither the output nor the file contains
+// it.
 import { writeFileSync } from 'node:fs'
 import { messageOf, safeJson } from '@beaver/core'
 import { httpPost, openAiBaseUrl } from '@beaver/providers/endpoint'

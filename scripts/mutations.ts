@@ -1,8 +1,7 @@
 // `pnpm mutations [rule…]`: for each rule of workflow arguments, the test that fails when the rule is
-// removed.
-// M1. The edits are made in copies under .beaver/tmp; the sources are never touched. M2. A mutant is killed
-// by a test that
-//     passes on an unedited copy and fails on the edited one. M3. Exit code 0 only if every mutant was made and killed.
+// removed. The edits are made in copies under .beaver/tmp; the sources are never touched. A mutant is killed
+// by a test that passes on an unedited copy and fails on the edited one. Exit code 0 only if every mutant was
+// made and killed.
 import {
   cpSync,
   existsSync,

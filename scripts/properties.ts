@@ -1,8 +1,7 @@
 // `pnpm properties [file…] [--seed <n>] [--times <n>]`: the property tests of the workspace, with a fresh
 // seed and more runs than `pnpm test` gives them, and a table of what was run. P1. The seed is told before
-// anything runs, and again with the command that repeats a failure. P2. What is counted is what fast-check
-// did, not what the tests ask for.
-// P3. Exit code 0 only if properties ran and all hold.
+// anything runs, and again with the command that repeats a failure. What is counted is what fast-check did,
+// not what the tests ask for. Exit code 0 only if properties ran and all hold.
 import { randomInt } from 'node:crypto'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'

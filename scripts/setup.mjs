@@ -1,12 +1,9 @@
-// Set-up: brings everything Beaver needs into the project: pnpm, the packages
-// (among them Node.js 26) and nats-server. Needs Node.js >= 20 with npm and
-// has no dependencies.
-// S1. Nothing outside the project is written, nothing needs root.
-// S2. A finished set-up is recognised by its stamp; the stamp is removed before
-//     anything changes and written last.
-// S3. Half-made things stay in `.beaver/tools/partial`, which no later run trusts.
-// S4. What is fetched has the hash of scripts/pins.json, or is not used.
-// S5. A failure is one sentence that says what to do, and exit code 1.
+// Set-up: brings everything Beaver needs into the project: pnpm, the packages (among them Node.js 26) and
+// nats-server. Needs Node.js >= 20 with npm and has no dependencies. Nothing outside the project is written,
+// nothing needs root. A finished set-up is recognised by its stamp; the stamp is removed before anything
+// changes and written last. Half-made things stay in `.beaver/tools/partial`, which no later run trusts. What
+// is fetched has the hash of scripts/pins.json, or is not used. A failure is one sentence that says what to
+// do, and exit code 1.
 import {
   existsSync,
   mkdirSync,

@@ -1,8 +1,7 @@
 // `pnpm simulate [--schedules <n>] [--seed <n>] [--minutes <m>]`: schedules of simulated daemons, from a seed
 // on. `pnpm simulate --seed <n> --show`: one schedule, made smaller when it breaks a rule, with all that
 // happens in it. `pnpm simulate --mutations [name…]`: how many schedules it takes to find each fault whose
-// mend is taken out.
-// S1. The seed is told before anything runs. S2. Exit code 0 only if every schedule holds; with
+// mend is taken out. The seed is told before anything runs. Exit code 0 only if every schedule holds; with
 // `--mutations`, if each is found.
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'

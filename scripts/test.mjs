@@ -1,9 +1,7 @@
 // `npm test`: sets up, runs a suite of tests, and ends with one line of totals. The suites are projects of
-// vitest.config.ts.
-// T1. The last line is `N passed, N failed`, with `, N skipped` if any were.
-// T2. The exit code is 0 only if tests ran, none failed, and vitest agrees.
-// T3. With `--second-try`, a file that failed runs once more, alone. If it passes then, it counts as passed
-// and is listed as flaky.
+// vitest.config.ts. The last line is `N passed, N failed`, with `, N skipped` if any were. The exit code is 0
+// only if tests ran, none failed, and vitest agrees. With `--second-try`, a file that failed runs once more,
+// alone. If it passes then, it counts as passed and is listed as flaky.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { describeFailure } from './lib/failure.mjs'

@@ -1,6 +1,5 @@
 // `pnpm verify [check…]`: everything the repository is held to, or the checks named: one line each, and a
-// last line.
-// V1. Exit code 0 only if every check was run and passed. V2. What can run at once does; tests run alone,
+// last line. Exit code 0 only if every check was run and passed. What can run at once does; tests run alone,
 // they watch the clock.
 import { join } from 'node:path'
 import { type Check, runChecks } from './lib/checks.ts'

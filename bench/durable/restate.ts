@@ -1,6 +1,5 @@
 // Restate for a bench: its server and a service of its SDK, each a process, with a data folder of their own.
-// R1. The ports are ours: the server is asked only after it has said who it is, and nobody else answers for
-// it.
+// The ports are ours: the server is asked only after it has said who it is, and nobody else answers for it.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'

@@ -1,9 +1,8 @@
 // A journal as daemons write it: what is in it, how large it is, and what goes into one message. No server is
-// needed to make it.
-// G1. The same seed makes the same journal. G2. Every record is sealed by core, so that the audit finds
-// nothing. Two kinds of tasks. `loop`: one agent, two answers and one tool call, short texts, as in `bench
-// loop`. `report`: a root and four workers with the sizes of the example `folder-report` (65 events of 1.1 KB
-// on average in 19 messages).
+// needed to make it. The same seed makes the same journal. Every record is sealed by core, so that the audit
+// finds nothing. Two kinds of tasks. `loop`: one agent, two answers and one tool call, short texts, as in
+// `bench loop`. `report`: a root and four workers with the sizes of the example `folder-report` (65 events of
+// 1.1 KB on average in 19 messages).
 import {
   type AgentNode,
   type DataOf,

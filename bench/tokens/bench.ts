@@ -1,9 +1,7 @@
 // bench tokens: what models are sent, in tokens, and which share of it begins like an earlier request, so
-// that a provider's cache has it.
-// B1. All contenders have the same conversations: those of a run of Beaver. They differ in what they send
-// around them.
-// B2. A prefix is counted over all requests of a contender, because a provider's cache is shared by them.
-// Tools come before messages, as they do for providers.
+// that a provider's cache has it. All contenders have the same conversations: those of a run of Beaver. They
+// differ in what they send around them. A prefix is counted over all requests of a contender, because a
+// provider's cache is shared by them. Tools come before messages, as they do for providers.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

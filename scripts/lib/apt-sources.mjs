@@ -1,7 +1,6 @@
-// Apt sources: reads the two formats of a machine's package sources and finds
-// in them where it takes Debian packages from. Reads texts, runs nothing.
-// A1. No archive address is known here: all come from the machine's own sources.
-// A2. A wrong guess is harmless: whatever is fetched must be signed by Debian.
+// Apt sources: reads the two formats of a machine's package sources and finds in them where it takes Debian
+// packages from. Reads texts, runs nothing. No archive address is known here: all come from the machine's own
+// sources. A wrong guess is harmless: whatever is fetched must be signed by Debian.
 
 /**
  * @typedef {object} AptSource

@@ -1,7 +1,7 @@
 // What a build writes down about itself: what is in it (a CycloneDX SBOM) and what it was made from (an
-// in-toto statement with SLSA provenance). Pure: build.ts reads the files and writes the results.
-// R1. The statement names every tarball with its SHA-256, and everything that the build used with its hash.
-// R2. It is not signed: it says what was built, and not who says so. Whoever publishes the tarballs signs it.
+// in-toto statement with SLSA provenance). Pure: build.ts reads the files and writes the results. The
+// statement names every tarball with its SHA-256, and everything that the build used with its hash. It is not
+// signed: it says what was built, and not who says so. Whoever publishes the tarballs signs it.
 import type { Pins } from './pins.mjs'
 
 export interface BuiltFile {

@@ -1,8 +1,7 @@
 // Checks: programs that hold the repository to something, and how several of them are run. Which they are is
-// verify's.
-// C1. At most `parallelMax` at once; one that wants the machine to itself starts when the others have ended.
-// C2. Each check gives exactly one line, when it has ended; the output of a failed one follows it.
-// C3. Aborted, all of them end with their children, and what had not ended counts as failed.
+// verify's. At most `parallelMax` at once; one that wants the machine to itself starts when the others have
+// ended. Each check gives exactly one line, when it has ended; the output of a failed one follows it.
+// Aborted, all of them end with their children, and what had not ended counts as failed.
 import { root } from './layout.mjs'
 import { run } from './run.mjs'
 

@@ -1,9 +1,8 @@
 // Foreground: runs a program in this script's place. What to run is the caller's.
-// F1. The program gets each signal once. The terminal sends Ctrl-C to the whole
-//     foreground group, so with a terminal it is not passed on; without one the
-//     program runs in a group of its own, which only this script signals.
-// F2. npm passes signals on as well: copies within a moment count as one.
-// F3. The program's end is this script's end: same exit code, same signal.
+// F1. The program gets each signal once. The terminal sends Ctrl-C to the whole foreground group, so with a
+// terminal it is not passed on; without one the program runs in a group of its own, which only this script
+// signals. npm passes signals on as well: copies within a moment count as one. The program's end is this
+// script's end: same exit code, same signal.
 import { spawn } from 'node:child_process'
 import { exitCodeOf } from './run.mjs'
 

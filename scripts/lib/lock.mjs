@@ -1,9 +1,7 @@
-// Lock: one set-up at a time in a checkout. What is done under it is the set-up's.
-// L1. The lock is a folder that appears with its owner's name in it (a rename),
-//     so nobody sees one without an owner.
-// L2. It is stale when its owner and all programs the owner started have ended.
-//     Start times tell a process from a later one with the same number.
-// L3. Only who holds the `.steal` folder may remove a stale lock, after a second look.
+// Lock: one set-up at a time in a checkout. What is done under it is the set-up's. The lock is a folder that
+// appears with its owner's name in it (a rename), so nobody sees one without an owner. It is stale when its
+// owner and all programs the owner started have ended. Start times tell a process from a later one with the
+// same number. Only who holds the `.steal` folder may remove a stale lock, after a second look.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -1,12 +1,10 @@
-// NATS server: finds one that is new enough on this machine, or brings one into
-// the project. Starting it is the product's.
-// N1. Order: BEAVER_NATS_SERVER, PATH, the project's own, apt, Homebrew.
-// N2. Nothing outside the project is written, nothing needs root.
-// N3. A downloaded server is put in place by one rename, after it has run once.
-// N4. From apt only what Debian's archive key has signed is accepted, and of the pinned version only what has
-// the pinned hash. If Debian no longer
-//     has the pinned version, a newer one that Debian signed is taken, and the set-up says so; BEAVER_SETUP_PINNED=1 refuses it.
-// N5. A server in the project that differs from its pin is not used.
+// NATS server: finds one that is new enough on this machine, or brings one into the project. Starting it is
+// the product's. Order: BEAVER_NATS_SERVER, PATH, the project's own, apt, Homebrew. Nothing outside the
+// project is written, nothing needs root. A downloaded server is put in place by one rename, after it has run
+// once. From apt only what Debian's archive key has signed is accepted, and of the pinned version only what
+// has the pinned hash. If Debian no longer has the pinned version, a newer one that Debian signed is taken,
+// and the set-up says so; BEAVER_SETUP_PINNED=1 refuses it. A server in the project that differs from its pin
+// is not used.
 import {
   accessSync,
   constants,

@@ -1,12 +1,8 @@
 // Pins: the versions and hashes of what the set-up fetches, in scripts/pins.json, and the checks against
-// them.
-// P1. What differs from its pin is not used. The message says what was found, what is expected, and what to
-// do.
-// P2. The packages are pinned by pnpm-lock.yaml, which pnpm checks. Node.js is one of them; its pins are here
-// as well, so that one file names every
-//     program that the set-up fetches.
-// P3. A platform that the file does not name has no pin. Then the signature of the archive, or the hash of
-// the registry, is the only check.
+// them. What differs from its pin is not used. The message says what was found, what is expected, and what to
+// do. The packages are pinned by pnpm-lock.yaml, which pnpm checks. Node.js is one of them; its pins are here
+// as well, so that one file names every program that the set-up fetches. A platform that the file does not
+// name has no pin. Then the signature of the archive, or the hash of the registry, is the only check.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,10 +1,8 @@
-// Run: the set-up's tools as child processes. What they are told is the steps'.
-// R1. Each runs in a process group of its own, so that it ends with its children.
-// R2. No child outlives the set-up, except when the set-up itself is killed
-//     outright; then the lock still names it (see lock.mjs).
-// R3. A child is never asked anything: it has no stdin.
-// R4. The user's registry, proxy and certificate settings reach npm and pnpm;
-//     what `npm run` adds for its own scripts does not.
+// Run: the set-up's tools as child processes. What they are told is the steps'. Each runs in a process group
+// of its own, so that it ends with its children. No child outlives the set-up, except when the set-up itself
+// is killed outright; then the lock still names it (see lock.mjs). A child is never asked anything: it has no
+// stdin. The user's registry, proxy and certificate settings reach npm and pnpm; what `npm run` adds for its
+// own scripts does not.
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 

@@ -1,7 +1,6 @@
-// Stamp: the key under which a finished set-up is remembered. The set-up
-// decides what to do about a difference.
-// S1. The key changes with anything that could change what gets installed.
-// S2. It does not change with the order in which files were found.
+// Stamp: the key under which a finished set-up is remembered. The set-up decides what to do about a
+// difference. The key changes with anything that could change what gets installed. It does not change with
+// the order in which files were found.
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

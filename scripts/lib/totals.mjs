@@ -1,5 +1,5 @@
-// Totals: from vitest's report to the one line that ends a test run.
-// T1. A run that was not a success never counts zero failures.
+// Totals: from vitest's report to the one line that ends a test run. A run that was not a success never
+// counts zero failures.
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Totals

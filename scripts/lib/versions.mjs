@@ -1,5 +1,5 @@
-// Versions: what a version number is and which of two is newer. Runs nothing.
-// V1. Only the three numbers count: a pre-release compares equal to its release.
+// Versions: what a version number is and which of two is newer. Runs nothing. Only the three numbers count: a
+// pre-release compares equal to its release.
 
 /**
  * The first `major.minor[.patch]` in a text, or null.

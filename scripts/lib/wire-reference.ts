@@ -1,6 +1,6 @@
-// docs/reference/wire.md as text: every subject with what goes over it, from the same tables as the code.
-// W1. The same tables give the same page. W2. A subject is built by @beaver/nats, and its ids are replaced by
-// their names.
+// docs/reference/wire.md as text: every subject with what goes over it, from the same tables as the code. The
+// same tables give the same page. A subject is built by @beaver/nats, and its ids are replaced by their
+// names.
 import { type WireEntry, wireEntries, type WireKind, type WireSchema } from '@beaver/contracts/wire'
 import { type LogId, sessionId, taskId } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'

@@ -1,8 +1,7 @@
-// Facts: what the architecture rules need to know about one source file. What is allowed is the rules'.
-// F1. Every way to reach another module is an import: static, dynamic, re-export, `import type`,
-// `import('…').T`, `require`.
-// F2. A use of a watched global is found under its own name, through `globalThis`, by destructuring and by
-// import from `node:…`.
+// Facts: what the architecture rules need to know about one source file. What is allowed is the rules'. Every
+// way to reach another module is an import: static, dynamic, re-export, `import type`, `import('…').T`,
+// `require`. A use of a watched global is found under its own name, through `globalThis`, by destructuring
+// and by import from `node:…`.
 import { parseAst } from 'vitest/node'
 
 export interface Located {

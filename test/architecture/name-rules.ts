@@ -1,7 +1,6 @@
-// The rules about names and sizes, as pure functions like those of rules.ts: facts in, findings out.
-// N1. A name that two modules export is judged by where it is defined: a re-export is the same name. N2. What
-// is listed as an
-//     exception and needs none is a finding, so that the lists cannot rot.
+// The rules about names and sizes, as pure functions like those of rules.ts: facts in, findings out. A name
+// that two modules export is judged by where it is defined: a re-export is the same name. What is listed as
+// an exception and needs none is a finding, so that the lists cannot rot.
 import { posix } from 'node:path'
 import type { Facts } from './facts.ts'
 import { isTest, type Package, packageName } from './rules.ts'

@@ -1,6 +1,5 @@
 // The rules of the architecture, as pure functions: facts in, findings out. What is allowed stands in
-// table.ts.
-// R1. A finding is one line, `path:line what`. R2. An exception that nothing needs is a finding.
+// table.ts. A finding is one line, `path:line what`. An exception that nothing needs is a finding.
 import { posix } from 'node:path'
 import type { Facts } from './facts.ts'
 import { type Exception, linesMax, type Row } from './table.ts'

@@ -1,5 +1,6 @@
-// The table: what each package may reach, and who may do what only some may. The reasons stand beside the lines.
-// docs/ARCHITECTURE.md shows the same for people. A line that nothing needs any more is itself a finding.
+// The table: what each package may reach, and who may do what only some may. The reasons stand beside the
+// lines. docs/ARCHITECTURE.md shows the same for people. A line that nothing needs any more is itself a
+// finding.
 
 /** What one package may import in its sources. */
 export interface Row {
@@ -12,8 +13,8 @@ export interface Row {
 }
 
 export const table: Readonly<Record<string, Row>> = {
-  // Pure: no I/O, no clock, no randomness, but for the adapters that stand beside the ports Clock and Ids. node:crypto is there to
-  // hash the chain and for ids, re2js to match in bounded time.
+  // Pure: no I/O, no clock, no randomness, but for the adapters that stand beside the ports Clock and Ids.
+  // node:crypto is there to hash the chain and for ids, re2js to match in bounded time.
   'packages/core': { packages: [], modules: ['re2js', 'ulid', 'zod'], node: ['crypto'] },
   // What goes over the wire, for both sides of it: schemas alone, nothing that runs.
   'packages/contracts': { packages: ['core'], modules: ['zod'], node: [] },
@@ -26,7 +27,8 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['unbash', 'xstate', 'yaml', 'zod'],
     node: 'any',
   },
-  // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
+  // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for
+  // web_fetch.
   'packages/tools': {
     packages: ['core', 'workflows', 'agent'],
     modules: ['html-to-text', 'ipaddr.js', 'zod'],
@@ -37,9 +39,11 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['eventsource-parser', 'openai', 'undici', 'zod'],
     node: 'any',
   },
-  // Models of the AI SDK behind the same port, by its specification alone; its loop and its retries are not used.
+  // Models of the AI SDK behind the same port, by its specification alone; its loop and its retries are not
+  // used.
   'packages/ai-sdk': { packages: ['core', 'agent', 'providers'], modules: ['@ai-sdk/provider'], node: [] },
-  // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they ask.
+  // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they
+  // ask.
   'packages/simulated-model': {
     packages: ['core', 'agent'],
     modules: ['zod'],
@@ -55,7 +59,8 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Adapters, one technology each.
   'packages/nats': {
-    // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the configuration is for composition roots.
+    // How the operating system schedules the nats-server it starts, and the shape of a login; the rest of the
+    // configuration is for composition roots.
     packages: ['core', 'contracts', 'platform/scheduling', 'platform/nats-login', 'platform/os-user'],
     modules: [
       '@nats-io/jetstream',
@@ -67,14 +72,16 @@ export const table: Readonly<Record<string, Row>> = {
     ],
     node: 'any',
   },
-  // The independent checker shares no code with what it checks: nothing of this workspace. node:fs is for exports.
+  // The independent checker shares no code with what it checks: nothing of this workspace. node:fs is for
+  // exports.
   'packages/check': {
     packages: [],
     modules: ['@nats-io/nats-core', 'zod'],
     node: ['crypto', 'fs', 'fs/promises'],
   },
   'packages/projection': { packages: ['core', 'contracts'], modules: [], node: ['crypto', 'fs', 'sqlite'] },
-  // The client is a NATS client, and subjects are built in packages/nats only. It finds the system of a home by platform. workflows reads a team's configuration and journal.
+  // The client is a NATS client, and subjects are built in packages/nats only. It finds the system of a home
+  // by platform. workflows reads a team's configuration and journal.
   'packages/client': {
     packages: ['core', 'contracts', 'nats', 'platform', 'workflows'],
     modules: ['@nats-io/nats-core'],
@@ -93,7 +100,8 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // A knowledge base is a folder, an index in SQLite and an embedding endpoint. It runs in a thread of its own.
+  // A knowledge base is a folder, an index in SQLite and an embedding endpoint. It runs in a thread of its
+  // own.
   'packages/knowledge': {
     packages: ['core', 'agent', 'providers'],
     modules: [],
@@ -146,8 +154,9 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
-  // Channels see the queues and the tasks through ports and the client. node:crypto derives ids and signs. imapflow, nodemailer, postal-mime and
-  // html-to-text are for e-mail, chat and its adapters for chat networks; both are loaded if a channel needs them.
+  // Channels see the queues and the tasks through ports and the client. node:crypto derives ids and signs.
+  // imapflow, nodemailer, postal-mime and html-to-text are for e-mail, chat and its adapters for chat
+  // networks; both are loaded if a channel needs them.
   'packages/channels': {
     packages: ['core', 'contracts', 'client'],
     modules: [
@@ -163,14 +172,16 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['crypto', 'module', 'worker_threads'],
   },
 
-  // The HTTP interface as a function from requests to answers; it never listens. service is the AgentService that it may host.
+  // The HTTP interface as a function from requests to answers; it never listens. service is the AgentService
+  // that it may host.
   'packages/http': {
     packages: ['core', 'contracts', 'workflows', 'client', 'platform', 'service'],
     modules: ['@a2a-js/sdk', '@ag-ui/core', 'hono', 'zod'],
     node: ['crypto', 'fs', 'path'],
   },
 
-  // The Agent Client Protocol, for editors. It reaches a system through a port. agent-output tells what the root agent says.
+  // The Agent Client Protocol, for editors. It reaches a system through a port. agent-output tells what the
+  // root agent says.
   'packages/acp': {
     packages: ['core', 'client', 'http/agent-output'],
     modules: ['@agentclientprotocol/sdk'],
@@ -213,8 +224,9 @@ export const table: Readonly<Record<string, Row>> = {
 }
 
 /**
- * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote, ai has mock models; openai
- * asks the simulated model as any client would; zod gives the tools that tests define their input.
+ * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider
+ * that others wrote, ai has mock models; openai asks the simulated model as any client would; zod gives the
+ * tools that tests define their input.
  */
 export const testRow: Row = {
   packages: ['testing', 'tools'],

@@ -1,6 +1,5 @@
-// The server that the conformance suite of MCP asks: its tools, served by `serveMcpHttp` of @beaver/mcp.
-// F1. The suite sends no token, and ours is not optional: a forwarder in front adds it, and changes nothing
-// else.
+// The server that the conformance suite of MCP asks: its tools, served by `serveMcpHttp` of @beaver/mcp. The
+// suite sends no token, and ours is not optional: a forwarder in front adds it, and changes nothing else.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serveMcpHttp } from '@beaver/mcp'

@@ -1,9 +1,8 @@
-// An example as a module that checks itself: line n of the example is line n + 1 of the module.
-// M1. `expression // => value` compares; `const name = … // => value` compares the constant; `statement //
-// throws code` awaits a BeaverError of that code.
-// M2. A value may go on in the next lines, each a comment with two spaces after its slashes.
-// M3. A claim that the run does not reach fails too.
-// M4. An example uses the exports of its package and what example-context.ts exports without importing them.
+// An example as a module that checks itself: line n of the example is line n + 1 of the module. `expression
+// // => value` compares; `const name = … // => value` compares the constant; `statement // throws code`
+// awaits a BeaverError of that code. A value may go on in the next lines, each a comment with two spaces
+// after its slashes. A claim that the run does not reach fails too. An example uses the exports of its
+// package and what example-context.ts exports without importing them.
 import { parseAst } from 'vitest/node'
 
 type Node = { readonly type: string; readonly start: number; readonly end: number } & Readonly<

@@ -1,7 +1,6 @@
 // The public exports of a package: what its index exports, each with its doc comment and the examples in it.
-// E1. An export is judged where it is defined; what a package hands on belongs to the package that defines
-// it.
-// E2. What comes from outside the workspace is not ours to document, and is left out.
+// An export is judged where it is defined; what a package hands on belongs to the package that defines it.
+// What comes from outside the workspace is not ours to document, and is left out.
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'

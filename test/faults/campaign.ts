@@ -1,7 +1,6 @@
-// One fault campaign: clients ask, faults strike, everything settles, the journal is checked.
-// G1. The plan decides what is asked and what breaks. G2. After the last fault everything is mended before
-// the journal is judged.
-// G3. It ends within a bound: a task that is still open then is a violation, not a wait.
+// One fault campaign: clients ask, faults strike, everything settles, the journal is checked. The plan
+// decides what is asked and what breaks. After the last fault everything is mended before the journal is
+// judged. It ends within a bound: a task that is still open then is a violation, not a wait.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkJournal, natsSource } from '@beaver/check'

@@ -1,13 +1,11 @@
 // The rules a campaign holds the system to after everything has settled, beyond those of @beaver/check, which
 // reads the journal alone: the ledger of the tools, the questions of the model and what clients were told
-// agree with the journal.
-// K1. A violation names its task and what it breaks. K2. What the campaign itself caused is no violation: a
-// cancelled task may
-//     end as cancelled, a task with a bad tool may fail, a task of a deleted stream is gone, one that wrote while the server took
-//     small messages only may fail for that.
-// K3. A daemon that is stopped between its last look at the journal and the write of a question asks it when
-// it goes on; nothing can
-//     fence that (docs/decisions/0032). One such question for each stop is no violation. A daemon that does not look asks many.
+// agree with the journal. A violation names its task and what it breaks. What the campaign itself caused is
+// no violation: a cancelled task may end as cancelled, a task with a bad tool may fail, a task of a deleted
+// stream is gone, one that wrote while the server took small messages only may fail for that. A daemon that
+// is stopped between its last look at the journal and the write of a question asks it when it goes on;
+// nothing can fence that (docs/decisions/0032). One such question for each stop is no violation. A daemon
+// that does not look asks many.
 import { historyOf, type TaskLog } from './logs.ts'
 import type { Asked } from './model.ts'
 

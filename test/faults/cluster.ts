@@ -1,7 +1,7 @@
 // The processes a campaign breaks: a nats-server, daemons that reach it each through a proxy of their own, a
 // projector. It starts them, breaks them on demand and starts again what has died; which fault comes when
-// belongs to faults.ts.
-// C1. What has died is started again after a pause, until `close`. C2. Nothing outlives the campaign.
+// belongs to faults.ts. What has died is started again after a pause, until `close`. Nothing outlives the
+// campaign.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

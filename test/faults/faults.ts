@@ -1,8 +1,6 @@
 // Each kind of fault: what it breaks, for how long, and how it is mended. When it comes, and how often,
-// belongs to the campaign.
-// F1. A fault that returns has mended what it broke, but for a killed process, which the cluster starts
-// again.
-// F2. Two faults at the same time never break the same part: each names the parts it needs.
+// belongs to the campaign. A fault that returns has mended what it broke, but for a killed process, which the
+// cluster starts again. Two faults at the same time never break the same part: each names the parts it needs.
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/nats-core'

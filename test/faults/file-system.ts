@@ -1,6 +1,5 @@
 // A small file system of its own below nats-server, so that its disk can be full: an ext4 image on a loop
-// device. Needs root.
-// F1. It is unmounted and its image removed when it is disposed of, full or not.
+// device. Needs root. It is unmounted and its image removed when it is disposed of, full or not.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,9 +1,8 @@
 // The model of a fault campaign: what it answers follows from the conversation alone, so every run can be
 // told whether it went right. It remembers every question, to tell later which of them was asked although its
-// answer was already in the journal.
-// M1. A question is a conversation; a campaign's tasks all differ in their text, so equal questions come from
-// one turn of one run.
-// M2. Each answer has an id of its own, which the journal records.
+// answer was already in the journal. A question is a conversation; a campaign's tasks all differ in their
+// text, so equal questions come from one turn of one run. Each answer has an id of its own, which the journal
+// records.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {

@@ -1,7 +1,6 @@
 // What clients ask of Beaver during a campaign: every kind of task, decisions of a person, cancels, the same
-// id again. Each answer is counted as ok, refused (with its code) or unknown.
-// O1. An operation follows from the seed; whether its answer comes does not. O2. An id that may have been
-// accepted is checked too.
+// id again. Each answer is counted as ok, refused (with its code) or unknown. An operation follows from the
+// seed; whether its answer comes does not. An id that may have been accepted is checked too.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BeaverError } from '@beaver/core'
 import type { BeaverClient, SubmitTask } from '@beaver/client'

@@ -1,7 +1,6 @@
 // What a fault campaign is made of: the kinds of faults and of operations, how often each comes, and how long
-// a campaign goes on.
-// P1. A plan is data, and a seed draws it; real processes decide how it interleaves, so a replay is likely
-// and not certain.
+// a campaign goes on. A plan is data, and a seed draws it; real processes decide how it interleaves, so a
+// replay is likely and not certain.
 
 /**
  * Faults with their weights. 0: only where `--only` names the fault, because it needs a machine or a campaign

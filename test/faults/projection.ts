@@ -1,6 +1,6 @@
-// Whether the projector's read model is what a rebuild from the journal gives.
-// J1. The rebuild is a projector of its own on an empty folder; nothing is shared but the journal and the
-// key. A projector without a key would make one and announce it in the journal, behind what is compared.
+// Whether the projector's read model is what a rebuild from the journal gives. The rebuild is a projector of
+// its own on an empty folder; nothing is shared but the journal and the key. A projector without a key would
+// make one and announce it in the journal, behind what is compared.
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'

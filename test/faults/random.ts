@@ -1,6 +1,5 @@
 // Random numbers that a seed repeats. Each part of a campaign draws from a stream of its own, so that one
-// part never shifts another.
-// R1. The same seed and name give the same numbers on every machine.
+// part never shifts another. The same seed and name give the same numbers on every machine.
 
 export interface Random {
   /** From 0 up to, and without, 1. */

@@ -1,7 +1,6 @@
-// How long work stands still after a fault: from the fault to the next event of each task it hit.
-// V1. A task is hit when it was being driven where the fault struck; one that waits for a person or for its
-// turn is not.
-// V2. An event that a dead daemon wrote before it died is not its task's next event.
+// How long work stands still after a fault: from the fault to the next event of each task it hit. A task is
+// hit when it was being driven where the fault struck; one that waits for a person or for its turn is not. An
+// event that a dead daemon wrote before it died is not its task's next event.
 import type { Hit } from './faults.ts'
 import type { Logs, SeenEvent, TaskLog } from './logs.ts'
 import type { FaultKind } from './plan.ts'

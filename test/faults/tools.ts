@@ -1,7 +1,6 @@
 // The tools of a fault campaign, which each daemon loads: some leave a line in a ledger, some are bad
-// neighbours.
-// T1. A line of the ledger is one `write` at the end of the file: what a killed process began is there whole,
-// or not at all.
+// neighbours. A line of the ledger is one `write` at the end of the file: what a killed process began is
+// there whole, or not at all.
 import { appendFileSync } from 'node:fs'
 import { defineTool } from '@beaver/agent'
 import { z } from 'zod'

@@ -1,8 +1,7 @@
 // Runs one case in a real AgentLoop: a model that does the user's task step by step and obeys every injection
-// that it reads, at once and as a whole.
-// R1. The model is told of an injection only by a result in which an attacker can write.
-// R2. A person who is asked knows nothing of injections. They allow a call that is part of what they asked
-// for, word for word, and no other.
+// that it reads, at once and as a whole. The model is told of an injection only by a result in which an
+// attacker can write. A person who is asked knows nothing of injections. They allow a call that is part of
+// what they asked for, word for word, and no other.
 import { isDeepStrictEqual } from 'node:util'
 import {
   defaultEgressRules,

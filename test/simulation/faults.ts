@@ -1,6 +1,5 @@
-// The faults of a scenario: when each of them begins, what it does, and how it ends.
-// F1. A fault begins behind an event of its daemon: between any two of its awaits. F2. One daemon at least is
-// able when faults last.
+// The faults of a scenario: when each of them begins, what it does, and how it ends. A fault begins behind an
+// event of its daemon: between any two of its awaits. One daemon at least is able when faults last.
 import type { Blow } from './prompt.ts'
 import type { Fault } from './scenario.ts'
 import type { Place, World } from './world.ts'

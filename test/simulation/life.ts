@@ -1,9 +1,7 @@
 // A simulated process: what it asks of others travels, and so do the answers. Which faults befall it is
-// decided elsewhere.
-// L1. A dead process hears nothing any more, and nothing of it runs. L2. A stopped one hears everything,
-// late, when it goes on.
-// L3. What it sent before it died may arrive still. L4. Its commands to the queue arrive in the order in
-// which it gave them.
+// decided elsewhere. A dead process hears nothing any more, and nothing of it runs. A stopped one hears
+// everything, late, when it goes on. What it sent before it died may arrive still. Its commands to the queue
+// arrive in the order in which it gave them.
 import { BeaverError, type Clock } from '@beaver/core'
 import { type Random, randomOf } from './random.ts'
 import type { Scheduler, Timer } from './scheduler.ts'

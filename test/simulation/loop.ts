@@ -1,8 +1,6 @@
 // Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that
-// only count.
-// P1. As a real loop: what is asked for is durable before it is done; a run that is taken up again goes on
-// from its events.
-// P2. A tool that had begun when its run was lost is in doubt and does not run again.
+// only count. As a real loop: what is asked for is durable before it is done; a run that is taken up again
+// goes on from its events. A tool that had begun when its run was lost is in doubt and does not run again.
 import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 import {
   type DomainEvent,

@@ -1,9 +1,7 @@
 // Whether what is due begins at once, where nothing keeps it from that: with room for every task and at most
-// one daemon out of action.
-// P1. Without faults a task is claimed within `dueMsMax` of when its turn has come, its alarm has gone off,
-// or it was decided.
-// P2. What a daemon drove when it died is claimed by another within `deadMsMax`; when it hangs or is cut off,
-// within a lease more.
+// one daemon out of action. Without faults a task is claimed within `dueMsMax` of when its turn has come, its
+// alarm has gone off, or it was decided. What a daemon drove when it died is claimed by another within
+// `deadMsMax`; when it hangs or is cut off, within a lease more.
 import type { Seen, TaskRecord } from './record.ts'
 import type { Scenario } from './scenario.ts'
 import type { Watch } from './watch.ts'

@@ -1,6 +1,6 @@
 // One schedule: a world is built from a scenario, runs under its faults, then without them, and is judged.
-// R1. The same scenario gives the same events. R2. Without faults everything that is due is done within
-// `restMsMax`. R3. In the end every task has ended, every daemon drains, and nothing ticks on.
+// The same scenario gives the same events. Without faults everything that is due is done within `restMsMax`.
+// In the end every task has ended, every daemon drains, and nothing ticks on.
 import { judgePromptness } from './prompt.ts'
 import type { Scenario } from './scenario.ts'
 import type { Violation } from './watch.ts'

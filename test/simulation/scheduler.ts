@@ -1,7 +1,6 @@
 // Virtual time: the one queue of everything that is going to happen in a simulated world, and its order.
-// V1. Nothing happens but by an event of this queue; between two events all promises of Node.js run to rest.
-// V2. Events of one moment
-//     come in an order that the seed decides. V3. Time moves only from event to event.
+// Nothing happens but by an event of this queue; between two events all promises of Node.js run to rest.
+// Events of one moment come in an order that the seed decides. Time moves only from event to event.
 import type { Random } from './random.ts'
 
 export interface Timer {

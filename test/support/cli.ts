@@ -1,8 +1,8 @@
 // The command `beaver` as a person has it: a process with pipes for its input and its output.
 // C1. The process has PATH and the environment that the test gives it, and nothing else of the test's.
-// C2. `commandHost` runs many commands in one process. It is for tests of what commands print; a process for
-// each command takes most of the time
-//     of such a test. What is about the process (its input, its signals, how it ends) is tested with `startBeaver` and `runBeaver`.
+// `commandHost` runs many commands in one process. It is for tests of what commands print; a process for each
+// command takes most of the time of such a test. What is about the process (its input, its signals, how it
+// ends) is tested with `startBeaver` and `runBeaver`.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,7 @@
 // The system that many files of test/system share: one daemon for each worker, which no test ends. Its
-// projector and the process of the commands start when a file first asks for them.
-// K1. Files use it one after the other. A file asks for what it needs before it makes anything of its own,
-// has tasks, sessions and users of its own,
-//     says nothing of all tasks, ends the tasks it starts, and leaves the journal sound.
+// projector and the process of the commands start when a file first asks for them. Files use it one after the
+// other. A file asks for what it needs before it makes anything of its own, has tasks, sessions and users of
+// its own, says nothing of all tasks, ends the tasks it starts, and leaves the journal sound.
 import { join } from 'node:path'
 import { commandHost, type CommandHost, placeIn, type Ran } from './cli.ts'
 import type { DaemonProcess } from './daemon.ts'

@@ -1,7 +1,6 @@
 // What a test file must not leave behind: processes, temporary folders, open ports, secrets and streams. Each
-// has a name for the message.
-// L1. What a worker keeps for its files, because it costs more to make than to use, is nobody's leftover: see
-// `keep`.
+// has a name for the message. What a worker keeps for its files, because it costs more to make than to use,
+// is nobody's leftover: see `keep`.
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { protectedSecrets } from '@beaver/core'

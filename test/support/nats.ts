@@ -1,6 +1,6 @@
-// Real nats-servers for tests: the one of the run, which all files share, and servers of a test's own.
-// N1. Each system has a namespace of its own. The streams of the namespaces that a file makes are removed
-// when the file ends its use of the server.
+// Real nats-servers for tests: the one of the run, which all files share, and servers of a test's own. Each
+// system has a namespace of its own. The streams of the namespaces that a file makes are removed when the
+// file ends its use of the server.
 import { type Dirent, existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
-// Faults to plant in a recorded journal, each with the one rule that must see it.
-// F1. A fault is planted in an export whose chains are sealed and whose messages are signed anew afterwards,
-// unless it is a fault of the form itself.
+// Faults to plant in a recorded journal, each with the one rule that must see it. A fault is planted in an
+// export whose chains are sealed and whose messages are signed anew afterwards, unless it is a fault of the
+// form itself.
 import { createHash } from 'node:crypto'
 import type { Rule } from '@beaver/check'
 import { canonicalJson, type KeyStore } from '@beaver/core'

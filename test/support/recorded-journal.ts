@@ -1,10 +1,8 @@
 // A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a retry, a
 // session, a cancel, a text that steers, a blob, a killed daemon. And a way to change an export so that its
-// chains hold still.
-// G1. `resealed` numbers, chains and hashes every log anew: only what the change means is wrong, never the
-// form.
-// G2. `signedAnew` signs every message as its writer did. It needs the keys of the home in which the journal
-// was written.
+// chains hold still. `resealed` numbers, chains and hashes every log anew: only what the change means is
+// wrong, never the form. `signedAnew` signs every message as its writer did. It needs the keys of the home in
+// which the journal was written.
 import { createHash } from 'node:crypto'
 import { exportLines, natsSource } from '@beaver/check'
 import { AgentTeam } from '@beaver/client'

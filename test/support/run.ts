@@ -1,7 +1,6 @@
 // What one run of tests has in common: a folder for everything temporary, and a nats-server that the files
-// share.
-// R1. The run makes both and removes both, after every process that works in the folder has ended.
-// R2. A process that does not end by itself is killed and fails the run with its name.
+// share. The run makes both and removes both, after every process that works in the folder has ended. A
+// process that does not end by itself is killed and fails the run with its name.
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

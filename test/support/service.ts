@@ -1,6 +1,5 @@
 // Services of the library in the process of a test: on the run's nats-server, with a fake provider, each in a
-// home of its own.
-// V1. Every service a test makes is shut down when the test is over, however it ended.
+// home of its own. Every service a test makes is shut down when the test is over, however it ended.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

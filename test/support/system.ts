@@ -1,6 +1,5 @@
 // A whole system for one test: a namespace of its own on the run's nats-server, a fake provider, any number
-// of daemons.
-// Y1. Every process a test starts is gone when the test is over, however it ended.
+// of daemons. Every process a test starts is gone when the test is over, however it ended.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,9 +1,8 @@
 // A TCP proxy between a client and its server, for the faults a network has: the line is cut, falls silent in
-// one direction or in both, is slow. It knows nothing of what is sent, but for what it is told to look for.
-// X1. A silent direction keeps its bytes, as a network does that retransmits: they arrive when the line
-// heals.
-// X2. `muteServer` is the exception: what the server sends is lost, so its connections must be cut before
-// they are used again.
+// one direction or in both, is slow. It knows nothing of what is sent, but for what it is told to look for. A
+// silent direction keeps its bytes, as a network does that retransmits: they arrive when the line heals.
+// `muteServer` is the exception: what the server sends is lost, so its connections must be cut before they
+// are used again.
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 
 /** Which way is silent: from the client to the server, back, or both; `none`: all goes through. */

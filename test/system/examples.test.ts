@@ -1,9 +1,8 @@
 // The examples, as their pages tell people to run them: the real command, the simulated model, one real
-// system for all of them.
-// X1. Every block of commands on a page is run, and what the page prints below it is what the command prints.
-// X2. A block that only begins with a folder and then has commands of Beaver runs in the process of the
-// commands: a process for each of them takes
-//     most of the time. A block with a pipe runs in a shell, as do the programs.
+// system for all of them. Every block of commands on a page is run, and what the page prints below it is what
+// the command prints. A block that only begins with a folder and then has commands of Beaver runs in the
+// process of the commands: a process for each of them takes most of the time. A block with a pipe runs in a
+// shell, as do the programs.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,8 +1,7 @@
 // The compliance cases of Open Responses (openresponses.org, specification 2026-04-24) that run without a
 // network, as facts: the requests, the required fields of a response and of each event, and what a case
-// expects.
-// F1. Two cases need tools of the client and one has an image without content. Beaver refuses these plainly:
-// see openai-attacks.test.ts.
+// expects. Two cases need tools of the client and one has an image without content. Beaver refuses these
+// plainly: see openai-attacks.test.ts.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'

@@ -1,5 +1,5 @@
-// The connection of one command to a running system.
-// N1. Closing ends within `closeMsMax`, whatever the server does.
+// The connection of one command to a running system. Closing ends within `closeMsMax`, whatever the server
+// does.
 import { type BeaverClient, clientOn, type DaemonStatus } from '@beaver/client'
 import { callerName, connectNats, type Subjects, subjectsOf } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'

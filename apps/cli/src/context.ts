@@ -1,7 +1,6 @@
-// What every command starts from: its configuration and its screen.
-// C1. A command that starts work asks for consent to what the folder asks for, or refuses to work. A command
-// that only looks never asks: it uses
-//     the safe settings, and says so if the others matter to it.
+// What every command starts from: its configuration and its screen. A command that starts work asks for
+// consent to what the folder asks for, or refuses to work. A command that only looks never asks: it uses the
+// safe settings, and says so if the others matter to it.
 import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
 import { wrappedFor } from './text/wrap-screen.ts'

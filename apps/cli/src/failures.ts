@@ -1,7 +1,6 @@
 // Turns anything thrown into a message for a person and an exit code for the shell. It loads nothing, so help
-// and usage errors stay quick.
-// F1. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
-// F2. With --json, stdout also gets the error as one line of JSON.
+// and usage errors stay quick. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
+// With --json, stdout also gets the error as one line of JSON.
 
 export interface Told {
   readonly code: string

@@ -1,7 +1,6 @@
-// Handles Ctrl-C and similar signals for commands that must clean up first.
-// I1. The first interrupt aborts `asked`, a later one `forced`.
-// I2. Copies of one key press count as one, because a terminal and a wrapper may both pass it on.
-// I3. A closed terminal or pipe is an interrupt too.
+// Handles Ctrl-C and similar signals for commands that must clean up first. The first interrupt aborts
+// `asked`, a later one `forced`. Copies of one key press count as one, because a terminal and a wrapper may
+// both pass it on. A closed terminal or pipe is an interrupt too.
 
 export interface Interrupts extends Disposable {
   /** The first interrupt aborts it. */

@@ -1,6 +1,5 @@
-// The command `beaver`: the process of one command line.
-// M1. stdout and stderr are flushed before the process ends.
-// M2. The process ends even if a finished command left a handle open.
+// The command `beaver`: the process of one command line. stdout and stderr are flushed before the process
+// ends. The process ends even if a finished command left a handle open.
 import { runCommandLine } from './run-command-line.ts'
 
 const flushed = (stream: NodeJS.WriteStream): Promise<void> =>

@@ -1,9 +1,8 @@
 // Screen: where a command prints, and what the output can do. Only this file writes to stdout and stderr.
-// S1. Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color.
-// S2. A closed pipe is an end, not an error.
-// S3. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the frames of the live
-// view. What goes to a pipe or a
-//     file is cleaned, too, unless the person says --raw. JSON keeps every character, as an escape.
+// Colours and spinners are used only on a terminal, and not with NO_COLOR or --no-color. A closed pipe is an
+// end, not an error. Nothing that a terminal obeys leaves this file, except Beaver's own styles and the
+// frames of the live view. What goes to a pipe or a file is cleaned, too, unless the person says --raw. JSON
+// keeps every character, as an escape.
 import { safeJson } from '@beaver/core'
 import { once } from 'node:events'
 import { plainText, styledText } from './text/plain-text.ts'

@@ -1,8 +1,7 @@
 // The supervisor daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node
-// apps/supervisor/src/main.ts`.
-// M1. A daemon's start is a pause of its tasks after a crash, so what takes long goes on side by side: the
-// worker threads load
-//     their modules while this thread loads its own, and compiled code is kept for the next start (docs/decisions/0029).
+// apps/supervisor/src/main.ts`. A daemon's start is a pause of its tasks after a crash, so what takes long
+// goes on side by side: the worker threads load their modules while this thread loads its own, and compiled
+// code is kept for the next start (docs/decisions/0029).
 import { enableCompileCache } from 'node:module'
 import { setV8Flags } from '@beaver/platform/v8-flags'
 

@@ -1,6 +1,5 @@
-// Errors as ACP says them.
-// E1. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has Beaver's code, for
-// programs.
+// Errors as ACP says them. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has
+// Beaver's code, for programs.
 import { RequestError } from '@agentclientprotocol/sdk'
 import { BeaverError, type ErrorCode, messageOf } from '@beaver/core'
 

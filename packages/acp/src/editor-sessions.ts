@@ -1,10 +1,8 @@
-// The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it.
-// S1. A session has one prompt at a time. A second one is refused. A prompt answers the question that was
-// told as a text, if one waits.
-// S2. The sessions live in the journal. What is here is only what this connection needs: an editor that
-// starts again loads its sessions.
-// S3. Each request looks for the system again, because it may have been started or restarted since the last
-// one.
+// The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it. A
+// session has one prompt at a time. A second one is refused. A prompt answers the question that was told as a
+// text, if one waits. The sessions live in the journal. What is here is only what this connection needs: an
+// editor that starts again loads its sessions. Each request looks for the system again, because it may have
+// been started or restarted since the last one.
 import {
   type ListSessionsRequest,
   type ListSessionsResponse,

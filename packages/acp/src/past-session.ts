@@ -1,6 +1,5 @@
-// A session as the journal has it, for an editor that continues it.
-// P1. A session of another user is refused before anything of it is told.
-// P2. The session is told while it is read, and is never in memory as a whole.
+// A session as the journal has it, for an editor that continues it. A session of another user is refused
+// before anything of it is told. The session is told while it is read, and is never in memory as a whole.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { BeaverError, type RecordedEvent, visibleAnswer } from '@beaver/core'
 import type { SystemLink } from './editor-system.ts'

@@ -1,6 +1,5 @@
-// The text of a task from the blocks of a prompt. Pure.
-// P1. A file that the user mentions stays a link: agents read it with their tools, so that permissions and
-// labels hold for it.
+// The text of a task from the blocks of a prompt. Pure. A file that the user mentions stays a link: agents
+// read it with their tools, so that permissions and labels hold for it.
 import { type ContentBlock, RequestError } from '@agentclientprotocol/sdk'
 import { fileURLToPath } from 'node:url'
 

@@ -1,9 +1,7 @@
-// Puts a question of a call to the person at the editor, in the best form that the editor has.
-// P1. An editor that shows forms gets a form. Any other gets a dialog with the options, if one of them is to
-// be chosen. All else becomes a text, and
-//     the next prompt answers it.
-// P2. Only an answer that was given counts. A dialog that is closed, or that the editor cannot show, leaves
-// the question waiting.
+// Puts a question of a call to the person at the editor, in the best form that the editor has. An editor that
+// shows forms gets a form. Any other gets a dialog with the options, if one of them is to be chosen. All else
+// becomes a text, and the next prompt answers it. Only an answer that was given counts. A dialog that is
+// closed, or that the editor cannot show, leaves the question waiting.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import { answerInForm, type JsonObject, type QuestionAnswer, questionForm, takesFreeText } from '@beaver/core'
 import type { Editor } from './editor.ts'

@@ -1,7 +1,6 @@
-// Serves one editor over ACP on a pair of streams.
-// V1. The output carries only the protocol.
-// V2. It ends when the editor closes its stream, or when it is closed. Tasks go on: an editor that starts
-// again loads its sessions.
+// Serves one editor over ACP on a pair of streams. The output carries only the protocol. It ends when the
+// editor closes its stream, or when it is closed. Tasks go on: an editor that starts again loads its
+// sessions.
 import {
   agent,
   type InitializeRequest,

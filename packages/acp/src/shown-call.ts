@@ -1,6 +1,5 @@
-// How a call of a tool is shown to an editor. Pure.
-// C1. Every text is bounded. The journal has the whole.
-// C2. A person decides by a question, so its texts have their hidden characters as escapes.
+// How a call of a tool is shown to an editor. Pure. Every text is bounded. The journal has the whole. A
+// person decides by a question, so its texts have their hidden characters as escapes.
 import type {
   ToolCall as ShownCall,
   ToolCallContent,

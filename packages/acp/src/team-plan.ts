@@ -1,5 +1,5 @@
 // The plan that an editor shows: the nodes of the teams of one task, with how far each is. A fold of events.
-// P1. At most `entriesMax` entries are shown, and one that counts the others, because every change sends the
+// At most `entriesMax` entries are shown, and one that counts the others, because every change sends the
 // whole plan.
 import type { Plan, PlanEntry } from '@agentclientprotocol/sdk'
 import type { DomainEvent, ExecutionNode } from '@beaver/core'

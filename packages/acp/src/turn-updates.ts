@@ -1,8 +1,7 @@
-// What an editor is told of one task. A fold of the events and the live pieces of the task.
-// U1. The same events give the same updates with the same ids, so a session that is loaded again looks as it
-// did live.
-// U2. What a retry copied from the task that it retries is not told again.
-// U3. Every call that was shown gets an end, at the latest with the task.
+// What an editor is told of one task. A fold of the events and the live pieces of the task. The same events
+// give the same updates with the same ids, so a session that is loaded again looks as it did live. What a
+// retry copied from the task that it retries is not told again. Every call that was shown gets an end, at the
+// latest with the task.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import {
   type DataOf,

@@ -1,12 +1,9 @@
 // One task as a turn of an editor's session: it is submitted, told to the editor while it runs, and ended.
-// T1. The journal decides. Live pieces are hints, and are left out while the editor reads slower than the
-// model writes.
-// T2. A turn that is left goes on as a task: only a cancel cancels it.
-// T3. Only a chosen option decides about a call, and only a given answer answers a question
-// (put-question.ts). What the editor withdraws, or cannot
-//     show, goes on waiting.
-// T4. A question that the editor can show only as a text ends the turn. Its task waits, and the next prompt
-// answers it.
+// The journal decides. Live pieces are hints, and are left out while the editor reads slower than the model
+// writes. A turn that is left goes on as a task: only a cancel cancels it. Only a chosen option decides about
+// a call, and only a given answer answers a question (put-question.ts). What the editor withdraws, or cannot
+// show, goes on waiting. A question that the editor can show only as a text ends the turn. Its task waits,
+// and the next prompt answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
 import {

@@ -1,7 +1,6 @@
 // The routing cases of D-02 to D-06: what the model answers, and what follows. A test runs every row; a
-// script may print them.
-// C1. `follows` is what the run records of it, in order, in the words of `told`; the final answer that ends
-// the run is left out.
+// script may print them. `follows` is what the run records of it, in order, in the words of `told`; the final
+// answer that ends the run is left out.
 import type { DomainEvent } from '@beaver/core'
 import type { ChatAnswer } from '../src/index.ts'
 

@@ -1,10 +1,8 @@
 // A language model of the AI SDK as a ChatProvider: `aiSdkModel(openai('gpt-5'))`. It speaks the
 // specification of models (`LanguageModelV4`), which every provider of the AI SDK has, and uses neither its
-// loop nor its retries: those are Beaver's.
-// A1. One call of the port is one call of the model. Only a model that refuses the form of the answer, or an
-// image, is asked again without it.
-// A2. A streamed answer and a whole one are read by the same rules.
-// A3. A call ends when its signal aborts, even if the model goes on.
+// loop nor its retries: those are Beaver's. One call of the port is one call of the model. Only a model that
+// refuses the form of the answer, or an image, is asked again without it. A streamed answer and a whole one
+// are read by the same rules. A call ends when its signal aborts, even if the model goes on.
 import type { LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'

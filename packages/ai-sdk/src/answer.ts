@@ -1,6 +1,5 @@
-// What a model gave as a ChatAnswer.
-// A1. The finish reason keeps the provider's own word if Beaver knows it. The unified word decides otherwise.
-// A2. Counts are whole, and no part of a usage is more than its total.
+// What a model gave as a ChatAnswer. The finish reason keeps the provider's own word if Beaver knows it. The
+// unified word decides otherwise. Counts are whole, and no part of a usage is more than its total.
 import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,

@@ -1,8 +1,7 @@
-// The settings, the tools and the form of the answer of one call.
-// O1. A setting that a person made is given or refused, and never left out. What nobody set is not given.
-// O2. Requests of one conversation have one key for the cache where the provider is known to want it: OpenAI.
-// O3. `extra_body` has fields by the name of their provider here, because a provider of the AI SDK knows no
-// other fields.
+// The settings, the tools and the form of the answer of one call. A setting that a person made is given or
+// refused, and never left out. What nobody set is not given. Requests of one conversation have one key for
+// the cache where the provider is known to want it: OpenAI. `extra_body` has fields by the name of their
+// provider here, because a provider of the AI SDK knows no other fields.
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,

@@ -1,7 +1,6 @@
-// What goes back to a model with an answer that called tools: the parts of its content in their order.
-// K1. Of a text and a call only the provider's options are kept: the message has the rest. Thoughts and parts
-// of a provider's own are kept whole.
-// K2. An answer in which a provider says nothing of its own has no state.
+// What goes back to a model with an answer that called tools: the parts of its content in their order. Of a
+// text and a call only the provider's options are kept: the message has the rest. Thoughts and parts of a
+// provider's own are kept whole. An answer in which a provider says nothing of its own has no state.
 import type { LanguageModelV4Content, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, JsonValue } from '@beaver/core'
 

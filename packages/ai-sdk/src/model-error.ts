@@ -1,6 +1,6 @@
 // The failure class of an error of the AI SDK. An error with an HTTP status is read as that of any endpoint.
-// E1. By default, the SDK says by the status alone whether a call may be made again. Only where it says
-// something else, its word counts.
+// By default, the SDK says by the status alone whether a call may be made again. Only where it says something
+// else, its word counts.
 import { AISDKError, APICallError } from '@ai-sdk/provider'
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import { type FailureClass, maskSecrets } from '@beaver/core'

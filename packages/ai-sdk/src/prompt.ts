@@ -1,9 +1,7 @@
-// A conversation as the prompt of a model.
-// P1. Names of tools are such as providers take, and arguments of calls are JSON objects.
-// P2. Images of tool results follow the results in a message of the user, because not every provider takes
-// them in a result.
-// P3. What a model wants back with its answer goes back in its order. A thought before a call that was
-// dropped goes with the call.
+// A conversation as the prompt of a model. Names of tools are such as providers take, and arguments of calls
+// are JSON objects. Images of tool results follow the results in a message of the user, because not every
+// provider takes them in a result. What a model wants back with its answer goes back in its order. A thought
+// before a call that was dropped goes with the call.
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,

@@ -1,7 +1,6 @@
-// Collects the parts of a stream into what a whole answer has.
-// S1. A text or a thought comes in pieces with an id. Its metadata are the last ones that any of them had.
-// S2. A stream that ends without its part `finish` was cut. What came before it is no answer.
-// S3. The first error in a stream ends it.
+// Collects the parts of a stream into what a whole answer has. A text or a thought comes in pieces with an
+// id. Its metadata are the last ones that any of them had. A stream that ends without its part `finish` was
+// cut. What came before it is no answer. The first error in a stream ends it.
 import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,

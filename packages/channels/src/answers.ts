@@ -1,7 +1,6 @@
-// What a person in a chat reads: pure functions from what happened to messages.
-// A1. Each message has an id that follows from what it tells, so that a repeated one is the same.
-// A2. Texts of agents are shown with their hidden characters in a question to a person, because the person
-// decides by what it shows.
+// What a person in a chat reads: pure functions from what happened to messages. Each message has an id that
+// follows from what it tells, so that a repeated one is the same. Texts of agents are shown with their hidden
+// characters in a question to a person, because the person decides by what it shows.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
 import {
   BeaverError,

@@ -1,11 +1,8 @@
-// From a message to its task, and from the task to the answer.
-// B1. A message becomes one task, whose id follows from the message: if it is taken again, it meets the same
-// task, and its result.
-// B2. A message is done when its answer is in the queue of answers. Every message gets one: a result or an
-// error.
-// B3. What a person writes while a call of the chat waits is a decision, an answer, or refused with a text
-// that says what the chat waits for.
-// B4. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question
+// From a message to its task, and from the task to the answer. A message becomes one task, whose id follows
+// from the message: if it is taken again, it meets the same task, and its result. A message is done when its
+// answer is in the queue of answers. Every message gets one: a result or an error. What a person writes while
+// a call of the chat waits is a decision, an answer, or refused with a text that says what the chat waits
+// for. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question
 // is in chat-questions.ts.
 import type { BeaverClient } from '@beaver/client'
 import {

@@ -1,9 +1,8 @@
 // The channels of one process: what they receive goes into the queue `inbound`, the bridge takes it from
-// there, and what it answers goes through the queue `outbound` to the channel.
-// H1. A message that cannot be sent holds up its chat until it is sent or dead, and no other chat.
-// H2. A message that a network repeats after hours changes nothing: the task that it became tells.
-// H3. A stop leaves what was not processed to the next process, or turns it into errors (GW-05). It ends
-// within bounded time.
+// there, and what it answers goes through the queue `outbound` to the channel. A message that cannot be sent
+// holds up its chat until it is sent or dead, and no other chat. A message that a network repeats after hours
+// changes nothing: the task that it became tells. A stop leaves what was not processed to the next process,
+// or turns it into errors (GW-05). It ends within bounded time.
 import {
   type Handled,
   type InboundMessage,

@@ -1,9 +1,8 @@
 // What a channel is: one network of chats behind one small interface. It knows nothing of tasks, queues or
-// approvals.
-// C1. What a channel receives is durable when `receive` resolves. It tells its network so only then.
-// C2. A channel sends a message again with the same id. A network with idempotency keys is given the id. For
-// a network without them, a try whose end
-//     nobody knows is counted, and the message is sent again: a message that comes twice does less harm than one that is lost.
+// approvals. What a channel receives is durable when `receive` resolves. It tells its network so only then. A
+// channel sends a message again with the same id. A network with idempotency keys is given the id. For a
+// network without them, a try whose end nobody knows is counted, and the message is sent again: a message
+// that comes twice does less harm than one that is lost.
 import type { OutboundMessage } from '@beaver/contracts'
 
 /** A message as its network tells it. */

@@ -1,10 +1,8 @@
 // The questions that the tasks of chats ask: which wait, who may answer them, and which of them a message
-// answers.
-// Q1. A question is answered in the chat whose message became its task, and in no other.
-// Q2. What the agent asks is answered by whom the task is for, or by an approver. What another tool asks may
-// permit something, so only an approver
-//     answers it.
-// Q3. The next message of such a person is the answer, if one question waits, whichever process has asked it.
+// answers. A question is answered in the chat whose message became its task, and in no other. What the agent
+// asks is answered by whom the task is for, or by an approver. What another tool asks may permit something,
+// so only an approver answers it. The next message of such a person is the answer, if one question waits,
+// whichever process has asked it.
 import type { BeaverClient } from '@beaver/client'
 import { type InboundMessage, questionIn } from '@beaver/contracts'
 import {

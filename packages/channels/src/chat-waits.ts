@@ -1,6 +1,6 @@
 // What waits for a person in a chat: as this process follows it, and otherwise as the read model knows it.
-// W1. Who takes a chat over knows what waits there before it follows the tasks itself.
-// W2. What this process has followed to its end does not wait, also if the read model is late.
+// Who takes a chat over knows what waits there before it follows the tasks itself. What this process has
+// followed to its end does not wait, also if the read model is late.
 import type { BeaverClient } from '@beaver/client'
 import { agentAsks } from '@beaver/core'
 import type { Waiting } from './answers.ts'

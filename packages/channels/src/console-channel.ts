@@ -1,6 +1,5 @@
-// A channel of lines: what a person types, and what Beaver answers.
-// K1. A line is a message. An empty line is none.
-// K2. The end of the input ends the channel when each message has its answer.
+// A channel of lines: what a person types, and what Beaver answers. A line is a message. An empty line is
+// none. The end of the input ends the channel when each message has its answer.
 import type { OutboundMessage } from '@beaver/contracts'
 import { messageOf, visible } from '@beaver/core'
 import type { Channel, Receive, Sent } from './channel.ts'

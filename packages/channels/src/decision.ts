@@ -1,10 +1,8 @@
-// What a person decides or answers in a chat, read from what the person wrote: pure functions.
-// D1. Case, quotes, punctuation and courtesy change nothing: people copy what the bot prints, and their
-// keyboards change it.
-// D2. A text that may mean something else than an approval is none: a question, words before the verb, a
-// condition behind the code, or a text that
-//     is struck through.
-// D3. A courtesy or a signature behind a decision is no part of it.
+// What a person decides or answers in a chat, read from what the person wrote: pure functions. Case, quotes,
+// punctuation and courtesy change nothing: people copy what the bot prints, and their keyboards change it. A
+// text that may mean something else than an approval is none: a question, words before the verb, a condition
+// behind the code, or a text that is struck through. A courtesy or a signature behind a decision is no part
+// of it.
 import { BeaverError } from '@beaver/core'
 import { isCourtesy } from './courtesy.ts'
 import { behind, keyed, unsigned, withoutMarks } from './typed-text.ts'

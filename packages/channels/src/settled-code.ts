@@ -1,5 +1,5 @@
-// Finds who was first, if a person in a chat decides or answers by a code that does not wait any more.
-// S1. A code counts only in its own chat, also afterwards.
+// Finds who was first, if a person in a chat decides or answers by a code that does not wait any more. A code
+// counts only in its own chat, also afterwards.
 import type { BeaverClient } from '@beaver/client'
 import { alreadySettled, type BeaverError, isSettled } from '@beaver/core'
 import { codeOf, questionCodeOf } from './message-ids.ts'

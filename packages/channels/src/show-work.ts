@@ -1,10 +1,8 @@
-// Shows a chat that Beaver works on a message, until the work ends.
-// S1. While the work waits for a person, nothing is shown, and that time does not count.
-// S2. What is shown is bounded: in time for a message, and in the number of chats at a time. Nothing waits
-// for it, and its failures cost nothing.
-// S3. The line is one message, whose id follows from the message that is worked on: a process that goes on
-// with the work says it again, and the queue
-//     knows it.
+// Shows a chat that Beaver works on a message, until the work ends. While the work waits for a person,
+// nothing is shown, and that time does not count. What is shown is bounded: in time for a message, and in the
+// number of chats at a time. Nothing waits for it, and its failures cost nothing. The line is one message,
+// whose id follows from the message that is worked on: a process that goes on with the work says it again,
+// and the queue knows it.
 import type { Clock } from '@beaver/core'
 import type { ShownWork } from './channel.ts'
 

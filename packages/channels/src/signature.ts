@@ -1,8 +1,6 @@
 // The signature of a webhook, as "Standard Webhooks" 1.0 describes it: an HMAC-SHA256 with a shared secret
-// over the id, the time and the body.
-// S1. A signature holds for five minutes before and after its time, so that a request that somebody recorded
-// is worth nothing later.
-// S2. Signatures are compared in constant time.
+// over the id, the time and the body. A signature holds for five minutes before and after its time, so that a
+// request that somebody recorded is worth nothing later. Signatures are compared in constant time.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { BeaverError } from '@beaver/core'
 

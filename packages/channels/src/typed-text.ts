@@ -1,6 +1,6 @@
-// The text that a person types, as decisions and answers read it: pure functions.
-// T1. People copy what the bot prints, and their keyboards, chats and mail programs change it: quotes,
-// dashes, invisible marks, a signature.
+// The text that a person types, as decisions and answers read it: pure functions. People copy what the bot
+// prints, and their keyboards, chats and mail programs change it: quotes, dashes, invisible marks, a
+// signature.
 
 /**
  * A joiner between two letters or signs that are not of a plain keyboard belongs to them: Persian and some

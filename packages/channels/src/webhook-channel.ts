@@ -1,10 +1,8 @@
-// A channel for any program that can send and receive signed HTTP requests.
-// W1. A request counts only if its signature does. The same message again, also in a replayed request,
-// changes nothing.
-// W2. An answer is sent until the program takes it with 2xx. A refusal (4xx, except 408, 425 and 429) is
-// lasting; a redirect is not followed.
-// W3. The key of idempotency of an answer is in two headers, `webhook-id` and `idempotency-key`, and as `id`
-// in the body.
+// A channel for any program that can send and receive signed HTTP requests. A request counts only if its
+// signature does. The same message again, also in a replayed request, changes nothing. An answer is sent
+// until the program takes it with 2xx. A refusal (4xx, except 408, 425 and 429) is lasting; a redirect is not
+// followed. The key of idempotency of an answer is in two headers, `webhook-id` and `idempotency-key`, and as
+// `id` in the body.
 import { type OutboundMessage, webhookMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, messageOf } from '@beaver/core'
 import type { Channel, Receipt, Receive, Sent } from './channel.ts'

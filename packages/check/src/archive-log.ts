@@ -1,8 +1,7 @@
 // The archives of a journal: which messages an operator moved to a file. It is read from the system log
-// `redactions`, before everything else, by code of this package.
-// V1. An event counts if an operator's key signed it that counts at its place. Without a signature it never
-// counts.
-// V2. A message may be missing only if an event names it. It is not judged, also if it is still there.
+// `redactions`, before everything else, by code of this package. An event counts if an operator's key signed
+// it that counts at its place. Without a signature it never counts. A message may be missing only if an event
+// names it. It is not judged, also if it is still there.
 // V3. If two events name one message, the first one counts.
 import { hash } from 'node:crypto'
 import { z } from 'zod'

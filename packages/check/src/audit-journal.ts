@@ -1,6 +1,5 @@
 // The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it
-// checked and what it did not.
-// U1. It shares no code with what it checks, and needs no running system.
+// checked and what it did not. It shares no code with what it checks, and needs no running system.
 import { ArchiveLog } from './archive-log.ts'
 import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
 import { type Evidence, noEvidence } from './evidence.ts'

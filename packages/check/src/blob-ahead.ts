@@ -1,6 +1,5 @@
-// Reads blobs ahead, in the order in which they are needed.
-// A1. At most `aheadMax` blobs are in memory.
-// A2. `next` must be called in the order of the names.
+// Reads blobs ahead, in the order in which they are needed. At most `aheadMax` blobs are in memory. `next`
+// must be called in the order of the names.
 const aheadMax = 8
 
 export class BlobAhead {

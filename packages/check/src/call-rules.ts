@@ -1,5 +1,5 @@
-// The rules of a tool call: it is requested, approved if necessary, started, and settled with one result.
-// L1. The calls of a run are those of its last answer. The calls of earlier answers are settled.
+// The rules of a tool call: it is requested, approved if necessary, started, and settled with one result. The
+// calls of a run are those of its last answer. The calls of earlier answers are settled.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
 import { type Call, newCall, type Run } from './trail.ts'

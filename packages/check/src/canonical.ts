@@ -1,7 +1,6 @@
 // Canonical JSON (RFC 8785) and the hash of a record. It is written from the standard and from
-// docs/decisions/0007, not from core.
-// C1. A value without a canonical form (a number out of range, a lone surrogate, too much nesting) is
-// refused, never repaired.
+// docs/decisions/0007, not from core. A value without a canonical form (a number out of range, a lone
+// surrogate, too much nesting) is refused, never repaired.
 import { hash } from 'node:crypto'
 
 const depthMax = 2_000

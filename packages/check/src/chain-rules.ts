@@ -1,6 +1,6 @@
 // Decides whether a record follows the one before it, and whether its writer may write it.
-// docs/decisions/0007 explains the chain.
-// C1. After a fault, the log continues from what the record says about itself, so one break is one finding.
+// docs/decisions/0007 explains the chain. After a fault, the log continues from what the record says about
+// itself, so one break is one finding.
 import { commandTypes } from './event.ts'
 import type { ReadRecord, WireRecord } from './record.ts'
 import type { Report } from './rules.ts'

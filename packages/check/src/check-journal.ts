@@ -1,13 +1,9 @@
-// The check: reads a journal once, in stream order, and compares every event with the rules.
-// J1. It shares no code with the packages that write and fold the journal, so two independent readers must
-// agree.
-// J2. Memory is bounded by the open tasks, one page of messages, and a few fields for each ended task.
-// J3. It changes nothing.
-// J4. The keys are read before everything else, because an export of a part may have them anywhere. So are
-// the archives, because a gap lies before the
-//     event that explains it.
-// J5. Of a log with archived messages only its first and its last entries are judged. The rules about its
-// runs need the file of the archive.
+// The check: reads a journal once, in stream order, and compares every event with the rules. It shares no
+// code with the packages that write and fold the journal, so two independent readers must agree. Memory is
+// bounded by the open tasks, one page of messages, and a few fields for each ended task. It changes nothing.
+// The keys are read before everything else, because an export of a part may have them anywhere. So are the
+// archives, because a gap lies before the event that explains it. Of a log with archived messages only its
+// first and its last entries are judged. The rules about its runs need the file of the archive.
 import { hash } from 'node:crypto'
 import { ArchiveLog } from './archive-log.ts'
 import { BlobAhead } from './blob-ahead.ts'

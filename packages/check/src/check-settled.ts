@@ -1,7 +1,6 @@
-// Checks a journal from which an archive may remove messages meanwhile.
-// S1. A message that is gone before it was read, and whose event came after the reading had begun, looks like
-// a lost one. So if something is found and
-//     the log `redactions` has grown, the journal is read again from its beginning. What is found then counts.
+// Checks a journal from which an archive may remove messages meanwhile. A message that is gone before it was
+// read, and whose event came after the reading had begun, looks like a lost one. So if something is found and
+// the log `redactions` has grown, the journal is read again from its beginning. What is found then counts.
 import type { Finding } from './rules.ts'
 import type { JournalSource } from './source.ts'
 

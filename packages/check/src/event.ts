@@ -1,7 +1,6 @@
 // The events of a journal, as the rules need them: the known types, and the members of their data that rules
-// read.
-// E1. Members that no rule reads are not checked.
-// E2. This package has a table of its own. A test compares it with the catalog of core.
+// read. Members that no rule reads are not checked. This package has a table of its own. A test compares it
+// with the catalog of core.
 import { z } from 'zod'
 import type { WireRecord } from './record.ts'
 

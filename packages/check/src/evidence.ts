@@ -1,7 +1,6 @@
 // Evidence: what somebody gives beside a journal, so that the journal can be verified: keys, signed
-// checkpoints, and proofs.
-// V1. Evidence of an export is part of the export, so it proves nothing by itself before a key that the
-// reader knows has signed it.
+// checkpoints, and proofs. Evidence of an export is part of the export, so it proves nothing by itself before
+// a key that the reader knows has signed it.
 
 /** A signed checkpoint, and where it is from. */
 export interface GivenCheckpoint {

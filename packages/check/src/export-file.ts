@@ -1,12 +1,10 @@
 // An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each
-// piece of evidence, and then one line for each blob that it refers to, the content of images too.
-// X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
-// X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
-// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified;
-// and the log `redactions`, so that archived
-//     messages are not taken for lost ones, and what is read in place of a removed text is in the export, too.
-// X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream
-// exactly.
+// piece of evidence, and then one line for each blob that it refers to, the content of images too. The writer
+// has one page of messages, one blob, and the names of all blobs in memory. The reader goes through the file
+// twice. The first time, it finds out where the blobs are. An export has the system log `keys`, also an
+// export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
+// messages are not taken for lost ones, and what is read in place of a removed text is in the export, too. A
+// payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
-// The content of images: each event that shows an image refers to a blob with its content.
-// I1. Content is read once, however many events refer to it; of at most `knownMax` images it is known.
+// The content of images: each event that shows an image refers to a blob with its content. Content is read
+// once, however many events refer to it; of at most `knownMax` images it is known.
 import { hash } from 'node:crypto'
 import { type CheckedEvent, imagesOf } from './event.ts'
 import type { Report } from './rules.ts'

@@ -1,10 +1,9 @@
 // The keys of a journal: whose signatures count, and where. It is read from the system log `keys`, before
-// everything else, by code of this package.
-// K1. The first valid announcement of an operator's key names the journal and is signed by this key. Every
-// other event counts only if an operator's
-//     key signed it that counts at this place, or, for an announcement, if the announced key itself signed it. An announcement trusts nothing.
-// K2. A key counts for its role, after the message that trusts it and before the message that revokes it.
-// K3. An event that does not count changes nothing, and is reported.
+// everything else, by code of this package. The first valid announcement of an operator's key names the
+// journal and is signed by this key. Every other event counts only if an operator's key signed it that counts
+// at this place, or, for an announcement, if the announced key itself signed it. An announcement trusts
+// nothing. A key counts for its role, after the message that trusts it and before the message that revokes
+// it. An event that does not count changes nothing, and is reported.
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { placeOf } from './layout.ts'

@@ -1,6 +1,5 @@
 // Reads the subjects of the journal stream: to which log a message belongs. No other file of this package
-// reads subjects.
-// L1. Tokens 0 and 1 are the root of the namespace. They are not checked.
+// reads subjects. Tokens 0 and 1 are the root of the namespace. They are not checked.
 // L2. An id is one token. A byte outside of `A-Za-z0-9_-` is written as `=XX`.
 
 /** The place of a log. */

@@ -1,6 +1,6 @@
 // Compares the logs of a journal with each other: the order of a session, unique ids of a tenant, claims on
-// ids, and open tasks.
-// G1. Messages come in stream order. A message that was not read yet was not durable at that moment.
+// ids, and open tasks. Messages come in stream order. A message that was not read yet was not durable at that
+// moment.
 import type { LogPlace } from './layout.ts'
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'

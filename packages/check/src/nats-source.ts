@@ -1,8 +1,7 @@
 // A running system as a JournalSource: the stream and the blobs, read by direct gets of many messages at a
-// time.
-// D1. No consumer and no stream is created. The subscription of a request ends with its answer.
-// D2. The source contains what was stored when the reading began, and nothing later.
-// D3. A server that stops answering is an error, never an early end.
+// time. No consumer and no stream is created. The subscription of a request ends with its answer. The source
+// contains what was stored when the reading began, and nothing later. A server that stops answering is an
+// error, never an early end.
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { systemSubject } from './layout.ts'

@@ -1,5 +1,4 @@
-// Reads the lines of a large file, one at a time, each with its offset.
-// N1. One line and one chunk are in memory.
+// Reads the lines of a large file, one at a time, each with its offset. One line and one chunk are in memory.
 import { createReadStream } from 'node:fs'
 
 export interface FileLine {

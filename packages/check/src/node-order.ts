@@ -1,7 +1,6 @@
 // Decides when a node may begin: after all its dependencies have completed or, with a quorum, after all have
-// ended and enough completed.
-// N1. Skipped dependencies do not count. If all dependencies of a node were skipped, the node is skipped and
-// does not begin.
+// ended and enough completed. Skipped dependencies do not count. If all dependencies of a node were skipped,
+// the node is skipped and does not begin.
 import type { Report } from './rules.ts'
 import type { Node, Team } from './trail.ts'
 

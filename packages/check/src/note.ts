@@ -1,5 +1,5 @@
-// Reads signed notes and checkpoints, written from C2SP signed-note and tlog-checkpoint, not from core.
-// E1. A signature of a key that is not given says nothing. A wrong signature of a given key refuses the note.
+// Reads signed notes and checkpoints, written from C2SP signed-note and tlog-checkpoint, not from core. A
+// signature of a key that is not given says nothing. A wrong signature of a given key refuses the note.
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { z } from 'zod'
 import { type ReadRecord, systemTypeOf } from './record.ts'

@@ -1,5 +1,5 @@
-// Turns the bytes of an entry into its records, with shapes of this package's own.
-// P1. An entry is read or refused as a whole. A refused entry never stops the check.
+// Turns the bytes of an entry into its records, with shapes of this package's own. An entry is read or
+// refused as a whole. A refused entry never stops the check.
 import { z } from 'zod'
 import { canonicalRecord } from './canonical.ts'
 

@@ -1,7 +1,6 @@
 // The rules of a journal, and the form of a finding. The table is the documentation, and
-// docs/reference/journal-rules.md mirrors it.
-// R1. A rule has one name and one sentence.
-// R2. A finding names the rule, the log and, if there is one, the event.
+// docs/reference/journal-rules.md mirrors it. A rule has one name and one sentence. A finding names the rule,
+// the log and, if there is one, the event.
 
 /** Every rule, with what it demands of a journal. */
 export const rules = {

@@ -1,5 +1,5 @@
-// The rules of a run: it starts and ends once, and the model answers each state of its conversation once.
-// U1. The rules of its calls are in call-rules.ts.
+// The rules of a run: it starts and ends once, and the model answers each state of its conversation once. The
+// rules of its calls are in call-rules.ts.
 import { callIsOpen, judgeCall, takeCalls } from './call-rules.ts'
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'

@@ -1,7 +1,7 @@
-// Reads and verifies the signatures of messages, written from docs/decisions/0036, not from core.
-// G1. One signature covers a commit: it signs the root of a tree whose leaves are the messages. Each message
-// has the path of its leaf.
-// G2. A leaf names the log and the hash of the last record of a message. The signed text names the journal.
+// Reads and verifies the signatures of messages, written from docs/decisions/0036, not from core. One
+// signature covers a commit: it signs the root of a tree whose leaves are the messages. Each message has the
+// path of its leaf. A leaf names the log and the hash of the last record of a message. The signed text names
+// the journal.
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import type { LogPlace } from './layout.ts'
 import { rootBy } from './tree.ts'

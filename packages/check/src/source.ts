@@ -1,7 +1,6 @@
 // JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport
-// (a file).
-// S1. Messages come in stream order, in pages of bounded size.
-// S2. Reading changes nothing and leaves nothing behind.
+// (a file). Messages come in stream order, in pages of bounded size. Reading changes nothing and leaves
+// nothing behind.
 import type { Evidence, ProofOfInclusion } from './evidence.ts'
 
 /** One message of the journal stream. */

@@ -1,6 +1,5 @@
-// Follows the system logs of a journal: their records are chained like those of tasks.
-// T1. A record with a fault is passed over, and the log continues from the record before it: writers do the
-// same.
+// Follows the system logs of a journal: their records are chained like those of tasks. A record with a fault
+// is passed over, and the log continues from the record before it: writers do the same.
 import { type ReadRecord, systemTypeOf } from './record.ts'
 import type { Report } from './rules.ts'
 

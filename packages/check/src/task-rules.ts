@@ -1,5 +1,5 @@
-// The rules of a task as a whole: its first event, its owner, and its one end.
-// K1. An event after a terminal event is reported and changes nothing.
+// The rules of a task as a whole: its first event, its owner, and its one end. An event after a terminal
+// event is reported and changes nothing.
 import { type CheckedEvent, terminalTypes } from './event.ts'
 import type { WireRecord } from './record.ts'
 import type { Report } from './rules.ts'

@@ -1,7 +1,6 @@
 // The rules of a team: its nodes begin in the order of the graph, each node ends once, and the team ends
-// once. Graphs may grow.
-// M1. A request to cancel a node and a change of the shared state may be under way while a team ends, so they
-// may follow its end.
+// once. Graphs may grow. A request to cancel a node and a change of the shared state may be under way while a
+// team ends, so they may follow its end.
 import type { CheckedEvent, GraphNode } from './event.ts'
 import { judgeNodeStart } from './node-order.ts'
 import type { Report } from './rules.ts'

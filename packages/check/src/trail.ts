@@ -1,6 +1,5 @@
-// Trail: what the rules remember about one task while its log is read.
-// T1. An ended task needs only a few fields, because its runs and teams are dropped.
-// T2. An ended run keeps its end, but not its calls.
+// Trail: what the rules remember about one task while its log is read. An ended task needs only a few fields,
+// because its runs and teams are dropped. An ended run keeps its end, but not its calls.
 import type { GraphNode } from './event.ts'
 import type { LogPlace } from './layout.ts'
 

@@ -1,13 +1,10 @@
 // TreeAudit: compares the messages of a journal with signed checkpoints, and the messages of a part of a
-// journal with their proofs.
-// B1. Of a whole journal, the tree is computed from the messages alone: no proof of anybody is needed or
-// believed.
-// B2. Of a part of a journal, each message needs a proof of inclusion in one signed checkpoint, and each log
-// a signed end.
-// B3. If the journal has an operator, a checkpoint counts only with the key of a projector that the operator
-// trusts. A checkpoint from outside of the
-//     journal is judged as if it had been written behind the messages that it counts.
-// B4. What could not be checked is said. It is never counted as checked.
+// journal with their proofs. Of a whole journal, the tree is computed from the messages alone: no proof of
+// anybody is needed or believed. Of a part of a journal, each message needs a proof of inclusion in one
+// signed checkpoint, and each log a signed end. If the journal has an operator, a checkpoint counts only with
+// the key of a projector that the operator trusts. A checkpoint from outside of the journal is judged as if
+// it had been written behind the messages that it counts. What could not be checked is said. It is never
+// counted as checked.
 import { z } from 'zod'
 import type { ArchiveLog } from './archive-log.ts'
 import type { Evidence, GivenCheckpoint } from './evidence.ts'

@@ -1,6 +1,6 @@
 // The tree over the messages of a journal, and the proofs from it, written from RFC 9162 (section 2.1) and
-// from docs/decisions/0038, not from core.
-// H1. It keeps every hash, 64 bytes for each message, so that the root at every earlier size can be compared.
+// from docs/decisions/0038, not from core. It keeps every hash, 64 bytes for each message, so that the root
+// at every earlier size can be compared.
 import { hash } from 'node:crypto'
 import type { StreamMessage } from './source.ts'
 

@@ -1,10 +1,8 @@
 // The rule about values in outputs: a check that looks at a place of an output has the verdict that the
-// recorded output gives.
-// V1. The output of a node is the last answer of its run. That of a task is the final output that its end
-// has.
-// V2. Of a check of other kinds than a value, only that its place exists is judged. The rest needs what the
-// run was given.
-// V3. Answers are kept only in a log whose task or graph has such a check, and only until they are judged.
+// recorded output gives. The output of a node is the last answer of its run. That of a task is the final
+// output that its end has. Of a check of other kinds than a value, only that its place exists is judged. The
+// rest needs what the run was given. Answers are kept only in a log whose task or graph has such a check, and
+// only until they are judged.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
 import type { Trail } from './trail.ts'

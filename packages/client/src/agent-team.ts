@@ -1,7 +1,6 @@
 // AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal
-// and runtime as everything else.
-// A1. A run is a task of its own, so it continues if this program ends.
-// A2. `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
+// and runtime as everything else. A run is a task of its own, so it continues if this program ends.
+// `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
 import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
 import {
   readTeamConfiguration,

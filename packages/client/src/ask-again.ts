@@ -2,12 +2,10 @@
 // on the request.
 // Q1. A request is repeated only if no answer came. A refusal is an answer.
 // Q2. If no daemon is there, the request is repeated for `daemonMs`, the time in which a daemon is started
-// again. If a daemon was there before, it is
-//     repeated until the deadline.
-// Q3. A request that must not be done twice is repeated only if nobody was there to do it.
-// Q4. If something keeps daemons away permanently, the caller gets that error at once. If daemons are there
-// and only wait for the journal, the request
-//     is repeated for `journalMsMax`: the servers of a cluster may be electing a leader.
+// again. If a daemon was there before, it is repeated until the deadline.
+// Q3. A request that must not be done twice is repeated only if nobody was there to do it. If something keeps
+// daemons away permanently, the caller gets that error at once. If daemons are there and only wait for the
+// journal, the request is repeated for `journalMsMax`: the servers of a cluster may be electing a leader.
 // Q5. If nobody is there for `elsewhereMs`, the server of this connection may be cut off from the daemons,
 // and the caller looks for another one.
 import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'

@@ -1,10 +1,8 @@
 // A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the
 // inside of a daemon.
 // C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back
-// (present-nats.ts).
-// C2. A watch that stops does not cancel the task.
-// C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a
-// repeated task is the same task.
+// (present-nats.ts). A watch that stops does not cancel the task. A daemon that dies or restarts costs time,
+// not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
 import {
   BeaverError,

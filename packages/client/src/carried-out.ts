@@ -1,8 +1,7 @@
 // Says whether a command is in the journal. A client asks this if it repeated a command that had no answer,
-// and the repeated one is refused.
-// R1. Only what the journal has counts. A command that was lost is not taken for one that was carried out.
-// R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier
-// one may have been decided otherwise.
+// and the repeated one is refused. Only what the journal has counts. A command that was lost is not taken for
+// one that was carried out. The newest event about the command decides: calls of several runs may have the
+// same id, and an earlier one may have been decided otherwise.
 import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
 import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'

@@ -1,7 +1,6 @@
-// The events of a task and what is live of it as one stream. Each of the two keeps its own order.
-// F1. The stream ends with the events, even if an update could still come.
-// F2. A task that is submitted to be followed is heard before it is submitted: a model may answer within a
-// millisecond.
+// The events of a task and what is live of it as one stream. Each of the two keeps its own order. The stream
+// ends with the events, even if an update could still come. A task that is submitted to be followed is heard
+// before it is submitted: a model may answer within a millisecond.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
   isProgress,

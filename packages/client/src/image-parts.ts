@@ -1,6 +1,5 @@
 // Sends images that are too large for one message of NATS: in parts, which a daemon stores before the task
-// names them.
-// P1. The same image has the same parts, so a repeated request is the same request.
+// names them. The same image has the same parts, so a repeated request is the same request.
 import { BeaverError, imageLimits } from '@beaver/core'
 import { imagePartBytesMax, type SubmitTask } from '@beaver/contracts'
 

@@ -1,6 +1,5 @@
-// What is live of a task, as it is published on core NATS.
-// V1. A message that is no update is left out.
-// V2. At most `waitingMax` updates wait. A slow reader loses the oldest ones.
+// What is live of a task, as it is published on core NATS. A message that is no update is left out. At most
+// `waitingMax` updates wait. A slow reader loses the oldest ones.
 import { isProgress, type LiveDelta, type LiveUpdate, liveUpdate } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 

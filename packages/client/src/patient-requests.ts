@@ -1,9 +1,9 @@
 // The requests of a client to daemons and to the projector, with the time that each may take and what is
-// repeated. ask-again.ts repeats; here is decided which requests may be repeated, and for how long.
-// P1. Every request is harmless to repeat: the same submission, run or retry names the same task, and a query
-// changes nothing. A command that was
-//     carried out without an answer is refused the second time, and the journal then says that it was carried out (carried-out.ts).
-// P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
+// repeated. ask-again.ts repeats; here is decided which requests may be repeated, and for how long. Every
+// request is harmless to repeat: the same submission, run or retry names the same task, and a query changes
+// nothing. A command that was carried out without an answer is refused the second time, and the journal then
+// says that it was carried out (carried-out.ts). A repeated submission or run is not fresh: the task may
+// exist by now, so the daemon looks for it.
 import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
 import {
   type DaemonStatus,

@@ -1,7 +1,6 @@
-// Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session.
-// N1. If NATS is away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs
-// time only.
-// N2. What NATS says about its own failures reaches the caller as a BeaverError.
+// Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session. If NATS is
+// away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs time only. What
+// NATS says about its own failures reaches the caller as a BeaverError.
 import { BeaverError, systemClock } from '@beaver/core'
 import { lineOf, natsFault } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'

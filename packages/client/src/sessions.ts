@@ -1,10 +1,8 @@
 // Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked.
-// `search` asks the projector.
-// S1. Tasks come in the order of their acceptance, and each task's events in their own order. Every record
-// and its signature are verified, as in `watch`.
-// S2. A session is read while its reader asks for more: one page of the journal is in memory, never the
-// session.
-// S3. A session without tasks is empty; it is not an error.
+// `search` asks the projector. Tasks come in the order of their acceptance, and each task's events in their
+// own order. Every record and its signature are verified, as in `watch`. A session is read while its reader
+// asks for more: one page of the journal is in memory, never the session. A session without tasks is empty;
+// it is not an error.
 import {
   exchangeOf,
   type HistoryBound,

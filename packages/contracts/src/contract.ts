@@ -1,9 +1,8 @@
 // What a contract is: the schema of an input and the schema of an answer, and the types that follow from
-// them.
-// W1. An input is strict: a field that nobody knows is refused. W2. An answer is tolerant: a reader ignores a
-// field that it does not
-//     know, because a newer daemon may add one. Tests hold every real answer to its schema in both directions.
-// W3. No schema transforms what it reads, so that each one has a JSON Schema. Defaults are allowed.
+// them. An input is strict: a field that nobody knows is refused. An answer is tolerant: a reader ignores a
+// field that it does not know, because a newer daemon may add one. Tests hold every real answer to its schema
+// in both directions. No schema transforms what it reads, so that each one has a JSON Schema. Defaults are
+// allowed.
 import type { z } from 'zod'
 
 /**

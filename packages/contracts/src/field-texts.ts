@@ -1,7 +1,7 @@
 // What a field means, as data beside a schema: the shape of such a table, and how its texts get into a JSON
 // Schema. The schemas of events have no `.describe()`. A daemon checks events all the time and never reads a
-// description, and zod makes a second schema for each `.describe()` when a module loads. F1. A field without
-// a text does not compile.
+// description, and zod makes a second schema for each `.describe()` when a module loads. A field without a
+// text does not compile.
 import type {
   EvidenceCheck,
   EvidenceRequirement,

@@ -1,8 +1,7 @@
 // The answer of a task as a value of a zod type, which a TypeScript program gives instead of a JSON Schema.
-// T1. What goes over the wire is the JSON Schema of what the model must write. The answer is read by the zod
-// type, so its defaults and transforms hold.
-// T2. What JSON Schema cannot say is judged when the answer is there (UnfitOutputError). An answer that was
-// paid for is never lost.
+// What goes over the wire is the JSON Schema of what the model must write. The answer is read by the zod
+// type, so its defaults and transforms hold. What JSON Schema cannot say is judged when the answer is there
+// (UnfitOutputError). An answer that was paid for is never lost.
 import { BeaverError, type JsonValue, messageOf, type Problem } from '@beaver/core'
 import type { z } from 'zod'
 import type { SubmitTask, TaskOutcome } from './requests/submit.ts'

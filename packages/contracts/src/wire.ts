@@ -1,12 +1,9 @@
 // Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and
-// for the published package.
-// S1. Each schema says what a sender may write: a field with a default may be left out, and an answer may
-// have fields that this
-//     version does not know.
-// S2. The schemas come from the tables of contracts and from the catalogue of events, their texts also from
-// event-texts.ts and shape-texts.ts.
-// S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not
-// load the texts.
+// for the published package. Each schema says what a sender may write: a field with a default may be left
+// out, and an answer may have fields that this version does not know. The schemas come from the tables of
+// contracts and from the catalogue of events, their texts also from event-texts.ts and shape-texts.ts. Import
+// this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the
+// texts.
 import { eventData, type EventType, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'

@@ -1,8 +1,7 @@
-// The JSON Schema that asks a model for a value of a zod type.
-// Z1. What the schema allows, the type reads, except for what only a program can judge: refinements, and the
-// protocol and the host of z.url().
-// Z2. What JSON Schema or Beaver's check of it cannot say is refused here, before the task is submitted, with
-// what to write instead.
+// The JSON Schema that asks a model for a value of a zod type. What the schema allows, the type reads, except
+// for what only a program can judge: refinements, and the protocol and the host of z.url(). What JSON Schema
+// or Beaver's check of it cannot say is refused here, before the task is submitted, with what to write
+// instead.
 import {
   BeaverError,
   checkedFormats,

@@ -1,9 +1,8 @@
 // Hidden characters: what a terminal obeys or does not show. They are control characters, formatting
-// characters (bidirectional overrides, zero-width marks, tags) and the line separators of Unicode.
-// H1. A text for a person who decides shows each of them as an escape, so that two texts that look the same
-// are the same.
-// H2. JSON for a pipe has each of them as an escape of JSON: a parser reads the same value, and a terminal
-// has nothing to obey.
+// characters (bidirectional overrides, zero-width marks, tags) and the line separators of Unicode. A text for
+// a person who decides shows each of them as an escape, so that two texts that look the same are the same.
+// JSON for a pipe has each of them as an escape of JSON: a parser reads the same value, and a terminal has
+// nothing to obey.
 
 const hidden = /[\p{Cc}\p{Cf}\u2028\u2029\p{Cs}]/gu
 

@@ -1,10 +1,8 @@
 // The switches of the optimisations. Each optimisation can be replaced by plain code, so that a benchmark can
 // measure its effect. docs/explanation/optimisations.md says what each does, where it is and what it brought.
-// Only a benchmark switches one off.
-// S1. A switch is set once, when a process or a worker thread starts, before any code reads it. The entry
-// point of the process sets it, because
-//     packages read no environment variables.
-// S2. A task has the same result with and without an optimisation. Only the cost differs.
+// Only a benchmark switches one off. A switch is set once, when a process or a worker thread starts, before
+// any code reads it. The entry point of the process sets it, because packages read no environment variables.
+// A task has the same result with and without an optimisation. Only the cost differs.
 import { BeaverError } from './errors.ts'
 
 /** The names of the optimisations. */

@@ -2,8 +2,8 @@
 // table again and again while entries come and go, and an old table still refers to the next one. As soon as
 // one of these tables is in the old generation, each entry that was ever moved stays in memory until the next
 // full collection, with everything that it refers to. In a daemon, that is everything of every task
-// (docs/decisions/0022). If the switch `transient_map` is off, it keeps as much in memory as a Map.
-// T1. A deleted value is released at once: an old table refers only to an empty cell.
+// (docs/decisions/0022). If the switch `transient_map` is off, it keeps as much in memory as a Map. A deleted
+// value is released at once: an old table refers only to an empty cell.
 // T2. Otherwise it behaves like a Map.
 import { isOn } from './optimisations.ts'
 

@@ -1,11 +1,8 @@
 // Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns
-// it, or by a write to its log.
-// C1. The owner journals a command. If the task has no living owner, the command is written to the log, and
-// the next owner obeys it.
-// C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most
-// `triesMax` times.
-// C3. Nobody writes into the log of a task that this daemon drives, or claims at the moment, but the task's
-// supervisor.
+// it, or by a write to its log. The owner journals a command. If the task has no living owner, the command is
+// written to the log, and the next owner obeys it. A task may be claimed, handed over or lost in between. In
+// this case its new owner is asked, at most `triesMax` times. Nobody writes into the log of a task that this
+// daemon drives, or claims at the moment, but the task's supervisor.
 import type { TaskCommand } from '@beaver/contracts'
 import { BeaverError, type Clock, type DomainEvent, draft, type LogId, pause } from '@beaver/core'
 import {

@@ -1,9 +1,8 @@
 // What a daemon stands on before it has threads: its connection, its agents, its model, its stores, and the
-// sweep.
-// B1. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind.
-// B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores
-// are opened, and wakes the tasks
-//     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
+// sweep. Whatever is opened here is also deferred in `undo`, so a start that fails leaves nothing behind. The
+// sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are
+// opened, and wakes the tasks of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its
+// agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
 import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import {

@@ -1,11 +1,8 @@
-// Waits for the ends of tasks, for the requests of `task.run`.
-// E1. A wait ends with the task's terminal event, whichever daemon drove the task.
-// E2. The news comes from this daemon, from another daemon's announcement (a hint), or from a look at the
-// journal. If a hint is lost, the
-//     answer comes later, but it comes.
-// E3. If this daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can
-// ask for it again.
-// E4. The longer a task is waited for, the longer the pauses between looks, up to `lookMsMax`.
+// Waits for the ends of tasks, for the requests of `task.run`. A wait ends with the task's terminal event,
+// whichever daemon drove the task. The news comes from this daemon, from another daemon's announcement (a
+// hint), or from a look at the journal. If a hint is lost, the answer comes later, but it comes. If this
+// daemon goes away, the callers that wait are told so. The task goes on elsewhere, and they can ask for it
+// again. The longer a task is waited for, the longer the pauses between looks, up to `lookMsMax`.
 import {
   BeaverError,
   type DomainEvent,

@@ -1,8 +1,7 @@
 // Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells
-// no key.
-// L1. A list of models is enough. A server without one is asked for an answer, without a prompt: one that
-// works refuses the request, and no model
-//     works on it. Anything else than that says that a call would fail, too, except one error of a server that may only dislike such a request.
+// no key. A list of models is enough. A server without one is asked for an answer, without a prompt: one that
+// works refuses the request, and no model works on it. Anything else than that says that a call would fail,
+// too, except one error of a server that may only dislike such a request.
 import type { EndpointState } from '@beaver/contracts'
 import {
   type ChatChoice,

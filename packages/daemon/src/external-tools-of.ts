@@ -1,6 +1,6 @@
 // The external tools of the daemon's process: those of the configured MCP servers, and those of a program
-// that embeds the daemon.
-// E1. If no MCP server is configured, the MCP client is not loaded: it is a large part of a daemon's start.
+// that embeds the daemon. If no MCP server is configured, the MCP client is not loaded: it is a large part of
+// a daemon's start.
 import type { ExternalTools } from '@beaver/agent'
 import { type Logger, silentLogger } from '@beaver/core'
 import type { Config } from '@beaver/platform'

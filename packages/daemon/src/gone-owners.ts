@@ -1,8 +1,7 @@
 // Remembers for a moment which owners are gone. After a death, each task of the dead daemon asks for its
 // owner before it is claimed: with hundreds of tasks these questions, which nobody answers, take as long as
-// the claims.
-// G1. What is remembered is as old as a slow answer may be. If the owner is there again, the fence of the
-// journal decides, as after any late answer.
+// the claims. What is remembered is as old as a slow answer may be. If the owner is there again, the fence of
+// the journal decides, as after any late answer.
 import type { Clock } from '@beaver/core'
 
 /** For how long an owner counts as gone without another question, in milliseconds. */

@@ -1,6 +1,6 @@
-// Joins a daemon to the keys of its journal: it signs what it writes, and it judges what it reads.
-// K1. A daemon writes nothing before the operator trusts its key.
-// K2. A daemon whose key is revoked stops. After that, nothing that it writes counts.
+// Joins a daemon to the keys of its journal: it signs what it writes, and it judges what it reads. A daemon
+// writes nothing before the operator trusts its key. A daemon whose key is revoked stops. After that, nothing
+// that it writes counts.
 import {
   BeaverError,
   joinJournal,

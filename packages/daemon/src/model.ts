@@ -2,13 +2,10 @@
 // simulated model if there is neither a main model of the program nor a key nor a main endpoint. How often
 // the simulated model is started again is defined in core's table `supervisors`.
 // M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets
-// OPENAI_API_KEY only if it has the URL of
-//     the main endpoint.
+// OPENAI_API_KEY only if it has the URL of the main endpoint.
 // M2. Names of one endpoint and model share its limits. If several have limits of their own, the strictest
-// hold.
-// M3. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and
-// it stands for each model that the
-//     configuration names. Models of the program are asked all the same.
+// hold. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it,
+// and it stands for each model that the configuration names. Models of the program are asked all the same.
 import type { ChatProvider } from '@beaver/agent'
 import {
   type Clock,

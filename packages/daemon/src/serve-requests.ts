@@ -1,11 +1,8 @@
-// Serves the requests that any daemon answers, each by its contract.
-// R1. A handler gets a request that fits its contract, with the contract's defaults. Any other request is
-// refused before.
-// R2. The compiler checks that an answer fits the contract, so it is not checked again at run time. The
-// client reads it by the same contract.
-// R3. Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks
-// for itself, unless it may publish
-//     on the subject for others.
+// Serves the requests that any daemon answers, each by its contract. A handler gets a request that fits its
+// contract, with the contract's defaults. Any other request is refused before. The compiler checks that an
+// answer fits the contract, so it is not checked again at run time. The client reads it by the same contract.
+// Who asks is what the subject says, because the NATS server decides who may publish there. A caller asks for
+// itself, unless it may publish on the subject for others.
 import { requestContracts, type RequestName, type RequestOutput, type RequestRead } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { callerOf, parseRequest, type Subjects } from '@beaver/nats'

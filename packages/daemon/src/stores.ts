@@ -1,8 +1,7 @@
 // Opens the stores of a daemon over one connection to NATS: the journal, its blobs, its queue, the memory and
 // the search of sessions. The watch compares the journal with what a daemon of this home saw last, before
-// anything is written.
-// S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before
-// it.
+// anything is written. If a store cannot be opened, nothing is left behind: `undo` closes the stores that
+// were opened before it.
 import { type BlobStore, type Clock, type Logger, type Replacements, replacementsOf } from '@beaver/core'
 import {
   markStore,

@@ -1,9 +1,7 @@
 // The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service
-// requests.
-// S1. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends with the
-// start.
-// S2. A daemon that is ready answers requests.
-// S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
+// requests. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends
+// with the start. A daemon that is ready answers requests. A stop takes no more requests, hands the tasks
+// over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
 import type { RequestOutput } from '@beaver/contracts'
 import {

@@ -1,8 +1,7 @@
 // Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide
-// about a call that waits for an approval. Who carries a command out is decided in carry-out.ts.
-// C1. The delivery of a task is its lease. It may come to another daemon than the one that accepted and
-// claimed the task; that daemon
-//     hands it on to the owner.
+// about a call that waits for an approval. Who carries a command out is decided in carry-out.ts. The delivery
+// of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that
+// daemon hands it on to the owner.
 import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
 import { BeaverError, type Clock, type Delivery, type Ids, type LogId } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'

@@ -1,10 +1,9 @@
 // Files of a daemon that are read again when they change. What they contain is defined by the reader; this
-// file decides when they are read, and whether what was read is used.
-// W1. A look compares stamps. The files are read only if the stamp has changed.
-// W2. A change with a new fault is not used: the old content stays, for as long as the fault does. A fault
-// that the used content had already is none.
-// W3. A fault is told when a second look finds the same files: an editor may write a file in two steps.
-// W4. There is one look at a time, and a look takes at most a small part of the time.
+// file decides when they are read, and whether what was read is used. A look compares stamps. The files are
+// read only if the stamp has changed. A change with a new fault is not used: the old content stays, for as
+// long as the fault does. A fault that the used content had already is none. A fault is told when a second
+// look finds the same files: an editor may write a file in two steps. There is one look at a time, and a look
+// takes at most a small part of the time.
 import type { LoadDiagnostic } from '@beaver/agent'
 
 export interface FileReader<Content> {

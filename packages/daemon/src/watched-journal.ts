@@ -1,8 +1,7 @@
 // The journal of a daemon that watches it: nothing is written before the journal was compared with what this
-// daemon saw last, and nothing while it is not as it was.
-// W1. A write that gets a place before the last one shows another journal: the daemon stops before its next
-// write.
-// W2. Reading goes on, so that people can look at what is there.
+// daemon saw last, and nothing while it is not as it was. A write that gets a place before the last one shows
+// another journal: the daemon stops before its next write. Reading goes on, so that people can look at what
+// is there.
 import type { JournalWatch, NatsJournal, Subjects } from '@beaver/nats'
 
 export function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjects: Subjects): NatsJournal {

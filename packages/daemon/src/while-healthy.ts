@@ -1,12 +1,9 @@
 // Serves requests only while the journal answers. A daemon that cannot write leaves the queue group, so that
-// other daemons get the requests.
-// H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy
-// to be sure. It comes back as
-//     soon as the journal answers.
-// H2. Requests that are under way when the daemon leaves are still answered.
-// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster where the journal
-// answers: its own may be cut off from the others,
-//     or frozen. What is under way is cut then.
+// other daemons get the requests. The daemon leaves within a few looks after the journal was found silent,
+// unless the daemon is too busy to be sure. It comes back as soon as the journal answers. Requests that are
+// under way when the daemon leaves are still answered. A daemon that cannot write for `elsewhereMs` goes to
+// another server of the cluster where the journal answers: its own may be cut off from the others, or frozen.
+// What is under way is cut then.
 import type { Logger } from '@beaver/core'
 import { elsewhereMs, leaveServer, serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'

@@ -1,6 +1,6 @@
 // Adds the searches of knowledge bases to the external tools of the daemon's process. The tools themselves
-// are known from the configuration, in every thread; only their calls come here.
-// K1. If no knowledge base is configured, nothing is loaded and no thread is started.
+// are known from the configuration, in every thread; only their calls come here. If no knowledge base is
+// configured, nothing is loaded and no thread is started.
 import type { ExternalTools } from '@beaver/agent'
 import type { KnownSecret, Logger } from '@beaver/core'
 import { type Config, makeOwnFolder } from '@beaver/platform'

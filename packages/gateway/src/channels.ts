@@ -1,5 +1,5 @@
-// The channels of a gateway: made from its configuration, and reached by signed requests.
-// C1. The parts of a network are loaded only if a channel uses it.
+// The channels of a gateway: made from its configuration, and reached by signed requests. The parts of a
+// network are loaded only if a channel uses it.
 import {
   type Channel,
   type ChannelHost,

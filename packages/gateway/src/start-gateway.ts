@@ -1,10 +1,8 @@
-// The gateway: the HTTP app in front of a daemon, listening on a port.
-// W1. It answers to the names of its own address and to those of the configuration.
-// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits
-// for its answer is not cut off.
-// W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of
-// their tasks. A reader that comes again
-//     with `Last-Event-ID` misses nothing. Then the channels stop.
+// The gateway: the HTTP app in front of a daemon, listening on a port. It answers to the names of its own
+// address and to those of the configuration. A reader that takes nothing for `silentMsMax` is cut off. The
+// others do not notice. A reader that waits for its answer is not cut off. A stop takes no new connection,
+// ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes
+// again with `Last-Event-ID` misses nothing. Then the channels stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'

@@ -1,10 +1,9 @@
-// Who may ask for what. A caller has a token; the token has a name, roles and perhaps a user.
-// A1. A route names the one role that it needs, or `any` if what is asked decides. `admin` has every role.
-// A2. A token with a user speaks for that user alone: what it asks is asked for the user, and another user is
-// refused.
-// A3. It reaches the tasks and the sessions of that user alone (D-67): those of others do not exist for it.
-// `everyUser` and the role `admin` reach all.
-// A4. Tokens are compared by their hashes, in constant time. Nothing here can give a token back.
+// Who may ask for what. A caller has a token; the token has a name, roles and perhaps a user. A route names
+// the one role that it needs, or `any` if what is asked decides. `admin` has every role. A token with a user
+// speaks for that user alone: what it asks is asked for the user, and another user is refused. It reaches the
+// tasks and the sessions of that user alone (D-67): those of others do not exist for it. `everyUser` and the
+// role `admin` reach all. Tokens are compared by their hashes, in constant time. Nothing here can give a
+// token back.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem } from './problem.ts'
 

@@ -1,12 +1,9 @@
 // What the root agent of a task says and does, as items: a text, or a call of a tool. A fold of the events
-// and the live pieces of the task.
-// O1. The journal decides. A live piece is a hint: the text of an item is what was told of it live, completed
-// by the journaled answer.
-// O2. What was told cannot be taken back. If a new try of a call says something else, its text is an item of
-// its own.
-// O3. Pieces and events come by different ways. A piece of an answer that is journaled is ignored; one that
-// comes before the events of its run, of
-//     the answer before it or of the results of its calls waits for them.
+// and the live pieces of the task. The journal decides. A live piece is a hint: the text of an item is what
+// was told of it live, completed by the journaled answer. What was told cannot be taken back. If a new try of
+// a call says something else, its text is an item of its own. Pieces and events come by different ways. A
+// piece of an answer that is journaled is ignored; one that comes before the events of its run, of the answer
+// before it or of the results of its calls waits for them.
 import type { AgentRunResult } from '@beaver/service'
 import { type LiveDelta, type RecordedEvent, withoutFence } from '@beaver/core'
 

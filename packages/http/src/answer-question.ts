@@ -1,7 +1,6 @@
-// Answers a question of a call for a caller of any protocol.
-// Q1. What the agent itself asks is answered by whoever may give the task its words. What another tool asks
-// may permit something, so its answer needs
-//     the role that decides about calls.
+// Answers a question of a call for a caller of any protocol. What the agent itself asks is answered by
+// whoever may give the task its words. What another tool asks may permit something, so its answer needs the
+// role that decides about calls.
 import type { BeaverClient } from '@beaver/client'
 import { agentAsks, askingCall, type OpenQuestion, type QuestionAnswer } from '@beaver/core'
 import { type Caller, hasRole, mustHave } from './access.ts'

@@ -1,7 +1,6 @@
-// The interface as a page for people, made from the document (OpenAPI 3.1).
-// P1. It has no scripts, and nothing on it comes from elsewhere, so a browser can keep every script away from
-// it.
-// P2. Every text of the document is escaped.
+// The interface as a page for people, made from the document (OpenAPI 3.1). It has no scripts, and nothing on
+// it comes from elsewhere, so a browser can keep every script away from it. Every text of the document is
+// escaped.
 import type { OpenApiDocument } from './openapi.ts'
 
 interface Schema {

@@ -1,16 +1,12 @@
 // The HTTP interface as a function from requests to answers. It never listens: a process, a test or another
-// framework gives it requests.
-// A1. Every answer that is no success is a problem (problem.ts), also of paths and methods that do not exist.
-// A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is
-// allowed: a page in a browser cannot use the
-//     app by the name of this machine, or by a name that it makes point here. A Request that a program made has no Host: then the host of its URL
-//     counts.
-// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many
-// requests is told when to come again;
-//     where no token is asked for, the callers of one address together.
-// A4. A stream ends when the token of its reader is revoked.
-// A5. When the app closes, each request that waits for its task gets the id of the task, and each stream ends
-// with a problem.
+// framework gives it requests. Every answer that is no success is a problem (problem.ts), also of paths and
+// methods that do not exist. A request is answered only if its Host is one of the app's, and if its Origin,
+// if it has one, is allowed: a page in a browser cannot use the app by the name of this machine, or by a name
+// that it makes point here. A Request that a program made has no Host: then the host of its URL counts. A
+// body is read after the token was accepted, and at most up to its bound. A caller that sends too many
+// requests is told when to come again; where no token is asked for, the callers of one address together. A
+// stream ends when the token of its reader is revoked. When the app closes, each request that waits for its
+// task gets the id of the task, and each stream ends with a problem.
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'

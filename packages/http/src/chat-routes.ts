@@ -1,9 +1,8 @@
 // A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01,
 // API-02, D-50).
 // R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or
-// `team_run_failed` of a team.
-//     A stream whose reader loses its token ends with `error`.
-// R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
+// `team_run_failed` of a team. A stream whose reader loses its token ends with `error`. A reader that goes
+// away cancels nothing. The task goes on, and its id was the first event.
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { AgentTeam } from '@beaver/client'
 import { submitRequest, type SubmitTask } from '@beaver/contracts'

@@ -1,8 +1,7 @@
 // What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no
-// loops of its own (WEB-10).
-// H1. A service that the app made is started and shut down with it. A service that it was given is neither,
-// unless the app takes it over (WEB-09).
-// H2. A host that does not run takes no request, and nothing boots it (WEB-05, WEB-06).
+// loops of its own (WEB-10). A service that the app made is started and shut down with it. A service that it
+// was given is neither, unless the app takes it over (WEB-09). A host that does not run takes no request, and
+// nothing boots it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'

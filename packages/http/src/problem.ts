@@ -1,6 +1,6 @@
-// Problem details (RFC 9457): what a caller of the HTTP interface reads when a request fails.
-// P1. Each code of Beaver has one status. A code that is not in the table is a defect and gives 500.
-// P2. An answer never has a stack trace, and 500 says nothing about the inside.
+// Problem details (RFC 9457): what a caller of the HTTP interface reads when a request fails. Each code of
+// Beaver has one status. A code that is not in the table is a defect and gives 500. An answer never has a
+// stack trace, and 500 says nothing about the inside.
 import { BeaverError, type ErrorCode, errorCodes, type Problem } from '@beaver/core'
 
 /** A failure as JSON, with the media type `application/problem+json`. */

@@ -1,11 +1,9 @@
-// Server-sent events (the HTML standard) as the body of an answer.
-// E1. The next message is asked for when the reader has taken the one before, so that a slow reader holds
-// nothing but its own connection.
-// E2. A comment is sent in every pause of `heartbeatMs`, so that a reader and everything between notices when
-// the line is dead.
-// E3. When the reader goes away, the messages are not asked for any more. Nothing is cancelled.
-// E4. A stream that cannot go on, or whose reader may not read it any more, ends with the message `error`,
-// whose data is a problem.
+// Server-sent events (the HTML standard) as the body of an answer. The next message is asked for when the
+// reader has taken the one before, so that a slow reader holds nothing but its own connection. A comment is
+// sent in every pause of `heartbeatMs`, so that a reader and everything between notices when the line is
+// dead. When the reader goes away, the messages are not asked for any more. Nothing is cancelled. A stream
+// that cannot go on, or whose reader may not read it any more, ends with the message `error`, whose data is a
+// problem.
 import { type ProblemDetails, problemOf } from './problem.ts'
 
 /** One message. */

@@ -1,14 +1,10 @@
-// The events of tasks for many readers, as server-sent events.
-// F1. A task that somebody follows is read from the journal once, and each of its events is written as text
-// once, however many readers it has.
-// F2. The fastest reader decides how far the journal is read: at most `aheadMax` events or `aheadBytesMax`
-// bytes further than it has taken. What it
-//     is ahead of the others is kept, up to `keptMax` events and `keptBytesMax` bytes.
-// F3. A reader that is further back reads the journal itself until it has caught up. A slow reader therefore
-// holds nothing but its own place.
-// F4. A reader takes all events that are there as one piece, up to `pieceBytesMax`: who is behind is not
-// woken for each event.
-// F5. When the last reader has left, nothing is read any more.
+// The events of tasks for many readers, as server-sent events. A task that somebody follows is read from the
+// journal once, and each of its events is written as text once, however many readers it has. The fastest
+// reader decides how far the journal is read: at most `aheadMax` events or `aheadBytesMax` bytes further than
+// it has taken. What it is ahead of the others is kept, up to `keptMax` events and `keptBytesMax` bytes. A
+// reader that is further back reads the journal itself until it has caught up. A slow reader therefore holds
+// nothing but its own place. A reader takes all events that are there as one piece, up to `pieceBytesMax`:
+// who is behind is not woken for each event. When the last reader has left, nothing is read any more.
 import type { RecordedEvent } from '@beaver/core'
 import { sseText } from './sse.ts'
 

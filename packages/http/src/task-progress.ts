@@ -1,5 +1,5 @@
-// How far a task is, as a client of another protocol is told: a fold of its events and its live pieces.
-// P1. The journal alone decides, so a gateway that was killed and started again says the same.
+// How far a task is, as a client of another protocol is told: a fold of its events and its live pieces. The
+// journal alone decides, so a gateway that was killed and started again says the same.
 import {
   type Answered,
   type DataOf,

@@ -1,10 +1,8 @@
-// Tasks over HTTP: submit, look at, follow, control.
-// T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same
-// task, and another one is refused.
-// T2. Events are numbered by their place in the log of the task. A reader that comes again with
-// `Last-Event-ID` goes on behind it.
-// T3. A task has the source that its caller names, but never that of another token or of a channel.
-// T4. A retry belongs to the user of the task that it retries, whoever asks for it.
+// Tasks over HTTP: submit, look at, follow, control. A submission with an `Idempotency-Key` names its task by
+// the key: the same request again gives the same task, and another one is refused. Events are numbered by
+// their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it. A
+// task has the source that its caller names, but never that of another token or of a channel. A retry belongs
+// to the user of the task that it retries, whoever asks for it.
 import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import type { BeaverClient } from '@beaver/client'
 import {

@@ -1,6 +1,6 @@
-// The tokens of a home: a file with their hashes. A token is shown once, when it is made.
-// K1. The file is read when it has changed, so that a token that was revoked ends with the next request.
-// K2. One process at a time changes it, so that no token is shown and then lost.
+// The tokens of a home: a file with their hashes. A token is shown once, when it is made. The file is read
+// when it has changed, so that a token that was revoked ends with the next request. One process at a time
+// changes it, so that no token is shown and then lost.
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { BeaverError } from '@beaver/core'

@@ -1,5 +1,5 @@
-// What a run tells while it goes on, for a reader who takes one thing after the other.
-// Q1. Of a run that tells more than its reader takes, what may be lost is left out. All else waits.
+// What a run tells while it goes on, for a reader who takes one thing after the other. Of a run that tells
+// more than its reader takes, what may be lost is left out. All else waits.
 
 const waitingMax = 10_000
 

@@ -1,13 +1,10 @@
 // The adapter of KnowledgeBase: a folder of documents, indexed by words and, if there is an embedding
-// endpoint, by meaning.
-// F1. Each search looks at the folder first, and indexes what was changed since. It waits for this at most
-// `waitMs`; then the answer says that
-//     it is not complete.
-// F2. A look that began before a search does not count for it. Searches at the same time share the next look.
-// F3. One process indexes at a time (passage-index.ts). The others wait for it as for their own look.
-// F4. Each text is embedded once for each model, by one process at a time. No search waits for this: until a
-// passage is embedded, it is found by
-//     its words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
+// endpoint, by meaning. Each search looks at the folder first, and indexes what was changed since. It waits
+// for this at most `waitMs`; then the answer says that it is not complete. A look that began before a search
+// does not count for it. Searches at the same time share the next look. One process indexes at a time
+// (passage-index.ts). The others wait for it as for their own look. Each text is embedded once for each
+// model, by one process at a time. No search waits for this: until a passage is embedded, it is found by its
+// words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
 import type { EmbeddingProvider } from '@beaver/agent'
 import {
   BeaverError,

@@ -1,6 +1,6 @@
 // Takes the text out of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a
-// citation can be checked.
-// H1. It takes linear time, whatever the file contains. Markup that does not end is text.
+// citation can be checked. It takes linear time, whatever the file contains. Markup that does not end is
+// text.
 
 const withoutText = /^<(script|style|template|svg)(?=[\s/>])/i
 const entities: Readonly<Record<string, string>> = {

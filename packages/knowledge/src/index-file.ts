@@ -1,10 +1,7 @@
 // Opens the file of an index: SQLite, in the home of Beaver. It only repeats what the documents say, so it
-// can be deleted at any time.
-// I1. Its name says the folder and the version of its tables. Two homes, two configurations or two versions
-// of Beaver never share a file that
-//     they would read differently.
-// I2. Only its owner may read it, because it contains the documents.
-// I3. A file that is damaged is deleted and made again.
+// can be deleted at any time. Its name says the folder and the version of its tables. Two homes, two
+// configurations or two versions of Beaver never share a file that they would read differently. Only its
+// owner may read it, because it contains the documents. A file that is damaged is deleted and made again.
 import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

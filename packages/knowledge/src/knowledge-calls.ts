@@ -1,6 +1,6 @@
-// Answers the calls of the tools `kb:<id>`, which agents in worker threads make through their host.
-// C1. A call never rejects. A failure is a result that the model reads.
-// C2. A passage is given as it is in its document, with its place.
+// Answers the calls of the tools `kb:<id>`, which agents in worker threads make through their host. A call
+// never rejects. A failure is a result that the model reads. A passage is given as it is in its document,
+// with its place.
 import type { ExternalTools } from '@beaver/agent'
 import { BeaverError, type KnowledgeAnswer, messageOf } from '@beaver/core'
 import type { Knowledge } from './knowledge-thread.ts'

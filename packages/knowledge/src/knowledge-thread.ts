@@ -1,10 +1,8 @@
 // The knowledge bases of a process, in a thread of their own: indexing keeps a core busy for seconds, and
-// SQLite blocks its thread.
-// T1. A search ends soon after its signal aborts, whatever the thread does.
-// T2. A thread that is asked to end gives back its leases, so that the next process need not wait for their
-// end. It has `endMsMax` for this.
-// T3. If the thread dies, its searches fail, and the thread is started again as the row `knowledge` of core's
-// table `supervisors` says.
+// SQLite blocks its thread. A search ends soon after its signal aborts, whatever the thread does. A thread
+// that is asked to end gives back its leases, so that the next process need not wait for their end. It has
+// `endMsMax` for this. If the thread dies, its searches fail, and the thread is started again as the row
+// `knowledge` of core's table `supervisors` says.
 import {
   BeaverError,
   type ErrorCode,

@@ -1,8 +1,7 @@
 // The index of a knowledge base: which documents it has, their passages, the words and the vectors of each.
-// X1. What is stored of a document changes in one transaction. Several processes may use the file.
-// X2. One process at a time indexes: the one that holds the lease. A lease that is not renewed ends by
-// itself, or with its process.
-// X3. A query is a list of words. Every character of a word means itself.
+// What is stored of a document changes in one transaction. Several processes may use the file. One process at
+// a time indexes: the one that holds the lease. A lease that is not renewed ends by itself, or with its
+// process. A query is a list of words. Every character of a word means itself.
 import type { DocumentPassage, KnowledgePassage } from '@beaver/core'
 import { comparedWords, foldedText } from '@beaver/core'
 import { createHash } from 'node:crypto'

@@ -1,7 +1,6 @@
-// Reads a document that was found: its text, or why it has none.
-// R1. What is read is a regular file without a second name, and no larger than it may be, whatever it was
-// when it was found.
-// R2. Bytes that are not UTF-8 are U+FFFD. A file with a byte order mark of UTF-16 is read as such.
+// Reads a document that was found: its text, or why it has none. What is read is a regular file without a
+// second name, and no larger than it may be, whatever it was when it was found. Bytes that are not UTF-8 are
+// U+FFFD. A file with a byte order mark of UTF-16 is read as such.
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { htmlLines } from './html-lines.ts'

@@ -1,8 +1,7 @@
-// Finds the documents of a folder, without reading them, and says which files are left out.
-// S1. Symlinks are not followed, and a file with a second name (a hard link) is left out: the other name may
-// be outside.
-// S2. Files that usually hold keys or passwords are left out, by their names, and so is the home of Beaver.
-// S3. The order does not depend on the disk, so the bounds always leave out the same files.
+// Finds the documents of a folder, without reading them, and says which files are left out. Symlinks are not
+// followed, and a file with a second name (a hard link) is left out: the other name may be outside. Files
+// that usually hold keys or passwords are left out, by their names, and so is the home of Beaver. The order
+// does not depend on the disk, so the bounds always leave out the same files.
 import { lstatSync } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'

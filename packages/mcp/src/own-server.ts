@@ -1,9 +1,8 @@
 // How Beaver's own MCP server is recognised. The server says what it is, and marks each of its workflow
 // tools. A client leaves these tools out, because the workflow tools of Beaver itself stand for them: a
-// worker has none, and the mode lock holds (D-05, D-09, D-12).
-// O1. A mark only takes a tool away from agents, so a server gains nothing by a false one.
-// O2. A program that passes tools on may change their names and drop their marks. Then the name of the
-// workflow and its arguments decide.
+// worker has none, and the mode lock holds (D-05, D-09, D-12). A mark only takes a tool away from agents, so
+// a server gains nothing by a false one. A program that passes tools on may change their names and drop their
+// marks. Then the name of the workflow and its arguments decide.
 import { createTeamWorkflowTools, moreWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { Client } from '@modelcontextprotocol/client'
 import { mcpCategories } from './server/category.ts'

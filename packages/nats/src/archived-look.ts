@@ -1,6 +1,5 @@
-// A look at the journal that knows archives: which of the missing messages signed events name.
-// K1. A message counts as archived only if an event names it and the server says that this very message is
-// gone.
+// A look at the journal that knows archives: which of the missing messages signed events name. A message
+// counts as archived only if an event names it and the server says that this very message is gone.
 import { ArchivedMessages, BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JournalLook } from './journal-judge.ts'

@@ -1,18 +1,13 @@
 // The BlobStore port on a JetStream object store. Each SHA-256 has one object. Any client of object stores
-// can read it.
-// B1. A read makes no consumer: the object's entry and its chunks are read by direct get. (The object store
-// client makes a consumer for
-//     each read. Such a consumer stays for 300 s, and the server allows 1,000 consumers for a stream.)
-// B2. The content that a read returns has the SHA-256 that was asked for.
-// B3. A read holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes
-// after `triesMsMax` is not tried
-//     again.
-// B4. The entry is stored after its chunks, and chunks are never deleted: if the answer to an entry is lost,
-// the entry may have been stored.
-//     (The object store client deletes the chunks in this case, and leaves an object that cannot be read.)
-//     Only a redaction deletes them (erase-blob.ts). Content that was redacted is not stored again, because a replacement is read in its place.
-// B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written
-// again.
+// can read it. A read makes no consumer: the object's entry and its chunks are read by direct get. (The
+// object store client makes a consumer for each read. Such a consumer stays for 300 s, and the server allows
+// 1,000 consumers for a stream.) The content that a read returns has the SHA-256 that was asked for. A read
+// holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes after
+// `triesMsMax` is not tried again. The entry is stored after its chunks, and chunks are never deleted: if the
+// answer to an entry is lost, the entry may have been stored. (The object store client deletes the chunks in
+// this case, and leaves an object that cannot be read.) Only a redaction deletes them (erase-blob.ts).
+// Content that was redacted is not stored again, because a replacement is read in its place. If an object
+// exists already, it is read before it is trusted. An object that cannot be read is written again.
 import {
   BeaverError,
   type BlobStore,

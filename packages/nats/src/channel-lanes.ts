@@ -1,7 +1,6 @@
 // The lanes of the message bus that a process serves now: each is read by its own consumer, one message at a
-// time.
-// N1. A lane closes when nothing came for a second and nothing was published. A ring opens it again.
-// N2. A stop ends the wait for the next message at once, and lets the handlers finish.
+// time. A lane closes when nothing came for a second and nothing was published. A ring opens it again. A stop
+// ends the wait for the next message at once, and lets the handlers finish.
 import { pause, systemClock } from '@beaver/core'
 import type { Consumer, JsMsg } from '@nats-io/jetstream'
 

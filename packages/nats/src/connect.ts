@@ -1,6 +1,5 @@
-// Connects to a nats-server, and checks that Beaver can work with it.
-// C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to
-// do.
+// Connects to a nats-server, and checks that Beaver can work with it. If the server is missing, too old or
+// without JetStream, it is refused with a message that says what to do.
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'

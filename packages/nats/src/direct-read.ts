@@ -1,18 +1,15 @@
 // Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses which
-// messages to read.
-// D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends.
-// (The client's own
-//     `direct.getBatch` leaves a subscription for each page.)
-// D2. A page is bounded by `messagesMax` and `bytesMax`.
-// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the
-// connection is closed, or if nobody
-//     answers. Any copy of the stream may answer, and one on a server that is frozen gets its share of the questions, too. So after a silence it is
-//     asked again, and after the last of `silencesMs` the leader is asked, which is slower: it gives one message at a time.
+// messages to read. A read leaves no consumer and no subscription behind, on the server or in the client,
+// however it ends. (The client's own `direct.getBatch` leaves a subscription for each page.) A page is
+// bounded by `messagesMax` and `bytesMax`. A read ends. It ends with a page, or with an error: if the line to
+// the server is down or is cut, if the connection is closed, or if nobody answers. Any copy of the stream may
+// answer, and one on a server that is frozen gets its share of the questions, too. So after a silence it is
+// asked again, and after the last of `silencesMs` the leader is asked, which is slower: it gives one message
+// at a time.
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for
-// each page.
-// D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the
-// socket, which somebody who waits for the next
-//     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
+// each page. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from
+// the socket, which somebody who waits for the next message of a log would keep alive. A read of the whole
+// stream goes on at once, so it needs no copies.
 import { BeaverError, messageOf } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'

@@ -1,10 +1,8 @@
 // The embedded nats-server: a child process that listens on loopback only and keeps its data under the data
-// folder. By default it syncs every write.
-// M1. It does not outlive its parent, however the parent dies: a guard shell ends it when the parent's pipe
-// closes.
-// M2. Its death is reported once, through `closed`.
-// M3. A restart may ask for the same port, so that clients can reconnect.
-// M4. With `identities` the server takes nobody else: a process has to log in with the key of its role.
+// folder. By default it syncs every write. It does not outlive its parent, however the parent dies: a guard
+// shell ends it when the parent's pipe closes. Its death is reported once, through `closed`. A restart may
+// ask for the same port, so that clients can reconnect. With `identities` the server takes nobody else: a
+// process has to log in with the key of its role.
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { openSync } from 'node:fs'

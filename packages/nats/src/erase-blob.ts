@@ -1,8 +1,6 @@
-// Erases a blob that was redacted. Only an operator may do this.
-// E1. The server overwrites the bytes of each chunk, so they are not in its files any more.
-// E2. The object's entry stays and says that it was redacted: the same content is never stored under this
-// name again.
-// E3. To erase a blob again completes what was interrupted.
+// Erases a blob that was redacted. Only an operator may do this. The server overwrites the bytes of each
+// chunk, so they are not in its files any more. The object's entry stays and says that it was redacted: the
+// same content is never stored under this name again. To erase a blob again completes what was interrupted.
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/nats-core'

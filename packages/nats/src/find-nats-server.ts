@@ -1,6 +1,6 @@
 // Finds the nats-server binary that the embedded server runs: the one that was named, else one on PATH that
-// is new enough, else the one that the set-up provided.
-// N1. A binary that was named is used or refused. No other binary takes its place.
+// is new enough, else the one that the set-up provided. A binary that was named is used or refused. No other
+// binary takes its place.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

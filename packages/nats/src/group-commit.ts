@@ -1,17 +1,15 @@
 // Group commit: the appends of all tasks of a daemon are written in atomic batches, so that they share the
-// disk's syncs. How a batch becomes messages is decided in publish-batch.ts.
-// G1. The messages of a unit are stored together or not at all, one after the other in the stream.
-// G2. A refused batch is written again unit by unit, so that only the unit whose expectation failed is
-// refused.
-// G3. After an unknown outcome the same message is written again with the same expectation. It is stored
-// once: the server refuses a second
-//     copy, and a refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message of the subject is under
-//     way (10164): that may be the first copy.
+// disk's syncs. How a batch becomes messages is decided in publish-batch.ts. The messages of a unit are
+// stored together or not at all, one after the other in the stream. A refused batch is written again unit by
+// unit, so that only the unit whose expectation failed is refused. After an unknown outcome the same message
+// is written again with the same expectation. It is stored once: the server refuses a second copy, and a
+// refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message
+// of the subject is under way (10164): that may be the first copy.
 // G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of
-// its own. A unit has at most
-//     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome (in a cluster
-//     `clusterWaitMs`, because what is sent while the servers elect a leader is lost), and is not tried again after `giveUpMs`.
-// G5. The messages of a batch are signed together, once. A message that is written again keeps its signature.
+// its own. A unit has at most `unitMessagesMax` messages. One batch is under way at a time. A write waits
+// `outcomeWaitMs` for its outcome (in a cluster `clusterWaitMs`, because what is sent while the servers elect
+// a leader is lost), and is not tried again after `giveUpMs`. The messages of a batch are signed together,
+// once. A message that is written again keeps its signature.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { wrongLastMessage } from './api-refusal.ts'

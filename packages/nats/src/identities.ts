@@ -1,9 +1,7 @@
 // The identities at the embedded server: one nkey for each role, each in a file of its own that only the
-// home's user can read.
-// I1. A key is made once, and kept. A file that holds no key is an error, because a process that runs may use
-// the old one.
-// I2. The client and the operator act in the name of the machine's user, so the journal names a person. The
-// other parts act in their role's name.
+// home's user can read. A key is made once, and kept. A file that holds no key is an error, because a process
+// that runs may use the old one. The client and the operator act in the name of the machine's user, so the
+// journal names a person. The other parts act in their role's name.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'

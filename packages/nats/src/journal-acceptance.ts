@@ -1,9 +1,8 @@
-// The acceptances of a journal, which an operator signs: that the journal is right as it is now.
-// C1. The signature covers every field, and the name of the journal's stream.
-// C2. An acceptance counts if the operator whom the home knows signed it. A home that knows no operator has a
-// journal without keys, and there an
-//     acceptance without a signature counts.
-// C3. The keys of the journal are not asked, because the journal may have lost them.
+// The acceptances of a journal, which an operator signs: that the journal is right as it is now. The
+// signature covers every field, and the name of the journal's stream. An acceptance counts if the operator
+// whom the home knows signed it. A home that knows no operator has a journal without keys, and there an
+// acceptance without a signature counts. The keys of the journal are not asked, because the journal may have
+// lost them.
 import { canonicalJson, type SigningKey, verifyingKey } from '@beaver/core'
 import { sign, verify } from 'node:crypto'
 import { type JournalAcceptance, journalAcceptance } from './journal-judge.ts'

@@ -1,11 +1,9 @@
 // Follows the journal: first the stored entries, then new ones, in order and without gaps. It makes no
 // consumer: it reads pages by direct get (direct-read.ts), and in between it sleeps until another read is
-// worth it (stream-waker.ts).
-// J1. Only messages that were read from the stream are given out.
-// J2. If the line is lost and comes back, this costs time, but no entries.
-// J3. If the stream is deleted, recreated or truncated, the follow ends with an error that says so.
-// J4. It leaves nothing behind.
-// J5. At most two pages are held: the one that is given out, and the next.
+// worth it (stream-waker.ts). Only messages that were read from the stream are given out. If the line is lost
+// and comes back, this costs time, but no entries. If the stream is deleted, recreated or truncated, the
+// follow ends with an error that says so. It leaves nothing behind. At most two pages are held: the one that
+// is given out, and the next.
 import {
   type Backoff,
   BeaverError,

@@ -1,11 +1,9 @@
 // Judges the journal as a whole: whether it still is the stream that a process saw before, with everything
 // that was in it. A process keeps a mark of what it saw last. The journal must contain the mark, must not end
 // before it, and must not miss any message but those that are in an archive. The chain of each log is not
-// judged here (record.ts).
-// W1. Judging is pure: a mark and a look give findings. Who looks, and when, is for the adapters.
-// W2. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as before,
-// or until somebody accepts it.
-// W3. An acceptance is for one state of the journal, and is applied once.
+// judged here (record.ts). Judging is pure: a mark and a look give findings. Who looks, and when, is for the
+// adapters. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as
+// before, or until somebody accepts it. An acceptance is for one state of the journal, and is applied once.
 import { z } from 'zod'
 
 /** What a server says about the stream of the journal. */

@@ -1,9 +1,7 @@
 // Reads the journal and does not write it: the entries of a log, and the tasks of a session. Clients use it,
-// and natsJournal does too.
-// J1. Messages come in order, page by page. At most one page is held.
-// J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be
-// missing. All other questions
-//     go to the stream's leader, and their answers are never stale.
+// and natsJournal does too. Messages come in order, page by page. At most one page is held. Pages (`entries`,
+// `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other
+// questions go to the stream's leader, and their answers are never stale.
 import {
   type Entry,
   foreignFault,

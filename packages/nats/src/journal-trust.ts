@@ -1,12 +1,10 @@
-// JournalTrust: whose signatures count in a journal, as it is now. It follows the system log `keys`.
-// T1. A key event that was published is read before the next signature is judged, and a ring is never older
-// than `ageMsMax` when a signature is judged.
-// T2. A signature by a key that the ring does not know is judged again by a ring that was just read.
-// T3. If the journal gets another operator, nothing is judged any more: every question fails with
-// `operator_changed`.
-// T4. A reader of the record reads the keys when it judges its first entry. It believes what was written
-// before the journal had an operator. If the line
-//     is lost while it reads the keys, this costs time, but no entries.
+// JournalTrust: whose signatures count in a journal, as it is now. It follows the system log `keys`. A key
+// event that was published is read before the next signature is judged, and a ring is never older than
+// `ageMsMax` when a signature is judged. A signature by a key that the ring does not know is judged again by
+// a ring that was just read. If the journal gets another operator, nothing is judged any more: every question
+// fails with `operator_changed`. A reader of the record reads the keys when it judges its first entry. It
+// believes what was written before the journal had an operator. If the line is lost while it reads the keys,
+// this costs time, but no entries.
 import {
   type Backoff,
   BeaverError,

@@ -1,15 +1,12 @@
 // Watches the journal as a whole for one process: at the start, each second, every ten seconds with the
 // content at the mark, and after every loss of the line before anything is written. journal-judge.ts says
-// what is wrong.
-// W1. Nothing is admitted before the journal was compared with the mark, and nothing while a harmful finding
-// stands.
-// W2. What looks like a lost end is looked at again first: a look may be older than a write that was
-// acknowledged meanwhile.
-// W3. The mark is stored at most once a second, and moves on only while the journal is sound.
-// W4. A finding is one line of the log when it appears, and one when nothing is left of it.
-// W5. A missing message counts as archived only if a signed event names it and the server says that this very
-// message is gone. How many there are is
-//     not enough: while an archive deletes its messages, another one may be lost.
+// what is wrong. Nothing is admitted before the journal was compared with the mark, and nothing while a
+// harmful finding stands. What looks like a lost end is looked at again first: a look may be older than a
+// write that was acknowledged meanwhile. The mark is stored at most once a second, and moves on only while
+// the journal is sound. A finding is one line of the log when it appears, and one when nothing is left of it.
+// A missing message counts as archived only if a signed event names it and the server says that this very
+// message is gone. How many there are is not enough: while an archive deletes its messages, another one may
+// be lost.
 import {
   type ArchivedMessages,
   BeaverError,

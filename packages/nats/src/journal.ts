@@ -1,11 +1,9 @@
 // The Journal port on JetStream. There is one stream. A log has two subjects, one for its first entry and one
-// for all later entries. Each entry is one message.
-// J1. The fence is `Nats-Expected-Last-Subject-Sequence`. There is no `Nats-Msg-Id`, because a duplicate id
-// would hide a refused write.
-// J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything
-// under that name: the id and
-//     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
-// J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the
+// for all later entries. Each entry is one message. The fence is `Nats-Expected-Last-Subject-Sequence`. There
+// is no `Nats-Msg-Id`, because a duplicate id would hide a refused write. The acceptance of a task in the
+// session of its own name is one message. Its fence covers everything under that name: the id and the
+// session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
+// `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the
 // stream's leader.
 import {
   type Acceptance,

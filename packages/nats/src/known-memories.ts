@@ -1,8 +1,7 @@
 // KnownMemories: the newest value of each key of the bucket, as far as this process has seen it. How the
-// bucket is read is decided in memory-watch.ts, and what follows from the values in memory-store.ts.
-// K1. The known value of a key only moves forward.
-// K2. A watch that ends is started again. The known values stay, and the new watch begins with all values of
-// the bucket.
+// bucket is read is decided in memory-watch.ts, and what follows from the values in memory-store.ts. The
+// known value of a key only moves forward. A watch that ends is started again. The known values stay, and the
+// new watch begins with all values of the bucket.
 import { type Clock, pause } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type MemoryValue, readMemory } from './memory-value.ts'

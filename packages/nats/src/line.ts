@@ -1,9 +1,7 @@
 // The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut
-// during a request.
-// L1. A question whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
-// L2. The client discards what is sent while the line is down. So a writer waits for the line first, and a
-// request rejects at once.
-// L3. A connection has one line: `lineOf` returns the same line for each caller.
+// during a request. A question whose line is cut rejects at once: its answer is lost, so a longer wait does
+// not help. The client discards what is sent while the line is down. So a writer waits for the line first,
+// and a request rejects at once. A connection has one line: `lineOf` returns the same line for each caller.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 
 export interface Line {

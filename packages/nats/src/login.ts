@@ -1,8 +1,6 @@
-// How a process says to a NATS server who it is, and how it knows the server.
-// L1. What stands in the URL comes first, then the file of credentials, the nkey, user and password, the
-// token.
-// L2. Files are read again at each connection, so that credentials can be replaced while a process runs.
-// L3. No message contains a secret.
+// How a process says to a NATS server who it is, and how it knows the server. What stands in the URL comes
+// first, then the file of credentials, the nkey, user and password, the token. Files are read again at each
+// connection, so that credentials can be replaced while a process runs. No message contains a secret.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'

@@ -1,13 +1,11 @@
 // The MemoryStore port on a JetStream key-value bucket. A value is one JSON document (memory-value.ts). Each
-// tenant has one key, and each user of it has one more for the list `user` of this user (D-67).
-// M1. A change is written only over the revision from which it was decided. Changes that one process makes to
-// one memory follow one another.
-// M2. A value that cannot be read is reported, and never overwritten.
-// M3. `read` is answered from the known values (known-memories.ts).
+// tenant has one key, and each user of it has one more for the list `user` of this user (D-67). A change is
+// written only over the revision from which it was decided. Changes that one process makes to one memory
+// follow one another. A value that cannot be read is reported, and never overwritten. `read` is answered from
+// the known values (known-memories.ts).
 // M4. No refusal depends on the watch alone: the stream's leader is asked before a change is refused as
-// missing, full or already there.
-// M5. At most `waitingMax` changes wait at a time. Each change has at most `triesMax` tries, and none begins
-// after `giveUpMs`.
+// missing, full or already there. At most `waitingMax` changes wait at a time. Each change has at most
+// `triesMax` tries, and none begins after `giveUpMs`.
 import {
   BeaverError,
   changeMemory,

@@ -1,6 +1,5 @@
-// MemoryValue: the value of one key of the memory bucket, and its stored form.
-// V1. A value that cannot be read is not an empty memory: its snapshot is `null`.
-// V2. A key that somebody deleted is an empty memory.
+// MemoryValue: the value of one key of the memory bucket, and its stored form. A value that cannot be read is
+// not an empty memory: its snapshot is `null`. A key that somebody deleted is an empty memory.
 import { emptyMemory, type MemorySnapshot } from '@beaver/core'
 import { z } from 'zod'
 import type { SeenValue } from './memory-watch.ts'

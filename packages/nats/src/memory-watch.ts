@@ -1,11 +1,8 @@
 // Watches the memory bucket: first all its values, then each change. What a value means is decided in
-// memory-value.ts.
-// W1. Every value comes from the stream's leader, in the order in which it was written, so the seen values
-// only move forward.
-// W2. The consumer that reads the first values is deleted after that. Changes are read one by one without a
-// consumer, so that nobody can
-//     delete a consumer during the watch.
-// W3. A watch that cannot go on ends.
+// memory-value.ts. Every value comes from the stream's leader, in the order in which it was written, so the
+// seen values only move forward. The consumer that reads the first values is deleted after that. Changes are
+// read one by one without a consumer, so that nobody can delete a consumer during the watch. A watch that
+// cannot go on ends.
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import type { KvEntry } from '@nats-io/kv'
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core'

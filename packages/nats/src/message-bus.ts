@@ -1,11 +1,9 @@
 // The MessageBus port on one work queue of JetStream. Each lane is a subject, and has a durable consumer of
 // its own with one message at a time: so the order of a lane holds for any number of gateways, and a lane
-// that waits holds up no other.
-// M1. A consumer goes by itself when nobody has used its lane for a while. The messages stay.
-// M2. A lane is found by what is published and, each second, by what the stream holds: no message depends on
-// being heard.
-// M3. A dead letter is written before the message goes. If the process dies in between, it is written once
-// all the same.
+// that waits holds up no other. A consumer goes by itself when nobody has used its lane for a while. The
+// messages stay. A lane is found by what is published and, each second, by what the stream holds: no message
+// depends on being heard. A dead letter is written before the message goes. If the process dies in between,
+// it is written once all the same.
 import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
 import {
   type BusLoad,

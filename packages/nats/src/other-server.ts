@@ -1,9 +1,7 @@
 // Leaves a server of a cluster that is of no use: it may be frozen, or cut off from the others. A ping does
-// not show the second.
-// O1. A connection goes only to a server at which the journal answers now. While the servers elect a leader
-// there is none, and no server is better.
-// O2. A leader that does not hear most of its followers does not count: it answers questions, and can store
-// nothing.
+// not show the second. A connection goes only to a server at which the journal answers now. While the servers
+// elect a leader there is none, and no server is better. A leader that does not hear most of its followers
+// does not count: it answers questions, and can store nothing.
 import { steadyClock } from '@beaver/core'
 import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'

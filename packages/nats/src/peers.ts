@@ -1,13 +1,10 @@
-// The Peers port on core NATS, and the watch over the other daemons.
-// P1. A daemon whose connection is gone has no responder. Others learn this at once, and need not wait for a
-// lease.
-// P2. A daemon without a responder is asked a second time before it counts as gone: while it reconnects, it
-// has no responder for a moment.
-// P3. The server says that nobody responds only when a request arrives. A daemon that dies with a request in
-// its hands would look silent until the request times out. So a daemon that does not answer is asked again
-// every `pingEveryMs`.
-// P4. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many daemons do
-// not flood each other.
+// The Peers port on core NATS, and the watch over the other daemons. A daemon whose connection is gone has no
+// responder. Others learn this at once, and need not wait for a lease. A daemon without a responder is asked
+// a second time before it counts as gone: while it reconnects, it has no responder for a moment. The server
+// says that nobody responds only when a request arrives. A daemon that dies with a request in its hands would
+// look silent until the request times out. So a daemon that does not answer is asked again every
+// `pingEveryMs`. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many
+// daemons do not flood each other.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'

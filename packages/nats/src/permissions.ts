@@ -1,10 +1,8 @@
 // What each role of Beaver may publish and receive at a NATS server. The embedded server and `beaver
-// nats-config` use the same table.
-// P1. A role gets nothing outside its tenant, and no requests in another caller's name.
-// P2. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a stream, delete a
-// message of it, or make a consumer that Beaver does not need.
-// P3. A process that answers requests needs no right to publish answers: the server allows the reply to what
-// it received.
+// nats-config` use the same table. A role gets nothing outside its tenant, and no requests in another
+// caller's name. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a
+// stream, delete a message of it, or make a consumer that Beaver does not need. A process that answers
+// requests needs no right to publish answers: the server allows the reply to what it received.
 import type { Subjects } from './subjects.ts'
 
 /**

@@ -1,10 +1,7 @@
 // Tries what an identity must not be able to do at a NATS server. Tests and `beaver doctor` use the same
-// attempts.
-// A1. An attempt changes nothing, even if the server permits it: its content is no request that anybody
-// carries out, and a message for a stream
-//     expects a last sequence that no stream has.
-// A2. Only a refusal by the server counts as refused. An answer, or the word that nobody listens, means that
-// the message got through.
+// attempts. An attempt changes nothing, even if the server permits it: its content is no request that anybody
+// carries out, and a message for a stream expects a last sequence that no stream has. Only a refusal by the
+// server counts as refused. An answer, or the word that nobody listens, means that the message got through.
 import {
   headers,
   type NatsConnection,

@@ -1,10 +1,8 @@
 // BatchPublisher: turns the writes of a batch into messages that the server stores together or not at all.
-// Which writes go together, and what an answer means for them, is decided in group-commit.ts.
-// B1. A batch with one write is an ordinary message.
-// B2. The server answers only the last message of a batch; the answer is for the whole batch.
-// B3. The wait for an answer takes at most `waitMs`.
-// B4. A batch is sent only if the server takes each of its messages: a batch that is begun and not ended
-// stays open there for seconds.
+// Which writes go together, and what an answer means for them, is decided in group-commit.ts. A batch with
+// one write is an ordinary message. The server answers only the last message of a batch; the answer is for
+// the whole batch. The wait for an answer takes at most `waitMs`. A batch is sent only if the server takes
+// each of its messages: a batch that is begun and not ended stays open there for seconds.
 import {
   headers,
   InvalidArgumentError,

@@ -1,15 +1,12 @@
 // Decides which messages of strangers an endpoint handles.
 // G1. An answer goes to an inbox only. A caller names the subject of the answer, and the server publishes it
-// with the rights of this process:
-//     on a subject of the journal or of the JetStream API it would be a write or a command that the caller may not be allowed.
-// G2. A request has at most `requestBytesMax` bytes.
-// G3. One caller has at most three quarters of the open requests of an endpoint, so that others are still
-// answered. The subject of a request
-//     names its caller.
-// G4. What is refused is counted for each connection.
-// G5. In one second, an endpoint handles at most `perCallerMax` requests of one caller, and twice as many of
-// all. It says so to some of the callers
-//     whose requests it does not handle, and drops the other requests before it reads them, because to answer a flood costs as much as to serve it.
+// with the rights of this process: on a subject of the journal or of the JetStream API it would be a write or
+// a command that the caller may not be allowed. A request has at most `requestBytesMax` bytes. One caller has
+// at most three quarters of the open requests of an endpoint, so that others are still answered. The subject
+// of a request names its caller. What is refused is counted for each connection. In one second, an endpoint
+// handles at most `perCallerMax` requests of one caller, and twice as many of all. It says so to some of the
+// callers whose requests it does not handle, and drops the other requests before it reads them, because to
+// answer a flood costs as much as to serve it.
 import { steadyClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 

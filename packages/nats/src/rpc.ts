@@ -1,13 +1,9 @@
 // Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false,
-// error: {code, message, problems}}`.
-// P1. Every request that is not part of a flood is answered. If the handler throws, the answer is its error.
-// An answer that cannot be sent is lost.
-// P2. If nobody serves the subject, the caller learns it at once.
-// P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard
-// it.
-// P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code
-// `timeout`.
-// P5. What a stranger sends is bounded and counted (request-guard.ts).
+// error: {code, message, problems}}`. Every request that is not part of a flood is answered. If the handler
+// throws, the answer is its error. An answer that cannot be sent is lost. If nobody serves the subject, the
+// caller learns it at once. A request ends at once if the line is down or is cut: the client would only hold
+// it back and discard it. An endpoint handles at most `openMax` requests at a time. It refuses each further
+// request with the code `timeout`. What a stranger sends is bounded and counted (request-guard.ts).
 import {
   BeaverError,
   type ErrorCode,

@@ -1,11 +1,8 @@
-// The journal's clock: it tells the server's time, and whether the server answers at all.
-// C1. All daemons share one clock: a daemon whose own clock is wrong has the same time as the others.
-// C2. Between two looks the time follows this process's steady clock, which does not jump when the wall clock
-// does.
-// C3. A look is also the pulse of the journal: a stream that does not answer is noticed even if nobody
-// writes.
-// C4. A leader that is cut off from the other servers goes on to answer questions, and can store nothing:
-// such an answer does not count.
+// The journal's clock: it tells the server's time, and whether the server answers at all. All daemons share
+// one clock: a daemon whose own clock is wrong has the same time as the others. Between two looks the time
+// follows this process's steady clock, which does not jump when the wall clock does. A look is also the pulse
+// of the journal: a stream that does not answer is noticed even if nobody writes. A leader that is cut off
+// from the other servers goes on to answer questions, and can store nothing: such an answer does not count.
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'

@@ -1,7 +1,6 @@
 // What the log of a nats-server says about lost data. A server that finds a bad checksum drops the messages
-// behind it, and only its log and, until its next start, its own figures say so.
-// L1. A server that was killed builds its index again at the next start. It loses nothing by that, and it is
-// no finding.
+// behind it, and only its log and, until its next start, its own figures say so. A server that was killed
+// builds its index again at the next start. It loses nothing by that, and it is no finding.
 
 /** Words with which nats-server says that messages, or what it knows of them, are damaged or gone. */
 const damage =

@@ -1,10 +1,9 @@
 // Shortens the journal: names the messages of archived tasks in signed events, and deletes what such events
 // name. `beaver archive` calls it in this order. Both steps can be repeated, so an archive that was
-// interrupted is completed by the next one.
-// H1. Only the entries between the first and the last entry of an ended task are named. The log is verified
-// first, up to the head that the archive has.
-// H2. A message is deleted only if a counting event names it, and if it has the content that the event says.
-// H3. What is read from the server decides, not the read model.
+// interrupted is completed by the next one. Only the entries between the first and the last entry of an ended
+// task are named. The log is verified first, up to the head that the archive has. A message is deleted only
+// if a counting event names it, and if it has the content that the event says. What is read from the server
+// decides, not the read model.
 import {
   type ArchivableLog,
   type ArchivedMessages,

@@ -1,8 +1,7 @@
 // The identity of a stream: its name, and when it was made. It differs from that of a stream with the same
-// name that was made later.
-// I1. A server makes a restored stream with a new time. So its metadata keep the first one, and it is the
-// stream that it was. What its messages are is
-//     judged by other means: the mark, the chain, the signatures and the checkpoints.
+// name that was made later. A server makes a restored stream with a new time. So its metadata keep the first
+// one, and it is the stream that it was. What its messages are is judged by other means: the mark, the chain,
+// the signatures and the checkpoints.
 
 /** In the metadata of a restored stream: when it was made first. */
 const createdKey = 'beaver-created'

@@ -1,9 +1,7 @@
-// How many servers of a cluster hold the streams of Beaver, and which ones.
-// P1. The journal is made first. As many servers hold every other stream, at the same place, because work
-// stops without any of them.
-// P2. A stream that exists keeps its place. Only `beaver nats apply` changes it.
-// P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A
-// wish that no servers can fulfil is refused.
+// How many servers of a cluster hold the streams of Beaver, and which ones. The journal is made first. As
+// many servers hold every other stream, at the same place, because work stops without any of them. A stream
+// that exists keeps its place. Only `beaver nats apply` changes it. Without a wish there are three replicas
+// where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
 import type { JetStreamManager, Placement, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { isRefusedWith, noStream, tooFewServers } from './api-refusal.ts'

@@ -1,11 +1,8 @@
 // What is known about a stream while somebody follows it: whether it exists, whether it is still the same
-// one, and where it ends.
-// S1. For each connection and stream one look is under way at a time, however many follow: a look costs the
-// server one request.
-// S2. All followers are woken after every look. When the line is up again, a look begins at once.
-// S3. No timer runs while nobody follows.
-// S4. If a stream that is followed does not answer at this server, the connection goes to another one
-// (other-server.ts).
+// one, and where it ends. For each connection and stream one look is under way at a time, however many
+// follow: a look costs the server one request. All followers are woken after every look. When the line is up
+// again, a look begins at once. No timer runs while nobody follows. If a stream that is followed does not
+// answer at this server, the connection goes to another one (other-server.ts).
 import { messageOf, steadyClock } from '@beaver/core'
 import type { ClusterInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'

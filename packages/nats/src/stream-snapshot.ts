@@ -1,17 +1,12 @@
 // Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from
-// these bytes.
-// S1. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer would pass
-// over messages that come later.
-//     A process that needs a consumer makes it again, and is given every message that the stream has.
-// S2. A piece is acknowledged when the caller has taken it, so that a snapshot of any size needs little
-// memory.
-// S3. A stream is restored whole or not at all: the server makes it after the last piece.
-// S4. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not at all.
-// S5. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is
-// refused.
-// S6. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its
-// metadata keep the first one
-//     (stream-identity.ts).
+// these bytes. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer
+// would pass over messages that come later. A process that needs a consumer makes it again, and is given
+// every message that the stream has. A piece is acknowledged when the caller has taken it, so that a snapshot
+// of any size needs little memory. A stream is restored whole or not at all: the server makes it after the
+// last piece. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not
+// at all. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is
+// refused. A restored stream is the stream that it was: a server makes it with a new time of its creation, so
+// its metadata keep the first one (stream-identity.ts).
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'

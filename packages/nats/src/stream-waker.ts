@@ -1,10 +1,10 @@
 // Says when to read a stream again, for a reader without a consumer. The reader decides what is read, and
 // from where. Three things wake it: a message that is published on the subject, a look at the stream once a
 // second, and a line that is up again. The server passes a published message on before it stores it, so the
-// message only says that a read may be worth it.
-// W1. A stream that is deleted, recreated or truncated is an error that says so. A line that is down is not.
-// W2. It ends when the reader's signal aborts, or when the connection is closed.
-// W3. It leaves no subscription, timer or listener behind.
+// message only says that a read may be worth it. A stream that is deleted, recreated or truncated is an error
+// that says so. A line that is down is not.
+// W2. It ends when the reader's signal aborts, or when the connection is closed. It leaves no subscription,
+// timer or listener behind.
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'

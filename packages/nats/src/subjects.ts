@@ -1,14 +1,11 @@
 // Builds all NATS subjects and stream names. No other file does.
 // N1. A foreign id becomes exactly one token, and decodes to the same id.
-// N2. No raw id is ever part of a subject.
-// N3. The tenant is the fourth token of every subject, and each tenant has its own streams and buckets. So
-// the permissions of a NATS user can
-//     confine it to one tenant, and nothing of another tenant reaches it (docs/decisions/0049).
-// N4. A request names its caller in the subject, not in its content. A NATS server that lets each user
-// publish only under its own name makes
-//     this name true.
-// N5. A log has one spelling. A subject that only decodes to the same ids belongs to no log, because
-// strangers may publish it.
+// N2. No raw id is ever part of a subject. The tenant is the fourth token of every subject, and each tenant
+// has its own streams and buckets. So the permissions of a NATS user can confine it to one tenant, and
+// nothing of another tenant reaches it (docs/decisions/0049). A request names its caller in the subject, not
+// in its content. A NATS server that lets each user publish only under its own name makes this name true. A
+// log has one spelling. A subject that only decodes to the same ids belongs to no log, because strangers may
+// publish it.
 import { hash } from 'node:crypto'
 import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 

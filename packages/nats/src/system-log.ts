@@ -1,7 +1,6 @@
 // The SystemLog port on JetStream. A system log is one subject of the journal stream. Each entry is one
-// message.
-// S1. The fence, and the write after an unknown outcome, are those of the logs of tasks (group-commit.ts).
-// S2. No read is stale: the leader of the stream says what the last entry is.
+// message. The fence, and the write after an unknown outcome, are those of the logs of tasks
+// (group-commit.ts). No read is stale: the leader of the stream says what the last entry is.
 import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { jetstreamManager } from '@nats-io/jetstream'

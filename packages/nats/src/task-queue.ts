@@ -1,9 +1,7 @@
 // The TaskQueue port on two durable consumers that all daemons share: one reads the first entries of the
-// journal stream, the other reads wakes.
-// Q1. One write accepts and queues a task; there is no second stream that could miss it
-// (docs/decisions/0031).
-// Q2. A new wake replaces one that no daemon has taken yet. While an older wake is under way, the newer one
-// is delivered too.
+// journal stream, the other reads wakes. One write accepts and queues a task; there is no second stream that
+// could miss it (docs/decisions/0031). A new wake replaces one that no daemon has taken yet. While an older
+// wake is under way, the newer one is delivered too.
 import {
   BeaverError,
   type Delivery,

@@ -1,8 +1,7 @@
 // What nobody knows about messages to networks that have no key of idempotency: the notes of tries that
-// began, and the count of those whose end nobody knows. The stream of channels holds both.
-// U1. A note is there before its message leaves. Only the process that wrote a note, or that found it,
-// removes it.
-// U2. The count of a channel is one message, which a newer one replaces.
+// began, and the count of those whose end nobody knows. The stream of channels holds both. A note is there
+// before its message leaves. Only the process that wrote a note, or that found it, removes it. The count of a
+// channel is one message, which a newer one replaces.
 import { randomUUID } from 'node:crypto'
 import type { OutboundMessage, UncertainSends } from '@beaver/contracts'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'

@@ -1,7 +1,6 @@
 // Tells operators what happens to the connection to NATS and to the journal stream: one line for each change,
-// and nothing in between.
-// W1. It only watches; no other code depends on it.
-// W2. A stream that does not answer does not count as missing.
+// and nothing in between. It only watches; no other code depends on it. A stream that does not answer does
+// not count as missing.
 import { type Clock, type Logger, messageOf, steadyClock, systemFacts } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'

@@ -1,8 +1,7 @@
 // Verifies rows again: builds the rows of tasks anew from the entries that the journal has now, and compares
 // them with the rows of the read model. So a claim about a task is checked when it is made: an entry that was
-// changed, an entry that is gone and a row that somebody edited all show.
-// V1. It changes nothing in the read model.
-// V2. A task that is written meanwhile is not judged: `moved`.
+// changed, an entry that is gone and a row that somebody edited all show. It changes nothing in the read
+// model. A task that is written meanwhile is not judged: `moved`.
 import { clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
 import type { Archives } from './fold/archives.ts'
 import type { JournalMessage } from './fold/intake.ts'

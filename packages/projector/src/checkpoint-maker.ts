@@ -1,13 +1,10 @@
 // Makes checkpoints: says, signed, what the journal was at a moment. Every `every_ms` if the journal has
-// news, and after `every_events` events.
-// M1. It signs only what the read model has applied and verified itself, and only while the model is up to
-// date: a catch-up makes none.
-// M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept
-// checkpoint, it says so and signs none.
-// M3. It signs only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs
-// none.
-// M4. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
-// M5. It signs nothing, and announces no key, while the journal is not as this projector saw it last.
+// news, and after `every_events` events. It signs only what the read model has applied and verified itself,
+// and only while the model is up to date: a catch-up makes none. It signs no checkpoint that contradicts one
+// that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none. It signs
+// only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs none. A
+// checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts). It signs nothing, and
+// announces no key, while the journal is not as this projector saw it last.
 import {
   checkpointText,
   type Clock,

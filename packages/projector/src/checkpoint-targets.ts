@@ -1,7 +1,6 @@
-// Where checkpoints are written besides the home: the journal, and the places that the operator chose.
-// T1. A place that fails is tried a few times, then it waits for the next checkpoint. It never stops the
-// projector or another place.
-// T2. A place gets checkpoints in order. The newest one says everything that earlier ones said.
+// Where checkpoints are written besides the home: the journal, and the places that the operator chose. A
+// place that fails is tried a few times, then it waits for the next checkpoint. It never stops the projector
+// or another place. A place gets checkpoints in order. The newest one says everything that earlier ones said.
 import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {

@@ -1,10 +1,8 @@
 // Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest
-// ones for a bounded time.
-// C1. What differs is in the answer, and is kept as a finding of the journal's watch until somebody accepts
-// it.
-// C2. If the read model is emptied meanwhile, or more is archived, nothing was compared: the rows and the
-// journal are not of the same moment.
-// C3. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
+// ones for a bounded time. What differs is in the answer, and is kept as a finding of the journal's watch
+// until somebody accepts it. If the read model is emptied meanwhile, or more is archived, nothing was
+// compared: the rows and the journal are not of the same moment. Comparisons follow one another, so that they
+// hold the entries of one batch of tasks at a time.
 import type { QueryOutput } from '@beaver/contracts'
 import type { LogId, Replacements } from '@beaver/core'
 import type { JournalReader, JournalWatch } from '@beaver/nats'

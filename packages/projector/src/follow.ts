@@ -1,13 +1,10 @@
 // Follows the journal into the read model. The loop does not give up before the connection is closed for
-// good, and reports its state.
-// F1. A fault is one line in the log. It stays in `state` until messages are applied again, or until it is
-// clear that none wait.
-// F2. The loop starts again from the read model's own position, so no message is applied twice and none is
-// lost.
-// F3. It is a fault too if the journal is not the one from which the read model was built, or has lost its
-// end. The rows stay as they are
-//     and are still served, until somebody accepts the journal as it is. Then they are built again from it.
-// F4. Messages that cannot be read do not stop the loop. They are a finding.
+// good, and reports its state. A fault is one line in the log. It stays in `state` until messages are applied
+// again, or until it is clear that none wait. The loop starts again from the read model's own position, so no
+// message is applied twice and none is lost. It is a fault too if the journal is not the one from which the
+// read model was built, or has lost its end. The rows stay as they are and are still served, until somebody
+// accepts the journal as it is. Then they are built again from it. Messages that cannot be read do not stop
+// the loop. They are a finding.
 import {
   type Backoff,
   BeaverError,

@@ -1,8 +1,6 @@
 // The checkpoints that a projector keeps in its home, outside of the journal: a file of lines `{"time": …,
-// "note": …}`, newest last.
-// H1. A checkpoint is in the file before it is anywhere else, so that nobody else has one that this file does
-// not know.
-// H2. The file does not grow without end: its older half is dropped at a start.
+// "note": …}`, newest last. A checkpoint is in the file before it is anywhere else, so that nobody else has
+// one that this file does not know. The file does not grow without end: its older half is dropped at a start.
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { BeaverError, messageOf } from '@beaver/core'
 

@@ -1,8 +1,7 @@
 // The key with which a projector signs checkpoints and proofs: the key of its home, if the operator trusts it
-// as the key of a projector.
-// K1. Nothing is signed before the operator trusts the key, and nothing after it was revoked. The keys are
-// read again before each signature.
-// K2. A projector whose key does not count does everything else, and says what the operator has to do.
+// as the key of a projector. Nothing is signed before the operator trusts the key, and nothing after it was
+// revoked. The keys are read again before each signature. A projector whose key does not count does
+// everything else, and says what the operator has to do.
 import { sign } from 'node:crypto'
 import {
   BeaverError,

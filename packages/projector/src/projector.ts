@@ -1,8 +1,7 @@
-// The audit and projection service: follows the journal into the read model, and answers the queries.
-// P1. A batch and the position after it are stored in one transaction.
-// P2. A journal that is not as it was is reported, and the queries go on with what was read before. Nothing
-// more is applied until somebody
-//     accepts the journal as it is; then the read model is built again from it (follow.ts).
+// The audit and projection service: follows the journal into the read model, and answers the queries. A batch
+// and the position after it are stored in one transaction. A journal that is not as it was is reported, and
+// the queries go on with what was read before. Nothing more is applied until somebody accepts the journal as
+// it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import {

@@ -1,8 +1,7 @@
-// What one server takes of the helps for its cache (cache-ways.ts), learned from its refusals.
-// H1. Each refusal takes something away: the key, the marks in the parts of results, the marks of results, or
-// all marks. So it ends.
-// H2. A refusal is judged by what its request had: several requests may be refused for the same before one of
-// them is asked again.
+// What one server takes of the helps for its cache (cache-ways.ts), learned from its refusals. Each refusal
+// takes something away: the key, the marks in the parts of results, the marks of results, or all marks. So it
+// ends. A refusal is judged by what its request had: several requests may be refused for the same before one
+// of them is asked again.
 import type { ResultMarks } from './cache-markers.ts'
 import type { ServerError } from './server-error.ts'
 import { saysNoCacheKey, saysNoMarks, saysNoMarksInResults } from './server-words.ts'

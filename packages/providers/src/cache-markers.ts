@@ -1,12 +1,10 @@
 // Marks in the messages of a request: each says that what is before it, with it, shall be kept in the
-// endpoint's cache.
-// K1. There are at most four marks in a request, which is what endpoints take.
-// K2. A mark is at the end of what other sessions share, at the end of the system prompt, at the end of what
-// the request before had, and at the
-//     end of this request. So a request finds what the one before wrote, however many calls are between them: endpoints look back 20 parts only.
-// K3. A mark changes no word. A system prompt in two parts has the same text as in one.
-// K4. A request that nobody asks again in this form has no marks, because what is written to a cache costs
-// more.
+// endpoint's cache. There are at most four marks in a request, which is what endpoints take. A mark is at the
+// end of what other sessions share, at the end of the system prompt, at the end of what the request before
+// had, and at the end of this request. So a request finds what the one before wrote, however many calls are
+// between them: endpoints look back 20 parts only. A mark changes no word. A system prompt in two parts has
+// the same text as in one. A request that nobody asks again in this form has no marks, because what is
+// written to a cache costs more.
 import type { ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type OpenAI from 'openai'

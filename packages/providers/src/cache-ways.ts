@@ -1,9 +1,8 @@
 // How an endpoint is helped to find the beginning of a request in its cache. Most endpoints find it by
 // themselves; some want a key, so that the requests of one conversation meet the same machine, and some cache
-// only what is marked.
-// W1. Without a setting, only an endpoint whose documentation asks for a way gets it. All others get requests
-// as before.
-// W2. What an endpoint does not take is learned from its refusal (server-habits.ts).
+// only what is marked. Without a setting, only an endpoint whose documentation asks for a way gets it. All
+// others get requests as before. What an endpoint does not take is learned from its refusal
+// (server-habits.ts).
 //
 // | endpoint | way | source |
 // |---|---|---|

@@ -1,7 +1,6 @@
 // Ends a provider call early: if its caller aborts it, if it takes too long, or if a stream falls silent or
-// stays open.
-// W1. The first of these aborts the request. Its reason is kept, because the client itself ends a stream
-// without an error.
+// stays open. The first of these aborts the request. Its reason is kept, because the client itself ends a
+// stream without an error.
 export interface CallWatch {
   /** Aborts the request. */
   readonly controller: AbortController

@@ -1,11 +1,8 @@
 // Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would have
-// been.
-// S1. The fields of a chunk must have the right type (wire-shapes.ts).
-// S2. An answer is complete when the server has said why it ended, or that the stream is done. If the stream
-// just stops, the answer was cut.
-// S3. The pieces of a tool call are joined by their index, or by their id if a server gives every call the
-// same index.
-// S4. Some servers send the whole completion as one event.
+// been. The fields of a chunk must have the right type (wire-shapes.ts). An answer is complete when the
+// server has said why it ended, or that the stream is done. If the stream just stops, the answer was cut. The
+// pieces of a tool call are joined by their index, or by their id if a server gives every call the same
+// index. Some servers send the whole completion as one event.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'

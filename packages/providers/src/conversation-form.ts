@@ -1,9 +1,9 @@
 // The form of a conversation that a server demands beyond what all servers take. Chat templates of local
 // models and some makers are strict about the order of roles, about ids and about empty messages. Nobody can
-// know that before: it is learned from the refusal (server-habits.ts).
-// C1. No word of the conversation is lost, and its order stays.
-// C2. The same conversation gives the same messages, so a run that is resumed asks as before.
-// C3. A form that was learned applies to the whole conversation, so the ids of calls and results still agree.
+// know that before: it is learned from the refusal (server-habits.ts). No word of the conversation is lost,
+// and its order stays. The same conversation gives the same messages, so a run that is resumed asks as
+// before. A form that was learned applies to the whole conversation, so the ids of calls and results still
+// agree.
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '@beaver/core'
 

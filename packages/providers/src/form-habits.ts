@@ -1,9 +1,8 @@
-// In which form a server writes an answer, learned from its refusals.
-// H1. A request without tools may ask for the form. Beside tools, only a server that is known to have both is
-// asked: several servers keep the model
-//     to the form from its first token, so that it never calls a tool (https://github.com/vllm-project/vllm/issues/39929).
-// H2. Each refusal takes something away: this schema, the form beside tools, or the way of asking. So the
-// number of repetitions has a bound.
+// In which form a server writes an answer, learned from its refusals. A request without tools may ask for the
+// form. Beside tools, only a server that is known to have both is asked: several servers keep the model to
+// the form from its first token, so that it never calls a tool
+// (https://github.com/vllm-project/vllm/issues/39929). Each refusal takes something away: this schema, the
+// form beside tools, or the way of asking. So the number of repetitions has a bound.
 import type { ChatRequest } from '@beaver/agent'
 import { canonicalJson } from '@beaver/core'
 import type { FormLevel, StructuredOutput } from './response-format.ts'

@@ -1,11 +1,8 @@
 // Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry,
 // redirect or decompression. The `openai` client's own way to send costs seven times as much
-// (docs/decisions/0110).
-// H1. An abort ends the request and its connection.
-// H2. The only time limit here is that of connecting; the call's watch has the others.
-// H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself.
-// H4. A redirect is returned as it is, because a chat endpoint must not redirect a request that carries a
-// key.
+// (docs/decisions/0110). An abort ends the request and its connection. The only time limit here is that of
+// connecting; the call's watch has the others. `NODE_USE_ENV_PROXY=1` works as for Node.js itself. A redirect
+// is returned as it is, because a chat endpoint must not redirect a request that carries a key.
 import type { Dispatcher } from 'undici'
 
 export interface HttpAnswer {

@@ -1,13 +1,11 @@
-// Which images of a conversation one server is shown, learned from its refusals.
-// G1. A server that takes no images gets a text in place of each. If its operator says that it takes some,
-// its refusals do not change that.
-// G2. A server that takes at most N images gets the newest N: what the model has just looked at is what it
-// needs.
-// G3. A server that cannot use an image does not say which. Images that it has taken before are none of
-// these. Of the others, the newest half is left
-//     out, then the newest half of the rest: a few tries find a request that it takes. What was left out stays out.
-// G4. A conversation that is too long says nothing about images, although some servers then speak of them.
-// G5. The model reads in place of each image why it is not shown.
+// Which images of a conversation one server is shown, learned from its refusals. A server that takes no
+// images gets a text in place of each. If its operator says that it takes some, its refusals do not change
+// that. A server that takes at most N images gets the newest N: what the model has just looked at is what it
+// needs. A server that cannot use an image does not say which. Images that it has taken before are none of
+// these. Of the others, the newest half is left out, then the newest half of the rest: a few tries find a
+// request that it takes. What was left out stays out. A conversation that is too long says nothing about
+// images, although some servers then speak of them. The model reads in place of each image why it is not
+// shown.
 import type { ChatMessage } from '@beaver/core'
 import type { ServerError } from './server-error.ts'
 import { mostImagesSaid, saysBadImage, saysNoImages, saysOverflow } from './server-words.ts'

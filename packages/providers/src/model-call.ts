@@ -1,13 +1,10 @@
 // One call to a model over HTTP, in any protocol of OpenAI: who ends it, and how its answer is read. The
-// protocol writes the request and reads what comes (openai-chat.ts, openai-responses.ts).
-// M1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a
-// server that does not know a
-//     field is asked again without it. After that the provider leaves this field out.
-// M2. A call ends within `timeoutMs`, even if the server stalls in the middle of its answer. A stream that
-// falls silent ends within `idleMs`.
-// M3. No error contains the API key, even if the server echoes it.
-// M4. A streamed answer equals the whole answer. What a server sends is read as what it is, a stream or a
-// whole answer.
+// protocol writes the request and reads what comes (openai-chat.ts, openai-responses.ts). One call is one
+// HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not
+// know a field is asked again without it. After that the provider leaves this field out. A call ends within
+// `timeoutMs`, even if the server stalls in the middle of its answer. A stream that falls silent ends within
+// `idleMs`. No error contains the API key, even if the server echoes it. A streamed answer equals the whole
+// answer. What a server sends is read as what it is, a stream or a whole answer.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
 import type { CacheSetting } from './cache-ways.ts'

@@ -1,8 +1,7 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions. How a call goes is in model-call.ts.
-// O1. What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts).
-// O2. On the wire, in the schemas and in the history, tools have their encoded names. Everywhere else they
-// have their own (D-13).
-// O3. What a provider sent with the messages of its model goes back to it, and to nobody else.
+// What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts). On the wire, in
+// the schemas and in the history, tools have their encoded names. Everywhere else they have their own (D-13).
+// What a provider sent with the messages of its model goes back to it, and to nobody else.
 import type { ChatProvider } from '@beaver/agent'
 import { isMarked } from './cache-markers.ts'
 import { cacheHeaders, cacheWays } from './cache-ways.ts'

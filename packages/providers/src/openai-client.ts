@@ -1,11 +1,9 @@
 // Requests through the `openai` client: it makes the address, the headers and the login of each request, also
-// those of Azure and of a workload identity. The connections are ours (http-post.ts).
-// K1. One post is one request, without a retry and without a log. With a workload identity the client first
-// gets a token from OpenAI, and asks once
-//     more with a new token if its token was refused.
-// K2. The raw answer goes to our own readers, because servers send more than the client knows.
-// K3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it
-// (docs/decisions/0029).
+// those of Azure and of a workload identity. The connections are ours (http-post.ts). One post is one
+// request, without a retry and without a log. With a workload identity the client first gets a token from
+// OpenAI, and asks once more with a new token if its token was refused. The raw answer goes to our own
+// readers, because servers send more than the client knows. The client has 230 modules. The first post loads
+// it, so that a daemon can be ready without it (docs/decisions/0029).
 import { ProviderError } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ClientOptions, OpenAI } from 'openai'

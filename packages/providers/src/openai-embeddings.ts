@@ -1,9 +1,7 @@
-// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings.
-// M1. A request has at most `textsMax` texts. The requests follow one another. If the server takes fewer, it
-// gets half as many from then on.
-// M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with
-// finite numbers.
-// M3. The failure classes are those of chat.
+// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. A request has at most `textsMax`
+// texts. The requests follow one another. If the server takes fewer, it gets half as many from then on. The
+// answer is checked: it has as many vectors as texts, in their order, all of one length and with finite
+// numbers. The failure classes are those of chat.
 import { type EmbeddingProvider, ProviderError } from '@beaver/agent'
 import { maskSecrets } from '@beaver/core'
 import { watchCall } from './call-watch.ts'

@@ -1,8 +1,7 @@
 // An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its
 // requests (openai-client.ts). For plain chat completions it gives the address and the headers once, and we
-// send the requests ourselves, which costs a third (docs/decisions/0110).
-// E1. The key goes to this endpoint only, and no message contains it.
-// E2. One post is one request, without a retry and without a log.
+// send the requests ourselves, which costs a third (docs/decisions/0110). The key goes to this endpoint only,
+// and no message contains it. One post is one request, without a retry and without a log.
 import { BeaverError, hideSecrets } from '@beaver/core'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'

@@ -1,9 +1,8 @@
-// A ChatProvider on any endpoint that speaks OpenAI's Responses API. How a call goes is in model-call.ts.
-// P1. The conversation is the journal's: each request has all of it. A server keeps nothing, or at most what
-// its model thought (`stores`).
-// P2. What the server sends is checked before it is used (responses-answer.ts, responses-stream.ts).
-// P3. What a model thought goes back to the provider that sent it, with the calls that followed, and to
-// nobody else.
+// A ChatProvider on any endpoint that speaks OpenAI's Responses API. How a call goes is in model-call.ts. The
+// conversation is the journal's: each request has all of it. A server keeps nothing, or at most what its
+// model thought (`stores`). What the server sends is checked before it is used (responses-answer.ts,
+// responses-stream.ts). What a model thought goes back to the provider that sent it, with the calls that
+// followed, and to nobody else.
 import type { ChatProvider } from '@beaver/agent'
 import { isMarked } from './cache-markers.ts'
 import { cacheHeaders, cacheWays } from './cache-ways.ts'

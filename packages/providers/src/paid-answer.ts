@@ -1,6 +1,6 @@
 // What a server counted of an answer that is of no use: it refused, broke off, or sent what nobody can read.
-// P1. An answer is paid as soon as the server counts it, or begins to say something. What it does not count
-// is unknown, and no zero.
+// An answer is paid as soon as the server counts it, or begins to say something. What it does not count is
+// unknown, and no zero.
 import type { PaidAnswer, ProviderError } from '@beaver/agent'
 import { field } from './server-error.ts'
 import { wireUsage, type WireUsage } from './wire-shapes.ts'

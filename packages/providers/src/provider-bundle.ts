@@ -1,8 +1,6 @@
 // Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its
-// gate.
-// U1. The choices are plain data and the same for every worker thread. The threads share only the gate's
-// memory.
-// U2. A model of the program is behind a gate as an endpoint is.
+// gate. The choices are plain data and the same for every worker thread. The threads share only the gate's
+// memory. A model of the program is behind a gate as an endpoint is.
 import type { MessagePort } from 'node:worker_threads'
 import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/agent'
 import { type Clock, type ModelSettings, systemClock } from '@beaver/core'

@@ -1,6 +1,5 @@
 // Turns refusals, broken connections and errors in the middle of an answer into the failure class that
-// decides what happens next.
-// F1. No raw error is kept as `cause`: bodies and headers may contain the key.
+// decides what happens next. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'

@@ -1,8 +1,7 @@
-// The body of a provider's response, as text or as the events of a stream.
-// R1. At most `bodyBytesMax` are kept, unpacked. If a body is larger, the answer is malformed, and its
-// connection is closed.
-// R2. Servers name the kind of a body wrong. Whether it is a stream of events is seen at its beginning.
-// R3. A body may be packed although nobody asked for it. It is unpacked as it comes.
+// The body of a provider's response, as text or as the events of a stream. At most `bodyBytesMax` are kept,
+// unpacked. If a body is larger, the answer is malformed, and its connection is closed. Servers name the kind
+// of a body wrong. Whether it is a stream of events is seen at its beginning. A body may be packed although
+// nobody asked for it. It is unpacked as it comes.
 import { Readable, type Transform } from 'node:stream'
 import {
   createBrotliDecompress,

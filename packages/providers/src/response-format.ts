@@ -1,8 +1,7 @@
-// The form of an answer on the wire: the field `response_format` of a chat request.
-// R1. The user's schema goes to the server as it is. `strict` is set only if the schema already says all that
-// the strict mode wants.
-// R2. The field helps and decides nothing: the AgentLoop says the form to the model in words, too, and checks
-// the answer.
+// The form of an answer on the wire: the field `response_format` of a chat request. The user's schema goes to
+// the server as it is. `strict` is set only if the schema already says all that the strict mode wants. The
+// field helps and decides nothing: the AgentLoop says the form to the model in words, too, and checks the
+// answer.
 import type { OutputForm } from '@beaver/agent'
 
 /**

@@ -1,12 +1,9 @@
 // The body of a request to the Responses API on the wire. A conversation is a list of items: messages, calls,
-// their results, and thoughts.
-// B1. The whole conversation is sent each time. What a server keeps is at most the thoughts of its model
-// (docs/decisions/0092).
-// B2. The thoughts of an answer go back in their place before its calls. The thoughts of a call that the
-// conversation does not have are left out:
-//     a server refuses thoughts that nothing follows.
-// B3. A message has the form that the strictest server wants: the type, parts, and for an answer an id and a
-// status.
+// their results, and thoughts. The whole conversation is sent each time. What a server keeps is at most the
+// thoughts of its model (docs/decisions/0092). The thoughts of an answer go back in their place before its
+// calls. The thoughts of a call that the conversation does not have are left out: a server refuses thoughts
+// that nothing follows. A message has the form that the strictest server wants: the type, parts, and for an
+// answer an id and a status.
 import { createHash } from 'node:crypto'
 import { type ChatRequest, type OutputForm, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'

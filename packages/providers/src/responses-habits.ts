@@ -1,8 +1,7 @@
-// What one server of the Responses API takes in a request, learned from its refusals.
-// H1. A thought that the server does not have any more is left out of this call alone: it says nothing about
-// the thoughts of other conversations.
-// H2. That a server never takes its thoughts back is believed once it has taken the same request without
-// them.
+// What one server of the Responses API takes in a request, learned from its refusals. A thought that the
+// server does not have any more is left out of this call alone: it says nothing about the thoughts of other
+// conversations. That a server never takes its thoughts back is believed once it has taken the same request
+// without them.
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { FormHabits, type SentForm } from './form-habits.ts'
 import { ImageHabits } from './image-habits.ts'

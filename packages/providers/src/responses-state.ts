@@ -1,7 +1,6 @@
-// What goes back to a Responses endpoint with an answer that called tools: its output items in their order.
-// S1. A thought is kept as it came. Of a message and a call only what the conversation itself does not have
-// is kept: ids, and the phase.
-// S2. An answer without thoughts has no state.
+// What goes back to a Responses endpoint with an answer that called tools: its output items in their order. A
+// thought is kept as it came. Of a message and a call only what the conversation itself does not have is
+// kept: ids, and the phase. An answer without thoughts has no state.
 import type { ChatAnswer } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'
 

@@ -1,11 +1,9 @@
-// Turns the events of a streamed response into the ChatAnswer that the whole response would have been.
-// R1. The last event has the whole response. What it has counts; what it leaves out is what the items before
-// it said.
-// R2. An answer is complete when the server has sent that event, or says that the stream is done and every
-// item in it is. If the stream just
-//     stops, the answer was cut.
-// R3. Servers differ in how they name an item: by its id, by its place, or not at all.
-// R4. Some servers send the whole response as one event, and some send a text only when it is complete.
+// Turns the events of a streamed response into the ChatAnswer that the whole response would have been. The
+// last event has the whole response. What it has counts; what it leaves out is what the items before it said.
+// An answer is complete when the server has sent that event, or says that the stream is done and every item
+// in it is. If the stream just stops, the answer was cut. Servers differ in how they name an item: by its id,
+// by its place, or not at all. Some servers send the whole response as one event, and some send a text only
+// when it is complete.
 import { ProviderError } from '@beaver/agent'
 import { z } from 'zod'
 import { type AnswerPlace, malformed } from './chat-completion.ts'

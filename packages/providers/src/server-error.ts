@@ -1,6 +1,6 @@
 // What the body of a refusal says. OpenAI's form is `{"error": {"message", "code", "type", "param"}}`; other
-// servers have others.
-// V1. The text of an error is shown to people: it is short, and it is not the HTML of a proxy.
+// servers have others. The text of an error is shown to people: it is short, and it is not the HTML of a
+// proxy.
 
 /** An error as the server sent it. */
 export interface ServerError {

@@ -1,9 +1,8 @@
 // Models think aloud in `<think>…</think>` before they answer, and servers without a parser for it leave the
-// thoughts in the text.
-// B1. Only a block at the beginning of an answer is one. A text that mentions the tags later keeps them.
-// B2. Some templates write the opening tag for the model, so that only the closing one is in the answer. The
-// first such answer of an endpoint shows
-//     its thoughts while it comes. Then the endpoint is known for it, and its answers are held back until the thoughts end.
+// thoughts in the text. Only a block at the beginning of an answer is one. A text that mentions the tags
+// later keeps them. Some templates write the opening tag for the model, so that only the closing one is in
+// the answer. The first such answer of an endpoint shows its thoughts while it comes. Then the endpoint is
+// known for it, and its answers are held back until the thoughts end.
 const open = '<think>'
 const close = '</think>'
 

@@ -1,7 +1,6 @@
 // Finds the tools that a refusal names because of what they are. Servers name a tool by its name, or by its
-// place in the request.
-// T1. A tool that the request does not have is not named, whatever the server says.
-// T2. A refusal that does not speak of the schema, the description or the name of a tool names none.
+// place in the request. A tool that the request does not have is not named, whatever the server says. A
+// refusal that does not speak of the schema, the description or the name of a tool names none.
 import { type RefusedTool, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import type { ServerError } from './server-error.ts'
 

@@ -1,12 +1,9 @@
 // Images of messages on the wire, with data URLs: `image_url` parts of chat completions, and `input_image`
-// parts of the Responses API.
-// W1. Most servers take images in messages of the user only. So the images of tool results follow the results
-// of their answer, in one message that says
-//     from which call each of them came.
-// W2. A server that takes no images gets a text in place of each, so that its model knows that there is
-// something it cannot see.
-// W3. Content is put into the finished text of a request: nobody looks for secrets in pixels, and nobody
-// copies them for that.
+// parts of the Responses API. Most servers take images in messages of the user only. So the images of tool
+// results follow the results of their answer, in one message that says from which call each of them came. A
+// server that takes no images gets a text in place of each, so that its model knows that there is something
+// it cannot see. Content is put into the finished text of a request: nobody looks for secrets in pixels, and
+// nobody copies them for that.
 import { type ChatMessage, type ImagePart, imageText } from '@beaver/core'
 import type OpenAI from 'openai'
 

@@ -1,6 +1,5 @@
 // The parts of an answer on the wire, as servers of many makers send them. What means the same is read as the
-// same.
-// W1. Only a value that means something else is refused: a text that is a number, arguments that are an
+// same. Only a value that means something else is refused: a text that is a number, arguments that are an
 // object and content in parts are read.
 import { z } from 'zod'
 

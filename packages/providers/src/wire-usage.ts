@@ -1,13 +1,10 @@
 // Turns the tokens that a server reports into a Usage. Servers differ in the names of the parts, and in
 // whether a part is in the total.
 // U1. Each part of a usage is a part of its total: cached and written tokens together never exceed the input,
-// nor thoughts the output.
-// U2. A part that a server counts beside its total is added to the total. A server says so with
-// `total_tokens`, or with a part that is
-//     larger than the total of which it would be a part.
-// U3. A usage without parts has no fields for them.
-// U4. A call whose input or output is not told, or makes no sense, is one of `unknown_calls`: no cost follows
-// from it.
+// nor thoughts the output. A part that a server counts beside its total is added to the total. A server says
+// so with `total_tokens`, or with a part that is larger than the total of which it would be a part.
+// U3. A usage without parts has no fields for them. A call whose input or output is not told, or makes no
+// sense, is one of `unknown_calls`: no cost follows from it.
 //
 // | server | parts | in the total? | source |
 // |---|---|---|---|

@@ -1,8 +1,6 @@
 // Answers with wrong types in each field: valid ones, changed at random, whole and as a stream. And what may
-// become of them.
-// Z1. Each is a change of an answer that real servers send, so that every field is reached. Z2. Anything else
-// than an answer of
-//     the right types or a ProviderError is a failure of the reader.
+// become of them. Each is a change of an answer that real servers send, so that every field is reached.
+// Anything else than an answer of the right types or a ProviderError is a failure of the reader.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import fc from 'fast-check'

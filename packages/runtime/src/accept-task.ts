@@ -1,12 +1,10 @@
-// Makes a validated task durable at the end of its session.
-// A1. The tasks of a session form a chain: each names the one that was accepted before it (D-47).
-// A2. Tasks that wait for one session at the same moment are accepted with one write, in the order in which
-// they were asked for. A write that does not
-//     fit as a whole is made again for its first task alone, if the session has not gone on meanwhile.
-// A3. Another daemon may accept tasks of the session between two writes of this one. Then the end of the
-// session is read again, for at most
-//     `busyMsMax`. Every refused write is another daemon's success, so all get on.
-// A4. The same id with the same request gives the same answer (task-intake.ts).
+// Makes a validated task durable at the end of its session. The tasks of a session form a chain: each names
+// the one that was accepted before it (D-47). Tasks that wait for one session at the same moment are accepted
+// with one write, in the order in which they were asked for. A write that does not fit as a whole is made
+// again for its first task alone, if the session has not gone on meanwhile. Another daemon may accept tasks
+// of the session between two writes of this one. Then the end of the session is read again, for at most
+// `busyMsMax`. Every refused write is another daemon's success, so all get on. The same id with the same
+// request gives the same answer (task-intake.ts).
 import type { SubmittedTask } from '@beaver/contracts'
 import {
   type AcceptOutcome,

@@ -1,8 +1,7 @@
 // Turns under a rate limit that a daemon has reserved for runs that wait without a loop. Such a run was
 // dropped from its thread, and the limit counts its turn in the memory of this process. Nothing here is
-// journaled: when the process ends, the reservation ends with it.
-// A1. A turn is used once.
-// A2. A turn that nobody uses within `lateMs` is forgotten. A call that comes later takes a new turn.
+// journaled: when the process ends, the reservation ends with it. A turn is used once. A turn that nobody
+// uses within `lateMs` is forgotten. A call that comes later takes a new turn.
 import { type Clock, TransientMap } from '@beaver/core'
 
 export interface Admissions {

@@ -1,14 +1,11 @@
-// Claiming a task: after a claim, this daemon is the only one that writes the task's log.
-// C1. Each claim has a higher epoch than every earlier claim.
-// C2. Nothing of the task takes effect before its claim is durable.
-// C3. A task that loses too many owners is given up, with the reason, in the same write as the claim. A lost
-// owner is charged to the task
-//     only if a tool call was under way. An owner that dies while the task waits proves nothing against the task, unless it happens
-//     again and again without progress. The bounds are the rows `task` and `task_without_progress` of core's supervisors, with the
-//     configured number.
-// C4. The first claim of a retry also writes what the retry keeps of the old task, in the same write.
-// C5. A task into whose log a stranger wrote is given up: what it says cannot be trusted any more
-// (docs/decisions/0040).
+// Claiming a task: after a claim, this daemon is the only one that writes the task's log. Each claim has a
+// higher epoch than every earlier claim. Nothing of the task takes effect before its claim is durable. A task
+// that loses too many owners is given up, with the reason, in the same write as the claim. A lost owner is
+// charged to the task only if a tool call was under way. An owner that dies while the task waits proves
+// nothing against the task, unless it happens again and again without progress. The bounds are the rows
+// `task` and `task_without_progress` of core's supervisors, with the configured number. The first claim of a
+// retry also writes what the retry keeps of the old task, in the same write. A task into whose log a stranger
+// wrote is given up: what it says cannot be trusted any more (docs/decisions/0040).
 import {
   type DomainEvent,
   draft,

@@ -7,7 +7,7 @@ import type { SupervisedTask } from './task-supervisor.ts'
 /**
  * What became of a delivery that was offered to the daemon which claimed the task.
  * - `taken`: it drives the task and has the lease now. - `ended`: it ended the task. - `refused`: it lives,
- *   and does not drive it.
+ * and does not drive it.
  * - `gone`: it does not answer.
  */
 export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'

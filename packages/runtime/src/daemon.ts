@@ -1,18 +1,13 @@
 // DaemonSupervisor: takes tasks while it has room, renews their leases, and drains on request. A process has
-// one.
-// D1. A delivery is acknowledged only after the task's terminal event, or after something else is sure to
-// bring the task back: an alarm,
-//     a wake, or the end of the task before it.
-// D2. At most `tasksMax` tasks are held at once. A task that only waits is not held (D-64).
-// D3. A daemon that has drained holds no task: each one has ended or was handed over.
-// D4. A daemon may drive a task that it accepted before the queue delivers it. The delivery is the lease; if
-// it comes to another daemon,
-//     that daemon hands it to the owner.
-// D5. Accepted tasks for which there is no room are driven in the order in which they were accepted.
-// D6. Leases are renewed only while the journal answers.
-// D7. A message that is no record, and a task whose log does not verify, are refused for good: they are
-// counted, nobody drives them, and they hold no
-//     place. The tasks behind them in the session go on. The read model shows what is wrong.
+// one. A delivery is acknowledged only after the task's terminal event, or after something else is sure to
+// bring the task back: an alarm, a wake, or the end of the task before it. At most `tasksMax` tasks are held
+// at once. A task that only waits is not held (D-64). A daemon that has drained holds no task: each one has
+// ended or was handed over. A daemon may drive a task that it accepted before the queue delivers it. The
+// delivery is the lease; if it comes to another daemon, that daemon hands it to the owner. Accepted tasks for
+// which there is no room are driven in the order in which they were accepted. Leases are renewed only while
+// the journal answers. A message that is no record, and a task whose log does not verify, are refused for
+// good: they are counted, nobody drives them, and they hold no place. The tasks behind them in the session go
+// on. The read model shows what is wrong.
 import {
   type BeaverError,
   type Delivery,

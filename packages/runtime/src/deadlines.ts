@@ -1,6 +1,5 @@
-// Deadlines of nodes and teams, measured by the task's own clock.
-// D1. A deadline stops while the run waits for a person (D-63). It is checked when it is due, and set again
-// if time is left.
+// Deadlines of nodes and teams, measured by the task's own clock. A deadline stops while the run waits for a
+// person (D-63). It is checked when it is due, and set again if time is left.
 import type { Clock } from '@beaver/core'
 
 export interface Deadline {

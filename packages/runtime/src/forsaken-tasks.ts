@@ -1,9 +1,7 @@
 // Finds the open tasks that no daemon drives. It asks the daemons that the read model names as owners, and
-// does nothing else.
-// F1. A task is forsaken if it has no owner, or if its owner is gone.
-// F2. A daemon that does not answer may still live. It counts as gone only after it was silent for longer
-// than any lease.
-// F3. A task that the read model gives to this daemon is forsaken if this daemon does not drive it.
+// does nothing else. A task is forsaken if it has no owner, or if its owner is gone. A daemon that does not
+// answer may still live. It counts as gone only after it was silent for longer than any lease. A task that
+// the read model gives to this daemon is forsaken if this daemon does not drive it.
 import { type Clock, logKey, type LogId, type OpenTask, type Peers } from '@beaver/core'
 
 export interface ForsakenPorts {

@@ -1,7 +1,6 @@
-// Looks at a task and says what is to be done with it. It writes nothing.
-// L1. A task starts after the task before it in its session has ended (D-47).
-// L2. A task that waits is left alone until its time has come, until somebody wakes it, or until something is
-// written to its log (D-64).
+// Looks at a task and says what is to be done with it. It writes nothing. A task starts after the task before
+// it in its session has ended (D-47). A task that waits is left alone until its time has come, until somebody
+// wakes it, or until something is written to its log (D-64).
 // L3. A task whose log does not verify counts as ended for the tasks after it: nobody drives it any more.
 import {
   type BlobStore,

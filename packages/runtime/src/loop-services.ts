@@ -1,6 +1,5 @@
 // What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state
-// of their team.
-// V1. If a service is unavailable, the model is told so; the run does not fail.
+// of their team. If a service is unavailable, the model is told so; the run does not fail.
 import {
   BeaverError,
   type BlobStore,

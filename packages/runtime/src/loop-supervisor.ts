@@ -1,9 +1,8 @@
-// Runs one loop to its end, whatever happens to the thread in which it runs.
-// R1. A loop whose thread is lost is started again from the journal. If the loss is not charged to the loop,
-// there is no limit here and
-//     no record, because the pool bounds such losses. If it is charged, `mayRestart` decides.
-// R2. Nothing is written for a run that has ended in the journal.
-// R3. It rejects only if the task no longer belongs to this daemon, or if the daemon has no threads left.
+// Runs one loop to its end, whatever happens to the thread in which it runs. A loop whose thread is lost is
+// started again from the journal. If the loss is not charged to the loop, there is no limit here and no
+// record, because the pool bounds such losses. If it is charged, `mayRestart` decides. Nothing is written for
+// a run that has ended in the journal. It rejects only if the task no longer belongs to this daemon, or if
+// the daemon has no threads left.
 import {
   BeaverError,
   type DomainEvent,

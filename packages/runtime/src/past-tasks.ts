@@ -1,8 +1,7 @@
 // The earlier tasks of sessions, kept in memory: what each task asked and answered, and which turn it took.
-// P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most
-// `tasksMax` tasks and `charsMax`
-//     characters. If an operator removed a text from the record, all are read again.
-// P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
+// An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax`
+// tasks and `charsMax` characters. If an operator removed a text from the record, all are read again. How an
+// earlier task is read is defined in @beaver/core (past-task.ts).
 import {
   type BlobStore,
   exchangeOf,

@@ -1,7 +1,6 @@
-// Counts the messages that a daemon can do nothing with, and tells operators about them.
-// U1. Every message is counted. The log gets at most `linesMax` lines in `periodMs`, so that a flood of
-// messages is no flood of lines.
-// U2. A task that is refused again and again is one refusal.
+// Counts the messages that a daemon can do nothing with, and tells operators about them. Every message is
+// counted. The log gets at most `linesMax` lines in `periodMs`, so that a flood of messages is no flood of
+// lines. A task that is refused again and again is one refusal.
 import { type Clock, type Logger, type LogId, taskFacts } from '@beaver/core'
 
 export interface Refusals {

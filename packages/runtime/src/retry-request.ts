@@ -1,10 +1,8 @@
 // Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old
-// task is copied into its log with its first claim, not here.
-// R1. Only a task that ended without completing can be retried.
-// R2. The id of a retry is derived from the old task, so that a repeated request names the same retry.
-// R3. A task in an archive cannot be retried, because the journal has no entry to copy.
-// R4. The copy is made from the verified log and written together with the claim: it is whole, or it does not
-// exist.
+// task is copied into its log with its first claim, not here. Only a task that ended without completing can
+// be retried. The id of a retry is derived from the old task, so that a repeated request names the same
+// retry. A task in an archive cannot be retried, because the journal has no entry to copy. The copy is made
+// from the verified log and written together with the claim: it is whole, or it does not exist.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import {
   type Asker,

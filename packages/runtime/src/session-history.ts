@@ -1,5 +1,5 @@
-// What the root run of a task is told about its session, and how many turns earlier tasks took.
-// H1. The cost of one more task does not grow with the session, because past-tasks.ts keeps what was read.
+// What the root run of a task is told about its session, and how many turns earlier tasks took. The cost of
+// one more task does not grow with the session, because past-tasks.ts keeps what was read.
 import {
   type ChatMessage,
   cleanTaint,

@@ -1,8 +1,7 @@
-// The requests for each session that wait to be accepted, in the order in which they came.
-// L1. A place is taken when a request comes, and entered when it was looked at. Requests behind it wait for
-// that, but no longer than `lookMsMax`: then
-//     they go before it.
-// L2. The line of a session is served while somebody waits in it. Nothing is kept of a line without places.
+// The requests for each session that wait to be accepted, in the order in which they came. A place is taken
+// when a request comes, and entered when it was looked at. Requests behind it wait for that, but no longer
+// than `lookMsMax`: then they go before it. The line of a session is served while somebody waits in it.
+// Nothing is kept of a line without places.
 import type { Clock } from '@beaver/core'
 
 /** A place in a line. One that is disposed without an item holds nobody up. */

@@ -1,9 +1,7 @@
 // To whom a session belongs (D-67): to the user of its first task. A session whose first task names no user
-// is the tenant's.
-// O1. A task may continue a session only if it has the same user, or if neither names one. So every task of a
-// session has the user of the first,
-//     and it is enough to look at the newest.
-// O2. A log that does not verify decides nothing. No later task is told what is in it.
+// is the tenant's. A task may continue a session only if it has the same user, or if neither names one. So
+// every task of a session has the user of the first, and it is enough to look at the newest. A log that does
+// not verify decides nothing. No later task is told what is in it.
 import {
   BeaverError,
   type BlobStore,

@@ -1,10 +1,7 @@
 // Reads and changes of the state that the members of a team share (D-51). A change is journaled before it
-// takes effect.
-// C1. Accesses follow one another, over all teams of the task, so that parallel members lose no update. A
-// change that does not fit the
-//     state is refused.
-// C2. The labels of a member go into the state with its text, and from the state to every member that
-// accesses it.
+// takes effect. Accesses follow one another, over all teams of the task, so that parallel members lose no
+// update. A change that does not fit the state is refused. The labels of a member go into the state with its
+// text, and from the state to every member that accesses it.
 import {
   changeSharedState,
   type Clock,

@@ -1,10 +1,8 @@
-// Decides whether a task only waits, from what each of its loops is doing. Pure.
-// S1. A task is suspended only if each of its loops waits: for a person, for a provider, for its turn, or for
-// a team whose loops all wait.
-// S2. The task is looked at again when the first of these waits is over.
-// S3. A call that has begun and cannot be made again holds the task, although it asks a person: its outcome
-// would be in doubt.
-// S4. A wait that is nearly over is not worth a suspension.
+// Decides whether a task only waits, from what each of its loops is doing. Pure. A task is suspended only if
+// each of its loops waits: for a person, for a provider, for its turn, or for a team whose loops all wait.
+// The task is looked at again when the first of these waits is over. A call that has begun and cannot be made
+// again holds the task, although it asks a person: its outcome would be in doubt. A wait that is nearly over
+// is not worth a suspension.
 import type { RunState } from '@beaver/core'
 
 /** What one loop does, as far as its host knows. */

@@ -1,18 +1,13 @@
 // The sweep: finds open tasks that no daemon drives, and wakes them. It decides nothing else: the daemon that
-// takes the wake reads the journal and decides.
-// S1. When a daemon's death is noticed, its tasks are woken at once.
-// S2. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its
-// alarm was lost.
-// S3. The tasks of a daemon that does not answer are left to their leases. After a silence longer than any
-// lease the daemon counts as
-//     gone, because the lease may have been lost too.
-// S4. Several daemons may sweep at the same moment. Each wake has a name, and the queue keeps one wake of a
-// name. The name contains the
-//     reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last wake may have died with it.
-// S5. At most `wakesMax` wakes are on their way at once. The server stores all wakes of one burst before it
-// delivers the first of them, and
-//     the daemons could work meanwhile.
-// S6. A wake that was stored is not sent again under the same name, because the queue would drop it.
+// takes the wake reads the journal and decides. When a daemon's death is noticed, its tasks are woken at
+// once. A task without a daemon that waits for nothing is woken after a while: its delivery, its wake or its
+// alarm was lost. The tasks of a daemon that does not answer are left to their leases. After a silence longer
+// than any lease the daemon counts as gone, because the lease may have been lost too. Several daemons may
+// sweep at the same moment. Each wake has a name, and the queue keeps one wake of a name. The name contains
+// the reason (the death of a certain daemon, or the time of the sweep), because the daemon that took the last
+// wake may have died with it. At most `wakesMax` wakes are on their way at once. The server stores all wakes
+// of one burst before it delivers the first of them, and the daemons could work meanwhile. A wake that was
+// stored is not sent again under the same name, because the queue would drop it.
 import { type Logger, messageOf, type OpenTask, type OpenTasks, pause, type TaskQueue } from '@beaver/core'
 import { type ForsakenPorts, forsakenTasks, logOf } from './forsaken-tasks.ts'
 

@@ -1,11 +1,9 @@
 // The calls of one task that wait for a person, and what was said about them: a decision about a call, or the
-// answer to a question of a call.
-// A1. What was said is durable before the loop hears of it. Each call has one decision, and each question has
-// one answer.
-// A2. If nobody can answer, the call is refused, or the question is cancelled, at once, in the name of the
-// configuration. If nobody answers in time, this happens then.
-// A3. A decision with changed arguments, and an answer, are written only if they fit: the arguments fit the
-// tool, the answer fits the question.
+// answer to a question of a call. What was said is durable before the loop hears of it. Each call has one
+// decision, and each question has one answer. If nobody can answer, the call is refused, or the question is
+// cancelled, at once, in the name of the configuration. If nobody answers in time, this happens then. A
+// decision with changed arguments, and an answer, are written only if they fit: the arguments fit the tool,
+// the answer fits the question.
 import {
   alreadySettled,
   type Answered,

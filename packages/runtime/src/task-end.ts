@@ -1,12 +1,9 @@
-// Decides what a task ends with, from how its root ended and from the results of its teams. Pure.
-// N1. Success is never silent: a task with an empty final output does not complete, and neither does one
-// whose judged teams are not all
-//     complete (D-35, D-60).
-// N2. A task whose final text does not meet the evidence that the task requires fails without an output, as a
-// node does (D-62, D-34).
-// N3. No text is evidence for itself: what a team said is judged by what its authors were given.
-// N4. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover
-// does not change it.
+// Decides what a task ends with, from how its root ended and from the results of its teams. Pure. Success is
+// never silent: a task with an empty final output does not complete, and neither does one whose judged teams
+// are not all complete (D-35, D-60). A task whose final text does not meet the evidence that the task
+// requires fails without an output, as a node does (D-62, D-34). No text is evidence for itself: what a team
+// said is judged by what its authors were given. Which teams are judged follows from the calls of the root
+// alone (judged-teams.ts of core). A takeover does not change it.
 import {
   cleanTaint,
   type DomainEvent,

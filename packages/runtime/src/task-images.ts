@@ -1,9 +1,8 @@
-// The images of a request, as they are when the task is accepted: read, checked and durable.
-// M1. A path is followed as the file tools follow it, so it leads nowhere that an agent could not read.
-// M2. The content is durable before the task is accepted. A task that waits shows what it was accepted with,
-// even if the file changes.
-// M3. A request that is repeated for a task that was accepted needs no file any more: its images are the same
-// by their paths.
+// The images of a request, as they are when the task is accepted: read, checked and durable. A path is
+// followed as the file tools follow it, so it leads nowhere that an agent could not read. The content is
+// durable before the task is accepted. A task that waits shows what it was accepted with, even if the file
+// changes. A request that is repeated for a task that was accepted needs no file any more: its images are the
+// same by their paths.
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
 import { imagePartBytesMax, type RequestRead } from '@beaver/contracts'

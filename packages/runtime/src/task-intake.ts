@@ -1,11 +1,10 @@
 // Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is
 // stored.
 // I1. The same id with the same request gives the same answer. With another request, or in another session,
-// it gives `conflict`. An id
-//     names one task of its tenant, even if several sessions use it at the same moment.
-// I2. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never
-// both. The graph of a workflow
-//     is built before the task is accepted, so that a bad graph is refused at once.
+// it gives `conflict`. An id names one task of its tenant, even if several sessions use it at the same
+// moment. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`),
+// never both. The graph of a workflow is built before the task is accepted, so that a bad graph is refused at
+// once.
 import { isAbsolute } from 'node:path'
 import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
 import {

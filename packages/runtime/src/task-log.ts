@@ -4,17 +4,15 @@
 // go with the next append.
 // O2. Events keep the order in which they were given.
 // O3. The first append that is refused means that another daemon owns the task. Everything that waits is
-// rejected with `fenced`, and the
-//     signal `fenced` aborts. If the refusal comes from a message that is no record, they are rejected with `corrupt_journal`.
-// O4. A blob is stored before the event that refers to it.
-// O5. Nothing follows the events of `appendLast`.
+// rejected with `fenced`, and the signal `fenced` aborts. If the refusal comes from a message that is no
+// record, they are rejected with `corrupt_journal`.
+// O4. A blob is stored before the event that refers to it. Nothing follows the events of `appendLast`.
 // O6. Events that are given together are stored together, whatever their size: if one entry is too small, one
 // append writes several.
 // O7. If the task is being opened, its first entry begins with its first record, and writing that entry
-// accepts the task.
-// O8. An entry that is larger than the server takes now waits until the server takes it: its limit was
-// lowered, and what was paid for is in the
-//     entry. Every record fits the limit that a server has by default. A task that is being opened does not wait: who submits it is told.
+// accepts the task. An entry that is larger than the server takes now waits until the server takes it: its
+// limit was lowered, and what was paid for is in the entry. Every record fits the limit that a server has by
+// default. A task that is being opened does not wait: who submits it is told.
 import {
   type AppendOutcome,
   BeaverError,

@@ -5,11 +5,10 @@
 //   running ─release─▶ releasing ─released─▶ released
 //   any ─fenced─▶ lost      any ─given.up─▶ ended
 //
-// M1. Four states are final: `ended` (the journal holds the terminal event), `suspended` (the task only
-// waits, and the daemon holds nothing
-//     of it), `released` (it was handed over) and `lost` (another daemon owns it, or this daemon cannot go on).
-// M2. The entry action of a state is its effect. Effects come with the input and take what they need from the
-// context.
+// Four states are final: `ended` (the journal holds the terminal event), `suspended` (the task only waits,
+// and the daemon holds nothing of it), `released` (it was handed over) and `lost` (another daemon owns it, or
+// this daemon cannot go on). The entry action of a state is its effect. Effects come with the input and take
+// what they need from the context.
 import type { LoopEnd } from '@beaver/agent'
 import type { DomainEvent } from '@beaver/core'
 import { assign, setup } from 'xstate'

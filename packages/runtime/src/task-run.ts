@@ -1,8 +1,7 @@
 // The work of one claimed task: its root loop or its workflow, its teams, its loops and its approvals. When
-// the task ends, waits or is handed over is decided in task-supervisor.ts.
-// R1. The end of the root and the end of the task are written together.
-// R2. Each loop is known from its start to its end, with what it waits for.
-// R3. A loop that was dropped writes nothing more, because its log is closed.
+// the task ends, waits or is handed over is decided in task-supervisor.ts. The end of the root and the end of
+// the task are written together. Each loop is known from its start to its end, with what it waits for. A loop
+// that was dropped writes nothing more, because its log is closed.
 import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
 import {
   addUsage,

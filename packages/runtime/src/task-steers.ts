@@ -1,10 +1,8 @@
 // The texts with which people and programs steer one task. The root loop is given them before its next
-// request to the model.
-// S1. A text is durable before the loop hears of it.
-// S2. A repeated request changes nothing: its id is known. Another text under the same id is refused.
-// S3. A task takes at most `steersMax` texts. It takes none after its end, after a request to cancel it, or
-// if it has no root agent.
-// S4. A root that would complete before it heard of a text that was accepted does not complete.
+// request to the model. A text is durable before the loop hears of it. A repeated request changes nothing:
+// its id is known. Another text under the same id is refused. A task takes at most `steersMax` texts. It
+// takes none after its end, after a request to cancel it, or if it has no root agent. A root that would
+// complete before it heard of a text that was accepted does not complete.
 import type { Steer } from '@beaver/agent'
 import {
   type Asker,

@@ -1,12 +1,10 @@
 // TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs
 // in the daemon's main thread. Its states and their data are in task-machine.ts, and their effects are here.
 // The task's work is in task-run.ts. Whether the task may be driven is decided before, in look.ts and
-// claim-task.ts.
-// K1. After a release, a suspension or a loss, nothing more is written.
-// K2. A cancel is journaled before it takes effect, and the next owner of the task obeys it.
-// K3. A task that only waits is suspended: its loops are dropped, and an alarm or a wake brings it back
-// (D-64).
-// K4. If the events of a task can never be written, the task ends at once with the reason.
+// claim-task.ts. After a release, a suspension or a loss, nothing more is written. A cancel is journaled
+// before it takes effect, and the next owner of the task obeys it. A task that only waits is suspended: its
+// loops are dropped, and an alarm or a wake brings it back (D-64). If the events of a task can never be
+// written, the task ends at once with the reason.
 import {
   type Asker,
   BeaverError,

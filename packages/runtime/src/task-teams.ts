@@ -1,11 +1,9 @@
-// The teams of one task: each is started once and driven to its end, and its nodes run as loops.
-// G1. A workflow call that is asked for again finds the team that it started.
-// G2. A task has at most `teamRunsMax` teams of workflow tools (D-06). A `workflow:` tool is an ordinary
-// tool, which the iterations of its
-//     run bound.
-// G3. A node gets the labels of who asked for its team and of the nodes that it depends on. A program may
-// give any node the text of any other,
-//     so a node of a graph with a program gets the labels of all that ended. A team has the labels of all its nodes.
+// The teams of one task: each is started once and driven to its end, and its nodes run as loops. A workflow
+// call that is asked for again finds the team that it started. A task has at most `teamRunsMax` teams of
+// workflow tools (D-06). A `workflow:` tool is an ordinary tool, which the iterations of its run bound. A
+// node gets the labels of who asked for its team and of the nodes that it depends on. A program may give any
+// node the text of any other, so a node of a graph with a program gets the labels of all that ended. A team
+// has the labels of all its nodes.
 import {
   type Asker,
   BeaverError,

@@ -2,8 +2,8 @@
 //
 //   stepping ─stepped─▶ watching ─node.ended | cancel | node.cancelled─▶ stepping … ─stepped, all ended─▶ ended
 //
-// M1. Runs that end while a step is being written are kept in the context, for the next step.
-// M2. The first reason to stop counts.
+// Runs that end while a step is being written are kept in the context, for the next step. The first reason to
+// stop counts.
 import type { DomainEvent, Failure, NodeEnd } from '@beaver/core'
 import { assign, setup } from 'xstate'
 

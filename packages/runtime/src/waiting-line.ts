@@ -1,8 +1,7 @@
-// Tasks that this daemon has accepted and has no room for, in the order of their acceptance.
-// W1. The line is a hint: each of its tasks is in the queue too.
-// W2. The line is bounded. Once it was full, newer tasks come through the queue until the queue was read to
-// its end, so that no task
-//     overtakes one that was accepted earlier.
+// Tasks that this daemon has accepted and has no room for, in the order of their acceptance. The line is a
+// hint: each of its tasks is in the queue too. The line is bounded. Once it was full, newer tasks come
+// through the queue until the queue was read to its end, so that no task overtakes one that was accepted
+// earlier.
 import { type Entry, logKey, type LogId } from '@beaver/core'
 
 export interface WaitingLine {

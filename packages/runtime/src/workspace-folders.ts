@@ -1,14 +1,10 @@
-// Checks the folder that a task names as its workspace.
-// W1. A folder that exists is trusted to exist for `trustedMs`, because a client that submits hundreds of
-// tasks a second names the same
-//     folder each time. A folder that does not exist is looked for again each time.
-// W2. The memory of folders is bounded.
-// W3. The real folder counts, after all links: it is below a root of the configuration, and it is no folder
-// of the operating system and not
-//     the home of Beaver. These are refused whatever the roots are.
-// W4. If the configuration names no roots and the system belongs to one user of the machine, a folder of this
-// user is below a root, too, for who is
-//     that user. It is not for who came over the gateway.
+// Checks the folder that a task names as its workspace. A folder that exists is trusted to exist for
+// `trustedMs`, because a client that submits hundreds of tasks a second names the same folder each time. A
+// folder that does not exist is looked for again each time. The memory of folders is bounded. The real folder
+// counts, after all links: it is below a root of the configuration, and it is no folder of the operating
+// system and not the home of Beaver. These are refused whatever the roots are. If the configuration names no
+// roots and the system belongs to one user of the machine, a folder of this user is below a root, too, for
+// who is that user. It is not for who came over the gateway.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { Clock } from '@beaver/core'

@@ -1,12 +1,9 @@
 // AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps.
-// The daemon makes a loop for each run; the service itself is not an agent.
-// A1. Which operation is allowed in which state is defined in lifecycle.ts.
-// A2. `stop` affects only the tasks that this instance started. A task whose result it only waits for
-// continues.
-// A3. Tasks of one session are accepted in the order of the calls.
-// A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal,
-// and the next service with this home
-//     continues it.
+// The daemon makes a loop for each run; the service itself is not an agent. Which operation is allowed in
+// which state is defined in lifecycle.ts. `stop` affects only the tasks that this instance started. A task
+// whose result it only waits for continues. Tasks of one session are accepted in the order of the calls.
+// `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and
+// the next service with this home continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
 import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'

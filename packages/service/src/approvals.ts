@@ -1,7 +1,6 @@
-// Asks the program about the calls of one task that wait for an approval.
-// A1. The program is asked once about each call, and only if the journal contains no decision: replayed
-// events are read first.
-// A2. Several runs of a task may have a call with the same id, so a call is known by its run and its id.
+// Asks the program about the calls of one task that wait for an approval. The program is asked once about
+// each call, and only if the journal contains no decision: replayed events are read first. Several runs of a
+// task may have a call with the same id, so a call is known by its run and its id.
 import type { BeaverClient, CallDecision } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
 import type { ApprovalRequest, OnApproval } from './options.ts'

@@ -1,8 +1,7 @@
 // Profiles and workflows that are written in TypeScript. They are checked where they are defined, and the
-// daemon gets them as files.
-// F1. A fault is reported where it is written, not when a task fails.
-// F2. The folder contains only the definitions of this service, never those of an earlier one. Only the
-// holder of the home's lock writes it.
+// daemon gets them as files. A fault is reported where it is written, not when a task fails. The folder
+// contains only the definitions of this service, never those of an earlier one. Only the holder of the home's
+// lock writes it.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentProfileInput, readProfile } from '@beaver/agent'

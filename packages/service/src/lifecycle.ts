@@ -1,6 +1,5 @@
-// Which operations a service allows in which state (requirements.md §18). Pure.
-// S1. The table is total: in every state, every operation is allowed or refused. A refusal says what to call
-// instead.
+// Which operations a service allows in which state (requirements.md §18). Pure. The table is total: in every
+// state, every operation is allowed or refused. A refusal says what to call instead.
 import { BeaverError } from '@beaver/core'
 
 /**

@@ -1,9 +1,7 @@
 // One task that a program waits for. It is submitted, followed to its end, and cancelled when the program
-// asks for it.
-// T1. The promise ends with the result in the journal, or with a BeaverError that says what became of the
-// task.
-// T2. A callback that throws is reported. The task continues.
-// T3. To let go of a task does not cancel it. It continues in the journal.
+// asks for it. The promise ends with the result in the journal, or with a BeaverError that says what became
+// of the task. A callback that throws is reported. The task continues. To let go of a task does not cancel
+// it. It continues in the journal.
 import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
 import {
   BeaverError,

@@ -1,8 +1,7 @@
-// The options of an AgentService, and the configuration that follows from them.
-// O1. Options are read once, when the service is made, so that a fault is reported there.
-// O2. Options take precedence over the environment, the environment over beaver.config.json, and that over
-// the defaults. Tools, skills, profiles and
-//     workflows are added to those of the file.
+// The options of an AgentService, and the configuration that follows from them. Options are read once, when
+// the service is made, so that a fault is reported there. Options take precedence over the environment, the
+// environment over beaver.config.json, and that over the defaults. Tools, skills, profiles and workflows are
+// added to those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentProfileInput, ChatProvider, ExternalTools, Tool } from '@beaver/agent'

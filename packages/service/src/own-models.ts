@@ -1,6 +1,5 @@
-// The models of the embedding program, as the option `models` gives them.
-// M1. They are checked when the service is made, because a program may be JavaScript. Their names are checked
-// with those of the configuration.
+// The models of the embedding program, as the option `models` gives them. They are checked when the service
+// is made, because a program may be JavaScript. Their names are checked with those of the configuration.
 import type { ChatProvider } from '@beaver/agent'
 import type { OwnModel, OwnModels } from '@beaver/daemon'
 import { BeaverError } from '@beaver/core'

@@ -1,7 +1,6 @@
 // The nats-server of an embedded service. If it dies, it is started again on the same port, so that every
-// client reconnects. How often is the row `service_nats` of core's supervisors.
-// N1. The server never outlives this process, however the process ends.
-// N2. If the server dies too often, it is given up, and `failed` says so.
+// client reconnects. How often is the row `service_nats` of core's supervisors. The server never outlives
+// this process, however the process ends. If the server dies too often, it is given up, and `failed` says so.
 import {
   BeaverError,
   type Clock,

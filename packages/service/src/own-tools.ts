@@ -1,11 +1,9 @@
 // The tools of the embedding program. They run in its process, so that they may use what is there, such as a
-// connection or a cache.
-// O1. A call never rejects. A failure is a result that the model reads.
-// O2. A call ends when its signal aborts, whatever the tool does.
-// O3. What a tool says about a call (its subject, what does not fit, its preview) is told to the loop in a
-// worker thread before the call is judged, so that a rule holds for it as for any other tool.
-// O4. Names are checked when the service is made. They are unique, have only allowed characters, and differ
-// from built-in tools and workflows.
+// connection or a cache. A call never rejects. A failure is a result that the model reads. A call ends when
+// its signal aborts, whatever the tool does. What a tool says about a call (its subject, what does not fit,
+// its preview) is told to the loop in a worker thread before the call is judged, so that a rule holds for it
+// as for any other tool. Names are checked when the service is made. They are unique, have only allowed
+// characters, and differ from built-in tools and workflows.
 import {
   addedToolNames,
   type CallDescription,

@@ -1,7 +1,7 @@
 // The client that a program gets from its service. What the program starts with it is a task of the service,
 // like one of `submitDirect`: `onApproval` is asked about its calls, `stop` waits for it, and a service that
-// takes no tasks refuses it. An AgentTeam on this client is such a task, too.
-// P1. Everything else is the client's own.
+// takes no tasks refuses it. An AgentTeam on this client is such a task, too. Everything else is the client's
+// own.
 import type { BeaverClient, SubmittedTask } from '@beaver/client'
 
 /** What the client needs of its service. */

@@ -1,7 +1,6 @@
-// Asks the program what running calls of one task ask.
-// Q1. The program is asked once about each question, and only if the journal has no answer: replayed events
-// are read first.
-// Q2. What is no answer to the question counts as none: the question is cancelled, so that the agent goes on.
+// Asks the program what running calls of one task ask. The program is asked once about each question, and
+// only if the journal has no answer: replayed events are read first. What is no answer to the question counts
+// as none: the question is cancelled, so that the agent goes on.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, messageOf, questionAnswer, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
 import type { OnQuestion, QuestionRequest } from './options.ts'

@@ -1,7 +1,6 @@
-// AgentRunResult: the result of a task, folded from its events (AL-13).
-// R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data.
-// Methods and options are in camelCase.
-// R2. A failed task has a result too: `status` and `failure` say so.
+// AgentRunResult: the result of a task, folded from its events (AL-13). Field names are those of the journal,
+// the events and `--json`, in snake_case, because they are data. Methods and options are in camelCase. A
+// failed task has a result too: `status` and `failure` say so.
 import {
   type Failure,
   isTerminalTaskEvent,

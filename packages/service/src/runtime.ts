@@ -1,10 +1,7 @@
 // The parts under an AgentService, in this process: nats-server (a child process, or the user's server),
-// daemon, projector and client.
-// R1. A home has one runtime.
-// R2. A start that fails leaves nothing behind.
-// R3. The parts stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client,
-// nats-server.
-// R4. While the runtime runs, `beaver show` and the other commands find it by its home.
+// daemon, projector and client. A home has one runtime. A start that fails leaves nothing behind. The parts
+// stop in this order: daemon (it hands over its tasks), projector, the program's hooks, client, nats-server.
+// While the runtime runs, `beaver show` and the other commands find it by its home.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'

@@ -1,7 +1,6 @@
 // What a program does when its service closes, such as closing its own connections or writing its own files.
-// H1. Hooks run in the reverse order of their registration, each once.
-// H2. Each hook has `hookMsMax`.
-// H3. A hook that fails or takes too long is reported, and the other hooks run.
+// Hooks run in the reverse order of their registration, each once. Each hook has `hookMsMax`. A hook that
+// fails or takes too long is reported, and the other hooks run.
 import { messageOf } from '@beaver/core'
 
 /** A hook. Its promise is awaited for at most 5 s. */

@@ -1,7 +1,6 @@
 // Compares the figures of several pages: the rows that all of them have, and what the pages say about their
-// figures.
-// C1. Every figure is an unchanged cell of a page's table.
-// C2. What only some pages have is named, not compared.
+// figures. Every figure is an unchanged cell of a page's table. What only some pages have is named, not
+// compared.
 import type { Page, Table } from './pages.ts'
 
 export interface Comparison {

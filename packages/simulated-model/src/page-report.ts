@@ -1,7 +1,5 @@
 // Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report,
-// summary.
-// W1. Figures, sentences and sources are copied.
-// W2. A report says that it is simulated.
+// summary. Figures, sentences and sources are copied. A report says that it is simulated.
 import { type Comparison, compare, differencesFrom, figureIn } from './comparison.ts'
 import type { WorkOrder } from './habit.ts'
 import { wordsFor } from './language.ts'

@@ -1,5 +1,5 @@
 // Pages: texts with a source, as tools return them, and what can be read in a page without understanding it.
-// P1. Every statement about a page is in the page.
+// Every statement about a page is in the page.
 import { z } from 'zod'
 import { parseJson } from './conversation.ts'
 

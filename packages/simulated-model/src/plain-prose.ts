@@ -1,7 +1,6 @@
-// Reads a line of Markdown as a person reads it: without its marks.
-// P1. Only what is a mark is removed. The text of inline code, names such as `OPENAI_API_KEY` and figures
-// such as `2*3*4` stay as they are.
-// P2. The time is bounded by the length of the text.
+// Reads a line of Markdown as a person reads it: without its marks. Only what is a mark is removed. The text
+// of inline code, names such as `OPENAI_API_KEY` and figures such as `2*3*4` stay as they are. The time is
+// bounded by the length of the text.
 
 /**
  * The elements of HTML that people write in a readme. Anything else between angle brackets is text, such as

@@ -1,7 +1,6 @@
 // Starts the simulated model as a child process, so that a busy runtime and its model do not share an event
-// loop.
-// P1. It never outlives its parent, because its stdin closes with the parent.
-// P2. It inherits no environment, so no secret reaches it.
+// loop. It never outlives its parent, because its stdin closes with the parent. It inherits no environment,
+// so no secret reaches it.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'

@@ -1,9 +1,7 @@
 // The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them
-// by hand.
-// H1. Events are read back as from a journal: sealed, opened and parsed.
-// H2. Each append is one entry, as in the journal.
-// H3. A decision about a call and a text that steers are durable before the loop hears of them, as with a
-// supervisor.
+// by hand. Events are read back as from a journal: sealed, opened and parsed. Each append is one entry, as in
+// the journal. A decision about a call and a text that steers are durable before the loop hears of them, as
+// with a supervisor.
 import type { ApprovalDecision, QuestionSettled, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
 import {
   type Clock,

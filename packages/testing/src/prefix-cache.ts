@@ -1,12 +1,9 @@
 // The cache of an endpoint for the beginnings of requests, as the guides of OpenAI, Anthropic and xAI
 // describe theirs. It reads bodies of both protocols as text, so the same words are the same beginning,
-// however they are divided into parts.
-// C1. `automatic`: each machine keeps all that it was asked. Without a key, requests go to the machines in
-// turn.
-// C2. `marked`: only a beginning that ends at a mark is kept. A request finds one at a mark, or at one of the
-// 20 parts before it.
-// C3. `breakpoints`: only a beginning that ends at a mark or at the newest message is kept, and it is found
-// wherever a part of a request ends.
+// however they are divided into parts. `automatic`: each machine keeps all that it was asked. Without a key,
+// requests go to the machines in turn. `marked`: only a beginning that ends at a mark is kept. A request
+// finds one at a mark, or at one of the 20 parts before it. `breakpoints`: only a beginning that ends at a
+// mark or at the newest message is kept, and it is found wherever a part of a request ends.
 
 /**
  * The tokens of a request, and how many of them were read from the cache and written to it. Four characters

@@ -1,8 +1,6 @@
-// A ChatProvider that gives the answers of a test, in order, and keeps its requests.
-// S1. The provider may be asked only as often as there are replies. One more request is a defect, and it
-// breaks the loop that asks.
-// S2. Like every provider, a call ends when its signal aborts (P1).
-// S3. Only `streams` gives an answer in pieces.
+// A ChatProvider that gives the answers of a test, in order, and keeps its requests. The provider may be
+// asked only as often as there are replies. One more request is a defect, and it breaks the loop that asks.
+// Like every provider, a call ends when its signal aborts (P1). Only `streams` gives an answer in pieces.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 

@@ -1,8 +1,7 @@
 // The tools `kb:<id>`: each searches one knowledge base of the configuration (D-72). The daemon's process
-// searches; this tool only asks it.
-// K1. A knowledge base is a tool of its own. So profiles, scopes, rules and evidence speak of it as of any
-// tool, by its id.
-// K2. The result says of which files it has text, so that the run gets the labels of these files.
+// searches; this tool only asks it. A knowledge base is a tool of its own. So profiles, scopes, rules and
+// evidence speak of it as of any tool, by its id. The result says of which files it has text, so that the run
+// gets the labels of these files.
 import { type Tool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type JsonObject, knowledgeLimitMax } from '@beaver/core'
 import { basename } from 'node:path'

@@ -1,10 +1,8 @@
 // Loads what the configuration gives to agents: tools, workflow definitions, profiles. A daemon, its worker
-// threads and the command line load the same.
-// T1. A faulty file is a diagnostic.
-// T2. A fault that would send calls to the wrong tool, or tasks to the wrong profile, is an error: two tools
-// with one provider name (D-13), or a missing default profile.
-// T3. Definitions and profiles are read again while a daemon runs. Tools are not: their modules are code,
-// which was accepted as it was.
+// threads and the command line load the same. A faulty file is a diagnostic. A fault that would send calls to
+// the wrong tool, or tasks to the wrong profile, is an error: two tools with one provider name (D-13), or a
+// missing default profile. Definitions and profiles are read again while a daemon runs. Tools are not: their
+// modules are code, which was accepted as it was.
 import {
   type AgentProfile,
   externalTool,

@@ -1,6 +1,5 @@
-// skill_view: lists the skills, and shows one skill and its files (SK-12).
-// V1. A skill that models may not invoke is not listed. If it is named, it is shown, because it may be active
-// in this run.
+// skill_view: lists the skills, and shows one skill and its files (SK-12). A skill that models may not invoke
+// is not listed. If it is named, it is shown, because it may be active in this run.
 import { listSupportFiles, readSupportFile, type Skill } from '@beaver/agent'
 import { defineTool, type FilePart, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { z } from 'zod'

@@ -1,6 +1,5 @@
 // Checks agent names (D-30). A name is the node's id, unchanged, in prompts, in the flow text and in the
-// journal.
-// N1. No name contains a separator of names in a flow (`->`, `,`), a control character or an invisible
+// journal. No name contains a separator of names in a flow (`->`, `,`), a control character or an invisible
 // character.
 
 /** In characters (code points). */

@@ -1,8 +1,6 @@
 // WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its
-// slots (S0 §6.3, §7.2, §8.2).
-// A1. Unknown fields are refused.
-// A2. Names are unique and compared exactly.
-// A3. A requirement that is accepted can be checked.
+// slots (S0 §6.3, §7.2, §8.2). Unknown fields are refused. Names are unique and compared exactly. A
+// requirement that is accepted can be checked.
 import { modelSettings, outputSchema, plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'

@@ -1,7 +1,7 @@
 // Finds checks of an agent that no output can pass, because they need a tool that the agent cannot have
-// (D-62). core's `requirementFault` finds the checks that are impossible by themselves.
-// V1. Every agent of a call is read, also those of a team that grows.
-// V2. A name with `{{ … }}` is a template, and not judged before it is filled in.
+// (D-62). core's `requirementFault` finds the checks that are impossible by themselves. Every agent of a call
+// is read, also those of a team that grows. A name with `{{ … }}` is a template, and not judged before it is
+// filled in.
 import {
   authorsOf,
   evidenceRequirement,

@@ -1,6 +1,5 @@
 // The form in which a workflow answers by itself, and a check of the final text that asks for another one
-// (D-62).
-// V1. Only the form of one agent whose output is the final text counts. A text that is put together of
+// (D-62). Only the form of one agent whose output is the final text counts. A text that is put together of
 // several has none.
 import { type EvidenceRequirement, type ExecutionGraph, type JsonObject, schemaClash } from '@beaver/core'
 import { operations } from './definitions/settings.ts'

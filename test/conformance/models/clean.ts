@@ -1,7 +1,6 @@
 // Takes out of a text what must not reach a file that is committed: secrets, accounts, and where the server
-// is. Pure.
-// C1. A text is cleaned before it is cut, because half a secret is still one.
-// C2. JSON stays JSON: a mark has no quotation mark and no backslash.
+// is. Pure. A text is cleaned before it is cut, because half a secret is still one. JSON stays JSON: a mark
+// has no quotation mark and no backslash.
 import { hideSecrets } from '@beaver/core'
 
 export interface Private {

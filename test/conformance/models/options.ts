@@ -1,9 +1,7 @@
 // The command line of `pnpm conformance:models`. The names and the defaults are those of the configuration
-// where it has the same. Pure.
-// O1. A key comes from a variable only. An option that looks like a key is refused, and no message repeats
-// it.
-// O2. OPENAI_API_KEY is sent to the main endpoint only, as everywhere (D-73): to OpenAI, or to the address in
-// OPENAI_BASE_URL.
+// where it has the same. Pure. A key comes from a variable only. An option that looks like a key is refused,
+// and no message repeats it. OPENAI_API_KEY is sent to the main endpoint only, as everywhere (D-73): to
+// OpenAI, or to the address in OPENAI_BASE_URL.
 import { parseArgs } from 'node:util'
 import { messageOf } from '@beaver/core'
 import { openAiBaseUrl } from '@beaver/providers/endpoint'

@@ -1,8 +1,7 @@
-// What a team needs of a server of models, and how each is judged by what came back. Pure.
-// J1. `failed` means that Beaver would read the server wrongly or could not work with it. What a server does
-// not have and Beaver does without is
-//     `unsupported`. What could not be seen is `unasked`.
-// J2. A verdict says what was seen, so that a person can judge it, too.
+// What a team needs of a server of models, and how each is judged by what came back. Pure. `failed` means
+// that Beaver would read the server wrongly or could not work with it. What a server does not have and Beaver
+// does without is `unsupported`. What could not be seen is `unasked`. A verdict says what was seen, so that a
+// person can judge it, too.
 import { finishMeaning } from '@beaver/agent'
 import { maskSecrets, schemaMismatch, type ToolCall, visible } from '@beaver/core'
 import type { Answered, Heard, Refused } from './heard.ts'

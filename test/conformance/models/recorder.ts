@@ -1,9 +1,7 @@
 // Keeps what Beaver sent to a server and what the server really said, beside the way of the answer to its
-// reader.
-// R1. The reader gets each byte as it came. What is kept has a bound; `whole` says whether something is
-// missing.
-// R2. No address and no header of a request is kept, and of an answer only those that say how its body is to
-// be read.
+// reader. The reader gets each byte as it came. What is kept has a bound; `whole` says whether something is
+// missing. No address and no header of a request is kept, and of an answer only those that say how its body
+// is to be read.
 import type { HttpAnswer, HttpPost } from '@beaver/providers/endpoint'
 
 /** A request and its answer, with the secrets that may be in them: see clean.ts. */

@@ -1,10 +1,8 @@
-// Asks a server one step after the other and judges what came back.
-// R1. Each step ends within `stepMsMax`, and no step begins after `signal` is aborted or after `requestsMax`
-// requests.
-// R2. If the first step fails, nothing else is asked: the address, the key or the model is wrong, and each
-// further request would say so again.
-// R3. A step that meets a limit over time is asked once more, after the wait that the server asks for.
-// R4. No verdict contains the key, even if the server echoes it.
+// Asks a server one step after the other and judges what came back. Each step ends within `stepMsMax`, and no
+// step begins after `signal` is aborted or after `requestsMax` requests. If the first step fails, nothing
+// else is asked: the address, the key or the model is wrong, and each further request would say so again. A
+// step that meets a limit over time is asked once more, after the wait that the server asks for. No verdict
+// contains the key, even if the server echoes it.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ChatProvider, ProviderError } from '@beaver/agent'
 import { addUsage, hideSecrets, type ModelSettings, protectSecrets, type Usage } from '@beaver/core'

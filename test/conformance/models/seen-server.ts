@@ -1,8 +1,6 @@
 // What a server really said, as a file: the requests of a run, the raw answers, and how they were judged.
-// Beaver can be asked again what it makes of them.
-// S1. Nothing goes into a file that `cleaner` did not clean.
-// S2. A file of a stand-in (a fake provider, the simulated model) says so. It shows nothing about a live
-// server.
+// Beaver can be asked again what it makes of them. Nothing goes into a file that `cleaner` did not clean. A
+// file of a stand-in (a fake provider, the simulated model) says so. It shows nothing about a live server.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { HttpAnswer } from '@beaver/providers/endpoint'

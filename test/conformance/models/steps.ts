@@ -1,7 +1,6 @@
-// What a server of models is asked, in this order: each step is one request of Beaver's provider. Pure.
-// S1. A step may need the answer of an earlier one. Without it, it is not asked.
-// S2. A request costs little: the texts are short, an answer has a bound, and the text that is too long has
-// at most `overflowTokensMax` tokens.
+// What a server of models is asked, in this order: each step is one request of Beaver's provider. Pure. A
+// step may need the answer of an earlier one. Without it, it is not asked. A request costs little: the texts
+// are short, an answer has a bound, and the text that is too long has at most `overflowTokensMax` tokens.
 import { deflateSync, crc32 } from 'node:zlib'
 import { type ChatRequest, imageOf, type ToolSchema } from '@beaver/agent'
 import type { ChatMessage, ToolCall } from '@beaver/core'

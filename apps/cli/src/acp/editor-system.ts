@@ -1,8 +1,6 @@
-// The running system as the sessions of an editor see it.
-// E1. All that is under way shares one connection, because an editor may load many sessions at once. The last
-// one closes it.
-// E2. Each opening looks for the system again. If there is another one, or if the connection was lost, it
-// gets a new connection.
+// The running system as the sessions of an editor see it. All that is under way shares one connection,
+// because an editor may load many sessions at once. The last one closes it. Each opening looks for the system
+// again. If there is another one, or if the connection was lost, it gets a new connection.
 import type { EditorSystem } from '@beaver/acp'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'

@@ -1,7 +1,6 @@
 // `beaver acp`: an agent for editors that speak ACP, on stdin and stdout. It runs no task itself: a daemon
-// does.
-// A1. stdout carries only the protocol, and messages go to stderr.
-// A2. The command ends when the editor is gone or on a signal. Its tasks go on.
+// does. stdout carries only the protocol, and messages go to stderr. The command ends when the editor is gone
+// or on a signal. Its tasks go on.
 import { readFileSync } from 'node:fs'
 import { serveAcp } from '@beaver/acp'
 import { editorSystem } from '../acp/editor-system.ts'

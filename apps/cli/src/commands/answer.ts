@@ -1,6 +1,5 @@
 // `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command
-// ends.
-// N1. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
+// ends. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core'
 import { commandName } from '../command-name.ts'

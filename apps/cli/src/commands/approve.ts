@@ -1,7 +1,6 @@
 // `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the
-// journal when the command ends.
-// A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An
-// ambiguous name is refused.
+// journal when the command ends. A call is named by its id or by the beginning of its id. If only one call
+// waits, no name is needed. An ambiguous name is refused.
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
 import { BeaverError, isDecision, visible } from '@beaver/core'
 import { commandName } from '../command-name.ts'

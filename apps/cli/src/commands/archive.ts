@@ -1,15 +1,13 @@
-// `beaver archive`: moves ended tasks from the journal to files, which it proves to be whole.
-// A1. A session is archived as a whole, when all of its tasks have ended before the given time: the order of
-// a session is checked with it.
-// A2. The order is, for each file: the file, synced; the file read again and checked; a signed event for each
-// task (`task_archived`). Then, for all
-//     files: signed events that name each message that goes (`messages_archived`); the deletion. It may be interrupted anywhere: the next archive
-//     completes it. The files come first, because the read model is built again when messages are named, and lists few sessions until then.
-// A3. The first and the last entry of each task stay: the id stays taken, and the session keeps its history.
-// A4. A message is deleted only while its file is where it was written, with the same content.
-// A5. A task whose log does not verify is left out and named. It does not keep the others from being
-// archived.
-// A6. A stream of an earlier version refuses deletions. There an archive is a copy.
+// `beaver archive`: moves ended tasks from the journal to files, which it proves to be whole. A session is
+// archived as a whole, when all of its tasks have ended before the given time: the order of a session is
+// checked with it. The order is, for each file: the file, synced; the file read again and checked; a signed
+// event for each task (`task_archived`). Then, for all files: signed events that name each message that goes
+// (`messages_archived`); the deletion. It may be interrupted anywhere: the next archive completes it. The
+// files come first, because the read model is built again when messages are named, and lists few sessions
+// until then. The first and the last entry of each task stay: the id stays taken, and the session keeps its
+// history. A message is deleted only while its file is where it was written, with the same content. A task
+// whose log does not verify is left out and named. It does not keep the others from being archived. A stream
+// of an earlier version refuses deletions. There an archive is a copy.
 import { operatorSigner, pause, systemClock } from '@beaver/core'
 import { callerName } from '@beaver/nats'
 import { type Connection, connect } from '../connection.ts'

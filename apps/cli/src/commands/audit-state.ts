@@ -1,9 +1,7 @@
-// `beaver audit`: shows whether the record is as it was, and accepts a journal that is not, on purpose.
-// A1. An acceptance is for the state of the journal at this moment. It is kept in the home, with who made it
-// and why, and is never removed.
-// A2. Nothing is accepted without a reason.
-// A3. The operator signs it. A home without the operator's key takes an acceptance that was signed elsewhere
-// (--signed).
+// `beaver audit`: shows whether the record is as it was, and accepts a journal that is not, on purpose. An
+// acceptance is for the state of the journal at this moment. It is kept in the home, with who made it and
+// why, and is never removed. Nothing is accepted without a reason. The operator signs it. A home without the
+// operator's key takes an acceptance that was signed elsewhere (--signed).
 import { randomUUID } from 'node:crypto'
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError, type SigningKey } from '@beaver/core'

@@ -1,6 +1,6 @@
 // `beaver audit`: verifies that a journal, a task or an export is what it was when checkpoints of it were
 // signed; and writes an export that somebody else can verify. Exit code 0 if nothing was found, otherwise 1.
-// T1. It only reads. What it says was verified, it has verified itself, now.
+// It only reads. What it says was verified, it has verified itself, now.
 import {
   auditJournal,
   type AuditResult,

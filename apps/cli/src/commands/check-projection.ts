@@ -1,10 +1,7 @@
 // Compares the read model of a projector with a read model that is built again from the same journal, up to
-// the same message.
-// Q1. The read model is not changed.
-// Q2. A table that differs gives one finding, with the first row that differs.
-// Q3. Both know the same archives. A read model that has not read the newest event of an archive cannot be
-// compared, because the messages of its rows
-//     may be gone.
+// the same message. The read model is not changed. A table that differs gives one finding, with the first row
+// that differs. Both know the same archives. A read model that has not read the newest event of an archive
+// cannot be compared, because the messages of its rows may be gone.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,6 +1,5 @@
 // `beaver check`: checks the journal of a running system, or an export of a journal. Exit code 0 if no rule
-// is broken, otherwise 1.
-// C1. It only reads: it makes no consumer on the server and changes no file.
+// is broken, otherwise 1. It only reads: it makes no consumer on the server and changes no file.
 import { existsSync } from 'node:fs'
 import { checkJournal, checkSettled, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
 import { homeKeys, readModelFile } from '@beaver/platform'

@@ -1,8 +1,7 @@
 // The arguments with which an approved call is made instead of those of the model: given on the command line,
-// on stdin, or changed in an editor.
-// E1. Only a JSON object is sent, and only if it differs from what the model sent. The daemon checks whether
-// it fits the tool.
-// E2. The file that the editor gets is in a folder that only this user can read, and it is removed.
+// on stdin, or changed in an editor. Only a JSON object is sent, and only if it differs from what the model
+// sent. The daemon checks whether it fits the tool. The file that the editor gets is in a folder that only
+// this user can read, and it is removed.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,6 @@
-// `beaver export`: writes the journal and its blobs as NDJSON.
-// E1. A file is written under another name first, so a file with the given name is complete.
-// E2. Only its owner can read the file, because it has the texts of all tasks. A link that somebody left
-// under the other name is not followed.
-// E3. The export waits for a slow reader.
+// `beaver export`: writes the journal and its blobs as NDJSON. A file is written under another name first, so
+// a file with the given name is complete. Only its owner can read the file, because it has the texts of all
+// tasks. A link that somebody left under the other name is not followed. The export waits for a slow reader.
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'

@@ -1,9 +1,7 @@
 // `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task
-// itself: a daemon does.
-// P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
-// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and
-// on stdin and stdout also those that still
-//     wait for an answer of the client. Calls that became tasks of MCP go on.
+// itself: a daemon does. In the stdin mode, stdout carries only the protocol, and messages go to stderr. The
+// command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and on stdin
+// and stdout also those that still wait for an answer of the client. Calls that became tasks of MCP go on.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

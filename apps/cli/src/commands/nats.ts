@@ -1,8 +1,7 @@
 // `beaver nats`: how the servers of a cluster hold the streams. `apply` changes streams that exist to what
-// the configuration says.
-// N1. The change is part of the record before it is made, signed by the operator.
-// N2. A person sees the difference and agrees to it first; without a terminal, --yes agrees.
-// N3. "holds" is said of what the servers say afterwards, not of what they were asked.
+// the configuration says. The change is part of the record before it is made, signed by the operator. A
+// person sees the difference and agrees to it first; without a terminal, --yes agrees. "holds" is said of
+// what the servers say afterwards, not of what they were asked.
 import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
 import {
   callerName,

@@ -1,6 +1,6 @@
-// `beaver prices`: lists the prices of models, and imports them from a file. It needs no running system.
-// P1. An import adds prices from a day on. What an earlier day cost does not change.
-// P2. Input that is refused changes nothing.
+// `beaver prices`: lists the prices of models, and imports them from a file. It needs no running system. An
+// import adds prices from a day on. What an earlier day cost does not change. Input that is refused changes
+// nothing.
 import { readFile, stat } from 'node:fs/promises'
 import { BeaverError, modelPrices, type Price, priceOf, systemClock, whyUnreadable } from '@beaver/core'
 import {

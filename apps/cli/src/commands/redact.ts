@@ -1,7 +1,6 @@
-// `beaver audit redact`: removes texts from the record of an ended task.
-// R1. The replacement and the event are durable before anything is erased. To repeat the command completes
-// what was interrupted.
-// R2. What cannot be removed is said: the bytes of a text that is part of its record stay in the journal.
+// `beaver audit redact`: removes texts from the record of an ended task. The replacement and the event are
+// durable before anything is erased. To repeat the command completes what was interrupted. What cannot be
+// removed is said: the bytes of a text that is part of its record stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
 import {
   appendSystemEvent,

@@ -1,6 +1,6 @@
 // `beaver retry`: retries a task that ended without completing, or all tasks that failed since a given time.
-// R1. A task that cannot be retried does not stop the others.
-// R2. With --failed, a task that has a retry is not retried again; its retry may be.
+// A task that cannot be retried does not stop the others. With --failed, a task that has a retry is not
+// retried again; its retry may be.
 import type { QueryOutput, TaskSummary } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { commandName } from '../command-name.ts'

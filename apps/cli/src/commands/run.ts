@@ -1,9 +1,7 @@
 // `beaver run`: submits a task, follows it, and prints its report. With --up it starts the system if none
-// runs here.
-// R1. The input is checked before anything starts.
-// R2. A system that this command started is stopped before the command ends, on success and on failure.
-// R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the
-// command says how to follow it.
+// runs here. The input is checked before anything starts. A system that this command started is stopped
+// before the command ends, on success and on failure. Ctrl-C cancels the task if this command started the
+// system. Otherwise the task continues, and the command says how to follow it.
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError, ulidIds } from '@beaver/core'
 import type { Config } from '@beaver/platform'

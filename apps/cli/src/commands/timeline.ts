@@ -1,7 +1,6 @@
 // `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in
-// words (PP-01).
-// T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a
-// task and then a session that begins so.
+// words (PP-01). A whole id counts before a beginning: first the task with this id, then the session with it,
+// then a task and then a session that begins so.
 import type { EventItem, QueryInput, TimelineItem, TaskAnswer } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'

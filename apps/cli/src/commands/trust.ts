@@ -1,5 +1,5 @@
-// `beaver trust`: shows what a folder asks for, accepts it, lists what was accepted, and takes it back.
-// T1. It accepts what it printed: the digest is of what it read.
+// `beaver trust`: shows what a folder asks for, accepts it, lists what was accepted, and takes it back. It
+// accepts what it printed: the digest is of what it read.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'

@@ -1,6 +1,5 @@
-// `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C.
-// U1. However the command ends, no process is left.
-// U2. Ctrl-C is the usual end of a running system: exit code 0.
+// `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C. However the command
+// ends, no process is left. Ctrl-C is the usual end of a running system: exit code 0.
 import { join, relative } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { roleLogin, shownUrl } from '@beaver/nats'

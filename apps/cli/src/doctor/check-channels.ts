@@ -1,6 +1,5 @@
 // Checks the channels: whether each one has its secrets and reaches its servers, and what waits for a person
-// in the queues.
-// C1. A server that does not answer costs the doctor a few seconds.
+// in the queues. A server that does not answer costs the doctor a few seconds.
 import { WebhookChannel } from '@beaver/channels'
 import { type Clock, messageOf, silentLogger, systemClock } from '@beaver/core'
 import { hasChannelStream, natsMessageBus } from '@beaver/nats'

@@ -1,7 +1,6 @@
 // Decides what is wrong with the endpoints of models, from what a daemon says of its own or, where none runs,
-// from what one would have here. Pure.
-// M1. What nobody looked at is not called sound.
-// M2. The main model is needed. Without another one, Beaver goes on with less.
+// from what one would have here. Pure. What nobody looked at is not called sound. The main model is needed.
+// Without another one, Beaver goes on with less.
 import type { DaemonStatus, EndpointState } from '@beaver/contracts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

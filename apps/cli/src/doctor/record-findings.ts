@@ -1,6 +1,6 @@
 // Decides what is wrong with the record: with the journal as a whole, as the projector and the daemons see
-// it, and with the tasks that were compared with the journal just now.
-// R1. Each thing is told once, also if several processes say it.
+// it, and with the tasks that were compared with the journal just now. Each thing is told once, also if
+// several processes say it.
 import type { QueryOutput } from '@beaver/contracts'
 import type { SystemReport } from '../system/examine-system.ts'
 import { counted } from '../text/figures.ts'

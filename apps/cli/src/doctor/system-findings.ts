@@ -1,7 +1,6 @@
 // Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so
-// that tests can show each fault.
-// F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the
-// projector are not reported too.
+// that tests can show each fault. A fault is reported once, for the part that has it. If the journal is gone,
+// the daemon and the projector are not reported too.
 import type { TaskSummary } from '@beaver/contracts'
 import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'

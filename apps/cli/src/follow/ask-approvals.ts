@@ -1,10 +1,8 @@
 // Asks the person at this terminal about the calls that wait, and what calls ask, one after the other, while
-// the task is followed.
-// Q1. Only "y" or "yes" allows a call. An empty line declines a question. An answer that does not fit is
-// asked again.
-// Q2. There is one question at a time. If another person answers it meanwhile, the question is withdrawn.
-// Q3. After the end of the input no question is asked. The commands beside the view are then the way to
-// answer.
+// the task is followed. Only "y" or "yes" allows a call. An empty line declines a question. An answer that
+// does not fit is asked again. There is one question at a time. If another person answers it meanwhile, the
+// question is withdrawn. After the end of the input no question is asked. The commands beside the view are
+// then the way to answer.
 import {
   BeaverError,
   formFields,

@@ -1,7 +1,6 @@
-// Follows one task to its end, and watches whether a daemon still answers.
-// F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for
-// `silenceMsMax`.
-// F2. A stop is not a cancel: the task continues.
+// Follows one task to its end, and watches whether a daemon still answers. Following ends: with the terminal
+// event, with `stopped`, or with an error after nothing answered for `silenceMsMax`. A stop is not a cancel:
+// the task continues.
 import {
   BeaverError,
   isTerminalTaskEvent,

@@ -1,8 +1,6 @@
 // Notices soon after a task began that its model cannot be asked, and says so once, whole. The task itself
-// waits for the model.
-// M1. A model that refuses or cannot be reached fails its calls, which the events say. A model that is silent
-// fails none for a long time, so the daemon is
-//     asked to look at it.
+// waits for the model. A model that refuses or cannot be reached fails its calls, which the events say. A
+// model that is silent fails none for a long time, so the daemon is asked to look at it.
 import { outageClasses, type RecordedEvent } from '@beaver/core'
 import type { Finding } from '../doctor/check.ts'
 

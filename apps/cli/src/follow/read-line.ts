@@ -1,7 +1,6 @@
-// Reads one line from a person at a terminal.
-// R1. The terminal keeps its mode (no raw mode): it echoes and edits, and Ctrl-C is still a signal.
-// R2. Text that was typed before the question is no answer to it.
-// R3. It ends with a line, with the end of the input, or when `signal` aborts.
+// Reads one line from a person at a terminal. The terminal keeps its mode (no raw mode): it echoes and edits,
+// and Ctrl-C is still a signal. Text that was typed before the question is no answer to it. It ends with a
+// line, with the end of the input, or when `signal` aborts.
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as after } from 'node:timers/promises'

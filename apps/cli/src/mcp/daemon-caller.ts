@@ -1,10 +1,8 @@
 // Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end,
-// and cancelled if the client cancels.
-// D1. No call hangs: without a system it fails at once, and if the system disappears it fails within a bound.
-// D2. A question of an agent ends a call whose client may be asked. The task waits, and the next call of the
-// client goes on with it.
-// D3. Each call looks for the system again, because it may have been started or restarted since the last
-// call.
+// and cancelled if the client cancels. No call hangs: without a system it fails at once, and if the system
+// disappears it fails within a bound. A question of an agent ends a call whose client may be asked. The task
+// waits, and the next call of the client goes on with it. Each call looks for the system again, because it
+// may have been started or restarted since the last call.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { CallError, WorkflowCallOptions, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'

@@ -1,7 +1,6 @@
 // The calls of the MCP server that go on without their client: each is a task, which is read from the journal
-// when somebody asks for it.
-// D1. Only tasks that an MCP client started are found.
-// D2. A task that was started is found at once, because the journal has it. The read model may be behind.
+// when somebody asks for it. Only tasks that an MCP client started are found. A task that was started is
+// found at once, because the journal has it. The read model may be behind.
 import {
   BeaverError,
   isTerminalTaskEvent,

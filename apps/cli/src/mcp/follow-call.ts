@@ -1,8 +1,7 @@
 // Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or
-// asks its client.
-// F1. The client hears every few seconds what happens now, so that it does not take a long wait for a call
-// that hangs.
-// F2. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
+// asks its client. The client hears every few seconds what happens now, so that it does not take a long wait
+// for a call that hangs. If the client cancels, the task is asked to stop, and is followed to its end for a
+// bounded time.
 import {
   agentAsks,
   type WaitingCall,

@@ -1,6 +1,6 @@
-// The questions of tasks that an MCP client started, and their calls that wait for a decision.
-// Q1. The client of a model answers only what an agent asks. What a tool asks may permit something, so people
-// answer it elsewhere.
+// The questions of tasks that an MCP client started, and their calls that wait for a decision. The client of
+// a model answers only what an agent asks. What a tool asks may permit something, so people answer it
+// elsewhere.
 import type { BeaverClient } from '@beaver/client'
 import {
   agentAsks,

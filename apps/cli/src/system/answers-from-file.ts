@@ -1,8 +1,6 @@
 // Answers the questions about a task from an export, such as the file of an archive: the export is folded
-// into a read model in memory.
-// Q1. The file passes the independent check before its content is called verified.
-// Q2. It needs no running system.
-// Q3. What was removed from the record before the export was written is not shown.
+// into a read model in memory. The file passes the independent check before its content is called verified.
+// It needs no running system. What was removed from the record before the export was written is not shown.
 import { checkJournal, type JournalSource, placeOf } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import type { LogId } from '@beaver/core'

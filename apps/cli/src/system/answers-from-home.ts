@@ -1,7 +1,6 @@
-// Answers the questions of a command from the read model of a home in which nothing runs.
-// H1. A person reads first that nothing runs, and from when the answers are.
-// H2. What needs the journal is refused: nothing is compared, and nothing is called verified.
-// H3. A read model that cannot be read is named, with what to do.
+// Answers the questions of a command from the read model of a home in which nothing runs. A person reads
+// first that nothing runs, and from when the answers are. What needs the journal is refused: nothing is
+// compared, and nothing is called verified. A read model that cannot be read is named, with what to do.
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'

@@ -1,6 +1,5 @@
-// The file of an archive: written, synced, read again and checked.
-// F1. A file with its final name is complete and on the disk.
-// F2. A file that was not read again and checked counts for nothing.
+// The file of an archive: written, synced, read again and checked. A file with its final name is complete and
+// on the disk. A file that was not read again and checked counts for nothing.
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'

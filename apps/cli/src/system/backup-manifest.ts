@@ -1,10 +1,8 @@
 // The manifest of a backup: what the backup holds, and the SHA-256 of each file. It is written last, so a
-// folder without it is no backup.
-// M1. The manifest names its own SHA-256, so a change of it is noticed. This protects from accidents, not
-// from somebody who can write the folder:
-//     the keys are in the same folder.
-// M2. Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the
-// manifest says.
+// folder without it is no backup. The manifest names its own SHA-256, so a change of it is noticed. This
+// protects from accidents, not from somebody who can write the folder: the keys are in the same folder.
+// Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the manifest
+// says.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'

@@ -1,6 +1,5 @@
 // Finds a system for one task: the one that runs in this home, the configured server, or one that is started
-// for this task.
-// B1. A system that was running already is left as it was.
+// for this task. A system that was running already is left as it was.
 import { BeaverError } from '@beaver/core'
 import { roleLogin } from '@beaver/nats'
 import { type Config, HomeInUse } from '@beaver/platform'

@@ -1,7 +1,6 @@
 // Asks a running system about itself: the server, the journal, the daemons, the projector, the tasks, all at
-// the same time. What the answers mean is decided in system-findings.ts.
-// E1. Every question ends within `answerMsMax`, and none is asked twice.
-// E2. A question that gets no answer gives a reason, never an error.
+// the same time. What the answers mean is decided in system-findings.ts. Every question ends within
+// `answerMsMax`, and none is asked twice. A question that gets no answer gives a reason, never an error.
 import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { BeaverError, messageOf } from '@beaver/core'

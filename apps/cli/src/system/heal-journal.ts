@@ -1,12 +1,9 @@
 // Starts the embedded nats-server again when it can write but does not. After a failed write its stream
 // refuses every further one until the server is started again, also when the disk that was full has room
-// again.
-// H1. A server that merely does not answer is left alone: its disk may be slow, and a start would read the
-// whole stream. Its log must say that a write failed.
-// H2. Without room it is left alone: it could not start. Beaver tells a person once to make room. Its log may
-// be on the same disk, and then says nothing.
-// H3. One such start a minute is the most, so that it never exceeds the intensity of the supervisor of the
-// services.
+// again. A server that merely does not answer is left alone: its disk may be slow, and a start would read the
+// whole stream. Its log must say that a write failed. Without room it is left alone: it could not start.
+// Beaver tells a person once to make room. Its log may be on the same disk, and then says nothing. One such
+// start a minute is the most, so that it never exceeds the intensity of the supervisor of the services.
 import { open, statfs } from 'node:fs/promises'
 import { BeaverError, messageOf } from '@beaver/core'
 import { bytes } from '../text/figures.ts'

@@ -1,10 +1,8 @@
 // The files of a home that a backup holds. A home may be a folder that the user had before, with other things
-// in it, so only known names are taken.
-// H1. The marks and the kept checkpoints come first: they must not be newer than the journal, which is copied
-// after them.
-// H2. Left out is what Beaver makes again (the read model, the indexes of knowledge bases), what is about
-// this machine now (run, logs), and the
-//     streams, which are copied by the server.
+// in it, so only known names are taken. The marks and the kept checkpoints come first: they must not be newer
+// than the journal, which is copied after them. Left out is what Beaver makes again (the read model, the
+// indexes of knowledge bases), what is about this machine now (run, logs), and the streams, which are copied
+// by the server.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,7 +1,6 @@
 // Gathers what an audit of a running system needs besides the messages: the keys, the checkpoints that were
-// kept, and the proofs of the projector.
-// G1. Nothing here is believed: packages/check verifies it.
-// G2. Without a projector, a whole journal can still be compared with the checkpoints that were kept.
+// kept, and the proofs of the projector. Nothing here is believed: packages/check verifies it. Without a
+// projector, a whole journal can still be compared with the checkpoints that were kept.
 import { createPublicKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

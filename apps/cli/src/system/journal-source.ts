@@ -1,5 +1,5 @@
-// Opens the journal for `check` and `export`: from a running system or from an export.
-// S1. For a single task, its whole session is read, because the order of the session is checked too.
+// Opens the journal for `check` and `export`: from a running system or from an export. For a single task, its
+// whole session is read, because the order of the session is checked too.
 import { type JournalSource, natsSource, openExport, UnreadableJournal } from '@beaver/check'
 import { BeaverError, type LogId, messageOf } from '@beaver/core'
 import { findTask } from '@beaver/nats'

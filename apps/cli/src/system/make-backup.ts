@@ -1,12 +1,10 @@
 // Makes a backup: the files of a home that cannot be made again, and a snapshot of each stream, in a folder
-// with a manifest.
-// B1. The order makes the parts fit each other while the system runs: the marks and the kept checkpoints
-// first, because they must not be newer than the
-//     journal; then the journal; then the blobs, because an entry is written after the blobs to which it refers; then the memories, the wakes and the
-//     channels. What these have more than the journal is repeated or is harmless: a message of a chat is submitted again under the same id.
-// B2. The manifest is written last, so a folder without it is no backup. A backup that fails removes what it
-// wrote.
-// B3. Every file is read again, and has the content that was written.
+// with a manifest. The order makes the parts fit each other while the system runs: the marks and the kept
+// checkpoints first, because they must not be newer than the journal; then the journal; then the blobs,
+// because an entry is written after the blobs to which it refers; then the memories, the wakes and the
+// channels. What these have more than the journal is repeated or is harmless: a message of a chat is
+// submitted again under the same id. The manifest is written last, so a folder without it is no backup. A
+// backup that fails removes what it wrote. Every file is read again, and has the content that was written.
 import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'

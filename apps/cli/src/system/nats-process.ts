@@ -1,5 +1,5 @@
-// Runs the embedded nats-server as a supervised child.
-// N1. A restart uses the port of the first start, so that every client reconnects by itself.
+// Runs the embedded nats-server as a supervised child. A restart uses the port of the first start, so that
+// every client reconnects by itself.
 import { switchOff } from '@beaver/core'
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from '@beaver/nats'
 import type { Service, ServiceSpec } from './service.ts'

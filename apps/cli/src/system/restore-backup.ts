@@ -1,13 +1,9 @@
-// Restores a backup into a new home, and into a server.
-// R1. Everything is checked before anything is written: each file of the backup, that the home is empty, and
-// that the server holds nothing else.
-// R2. The home is made beside its place, and moved there when everything is whole. A restoration that is
-// interrupted leaves no home; the next one
-//     removes what it left, and nothing that it did not make.
-// R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has
-// stays, so a restoration that was
-//     interrupted goes on.
-// R4. What is said of the streams was compared after they were restored.
+// Restores a backup into a new home, and into a server. Everything is checked before anything is written:
+// each file of the backup, that the home is empty, and that the server holds nothing else. The home is made
+// beside its place, and moved there when everything is whole. A restoration that is interrupted leaves no
+// home; the next one removes what it left, and nothing that it did not make. The journal is restored last, so
+// nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
+// interrupted goes on. What is said of the streams was compared after they were restored.
 import { createReadStream } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -1,12 +1,10 @@
 // Runs one of Beaver's own services as a child process. It starts with a message channel, reports that it is
-// ready, and ends on SIGTERM.
-// P1. The child has a process group of its own. Ctrl-C reaches it only through this process, and a kill also
-// ends everything that it started.
-// P2. The child never outlives this process: it ends itself when the channel closes.
-// P3. Start and stop have deadlines.
-// P4. A spare is a process of the service that has loaded its modules and waits. If the child dies, the spare
-// goes on in its place, so that the start
-//     of a process is no part of the pause. It is started when the child has run for a while, and ends with the system.
+// ready, and ends on SIGTERM. The child has a process group of its own. Ctrl-C reaches it only through this
+// process, and a kill also ends everything that it started. The child never outlives this process: it ends
+// itself when the channel closes. Start and stop have deadlines. A spare is a process of the service that has
+// loaded its modules and waits. If the child dies, the spare goes on in its place, so that the start of a
+// process is no part of the pause. It is started when the child has run for a while, and ends with the
+// system.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,12 +1,10 @@
 // Starts the whole system on this machine: nats-server, supervisor daemon and projector, each as a supervised
-// child process. `beaver up` and `beaver run --up` use it. It prints nothing.
-// U1. A home has one system.
-// U2. The system is up when all parts are ready. A start that fails or is aborted leaves nothing behind.
-// U3. The parts stop in this order: gateway, supervisor (it drains), projector, nats-server.
-// U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part
-// is started again, and each restart is a line of logs/up.log.
-// U5. No log grows without a bound: a large one is emptied while its part runs.
-// U6. The embedded nats-server is also started again when it refuses every write after a full disk has room
+// child process. `beaver up` and `beaver run --up` use it. It prints nothing. A home has one system. The
+// system is up when all parts are ready. A start that fails or is aborted leaves nothing behind. The parts
+// stop in this order: gateway, supervisor (it drains), projector, nats-server. A part that cannot be kept
+// alive fails the system. Core's table `supervisors` defines how often a part is started again, and each
+// restart is a line of logs/up.log. No log grows without a bound: a large one is emptied while its part runs.
+// The embedded nats-server is also started again when it refuses every write after a full disk has room
 // again.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'

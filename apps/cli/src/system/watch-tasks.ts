@@ -1,8 +1,6 @@
 // Prints one line for each task that is accepted and each that ends, on the screen of `beaver up`. It is
 // cheap: it listens to the two hints that a task gives and asks the projector for the rest. It never reads
-// journals.
-// W1. Nothing depends on a line, so a line may be lost.
-// W2. Questions are bundled: at most one is open.
+// journals. Nothing depends on a line, so a line may be lost. Questions are bundled: at most one is open.
 import type { TaskSummary } from '@beaver/contracts'
 import type { Connection } from '../connection.ts'
 import type { Screen } from '../screen.ts'

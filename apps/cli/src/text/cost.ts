@@ -1,5 +1,5 @@
-// Formats the cost of model calls.
-// C1. An unknown cost is shown as unknown, never counted as zero: a sum with an unknown part is "at least".
+// Formats the cost of model calls. An unknown cost is shown as unknown, never counted as zero: a sum with an
+// unknown part is "at least".
 import type { ModelUsage } from '@beaver/contracts'
 import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf, type usageParts } from '@beaver/core'
 import { type Config, importedPrices } from '@beaver/platform'

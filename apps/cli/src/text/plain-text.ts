@@ -1,9 +1,7 @@
 // Makes text from outside (a task, a file, a model) safe for a terminal: it cannot move the cursor or imitate
-// Beaver's own output.
-// P1. Views clean each text where they show it. The screen cleans everything once more, so a view that
-// forgets it does no harm.
-// P2. A pipe ends in a terminal more often than not, so it gets the same text as a screen, unless the person
-// says --raw.
+// Beaver's own output. Views clean each text where they show it. The screen cleans everything once more, so a
+// view that forgets it does no harm. A pipe ends in a terminal more often than not, so it gets the same text
+// as a screen, unless the person says --raw.
 import { stripVTControlCharacters } from 'node:util'
 
 /**

@@ -1,7 +1,6 @@
 // A table that fits its width. If there is no room, cells become brief, then columns that matter less are
-// left out, and one column is cut, or left out if hardly anything of it fits.
-// T1. No line is wider than `width`, unless the columns that must stay are wider.
-// T2. A cell is one line.
+// left out, and one column is cut, or left out if hardly anything of it fits. No line is wider than `width`,
+// unless the columns that must stay are wider. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
 
 export interface Column<Row> {

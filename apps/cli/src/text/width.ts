@@ -1,6 +1,6 @@
-// Measures how many columns a text takes in a terminal, and cuts texts to a number of columns.
-// W1. A cut text is never wider than requested and never contains half a character.
-// W2. Control characters take no column. plain-text.ts removes them before.
+// Measures how many columns a text takes in a terminal, and cuts texts to a number of columns. A cut text is
+// never wider than requested and never contains half a character. Control characters take no column.
+// plain-text.ts removes them before.
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 

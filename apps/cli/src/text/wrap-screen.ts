@@ -1,10 +1,8 @@
-// Breaks what a screen prints between words, where a terminal would break it anywhere.
-// W1. What is to be copied is not broken: a command, a word without a space, a row of a table, code, JSON.
-// The terminal breaks it, and copies it whole.
-// W2. A continued line stands below the text of its line: below the value of a field, below the text of a
-// list's item.
-// W3. Between the characters of a script that has no spaces a line is broken anywhere, but not before
-// punctuation.
+// Breaks what a screen prints between words, where a terminal would break it anywhere. What is to be copied
+// is not broken: a command, a word without a space, a row of a table, code, JSON. The terminal breaks it, and
+// copies it whole. A continued line stands below the text of its line: below the value of a field, below the
+// text of a list's item. Between the characters of a script that has no spaces a line is broken anywhere, but
+// not before punctuation.
 import { stripVTControlCharacters } from 'node:util'
 import { commandName } from '../command-name.ts'
 import { codeLines } from './code-lines.ts'

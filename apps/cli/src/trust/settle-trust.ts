@@ -1,8 +1,7 @@
 // Asks the person at this terminal whether a folder may have what it asks for. Without a terminal, or with
-// "no", the command ends.
-// S1. Everything that the person agrees to is on the screen before the question.
-// S2. Only an explicit answer counts: an empty line is a no.
-// S3. The question goes to stderr, so the output of the command stays what it is.
+// "no", the command ends. Everything that the person agrees to is on the screen before the question. Only an
+// explicit answer counts: an empty line is a no. The question goes to stderr, so the output of the command
+// stays what it is.
 import type { Readable } from 'node:stream'
 import { type FolderTrust, requireTrust, trustFolder, trustLines } from '@beaver/platform'
 import { discardTyped, readLine } from '../follow/read-line.ts'

@@ -1,9 +1,7 @@
 // The tree of a task's agents as people see it: what stands below what, in which order, what a long list
 // leaves out, and how progress is counted. The live view folds it from events, and `beaver show` reads it
-// from an answer.
-// T1. A long list of nodes is folded into those that failed, those at work or in trouble, a few others, and a
-// count.
-// T2. A count is of the whole team, also if only some of its nodes are known.
+// from an answer. A long list of nodes is folded into those that failed, those at work or in trouble, a few
+// others, and a count. A count is of the whole team, also if only some of its nodes are known.
 import type { ExecutionNode, RunStatus } from '@beaver/core'
 import { count, counted } from '../text/figures.ts'
 import type { Symbols } from '../text/style.ts'

@@ -1,7 +1,6 @@
 // The view of one agent while it works, folded from its events. It is also the view of a team's node that is
-// a tool's call or is computed.
-// A1. Like core's folds, the functions consume their argument.
-// A2. The end of a node wins over the end of its run: see `evolveNode`.
+// a tool's call or is computed. Like core's folds, the functions consume their argument. The end of a node
+// wins over the end of its run: see `evolveNode`.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import { type DataOf, type DomainEvent, type ExecutionNode, heldBy, shownStatusOfCalls } from '@beaver/core'
 import type { AskedQuestionView } from './render-question.ts'

@@ -1,6 +1,5 @@
 // Orders the nodes of a team for people: in declared order, but a node that the graph gained later comes
-// after the node that it was added after.
-// G1. Every node appears once, whatever node it names.
+// after the node that it was added after. Every node appears once, whatever node it names.
 
 export function growthOrder<Node>(
   nodes: readonly Node[],

@@ -1,8 +1,7 @@
 // What the agents of a task are saying now, and how far their calls are: the end of each open answer, and the
-// newest progress of each open call, from updates that may come late or be lost.
-// L1. It is bounded: `charsMax` characters of an answer, `runsMax` answers, `callsMax` calls.
-// L2. It is only a hint: what is journaled replaces it, and later updates of the same answer or call are
-// ignored.
+// newest progress of each open call, from updates that may come late or be lost. It is bounded: `charsMax`
+// characters of an answer, `runsMax` answers, `callsMax` calls. It is only a hint: what is journaled replaces
+// it, and later updates of the same answer or call are ignored.
 import {
   isProgress,
   type LiveDelta,

@@ -1,11 +1,9 @@
-// The live view: it draws a task in place on a terminal, at most ten times a second.
-// L1. However the process ends, the cursor is shown again.
-// L2. A frame is one write. Nothing is written if nothing changed.
-// L3. A narrower window wraps what was drawn. The view counts these lines and erases the whole frame.
-// L4. Nothing is drawn while the view is paused.
-// L5. What was drawn is erased line by line, and only the last frame may scroll. tmux and other terminals
-// keep a screen that is erased from its first row to its end in their history: a view that reaches this row
-// would put a copy there ten times a second.
+// The live view: it draws a task in place on a terminal, at most ten times a second. However the process
+// ends, the cursor is shown again. A frame is one write. Nothing is written if nothing changed. A narrower
+// window wraps what was drawn. The view counts these lines and erases the whole frame. Nothing is drawn while
+// the view is paused. What was drawn is erased line by line, and only the last frame may scroll. tmux and
+// other terminals keep a screen that is erased from its first row to its end in their history: a view that
+// reaches this row would put a copy there ten times a second.
 import { writeSync } from 'node:fs'
 import type { Screen } from '../screen.ts'
 import type { LiveText } from './live-text.ts'

@@ -1,7 +1,5 @@
 // Joins the pages of the answer `task` to one answer. A page has some of the nodes, with the runs and teams
-// above them.
-// M1. Everything appears once, and what a later page says about it wins.
-// M2. Nodes are in declared order.
+// above them. Everything appears once, and what a later page says about it wins. Nodes are in declared order.
 import type { NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 
 export function mergePages(first: TaskAnswer, later: TaskAnswer): TaskAnswer {

@@ -1,6 +1,6 @@
 // What a screen may say about the record of a task. The claim is checked when it is made: the projector reads
 // the task's log again from the journal, builds the rows anew and compares them with the ones that it shows.
-// R1. "verified" stands only beside a record that was compared just now, in a journal from which nothing
+// "verified" stands only beside a record that was compared just now, in a journal from which nothing
 // acknowledged is missing.
 import type { QueryOutput, TaskAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
@@ -12,7 +12,7 @@ import type { Style } from '../text/style.ts'
 /**
  * - `verified`: the record is as it was written. - `broken`: a record does not follow the one before it.
  * - `changed`: what is shown is not what the journal has now, or the journal is not as it was. - `unknown`:
- *   nobody could compare.
+ * nobody could compare.
  */
 export interface RecordState {
   readonly state: 'verified' | 'broken' | 'changed' | 'unknown'

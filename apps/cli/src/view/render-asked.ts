@@ -1,8 +1,7 @@
-// The calls of a task that wait for a person, and the commands that answer.
-// A1. A command is complete, and never cut: a terminal that is too narrow wraps it, and what is copied is
-// still one line. If one call waits, the command needs no id; if several wait, it has the id; if ids are
-// equal, it has the run too.
-// A2. A model writes what is asked, so it is shown as plain text, and a command quotes it.
+// The calls of a task that wait for a person, and the commands that answer. A command is complete, and never
+// cut: a terminal that is too narrow wraps it, and what is copied is still one line. If one call waits, the
+// command needs no id; if several wait, it has the id; if ids are equal, it has the run too. A model writes
+// what is asked, so it is shown as plain text, and a command quotes it.
 import { visible } from '@beaver/core'
 import { bytes, count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

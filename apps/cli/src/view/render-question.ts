@@ -1,5 +1,5 @@
-// Shows a question of a call, and what to type to answer it.
-// Q1. A model or a server writes the question, so it is shown as plain text.
+// Shows a question of a call, and what to type to answer it. A model or a server writes the question, so it
+// is shown as plain text.
 import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'

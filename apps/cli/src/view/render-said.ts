@@ -1,6 +1,5 @@
-// Formats the end of what an agent is saying.
-// S1. It has at most `rowsMax` lines of at most `columns`, and no text can move the cursor.
-// S2. The work is bounded, whatever the text is.
+// Formats the end of what an agent is saying. It has at most `rowsMax` lines of at most `columns`, and no
+// text can move the cursor. The work is bounded, whatever the text is.
 import { plainText } from '../text/plain-text.ts'
 import { wrapText } from '../text/wrap.ts'
 

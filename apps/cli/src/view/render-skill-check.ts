@@ -1,6 +1,5 @@
-// Formats the check of skills: what the standard says of each, and what Beaver does with it.
-// V1. No line is wider than the screen.
-// V2. A message that both give in the same words appears once.
+// Formats the check of skills: what the standard says of each, and what Beaver does with it. No line is wider
+// than the screen. A message that both give in the same words appears once.
 import type { SkillCheck } from '@beaver/agent'
 import type { Screen } from '../screen.ts'
 import { counted } from '../text/figures.ts'

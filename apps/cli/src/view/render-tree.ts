@@ -1,7 +1,6 @@
-// Formats the tree of agents: a pure function of the view, the time and the size.
-// R1. No line is wider than `columns`.
-// R2. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents say is
-// left out first, agents at work or in trouble last.
+// Formats the tree of agents: a pure function of the view, the time and the size. No line is wider than
+// `columns`. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents
+// say is left out first, agents at work or in trouble last.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'

@@ -1,6 +1,6 @@
-// Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so.
-// T1. A line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree.
-// Only what is very long is cut.
+// Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so. A
+// line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree. Only
+// what is very long is cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import type { Screen } from '../screen.ts'

@@ -1,8 +1,7 @@
 // The view of a task while it runs: a tree of agents and of the other nodes of their teams, folded from its
-// events.
-// V1. The view depends only on the events: the same events give the same view.
-// V2. Like core's folds, `evolveView` consumes its argument.
-// V3. The end of a node wins over the end of its run: a completed run can still fail the gate.
+// events. The view depends only on the events: the same events give the same view. Like core's folds,
+// `evolveView` consumes its argument. The end of a node wins over the end of its run: a completed run can
+// still fail the gate.
 import type { AskedQuestionView } from './render-question.ts'
 import {
   type DataOf,

@@ -1,5 +1,5 @@
-// Formats a timeline with its long texts: below each sentence, what its event has and the sentence cut.
-// W1. A text that stood above is not repeated: the place of its event is named.
+// Formats a timeline with its long texts: below each sentence, what its event has and the sentence cut. A
+// text that stood above is not repeated: the place of its event is named.
 import type { EventItem, TimelineItem } from '@beaver/contracts'
 import type { JsonValue } from '@beaver/core'
 import { bytes, duration } from '../text/figures.ts'

@@ -1,14 +1,10 @@
 // Decides what can be left out of a conversation that is too long for the model, before anything has to be
-// summarised. Pure.
-// C1. The older half of the session's history goes first, then the rest of it, because it is not this run's
-// own work.
-// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing
-// else is left, they are cut to what
-//     fits, or the arguments of their calls go, whichever are longer.
-// C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long
-// results do.
-// C4. Images of earlier results go with them. Those of the task and of the newest exchange go when nothing
-// else is left.
+// summarised. Pure. The older half of the session's history goes first, then the rest of it, because it is
+// not this run's own work. Results of the newest exchange are never left out, because the model has not used
+// them yet. If nothing else is left, they are cut to what fits, or the arguments of their calls go, whichever
+// are longer. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go
+// as long results do. Images of earlier results go with them. Those of the task and of the newest exchange go
+// when nothing else is left.
 import {
   type ChatMessage,
   type DataOf,

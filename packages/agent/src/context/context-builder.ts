@@ -1,10 +1,8 @@
 // Builds what a model reads: the system prompt and the first user message. Pure: the same inputs give the
-// same text.
-// X1. The conversation has this order: system prompt, activated skills, the session's visible history, this
-// run's message (CB-02).
-// X2. The system prompt contains no skill's body. Skills are messages of their own (SK-13).
-// X3. The system prompt contains the memory as it was when the run began (ME-03, ME-07).
-// X4. A text that others wrote is in a frame that it cannot close, and the system prompt says what is data
+// same text. The conversation has this order: system prompt, activated skills, the session's visible history,
+// this run's message (CB-02). The system prompt contains no skill's body. Skills are messages of their own
+// (SK-13). The system prompt contains the memory as it was when the run began (ME-03, ME-07). A text that
+// others wrote is in a frame that it cannot close, and the system prompt says what is data
 // (core/src/fold/frame.ts).
 // X5. What differs between runs of one profile comes last. Their requests then begin with the same text, and
 // a provider's cache works.

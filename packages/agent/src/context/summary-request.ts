@@ -1,9 +1,8 @@
 // Builds the request for a summary of a run's earlier work. The request is small however long the
-// conversation is. Pure.
-// S1. The summary covers whole exchanges between the run's own message and its newest exchange. What the
-// newest exchange needs stays.
-// S2. A summary is a complete text that is no tool call and is shorter than what it replaces.
-// S3. The request has at most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
+// conversation is. Pure. The summary covers whole exchanges between the run's own message and its newest
+// exchange. What the newest exchange needs stays. A summary is a complete text that is no tool call and is
+// shorter than what it replaces. The request has at most about `requestCharsMax` characters, and the summary
+// at most `summaryCharsMax`.
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
 import { rawToolCall } from '../loop/raw-tool-call.ts'

@@ -1,7 +1,6 @@
-// Checks what a definition file says about tools against the tools that are loaded.
-// C1. Tools of MCP servers and of worker threads come later, so an unknown tool is a warning. Anything else
-// is certain, and an error.
-// C2. A value with a template is not known yet. Only whether its argument exists is checked.
+// Checks what a definition file says about tools against the tools that are loaded. Tools of MCP servers and
+// of worker threads come later, so an unknown tool is a warning. Anything else is certain, and an error. A
+// value with a template is not known yet. Only whether its argument exists is checked.
 import { type EvidenceRequirement, type JsonObject, schemaFault, schemaMismatch } from '@beaver/core'
 import type { WorkflowDefinitionFile } from '@beaver/workflows'
 import type { Tool } from '../tools/tool.ts'

@@ -1,12 +1,9 @@
-// Folders that are held open while a path is followed, and the question where an open file is.
-// H1. On Linux a folder is a descriptor, and the system resolves the name of an entry from this descriptor.
-// Nobody can exchange a folder on
-//     the way for a link, because the way is not followed again.
-// H2. Elsewhere Node.js has nothing of the kind (no `openat`). A folder is its real path there. What was
-// opened is compared with what is at
-//     that path afterwards, so an exchange is noticed unless it is undone within the same moment.
-// H3. An opened file is asked where it is. Only a file that is at the expected place, below the root, is read
-// or written.
+// Folders that are held open while a path is followed, and the question where an open file is. On Linux a
+// folder is a descriptor, and the system resolves the name of an entry from this descriptor. Nobody can
+// exchange a folder on the way for a link, because the way is not followed again. Elsewhere Node.js has
+// nothing of the kind (no `openat`). A folder is its real path there. What was opened is compared with what
+// is at that path afterwards, so an exchange is noticed unless it is undone within the same moment. An opened
+// file is asked where it is. Only a file that is at the expected place, below the root, is read or written.
 import { constants, existsSync, readlinkSync } from 'node:fs'
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
 

@@ -1,7 +1,6 @@
-// Opens what is below a folder that is held, in one step, and then asks where it is.
-// B1. Something that was exchanged for a link, or moved, since its name was read is refused: what is opened
-// is at the named place, or it is
-//     closed again unread.
+// Opens what is below a folder that is held, in one step, and then asks where it is. Something that was
+// exchanged for a link, or moved, since its name was read is refused: what is opened is at the named place,
+// or it is closed again unread.
 import { constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import {

@@ -1,11 +1,9 @@
 // Opens a file or a folder inside the workspace or inside a skill's folder. Every file tool relies on this
-// fence.
-// O1. The path is followed one part after the other, from the root, and each folder on the way is held
-// (held-folder.ts). A link is read and
-//     followed by the same rule, so nothing outside the root is opened, whatever another program does to the folders meanwhile.
-// O2. What was opened is asked where it is, and it must be below the root.
-// O3. A refusal never reveals whether something exists outside.
-// O4. A file with a second name (a hard link) is refused, because the other name may be outside.
+// fence. The path is followed one part after the other, from the root, and each folder on the way is held
+// (held-folder.ts). A link is read and followed by the same rule, so nothing outside the root is opened,
+// whatever another program does to the folders meanwhile. What was opened is asked where it is, and it must
+// be below the root. A refusal never reveals whether something exists outside. A file with a second name (a
+// hard link) is refused, because the other name may be outside.
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'

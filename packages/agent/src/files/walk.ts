@@ -1,13 +1,10 @@
 // Walks over a folder for every file tool: it gives what is below the folder, nearest first, in an order that
-// does not depend on the disk.
-// K1. Symlinks are reported and never followed.
-// K2. Folders named in `ignoredFolders` are reported and not entered. The folder in which the walk starts is
-// always entered.
-// K3. Names are bytes: a name that is not UTF-8 is walked like any other and shown with U+FFFD.
-// K4. Entries that cannot be read are reported; they never end the walk.
-// K5. Each folder and each file is opened from the folder in which the walk starts, and is then asked where
-// it is (open-below.ts). One that
-//     was exchanged meanwhile for a link, or moved, counts as unreadable.
+// does not depend on the disk. Symlinks are reported and never followed. Folders named in `ignoredFolders`
+// are reported and not entered. The folder in which the walk starts is always entered. Names are bytes: a
+// name that is not UTF-8 is walked like any other and shown with U+FFFD. Entries that cannot be read are
+// reported; they never end the walk. Each folder and each file is opened from the folder in which the walk
+// starts, and is then asked where it is (open-below.ts). One that was exchanged meanwhile for a link, or
+// moved, counts as unreadable.
 import type { Dirent } from 'node:fs'
 import { type FileHandle, readdir } from 'node:fs/promises'
 import { ToolFailure } from '../tools/tool-failure.ts'

@@ -1,6 +1,5 @@
 // The words and the text of a path: what may be asked for at all, before the disk is read (open-inside.ts
-// reads it).
-// W1. A refusal names the path and says what to give instead.
+// reads it). A refusal names the path and says what to give instead.
 import { isAbsolute, relative, sep } from 'node:path'
 import { ToolFailure } from '../tools/tool-failure.ts'
 

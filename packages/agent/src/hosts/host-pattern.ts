@@ -1,5 +1,5 @@
-// Hosts as a configuration names them: `host`, `host:port` or `*.domain`, in any spelling.
-// H1. One spelling is compared: lower case, ASCII (the form of the name system), no dot at the end.
+// Hosts as a configuration names them: `host`, `host:port` or `*.domain`, in any spelling. One spelling is
+// compared: lower case, ASCII (the form of the name system), no dot at the end.
 import { domainToASCII } from 'node:url'
 
 interface HostPattern {

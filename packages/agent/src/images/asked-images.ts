@@ -1,10 +1,7 @@
 // The images of a request to a model: their content by SHA-256, from the host. A thread keeps what was asked
-// for last.
-// Q1. A request without images costs nothing here.
-// Q2. A thread keeps at most `heldBytesMax` of content, whatever the number of its loops. Loops share what is
-// the same.
-// Q3. Content that is not what its SHA-256 says is not shown. If an operator removed it, the model reads that
-// it is not there.
+// for last. A request without images costs nothing here. A thread keeps at most `heldBytesMax` of content,
+// whatever the number of its loops. Loops share what is the same. Content that is not what its SHA-256 says
+// is not shown. If an operator removed it, the model reads that it is not there.
 import { type ChatMessage, type ImagePart, imageLimits } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { LoopHost } from '../loop/loop-spec.ts'

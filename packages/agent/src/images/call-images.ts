@@ -1,6 +1,6 @@
-// The images that one call of a tool shows: checked, durable, and then recorded with its result.
-// C1. The content is durable before the result that refers to it.
-// C2. A call shows a bounded number of images. What it shows after its result was made is ignored.
+// The images that one call of a tool shows: checked, durable, and then recorded with its result. The content
+// is durable before the result that refers to it. A call shows a bounded number of images. What it shows
+// after its result was made is ignored.
 import { BeaverError, imageLimits, type ImagePart } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'

@@ -1,9 +1,7 @@
-// Reads images: of files that are open, and of bytes that came with a request.
-// I1. An image is what its first bytes say, whatever its name is. What is none that models take is refused,
-// and the refusal says what to do.
-// I2. No more than the largest image is read, also if the file grows meanwhile.
-// I3. The content is left as it is, with its metadata: the journal, the model and the file have the same
-// SHA-256.
+// Reads images: of files that are open, and of bytes that came with a request. An image is what its first
+// bytes say, whatever its name is. What is none that models take is refused, and the refusal says what to do.
+// No more than the largest image is read, also if the file grows meanwhile. The content is left as it is,
+// with its metadata: the journal, the model and the file have the same SHA-256.
 import { imageLimits, type ImagePart, readImageHeader } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { OpenedFile } from '../files/open-inside.ts'

@@ -1,10 +1,7 @@
 // Which images of a conversation the model is no longer shown. Pure: it follows from the run's record, and
-// what it decides is recorded.
-// S1. Images of earlier results go first, the oldest first; then those of the task; those of the newest
-// exchange last, because the model has not
-//     seen them.
-// S2. If a request would have too many, the older half goes at once, so that the requests after it begin
-// alike.
+// what it decides is recorded. Images of earlier results go first, the oldest first; then those of the task;
+// those of the newest exchange last, because the model has not seen them. If a request would have too many,
+// the older half goes at once, so that the requests after it begin alike.
 import { type DataOf, imageLimits, type ImagePart, newestExchange, type RunState } from '@beaver/core'
 import { hasImages } from './asked-images.ts'
 

@@ -1,8 +1,7 @@
 // Decides which skills a run has, and which of them route it. The assembler chooses the skills, once (SA-01);
-// the loop does not.
-// K1. If a skill is named, the run has only this one.
-// K2. A run that is resumed has the skills that its journal records. Nothing is chosen twice.
-// K3. A skill that guides a team is for a root. A worker gets such a skill only if it is named.
+// the loop does not. If a skill is named, the run has only this one. A run that is resumed has the skills
+// that its journal records. Nothing is chosen twice. A skill that guides a team is for a root. A worker gets
+// such a skill only if it is named.
 import { findIn, type Toolbox } from './assembly.ts'
 import type { DataOf, RunState } from '@beaver/core'
 import { assembleSkill } from '../skills/assemble-skill.ts'

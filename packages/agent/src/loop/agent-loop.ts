@@ -5,9 +5,8 @@
 // `assistant_message_added`.
 // L2. What is journaled is not done again: no provider answer is requested twice.
 // L3. After a crash, a tool call that had begun runs again only if the tool is idempotent. Otherwise its
-// outcome is in doubt.
-// L4. A loop ends once: the promise resolves with how the run ended, or rejects if the task no longer belongs
-// to this daemon.
+// outcome is in doubt. A loop ends once: the promise resolves with how the run ended, or rejects if the task
+// no longer belongs to this daemon.
 import {
   cleanTaint,
   type DomainEvent,

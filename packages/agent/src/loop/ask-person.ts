@@ -1,9 +1,8 @@
-// Asks a person for a call that runs.
-// K1. A question is durable before anybody is asked, and an answer is durable before the tool gets it.
-// K2. A call asks one question after the other. If it is made again, it gets its recorded answers again, in
-// the same order. A call that then asks something else fails: the answer was given to another question.
-// K3. A question has a bound, and so has the number of questions of a call.
-// K4. The deadline that is recorded is the one that counts: nobody waits for longer than this daemon may.
+// Asks a person for a call that runs. A question is durable before anybody is asked, and an answer is durable
+// before the tool gets it. A call asks one question after the other. If it is made again, it gets its
+// recorded answers again, in the same order. A call that then asks something else fails: the answer was given
+// to another question. A question has a bound, and so has the number of questions of a call. The deadline
+// that is recorded is the one that counts: nobody waits for longer than this daemon may.
 import {
   canonicalJson,
   event,

@@ -1,17 +1,12 @@
 // Makes one call of the model, with as many tries as it takes: the models of its route in their order, and
-// after a pause from the first again (PR-02).
-// P1. Every failed step is durable before the next one begins.
-// P2. A try asks main, and then each fallback as long as another model may answer instead. The failure
-// policies bound the tries, the pauses and
-//     the whole time.
-// P3. Which provider answers makes no difference to what follows.
-// P4. Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at
-// once and continues to count, and
-//     one that is resumed in a route continues after the step that failed.
-// P5. The host waits, never this thread. The host may drop the loop in any pause.
-// P6. A try goes on without the tools whose schemas the provider refuses (left-out-tools.ts).
-// P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a
-// step that failed.
+// after a pause from the first again (PR-02). Every failed step is durable before the next one begins. A try
+// asks main, and then each fallback as long as another model may answer instead. The failure policies bound
+// the tries, the pauses and the whole time. Which provider answers makes no difference to what follows.
+// Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at
+// once and continues to count, and one that is resumed in a route continues after the step that failed. The
+// host waits, never this thread. The host may drop the loop in any pause. A try goes on without the tools
+// whose schemas the provider refuses (left-out-tools.ts). A fallback whose context window is known to be too
+// small for the request is not asked. It counts as a step that failed.
 import {
   type DataOf,
   type DomainEvent,

@@ -1,7 +1,7 @@
 // Begins a run: it gathers what the run is given, once, and records it in one entry in the order of AL-10.
-// B1. Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own,
-// and with it the task's claim.
-// B2. From then on the run has what is recorded: its skills, its prompt, its memory (ME-03, ME-04).
+// Before a model or an endpoint is asked for skills, the run's start is durable in an entry of its own, and
+// with it the task's claim. From then on the run has what is recorded: its skills, its prompt, its memory
+// (ME-03, ME-04).
 import { type DomainEvent, event, frameMark, startRun } from '@beaver/core'
 import { contextCosts } from '../context/context-costs.ts'
 import { joinSections, promptSections, workerMessage } from '../context/context-builder.ts'

@@ -1,13 +1,10 @@
-// Assembles what a run works with: its tools within its scope, its workflows, its profile.
-// A1. A worker has no workflow tool of either kind, whatever its scope lists (D-09).
-// A2. The scope only takes tools away; it never adds one.
-// A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does
-// not list (D-65). A profile that is not loaded adds nothing.
-// A4. A run with a profile that is resumed has the tools that its start records, as far as they exist,
-// whatever the profile lists now (D-69).
-// A5. A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope
-// lists it.
-// A6. Of many tools, only some are sent with each request (further-tools.ts).
+// Assembles what a run works with: its tools within its scope, its workflows, its profile. A worker has no
+// workflow tool of either kind, whatever its scope lists (D-09). The scope only takes tools away; it never
+// adds one. A root has the inventory of its profile, and no worker of its teams has a tool that this
+// inventory does not list (D-65). A profile that is not loaded adds nothing. A run with a profile that is
+// resumed has the tools that its start records, as far as they exist, whatever the profile lists now (D-69).
+// A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope lists
+// it. Of many tools, only some are sent with each request (further-tools.ts).
 import { applyToolScope, askUserTool, type DataOf, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'

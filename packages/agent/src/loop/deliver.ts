@@ -1,10 +1,7 @@
 // Delivers a team's text to the user: it becomes the answer of the task, word for word, without another call
-// of a model (D-61). Pure.
-// V1. The result of the call, the answer and the end of the run are recorded together. No crash comes between
-// them.
-// V2. Only a complete team with a text is delivered, and only if its call is the only one of its answer. In
-// all other cases the root goes on
-//     with the result, which says why.
+// of a model (D-61). Pure. The result of the call, the answer and the end of the run are recorded together.
+// No crash comes between them. Only a complete team with a text is delivered, and only if its call is the
+// only one of its answer. In all other cases the root goes on with the result, which says why.
 import { type DomainEvent, event, faultsText, noUsage, type RunState, teamRunId } from '@beaver/core'
 import type { TeamResult } from './loop-spec.ts'
 import { finalEvents } from './run-ends.ts'

@@ -1,7 +1,6 @@
 // Reports what exists at paths of the workspace. These facts are for the gate, which itself does not read the
-// disk.
-// F1. Nothing outside the workspace is looked at (open-inside.ts).
-// F2. It never throws: a path that cannot be read is `unreadable`.
+// disk. Nothing outside the workspace is looked at (open-inside.ts). It never throws: a path that cannot be
+// read is `unreadable`.
 import { lstat } from 'node:fs/promises'
 import type { DataOf } from '@beaver/core'
 import { reach } from '../files/open-inside.ts'

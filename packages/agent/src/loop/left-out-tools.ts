@@ -1,9 +1,7 @@
 // Tools that a run asks a provider without, because the provider refuses their schemas. Otherwise one such
-// schema would fail every run.
-// L1. That a tool is left out is durable before the request without it, so a run that is resumed sends the
-// same request.
-// L2. What one run learned holds for the later runs of its thread, for as long as the thread has the same
-// tools.
+// schema would fail every run. That a tool is left out is durable before the request without it, so a run
+// that is resumed sends the same request. What one run learned holds for the later runs of its thread, for as
+// long as the thread has the same tools.
 import { type DataOf, event } from '@beaver/core'
 import type { ChatProvider, ToolSchema } from '../provider/chat-provider.ts'
 import type { LoopWork } from './loop-work.ts'

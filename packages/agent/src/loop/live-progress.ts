@@ -1,6 +1,5 @@
 // Passes on how far a call is while its tool runs, to the people who follow the task. newest-progress.ts
-// decides how often.
-// P1. An update is bounded and contains no secret.
+// decides how often. An update is bounded and contains no secret.
 import { type Clock, type LiveProgress, maskSecrets } from '@beaver/core'
 import { type CallProgress, newestProgress } from '../tools/newest-progress.ts'
 

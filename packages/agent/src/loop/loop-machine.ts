@@ -14,13 +14,12 @@
 // because the answer is empty, cut off, refused, or forced when the iterations were used up
 // (`max_tool_iterations_finalized`).
 //
-// M1. The entry action of a state is its effect. Effects come with the input, so the machine is made once and
-// its actors are cheap (`provide` would build the whole machine again for every loop).
-// M2. Core's `evolveRun` folds every event, and the next state is the status that the fold gives the run. The
-// machine adds only which events a state waits for. An event that no state waits for may come with the next
-// one, in `before`, because a step of the machine costs more than a fold.
-// M3. `acting`, `waiting_for_approval` and `waiting_for_answer` have one effect: it does what is due for each
-// call. A call under way is not begun again.
+// The entry action of a state is its effect. Effects come with the input, so the machine is made once and its
+// actors are cheap (`provide` would build the whole machine again for every loop). Core's `evolveRun` folds
+// every event, and the next state is the status that the fold gives the run. The machine adds only which
+// events a state waits for. An event that no state waits for may come with the next one, in `before`, because
+// a step of the machine costs more than a fold. `acting`, `waiting_for_approval` and `waiting_for_answer`
+// have one effect: it does what is due for each call. A call under way is not begun again.
 import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 

@@ -1,12 +1,11 @@
 // Takes a call of the model to its result: authorise, begin, execute, record. Calls of one answer are settled
-// in parallel, as far as their effects allow (call-order.ts).
-// C1. A call is executed after its `tool_call_started` is durable, and this comes after its approval if it
-// needs one. The result of a pure tool exists before that (pure-calls.ts).
-// C2. An approval is requested once per call, also after a crash. A recorded request is waited for, and a
-// recorded decision is obeyed.
-// C3. A call that had begun before a crash is executed again only if it is idempotent, by its record and by
-// its tool. Otherwise its outcome is in doubt. A call that waits for others has not begun. The rules of
-// permissions are judged again, because the record says what was allowed then.
+// in parallel, as far as their effects allow (call-order.ts). A call is executed after its
+// `tool_call_started` is durable, and this comes after its approval if it needs one. The result of a pure
+// tool exists before that (pure-calls.ts). An approval is requested once per call, also after a crash. A
+// recorded request is waited for, and a recorded decision is obeyed. A call that had begun before a crash is
+// executed again only if it is idempotent, by its record and by its tool. Otherwise its outcome is in doubt.
+// A call that waits for others has not begun. The rules of permissions are judged again, because the record
+// says what was allowed then.
 import { event, type OpenCall, type RunState } from '@beaver/core'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import {

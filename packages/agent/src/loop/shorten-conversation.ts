@@ -1,12 +1,11 @@
 // Shortens the conversation when the model says that it is too long. First references replace old results,
 // then a summary replaces old exchanges, and last the outputs of other nodes or the newest results are cut,
 // whichever are longer. What was left out is recorded, and a run that is resumed continues without it. An
-// image costs more than most texts, so the last ones go before a text is cut.
-// O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
-// O2. Every measure makes the conversation shorter, or it is not taken.
-// O3. Every answer that was asked for as a summary is journaled and paid. After `summariesRefusedMax` that
-// are none, or if no model answers, the older
-//     exchanges are left out with a note in their place. So they are if another summary would hardly save anything.
+// image costs more than most texts, so the last ones go before a text is cut. Each measure is used at most
+// `timesMax` times between two answers; then the run fails. Every measure makes the conversation shorter, or
+// it is not taken. Every answer that was asked for as a summary is journaled and paid. After
+// `summariesRefusedMax` that are none, or if no model answers, the older exchanges are left out with a note
+// in their place. So they are if another summary would hardly save anything.
 import { type DataOf, event, type RunState } from '@beaver/core'
 import { compaction, newestCut, newestParts } from '../context/compaction.ts'
 import { allImages } from '../images/surplus-images.ts'

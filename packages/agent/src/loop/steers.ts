@@ -1,8 +1,7 @@
-// The texts with which a person steers a run: which of them it is given next. Pure.
-// S1. A run is given each text once, in the order in which the texts became durable.
-// S2. A run is given a text before a request to the model, and never while a call of its last answer has no
-// result.
-// S3. A run that would complete is given the texts that came meanwhile, and thinks again.
+// The texts with which a person steers a run: which of them it is given next. Pure. A run is given each text
+// once, in the order in which the texts became durable. A run is given a text before a request to the model,
+// and never while a call of its last answer has no result. A run that would complete is given the texts that
+// came meanwhile, and thinks again.
 import { type DomainEvent, event, invariant, type RunState } from '@beaver/core'
 import type { Steer } from './loop-spec.ts'
 

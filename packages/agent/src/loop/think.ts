@@ -1,8 +1,7 @@
-// Makes the model call of a turn: it builds the request and decides what follows from the answer.
-// T1. A recorded answer is not requested again.
-// T2. When the iterations are used up, the model is asked once more, without tools, to answer from what it
-// knows. The answer is kept, and the run fails (SCH-07).
-// T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
+// Makes the model call of a turn: it builds the request and decides what follows from the answer. A recorded
+// answer is not requested again. When the iterations are used up, the model is asked once more, without
+// tools, to answer from what it knows. The answer is kept, and the run fails (SCH-07). The request follows
+// from the run's record alone, so a run that is resumed sends the same request.
 import { BeaverError, type ChatMessage, type DataOf, event, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
 import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'

@@ -1,9 +1,7 @@
 // The marks with which models write a tool call into their text, as their chat templates and the parsers of
-// servers define them (read 2026-11).
-// P1. An opening mark alone is not a call: the text after it must continue as that protocol does. Prose about
-// a mark does not.
-// P2. Each pattern is linear in the text.
-// P3. Each opening mark contains `<`, `[` or `:`, or stands before one of them.
+// servers define them (read 2026-11). An opening mark alone is not a call: the text after it must continue as
+// that protocol does. Prose about a mark does not. Each pattern is linear in the text. Each opening mark
+// contains `<`, `[` or `:`, or stands before one of them.
 
 export interface Protocol {
   /** For a message. `$&` is the opening mark. */

@@ -1,8 +1,7 @@
 // What a loop reads of the team that it called: the result of a team workflow, but only the output of a
-// `workflow:` tool (CT-15).
-// W1. A text of the team reaches the loop once. An output that the final output contains is named and not
-// repeated (D-61).
-// W2. The result is bounded. A text that is cut says how to read the rest without running the team again.
+// `workflow:` tool (CT-15). A text of the team reaches the loop once. An output that the final output
+// contains is named and not repeated (D-61). The result is bounded. A text that is cut says how to read the
+// rest without running the team again.
 import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'

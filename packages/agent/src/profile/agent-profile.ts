@@ -1,6 +1,6 @@
-// AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (S1 §2.1, D-10, D-17).
-// P1. A value that cannot be used is a diagnostic that says where and why, never an exception.
-// P2. An unknown field is reported and left out.
+// AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (S1 §2.1, D-10, D-17). A
+// value that cannot be used is a diagnostic that says where and why, never an exception. An unknown field is
+// reported and left out.
 import { type JsonObject, modelSettings, type ModelSettings, outputSchema } from '@beaver/core'
 import { z } from 'zod'
 

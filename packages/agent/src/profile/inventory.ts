@@ -1,9 +1,7 @@
 // Resolves the ids of a `tool_ids_inventory`: built-in tools and team workflows (`system:`), definition files
-// (`workflow:`), knowledge bases (`kb:`).
-// V1. An id without a prefix, with an unknown prefix, or without a target is a diagnostic. The other ids are
-// used.
-// V2. Tools have the order of the inventory, and each occurs once.
-// V3. AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
+// (`workflow:`), knowledge bases (`kb:`). An id without a prefix, with an unknown prefix, or without a target
+// is a diagnostic. The other ids are used. Tools have the order of the inventory, and each occurs once.
+// AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
 import {
   agentTeam,
   createTeamWorkflowTools,

@@ -1,6 +1,6 @@
-// Loads the profile files that the configuration names.
-// L1. A broken profile does not keep another from loading. What is wrong with it is a diagnostic.
-// L2. If two files have the same profile name, the file that is given first wins.
+// Loads the profile files that the configuration names. A broken profile does not keep another from loading.
+// What is wrong with it is a diagnostic. If two files have the same profile name, the file that is given
+// first wins.
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { readJsonFile } from '../read-json-file.ts'
 import { type AgentProfile, readProfile } from './agent-profile.ts'

@@ -1,8 +1,6 @@
 // What the requests of one conversation share, for the caches that providers keep of the beginnings of
-// requests.
-// B1. It follows from the run's start and its session alone, so a run that is resumed is known by the same
-// key.
-// B2. No id of a session or of a user can be read in a key.
+// requests. It follows from the run's start and its session alone, so a run that is resumed is known by the
+// same key. No id of a session or of a user can be read in a key.
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '@beaver/core'
 import { sharedPromptChars } from '../context/context-builder.ts'

@@ -1,7 +1,6 @@
 // The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the
-// provider does not.
-// P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
-// P2. No error contains a secret.
+// provider does not. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`. No
+// error contains a secret.
 import type { ChatMessage, FailureClass, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
 import type { CachedBeginning } from './cached-beginning.ts'
 

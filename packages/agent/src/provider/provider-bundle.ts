@@ -1,6 +1,6 @@
-// The providers of a run: main, its fallbacks, the one that chooses skills, and embeddings (PR-04).
-// B1. Every call asks the main provider first, then its fallbacks in their order, which is the route (PR-02).
-// B2. The auxiliary provider never takes part in the dialogue of a loop (PR-03).
+// The providers of a run: main, its fallbacks, the one that chooses skills, and embeddings (PR-04). Every
+// call asks the main provider first, then its fallbacks in their order, which is the route (PR-02). The
+// auxiliary provider never takes part in the dialogue of a loop (PR-03).
 import type { ChatProvider } from './chat-provider.ts'
 import type { EmbeddingProvider } from './embedding-provider.ts'
 

@@ -1,9 +1,7 @@
 // Finds the skill for a worker's `skill_query` if no model is asked (D-40): the best match by words, or none.
-// Pure.
-// Q1. At least half of the query's words are in the skill's name and description. Of equal matches, the first
-// wins.
-// Q2. A skill that guides a team is for a root: no worker gets it.
-// Q3. No worker gets a skill that models may not invoke.
+// Pure. At least half of the query's words are in the skill's name and description. Of equal matches, the
+// first wins. A skill that guides a team is for a root: no worker gets it. No worker gets a skill that models
+// may not invoke.
 import { recallByWords } from './recall.ts'
 import type { Skill } from './skill.ts'
 

@@ -1,7 +1,6 @@
 // Plans the guidance of a skill as a root agent would call it, so that its author learns of a fault before a
-// task does.
-// P1. A fault in what the guidance says is a problem. A field that the guidance leaves to the model is none.
-// P2. What depends on the configuration of a system is advice: another system may have the tool.
+// task does. A fault in what the guidance says is a problem. A field that the guidance leaves to the model is
+// none. What depends on the configuration of a system is advice: another system may have the tool.
 import { evidenceFault, findTaskWorkflow, type KnownTools } from '@beaver/workflows'
 import type { SkillProblem } from './check-skill.ts'
 import type { WorkflowGuidance } from './skill.ts'

@@ -1,10 +1,8 @@
 // Checks one skill folder strictly against the Agent Skills standard (https://agentskills.io/specification,
 // read 2026-11), and reports what Beaver's loader does with it. The loader is lenient (D-43): it loads much
-// that the standard forbids.
-// X1. Each problem names the rule that is broken.
-// X2. Advice breaks no rule: a skill with advice only is valid.
-// X3. Guidance that no root agent could use is a problem of the rule `guidance`, although the standard says
-// nothing about it.
+// that the standard forbids. Each problem names the rule that is broken. Advice breaks no rule: a skill with
+// advice only is valid. Guidance that no root agent could use is a problem of the rule `guidance`, although
+// the standard says nothing about it.
 import { basename, resolve } from 'node:path'
 import { guidanceFaults, type SkillSurroundings } from './check-guidance.ts'
 import { findGuidance } from './find-guidance.ts'

@@ -1,6 +1,6 @@
-// Builds the one question that chooses among the candidates of recall, and reads its answer. Pure.
-// C1. Only offered skills are chosen, each once, and at most `chosenMax`.
-// C2. An unreadable answer differs from an answer that chooses nothing.
+// Builds the one question that chooses among the candidates of recall, and reads its answer. Pure. Only
+// offered skills are chosen, each once, and at most `chosenMax`. An unreadable answer differs from an answer
+// that chooses nothing.
 import { type ChatMessage, framed } from '@beaver/core'
 import type { Skill } from './skill.ts'
 

@@ -1,9 +1,7 @@
 // Gets the vectors of skills. Each is requested once and kept per provider, under the embedded text and the
-// model.
-// V1. One embed call gets the query and all vectors that are not kept yet.
-// V2. At most `vectorsMax` vectors are kept. The one that was unused for longest is dropped.
-// V3. Vectors that cannot be compared (wrong count, wrong length, no numbers) are an error, and none of them
-// is kept.
+// model. One embed call gets the query and all vectors that are not kept yet. At most `vectorsMax` vectors
+// are kept. The one that was unused for longest is dropped. Vectors that cannot be compared (wrong count,
+// wrong length, no numbers) are an error, and none of them is kept.
 import { createHash } from 'node:crypto'
 import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
 import type { Skill } from './skill.ts'

@@ -1,6 +1,6 @@
 // Finds the `beaver-team-workflow` block in a skill's body: advice to the root agent for a tool call (D-44).
-// G1. The first valid block counts, unless a longer fence encloses it.
-// G2. A broken block is reported, and the skill still loads.
+// The first valid block counts, unless a longer fence encloses it. A broken block is reported, and the skill
+// still loads.
 import { messageOf, plannedRequirement } from '@beaver/core'
 import { findWorkflow } from '@beaver/workflows'
 import { z } from 'zod'

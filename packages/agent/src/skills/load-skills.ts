@@ -1,10 +1,7 @@
 // Loads skills from disk: `<folder>/*/SKILL.md`, one level, as a lenient host of the Agent Skills standard
-// (D-43).
-// K1. A broken skill does not keep another from loading. What is wrong with it is a diagnostic.
-// K2. If two folders have a skill of the same name, the folder that is given first wins, and a diagnostic
-// says so.
-// K3. Loading a skill executes nothing in it.
-// K4. At most `skillsMax` skills are loaded.
+// (D-43). A broken skill does not keep another from loading. What is wrong with it is a diagnostic. If two
+// folders have a skill of the same name, the folder that is given first wins, and a diagnostic says so.
+// Loading a skill executes nothing in it. At most `skillsMax` skills are loaded.
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,7 +1,6 @@
-// Splits a SKILL.md into the fields of its front matter and its body. Pure.
-// F1. Only YAML between two lines "---" is read. Nothing is executed, whatever the tags say.
-// F2. The input is bounded in bytes, aliases and depth.
-// F3. For input that cannot be read, there is one reason for a person.
+// Splits a SKILL.md into the fields of its front matter and its body. Pure. Only YAML between two lines "---"
+// is read. Nothing is executed, whatever the tags say. The input is bounded in bytes, aliases and depth. For
+// input that cannot be read, there is one reason for a person.
 import { createRequire } from 'node:module'
 import { messageOf } from '@beaver/core'
 import type * as Yaml from 'yaml'

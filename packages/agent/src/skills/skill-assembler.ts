@@ -1,12 +1,9 @@
 // The SkillAssembler: finds the skills for a task that names none (SA-01…SA-05), by recall over all skills
-// and then one model call.
-// A1. No model is asked if recall finds nothing.
-// A2. There is one answer. If an endpoint fails in a way that another may not, the next is asked; a single
-// one
-//     is asked once more.
-// A3. If no endpoint answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The
-// run continues without a skill. Only an abort throws, and what `beforeAsking` throws.
-// A4. A skill that models may not invoke is neither recalled nor chosen.
+// and then one model call. No model is asked if recall finds nothing. There is one answer. If an endpoint
+// fails in a way that another may not, the next is asked; a single one is asked once more. If no endpoint
+// answers, or if the answer cannot be read, nothing is chosen and `failure` says why. The run continues
+// without a skill. Only an abort throws, and what `beforeAsking` throws. A skill that models may not invoke
+// is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
 import {
   type ChatAnswer,

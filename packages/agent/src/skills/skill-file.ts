@@ -1,8 +1,6 @@
-// Reads the SKILL.md of a folder from disk.
-// D1. The file is in the skill's real folder: the folder itself may be a link, but its SKILL.md may not lead
-// out of it.
-// D2. Reading never waits: a named pipe, a folder or a device of that name is refused.
-// D3. The size is checked before a byte is read.
+// Reads the SKILL.md of a folder from disk. The file is in the skill's real folder: the folder itself may be
+// a link, but its SKILL.md may not lead out of it. Reading never waits: a named pipe, a folder or a device of
+// that name is refused. The size is checked before a byte is read.
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPart } from '../files/file-part.ts'

@@ -1,6 +1,5 @@
-// Lists the files of a skill besides its SKILL.md, and reads one of them.
-// S1. Nothing outside the skill's real folder is read or revealed, whatever the path.
-// S2. Links are not listed. A link that stays inside can be read.
+// Lists the files of a skill besides its SKILL.md, and reads one of them. Nothing outside the skill's real
+// folder is read or revealed, whatever the path. Links are not listed. A link that stays inside can be read.
 import { readFilePart, type FilePart } from '../files/file-part.ts'
 import { walk } from '../files/walk.ts'
 import { openFileInside, openFolderInside } from '../files/open-inside.ts'

@@ -1,7 +1,6 @@
 // The operator's rules about what may leave a run, with their defaults. Plain data: they are sent to every
-// worker thread.
-// R1. A path is compared as the least strict file system compares it (folded-text.ts). A pattern without "/"
-// is compared with the last part of the path.
+// worker thread. A path is compared as the least strict file system compares it (folded-text.ts). A pattern
+// without "/" is compared with the last part of the path.
 import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core'
 import { foldedText } from '../files/folded-text.ts'
 import { matches } from '../tools/matches.ts'

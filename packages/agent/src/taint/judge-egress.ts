@@ -1,10 +1,8 @@
 // Judges a call by what its run has read: whether the call may begin by itself, asks a person, or is refused.
-// Pure.
-// J1. The same journal and the same configuration give the same judgement, so a resumed run is judged like
-// the first one.
-// J2. The judgement never widens what a rule or the tool itself forbids. It only asks for more (permission.ts
-// decides first).
-// J3. Calls of one answer are judged by what the run had read when the model gave the answer.
+// Pure. The same journal and the same configuration give the same judgement, so a resumed run is judged like
+// the first one. The judgement never widens what a rule or the tool itself forbids. It only asks for more
+// (permission.ts decides first). Calls of one answer are judged by what the run had read when the model gave
+// the answer.
 import { egressGuard, type Guard, isUnlabelled, type RunState, type Sink } from '@beaver/core'
 import { isHostOf } from '../hosts/host-pattern.ts'
 import type { LoopSpec } from '../loop/loop-spec.ts'

@@ -1,13 +1,10 @@
 // Addresses that a run may contact although it has read a stranger's text: contacting them tells nobody
-// anything about what the run knows.
-// K1. An address counts only as a whole, as it was written before the run could add anything to it. A query
-// that the model composed is not known.
-// K2. Search results count by their addresses alone. The query is part of the answer of a search, and the
-// model wrote the query.
-// K3. A run that holds nothing but public text may go where it likes, but not to a host that only a page
-// named: a page does not choose where a run goes.
-// K4. A page may send a run on to other pages of its own host. While the run holds private text this is
-// bounded, because the choice among many links could spell it out.
+// anything about what the run knows. An address counts only as a whole, as it was written before the run
+// could add anything to it. A query that the model composed is not known. Search results count by their
+// addresses alone. The query is part of the answer of a search, and the model wrote the query. A run that
+// holds nothing but public text may go where it likes, but not to a host that only a page named: a page does
+// not choose where a run goes. A page may send a run on to other pages of its own host. While the run holds
+// private text this is bounded, because the choice among many links could spell it out.
 import type { RunState, ToolFact } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import type { Tool } from '../tools/tool.ts'

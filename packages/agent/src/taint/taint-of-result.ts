@@ -1,8 +1,6 @@
-// The labels of a tool's result, which are recorded with it.
-// L1. They follow from what the tool declares, what the call acted on and the text of the result. The model
-// decides nothing about them.
-// L2. What a failed call says may be a stranger's text too. Only the words that are Beaver's own have no
-// labels.
+// The labels of a tool's result, which are recorded with it. They follow from what the tool declares, what
+// the call acted on and the text of the result. The model decides nothing about them. What a failed call says
+// may be a stranger's text too. Only the words that are Beaver's own have no labels.
 import type { Taint, ToolCall } from '@beaver/core'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import type { ToolResult } from '../tools/execute-tool.ts'

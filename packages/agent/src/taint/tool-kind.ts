@@ -1,7 +1,7 @@
-// What a tool says about the text that it reads and about what it does with its arguments.
-// K1. A tool that says nothing reads the user's own data and acts on the outside: its calls run freely until
-// the run has read a stranger's text or a secret.
-// K2. The annotations of an MCP server decide nothing here. The operator's configuration does.
+// What a tool says about the text that it reads and about what it does with its arguments. A tool that says
+// nothing reads the user's own data and acts on the outside: its calls run freely until the run has read a
+// stranger's text or a secret. The annotations of an MCP server decide nothing here. The operator's
+// configuration does.
 import type { Sink } from '@beaver/core'
 import type { Tool } from '../tools/tool.ts'
 

@@ -1,7 +1,6 @@
 // Stamps of files: a text that changes when one of the files changes, is added or is removed. Nothing of the
-// files is read or held.
-// F1. A link counts as what it leads to.
-// F2. A file that cannot be looked at has a stamp of its own, so that it is noticed when it comes back.
+// files is read or held. A link counts as what it leads to. A file that cannot be looked at has a stamp of
+// its own, so that it is noticed when it comes back.
 import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,10 +1,9 @@
-// The skills in the workspaces of tasks, beside those that the daemon has for all tasks (D-69).
-// P1. A skill of a workspace never replaces one that the daemon has, except for a built-in one (D-43).
-// P2. A broken skill of a workspace is left out, and the log says so once.
-// P3. At most `workspacesMax` workspaces are kept. Their files are looked at when a task or a run asks for
-// them.
-// P4. Those who ask at the same time share one look, and a look counts for `freshMs`: the runs of a team
-// begin together. Who asks for `now` gets what a look finds that begins after that.
+// The skills in the workspaces of tasks, beside those that the daemon has for all tasks (D-69). A skill of a
+// workspace never replaces one that the daemon has, except for a built-in one (D-43). A broken skill of a
+// workspace is left out, and the log says so once. At most `workspacesMax` workspaces are kept. Their files
+// are looked at when a task or a run asks for them. Those who ask at the same time share one look, and a look
+// counts for `freshMs`: the runs of a team begin together. Who asks for `now` gets what a look finds that
+// begins after that.
 import { join } from 'node:path'
 import { type Clock, steadyClock } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'

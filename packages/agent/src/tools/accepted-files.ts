@@ -1,8 +1,7 @@
 // The files of tool modules that somebody accepted by their content. A module is loaded again by each new
 // thread and by each call in a cell, and agents may be able to write to its folder, so its files are compared
-// before each of these.
-// A1. Between the comparison and the import the file can still change. Whoever can win this race can write to
-// the folder at any time.
+// before each of these. Between the comparison and the import the file can still change. Whoever can win this
+// race can write to the folder at any time.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 

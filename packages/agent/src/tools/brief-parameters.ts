@@ -1,11 +1,9 @@
 // The form of a tool's schema that a model gets with every request: what the arguments are called, what they
-// mean, which are needed.
-// B1. It allows everything that the whole schema allows. What it leaves out (bounds, unknown fields, titles),
-// the tool checks when it is called, and its refusal says what is wrong.
-// B2. Defaults are left out: a model that leaves out a field does not need them. A field whose schema says
-// `brief: null` is left out, because few calls need it.
-// B3. The same schema gives the same text, so that the request begins with the same bytes in every turn and
-// every run.
+// mean, which are needed. It allows everything that the whole schema allows. What it leaves out (bounds,
+// unknown fields, titles), the tool checks when it is called, and its refusal says what is wrong. Defaults
+// are left out: a model that leaves out a field does not need them. A field whose schema says `brief: null`
+// is left out, because few calls need it. The same schema gives the same text, so that the request begins
+// with the same bytes in every turn and every run.
 import type { ToolSchema } from '../provider/chat-provider.ts'
 
 type Schema = Readonly<Record<string, unknown>>

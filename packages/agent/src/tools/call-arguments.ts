@@ -1,7 +1,6 @@
-// Turns the arguments of a call from a provider's text into data that a tool may get.
-// A1. The result is data only: an object of bounded size and depth, without a key that means the prototype.
-// A2. Permission rules and the tool see the same value. If a key occurs twice, the last one counts.
-// A3. It never throws.
+// Turns the arguments of a call from a provider's text into data that a tool may get. The result is data
+// only: an object of bounded size and depth, without a key that means the prototype. Permission rules and the
+// tool see the same value. If a key occurs twice, the last one counts. It never throws.
 import { thrownText } from './tool-failure.ts'
 
 /** The arguments of a call, or why they cannot be used. */

@@ -1,7 +1,6 @@
 // Tells to which call the running code belongs, also in callbacks that a tool leaves behind: timers,
-// promises, sockets.
-// S1. Code that a call started is in the scope of that call, however late it runs.
-// S2. Code of a loop is in no scope.
+// promises, sockets. Code that a call started is in the scope of that call, however late it runs. Code of a
+// loop is in no scope.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '@beaver/core'
 

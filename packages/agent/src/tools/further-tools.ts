@@ -1,11 +1,8 @@
 // Further tools: those of a large set that are not sent with each request. The model finds them by words with
-// `find_tools` and calls them through `use_tool`.
-// F1. Up to `offeredMax` tools are all sent. Of more, the external ones become further tools first, then the
-// last ones.
-// F2. The tools of a request are the same in every turn, whatever was found, so that a provider can keep the
-// beginning of a request in its cache.
-// F3. Only the provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool
-// itself.
+// `find_tools` and calls them through `use_tool`. Up to `offeredMax` tools are all sent. Of more, the
+// external ones become further tools first, then the last ones. The tools of a request are the same in every
+// turn, whatever was found, so that a provider can keep the beginning of a request in its cache. Only the
+// provider sees `use_tool`. In the journal and for every rule, the call is a call of the tool itself.
 import { type ChatMessage, type JsonValue, teamOutputTool, type ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import type { ToolSchema } from '../provider/chat-provider.ts'

@@ -1,8 +1,7 @@
 // Passes on what a call tells of its progress, and not too often. It imports nothing that a cell would have
-// to load.
-// N1. At most one update is passed on every `pauseMs`: the newest. Those between are dropped.
-// N2. The newest is passed on again every `againMs` while the call runs, for people who come later.
-// N3. What is no progress is dropped, and so is everything after the end of the call.
+// to load. At most one update is passed on every `pauseMs`: the newest. Those between are dropped. The newest
+// is passed on again every `againMs` while the call runs, for people who come later. What is no progress is
+// dropped, and so is everything after the end of the call.
 import type { Clock } from '@beaver/core'
 import type { ToolProgress } from './tool.ts'
 

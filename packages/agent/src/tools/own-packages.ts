@@ -1,8 +1,7 @@
 // Lets a user's tool module import `@beaver/agent` and `zod` without installing them. It gets the packages
-// that Beaver itself has.
-// O1. A package that is installed for the module is used instead.
-// O2. Only these two names are resolved here; all others are left to Node.js.
-// O3. This happens once per thread. Cells are threads and processes of their own.
+// that Beaver itself has. A package that is installed for the module is used instead. Only these two names
+// are resolved here; all others are left to Node.js. This happens once per thread. Cells are threads and
+// processes of their own.
 import { registerHooks } from 'node:module'
 
 const lent: ReadonlySet<string> = new Set(['@beaver/agent', 'zod'])

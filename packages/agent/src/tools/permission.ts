@@ -1,10 +1,8 @@
-// Decides the permission of a tool call: allow, ask or deny (decisions.md D-19). Pure.
-// P1. The first rule that matches decides. Without one, the tool's own permission decides.
-// P2. A rule that cannot be evaluated denies.
-// P3. Rules see the whole subject. People see it with hidden characters made visible, and with a note if it
-// is cut.
-// P4. A rule that asks or denies holds for every spelling of what it names; a rule that allows holds for one
-// spelling (judge-subject.ts).
+// Decides the permission of a tool call: allow, ask or deny (decisions.md D-19). Pure. The first rule that
+// matches decides. Without one, the tool's own permission decides.
+// P2. A rule that cannot be evaluated denies. Rules see the whole subject. People see it with hidden
+// characters made visible, and with a note if it is cut. A rule that asks or denies holds for every spelling
+// of what it names; a rule that allows holds for one spelling (judge-subject.ts).
 import { visible } from '@beaver/core'
 import { judgedSubject } from './judge-subject.ts'
 import { matches } from './matches.ts'

@@ -1,7 +1,6 @@
-// Turns a tool's return value into the text that a model reads.
-// R1. Only text and plain data become text. Any other value is a failure that says so, never an empty or a
-// misleading result.
-// R2. A bounded text says how much it left out, is well-formed, and does not change if it is bounded again.
+// Turns a tool's return value into the text that a model reads. Only text and plain data become text. Any
+// other value is a failure that says so, never an empty or a misleading result. A bounded text says how much
+// it left out, is well-formed, and does not change if it is bounded again.
 import { thrownText, ToolFailure } from './tool-failure.ts'
 
 /** The limit of one result. */

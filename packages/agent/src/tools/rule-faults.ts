@@ -1,8 +1,6 @@
 // Finds permission rules that can never hold, so that nobody relies on them. It stops nothing: such a rule is
-// useless, and the others still hold.
-// F1. A rule is named only if no call could make it hold. A tool of an MCP server is not known before the
-// server says it, so its name may be any
-//     name with the server's beginning.
+// useless, and the others still hold. A rule is named only if no call could make it hold. A tool of an MCP
+// server is not known before the server says it, so its name may be any name with the server's beginning.
 import { patternOfAddress } from '../hosts/host-pattern.ts'
 import type { SubjectKind } from './judge-subject.ts'
 import { matches } from './matches.ts'

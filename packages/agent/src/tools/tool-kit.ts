@@ -1,6 +1,6 @@
-// The entry for packages of tools: the definition, the fence of the workspace, cells, child processes.
-// K1. A cell loads this entry with the module of its tool, for each call. So this entry imports nothing of
-// the loop, the skills or the providers.
+// The entry for packages of tools: the definition, the fence of the workspace, cells, child processes. A cell
+// loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the
+// skills or the providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
 export { holdBelow, openBelow } from '../files/open-below.ts'
 export {

@@ -1,8 +1,6 @@
 // Defines what a tool is. `defineTool` makes built-in tools and users' own, and the executor treats them
-// alike.
-// T1. Arguments reach `run` only after its schema accepted them.
-// T2. A tool that throws has failed; the loop continues.
-// T3. A definition that no model could call is refused, by name, when it is made.
+// alike. Arguments reach `run` only after its schema accepted them. A tool that throws has failed; the loop
+// continues. A definition that no model could call is refused, by name, when it is made.
 import type { AcceptedFiles } from './accepted-files.ts'
 import type {
   DataOf,

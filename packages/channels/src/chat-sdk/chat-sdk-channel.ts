@@ -1,16 +1,12 @@
-// One channel for all networks for which the Chat SDK has an adapter, such as Slack and Telegram.
-// N1. A request of the network is answered with success only when its messages are durable. A network that
-// does not repeat messages, because
-//     somebody asks it for them, is not told that they were taken before they are.
-// N2. The network's id of a message is its idempotency key: a repeated event has the same. An event may have
-// several ids, such as the mention and
-//     the message of Slack; a message has one.
-// N3. In a group only what calls Beaver by its name is heard, decisions about calls, and what may name a
-// call. What programs write is not heard.
-// N4. A person is named by the id in the network: names can change, and somebody else may take them.
-// N5. The network has no key of idempotency, so a try whose end nobody knows is counted. A long answer is
-// several messages; those that arrived are
-//     not sent again by this process.
+// One channel for all networks for which the Chat SDK has an adapter, such as Slack and Telegram. A request
+// of the network is answered with success only when its messages are durable. A network that does not repeat
+// messages, because somebody asks it for them, is not told that they were taken before they are. The
+// network's id of a message is its idempotency key: a repeated event has the same. An event may have several
+// ids, such as the mention and the message of Slack; a message has one. In a group only what calls Beaver by
+// its name is heard, decisions about calls, and what may name a call. What programs write is not heard. A
+// person is named by the id in the network: names can change, and somebody else may take them. The network
+// has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages;
+// those that arrived are not sent again by this process.
 import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
 import type { OutboundMessage } from '@beaver/contracts'
 import type { Adapter, Message } from 'chat'

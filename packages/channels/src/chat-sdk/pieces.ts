@@ -1,7 +1,6 @@
-// A long text as messages of a network that takes only so much.
-// P1. The pieces together are the text. They end at the ends of lines or words where there is one.
-// P2. A character that a network writes with an escape counts as two.
-// P3. Nothing in the text calls everybody in a chat.
+// A long text as messages of a network that takes only so much. The pieces together are the text. They end at
+// the ends of lines or words where there is one. A character that a network writes with an escape counts as
+// two. Nothing in the text calls everybody in a chat.
 
 const escaped = /[_*[\]()~`>#+\-=|{}.!\\<&]/
 const wordMin = 0.5

@@ -1,10 +1,8 @@
 // The part of the Chat SDK that an adapter talks to, as thin as it can be: messages go on, and everything
-// else is nothing.
-// T1. It keeps no state. The SDK would drop repeated messages by its state before they are durable; the bus
-// knows them by their ids instead.
-// T2. What an adapter hands over while it answers a request is collected, so that the request is answered
-// when all of it is durable.
-// T3. Reactions, buttons and the other things of a network are not messages, so nobody hears them.
+// else is nothing. It keeps no state. The SDK would drop repeated messages by its state before they are
+// durable; the bus knows them by their ids instead. What an adapter hands over while it answers a request is
+// collected, so that the request is answered when all of it is durable. Reactions, buttons and the other
+// things of a network are not messages, so nobody hears them.
 import type {
   Adapter,
   ChatInstance,

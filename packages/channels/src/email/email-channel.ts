@@ -1,11 +1,9 @@
-// A channel of mails: a mailbox that is read by IMAP, and answers that are sent by SMTP.
-// E1. The Message-ID of a mail is its idempotency key. The Message-ID of an answer follows from the message,
-// so a mail that is sent twice is the same
-//     mail; SMTP itself has no key, so a try whose end nobody knows is counted.
-// E2. An answer goes to the sender, whose address is proven, and to nobody else whom the mail names. A
-// question about a call goes also to those who
-//     may decide: the configuration names them.
-// E3. An answer says that a program sent it, so that no program answers.
+// A channel of mails: a mailbox that is read by IMAP, and answers that are sent by SMTP. The Message-ID of a
+// mail is its idempotency key. The Message-ID of an answer follows from the message, so a mail that is sent
+// twice is the same mail; SMTP itself has no key, so a try whose end nobody knows is counted. An answer goes
+// to the sender, whose address is proven, and to nobody else whom the mail names. A question about a call
+// goes also to those who may decide: the configuration names them. An answer says that a program sent it, so
+// that no program answers.
 import type { OutboundMessage } from '@beaver/contracts'
 import { type Clock, type Logger, visible } from '@beaver/core'
 import type { Channel, Receive, Sent } from '../channel.ts'

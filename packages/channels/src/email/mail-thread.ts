@@ -1,10 +1,8 @@
 // How mails belong together. Everything follows from the mails themselves, so nothing about threads is
-// stored.
-// T1. A chat is a thread. Its id is a hash of the Message-ID of its first mail.
-// T2. The Message-ID of an answer says the chat: `<out_….t_…@domain>`. So a reply belongs to the chat even if
-// its program keeps only the last id.
-// T3. Everything of a mail that goes into the headers of an answer is matched first: nothing else of a mail
-// can get there.
+// stored. A chat is a thread. Its id is a hash of the Message-ID of its first mail. The Message-ID of an
+// answer says the chat: `<out_….t_…@domain>`. So a reply belongs to the chat even if its program keeps only
+// the last id. Everything of a mail that goes into the headers of an answer is matched first: nothing else of
+// a mail can get there.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 

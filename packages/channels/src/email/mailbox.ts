@@ -1,10 +1,9 @@
-// Reads a mailbox by IMAP, again and again.
-// B1. A mail has a mark when it needs nothing more: its message is durable, or it was refused. What has no
-// mark is read by the next session, so that
-//     a process that dies loses nothing. The Message-ID makes a mail that is read twice harmless.
-// B2. The mark is a keyword. A server that keeps no keywords gets the flag `\Answered` instead.
-// B3. A mail that cannot be taken now holds up its chat, and no other. It is tried again by the next look.
-// B4. A server that is away is asked again, with longer and longer pauses.
+// Reads a mailbox by IMAP, again and again. A mail has a mark when it needs nothing more: its message is
+// durable, or it was refused. What has no mark is read by the next session, so that a process that dies loses
+// nothing. The Message-ID makes a mail that is read twice harmless. The mark is a keyword. A server that
+// keeps no keywords gets the flag `\Answered` instead. A mail that cannot be taken now holds up its chat, and
+// no other. It is tried again by the next look. A server that is away is asked again, with longer and longer
+// pauses.
 import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { ImapFlow } from 'imapflow'
 import type { Receive } from '../channel.ts'

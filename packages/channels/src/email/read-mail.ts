@@ -1,9 +1,7 @@
-// What a mail says: from its bytes to a message, or to the reason why it is none.
-// R1. A sender who is not proven, and one whom nobody knows, gets no answer: it would go to somebody who
-// wrote nothing, or tell that somebody reads.
-// R2. Of a mail only the beginning is read. Attachments are named and not read.
-// R3. Until the sender is proven and known, only the headers are read. The body of a mail may be built so
-// that reading it takes minutes.
+// What a mail says: from its bytes to a message, or to the reason why it is none. A sender who is not proven,
+// and one whom nobody knows, gets no answer: it would go to somebody who wrote nothing, or tell that somebody
+// reads. Of a mail only the beginning is read. Attachments are named and not read. Until the sender is proven
+// and known, only the headers are read. The body of a mail may be built so that reading it takes minutes.
 import { messageCharsMax } from '@beaver/contracts'
 import type { Clock } from '@beaver/core'
 import type { Received } from '../channel.ts'

@@ -1,11 +1,9 @@
 // Who sent a mail, and whether that is proven. Anybody can write any address into `From`, so nothing counts
-// without a proof.
-// S1. The proof is the header Authentication-Results of the mail server that the configuration names, the
-// topmost one: a sender may write others
-//     below it. Either DMARC passed for the domain of `From`, or, without a DMARC result, DKIM passed for exactly this domain.
-// S2. A mail with two senders, with a group, or with an address that is not plain has no sender.
-// S3. A mail that no person wrote is not answered: an answer to an automatic answer, a bounce or a list may
-// go on for ever (RFC 3834).
+// without a proof. The proof is the header Authentication-Results of the mail server that the configuration
+// names, the topmost one: a sender may write others below it. Either DMARC passed for the domain of `From`,
+// or, without a DMARC result, DKIM passed for exactly this domain. A mail with two senders, with a group, or
+// with an address that is not plain has no sender. A mail that no person wrote is not answered: an answer to
+// an automatic answer, a bounce or a list may go on for ever (RFC 3834).
 import { addressParser } from 'postal-mime'
 
 /** A header as it stands in the mail, unfolded. The key is in lower case. */

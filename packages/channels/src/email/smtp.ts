@@ -1,6 +1,6 @@
-// Sends one mail by SMTP, and says what is known about it afterwards.
-// M1. A server that refused has not got the mail. If the connection ends after the mail began, nobody knows.
-// M2. The password goes only over TLS, except to this machine, which the configuration checks.
+// Sends one mail by SMTP, and says what is known about it afterwards. A server that refused has not got the
+// mail. If the connection ends after the mail began, nobody knows. The password goes only over TLS, except to
+// this machine, which the configuration checks.
 import type { SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { Sent } from '../channel.ts'
 

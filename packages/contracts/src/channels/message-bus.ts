@@ -1,16 +1,13 @@
 // The MessageBus port: the two queues between channels and tasks (GW-02 to GW-06). Adapters: JetStream
-// (@beaver/nats), and the twin in memory.
-// B1. A message is taken at least once, until somebody says that it is done or dead. A message that is taken
-// and not settled is taken again.
-// B2. The messages of one lane are taken one after the other, in their order, whoever takes them. Different
-// lanes run side by side. A lane is one
-//     chat; for messages to Beaver also one kind.
-// B3. The same message, published again soon, is one message. Later the key in it has to make it harmless.
-// B4. A network may have no key by which it knows a repeated message. Before a message goes to such a
-// network, this is noted. If it is taken again
-//     and the note is there, nobody knows whether the network has it. It is counted as uncertain, and sent again.
-// B5. A message that nobody can read, and one that its handler gives up, is kept as a dead letter, which
-// somebody can send again. It holds up nothing.
+// (@beaver/nats), and the twin in memory. A message is taken at least once, until somebody says that it is
+// done or dead. A message that is taken and not settled is taken again. The messages of one lane are taken
+// one after the other, in their order, whoever takes them. Different lanes run side by side. A lane is one
+// chat; for messages to Beaver also one kind. The same message, published again soon, is one message. Later
+// the key in it has to make it harmless. A network may have no key by which it knows a repeated message.
+// Before a message goes to such a network, this is noted. If it is taken again and the note is there, nobody
+// knows whether the network has it. It is counted as uncertain, and sent again. A message that nobody can
+// read, and one that its handler gives up, is kept as a dead letter, which somebody can send again. It holds
+// up nothing.
 import type { InboundMessage, OutboundMessage } from './messages.ts'
 
 /** `inbound`: from people to tasks. `outbound`: from tasks to people. */

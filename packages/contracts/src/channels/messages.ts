@@ -1,7 +1,6 @@
 // What goes through the two queues between channels and tasks (GW-06). A channel is one network of chats,
-// such as a webhook or e-mail.
-// C1. The network's own id of a message is its idempotency key: the same id in the same chat is the same
-// message.
+// such as a webhook or e-mail. The network's own id of a message is its idempotency key: the same id in the
+// same chat is the same message.
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
 

@@ -1,7 +1,6 @@
 // What daemons ask each other at `beaver.<namespace>.daemon.<daemon>`: the subject of one daemon, which
-// answers as the owner of a task.
-// D1. Only daemons of the same version send them. A client uses the requests beside them, which any daemon
-// answers.
+// answers as the owner of a task. Only daemons of the same version send them. A client uses the requests
+// beside them, which any daemon answers.
 import { foreignId, sessionId, taskId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'

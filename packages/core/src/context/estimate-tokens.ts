@@ -1,5 +1,5 @@
-// Estimates how many tokens a text has, without the tokenizer of any model.
-// E1. The result is an estimate, for people and for sums of parts. No bound may depend on it.
+// Estimates how many tokens a text has, without the tokenizer of any model. The result is an estimate, for
+// people and for sums of parts. No bound may depend on it.
 
 const charsPerToken = 4
 

@@ -1,10 +1,8 @@
 // Every event that a journal may contain: its name and the shape of its data. Versions of a shape are defined
-// in upcast.ts.
-// E1. Every event that was ever written stays readable: a change of a shape needs a step in upcast.ts.
-// test/golden checks this.
-// E2. Field names are in snake_case, because they are stored data.
-// E3. A fact is recorded once. For example, an output is the content of an `assistant_message_added` and is
-// not repeated elsewhere.
+// in upcast.ts. Every event that was ever written stays readable: a change of a shape needs a step in
+// upcast.ts. test/golden checks this. Field names are in snake_case, because they are stored data. A fact is
+// recorded once. For example, an output is the content of an `assistant_message_added` and is not repeated
+// elsewhere.
 import { z } from 'zod'
 import { providerState, toolCall, usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'

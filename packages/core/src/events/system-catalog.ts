@@ -1,15 +1,14 @@
 // Every event of the system logs: its name, the log to which it belongs, and the shape of its data. Events of
-// tasks are in catalog.ts.
-// Y1. Every event that was ever written stays readable. Field names are in snake_case, because they are
-// stored data.
-// Y2. An event belongs to exactly one system log. Each system log has one role that writes it.
+// tasks are in catalog.ts. Every event that was ever written stays readable. Field names are in snake_case,
+// because they are stored data. An event belongs to exactly one system log. Each system log has one role that
+// writes it.
 import { z } from 'zod'
 
 /** The names of the system logs. */
 export const systemLogNames = ['keys', 'checkpoints', 'redactions'] as const
 /**
  * - `keys`: whose signatures count. - `checkpoints`: the heads of all logs at a moment. - `redactions`: what
- *   the operator removed or changed on purpose.
+ * the operator removed or changed on purpose.
  */
 export type SystemLogName = (typeof systemLogNames)[number]
 

@@ -1,7 +1,6 @@
-// Decides whether the arguments of a call contain what a requirement names.
-// M1. An object matches if each named field matches; its other fields may be anything. A list matches if each
-// wanted item matches some item of it.
-//     All other values must be equal: `1` equals `1.0` and does not equal `"1"`.
+// Decides whether the arguments of a call contain what a requirement names. An object matches if each named
+// field matches; its other fields may be anything. A list matches if each wanted item matches some item of
+// it. All other values must be equal: `1` equals `1.0` and does not equal `"1"`.
 
 /** @param sent the text that the model sent as arguments; it may not be JSON */
 export function argumentsMatch(sent: string, wanted: unknown): boolean {

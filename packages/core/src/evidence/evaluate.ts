@@ -1,9 +1,6 @@
 // The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a
-// text proves nothing.
-// V1. The gate is pure.
-// V2. A natural-language requirement is `not_checked` and fails nothing (D-11).
-// V3. Every verdict names the events on which it rests.
-// V4. A missing fact satisfies no requirement.
+// text proves nothing. The gate is pure. A natural-language requirement is `not_checked` and fails nothing
+// (D-11). Every verdict names the events on which it rests. A missing fact satisfies no requirement.
 import { argumentsMatch } from './arguments-match.ts'
 import { citesVerdict } from './cites.ts'
 import { givenNumbersVerdict, numbersVerdict } from './numbers-verdict.ts'

@@ -1,7 +1,6 @@
-// What is known of figures: those that a check allows, and those that texts of tools contain.
-// K1. A figure without a sign may be one with a minus, because prose says "fell by 5". A figure that rises
-// may not.
-// K2. A figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else
+// What is known of figures: those that a check allows, and those that texts of tools contain. A figure
+// without a sign may be one with a minus, because prose says "fell by 5". A figure that rises may not. A
+// figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else
 // converts.
 import { datesWithin } from './dates.ts'
 import { type Atom, type Figure, figuresIn, scaled } from './figures.ts'

@@ -1,8 +1,7 @@
 // What an output has at a place, for checks that look at a part of an output that is JSON. The place is a
-// JSON Pointer (RFC 6901).
-// P1. A place that does not exist has no value. So no check of it passes.
-// P2. Only what the JSON itself has counts: not the length of a list, and no name that every object has.
-// P3. Whatever a model wrote, the answer is a value or why there is none. Nothing is thrown.
+// JSON Pointer (RFC 6901). A place that does not exist has no value. So no check of it passes. Only what the
+// JSON itself has counts: not the length of a list, and no name that every object has. Whatever a model
+// wrote, the answer is a value or why there is none. Nothing is thrown.
 import { messageOf } from '../errors.ts'
 import type { JsonValue } from '../json.ts'
 import { withoutFence } from './output-schema.ts'

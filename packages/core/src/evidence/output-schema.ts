@@ -1,7 +1,6 @@
 // Decides whether an output is JSON of a given shape (JSON Schema, the part that zod supports).
-// J1. The output must be JSON, or one fenced block with JSON, and nothing else.
-// J2. A schema with anything that this check cannot check is a fault. So a verdict never claims more than was
-// checked.
+// J1. The output must be JSON, or one fenced block with JSON, and nothing else. A schema with anything that
+// this check cannot check is a fault. So a verdict never claims more than was checked.
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'

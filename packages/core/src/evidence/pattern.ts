@@ -1,7 +1,6 @@
 // Regular expressions with a time that is bounded by the length of the text. They use RE2, because the engine
-// of JavaScript can need exponential time for a short text (docs/decisions/0011).
-// P1. A pattern that RE2 does not support, such as a lookahead or a back reference, is a fault and never a
-// verdict.
+// of JavaScript can need exponential time for a short text (docs/decisions/0011). A pattern that RE2 does not
+// support, such as a lookahead or a back reference, is a fault and never a verdict.
 import { RE2JS } from 're2js'
 import { messageOf } from '../errors.ts'
 

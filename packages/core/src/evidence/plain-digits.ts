@@ -1,6 +1,5 @@
 // Rewrites a text so that its figures can be read: digits of every script as ASCII, invisible characters
-// removed, numerals in words as digits.
-// D1. The time is bounded by the length of the text.
+// removed, numerals in words as digits. The time is bounded by the length of the text.
 
 /**
  * The text with ASCII digits. Full-width characters become ASCII, characters without a width disappear, and

@@ -1,11 +1,9 @@
 // The check `quotes_from_dependencies`: does each quotation of the output occur in an output that the node
-// received?
-// Q1. A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a Markdown
-// quote. Shorter ones are words in
-//     quotation marks. Fenced blocks and inline code are no quotations.
-// Q2. White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every
-// other character does.
-// Q3. An ellipsis in a quotation leaves text out: each part must occur, in this order, in one output.
+// received? A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a
+// Markdown quote. Shorter ones are words in quotation marks. Fenced blocks and inline code are no quotations.
+// White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every other
+// character does. An ellipsis in a quotation leaves text out: each part must occur, in this order, in one
+// output.
 import type { MachineRequirement } from './requirement.ts'
 import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, type Verdict } from './verdict.ts'

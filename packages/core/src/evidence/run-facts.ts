@@ -1,6 +1,5 @@
-// What the gate reads of a run, reduced to what the requirements of a node need.
-// F1. Arguments and results of tool calls are left out if no requirement reads them, because facts are sent
-// to another thread.
+// What the gate reads of a run, reduced to what the requirements of a node need. Arguments and results of
+// tool calls are left out if no requirement reads them, because facts are sent to another thread.
 import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
 import type { EvidenceRequirement } from './requirement.ts'
 

@@ -1,7 +1,6 @@
-// Finds the sources that a text names: URLs, and names that are given as text.
-// U1. URLs are compared without their scheme, their fragment, a trailing slash and the punctuation around
-// them. Host names are compared without case.
-// U2. A name occurs only as a whole: `doc-1` does not occur in `doc-12`.
+// Finds the sources that a text names: URLs, and names that are given as text. URLs are compared without
+// their scheme, their fragment, a trailing slash and the punctuation around them. Host names are compared
+// without case. A name occurs only as a whole: `doc-1` does not occur in `doc-12`.
 import { wordLetters } from './result-texts.ts'
 
 /**

@@ -1,6 +1,5 @@
-// The currencies and magnitudes that people write beside a figure.
-// U1. A tag names what a figure counts: a currency code, `%`, `bp`, `ratio` (a percentage as a part of one),
-// or '' if the text does not say it.
+// The currencies and magnitudes that people write beside a figure. A tag names what a figure counts: a
+// currency code, `%`, `bp`, `ratio` (a percentage as a part of one), or '' if the text does not say it.
 
 const symbols: Readonly<Record<string, string>> = {
   US$: 'USD',

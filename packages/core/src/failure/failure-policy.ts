@@ -1,16 +1,15 @@
 // What a supervisor does about each class of failure. It is a table, so that tests and operators can read it.
 // F1. Every class has a policy.
-// F2. Every retry is bounded, in tries and in time.
-// F3. The caller supplies the earlier tries and waits, which it reads from the journal. No function here
-// reads a clock.
+// F2. Every retry is bounded, in tries and in time. The caller supplies the earlier tries and waits, which it
+// reads from the journal. No function here reads a clock.
 import { supervisors } from '../supervision/supervisors.ts'
 import type { FailureClass } from './failure-class.ts'
 
 /**
  * - `retry`: makes the same call again, after a pause with jitter. The run fails after `triesMax` tries and
- *   at least `waitMsMax` of waiting. If `waitMsMax` is 0, only the tries count.
+ * at least `waitMsMax` of waiting. If `waitMsMax` is 0, only the tries count.
  * - `restart`: restarts the loop from the journal, in another worker. The run fails after `restartsMax`
- *   restarts.
+ * restarts.
  * - `fail_run`: fails the run at once. The supervisor of the run blocks what depends on it.
  */
 export type FailurePolicy =

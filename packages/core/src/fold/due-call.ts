@@ -1,8 +1,6 @@
 // The next provider call of a run: its failed tries, and how long the run has waited for it. It is part of
-// the run's state.
-// D1. It starts again with every answer, and whenever the conversation is shortened.
-// D2. It is folded from the journal alone. Pauses and the time of failed tries are recorded data, and no
-// clock is read.
+// the run's state. It starts again with every answer, and whenever the conversation is shortened. It is
+// folded from the journal alone. Pauses and the time of failed tries are recorded data, and no clock is read.
 import { addUsage, type Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'

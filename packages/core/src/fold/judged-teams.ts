@@ -1,10 +1,8 @@
-// Decides by which teams a task is judged (D-60). Pure.
-// J1. The order of the calls decides, never the order in which the teams began or ended. A takeover therefore
-// changes nothing.
-// J2. The teams of one answer count together. The teams of a later answer supersede those of earlier answers.
-// J3. A `workflow:` definition that was called as a tool is an ordinary tool. Its team never counts.
-// J4. A call that started no team, because it was refused, is not counted: the model got the refusal as the
-// result of the call.
+// Decides by which teams a task is judged (D-60). Pure. The order of the calls decides, never the order in
+// which the teams began or ended. A takeover therefore changes nothing. The teams of one answer count
+// together. The teams of a later answer supersede those of earlier answers. A `workflow:` definition that was
+// called as a tool is an ordinary tool. Its team never counts. A call that started no team, because it was
+// refused, is not counted: the model got the refusal as the result of the call.
 import { definitionPrefix } from '../graph/execution-graph.ts'
 
 /**

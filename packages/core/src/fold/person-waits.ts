@@ -1,7 +1,6 @@
-// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63).
-// P1. Time is measured by the task's own clock (task-state.ts).
-// P2. If several calls wait at once, the time counts once.
-// P3. These functions change the map that they get, like the fold of the task.
+// How long runs and teams have waited for a person. Their deadlines stop during that time (D-63). Time is
+// measured by the task's own clock (task-state.ts). If several calls wait at once, the time counts once.
+// These functions change the map that they get, like the fold of the task.
 
 interface PersonWait {
   /** The calls that wait now. */

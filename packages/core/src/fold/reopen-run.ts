@@ -1,8 +1,7 @@
 // The events of one run that a retry keeps: all of them if the run completed, otherwise those up to the point
-// where it can continue. Pure.
-// N1. The kept events fold to a run that thinks or acts: its next model call or its next tool call is due.
-// N2. Failed tries are left out, because the retry has tries and waits of its own.
-// N3. The order of events does not change.
+// where it can continue. Pure. The kept events fold to a run that thinks or acts: its next model call or its
+// next tool call is due. Failed tries are left out, because the retry has tries and waits of its own. The
+// order of events does not change.
 import type { EventType } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 

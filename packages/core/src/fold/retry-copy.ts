@@ -1,16 +1,11 @@
 // What a retry keeps of an ended task: events for the new task's log, from which the task resumes as after
-// any takeover. Pure.
-// Y1. What completed stays completed: answers, tool results, and the nodes that were given nothing that is
-// made anew. None of it is requested or
-//     paid for again; the usage of a copy is 0.
-// Y2. A run that did not complete continues where it stopped if it is the root, or if the outcome of one of
-// its effects is unknown. Every other run
-//     starts from the beginning, with its node.
-// Y3. The teams by which the task is judged continue if they are not complete (judged-teams.ts,
-// retry-team.ts). What the root did after their end
-//     is left out.
-// Y4. The texts with which the task was steered are kept, also those that the root was not given.
-// Y5. The ids of runs and teams stay the same, because the copied events refer to each other by them.
+// any takeover. Pure. What completed stays completed: answers, tool results, and the nodes that were given
+// nothing that is made anew. None of it is requested or paid for again; the usage of a copy is 0. A run that
+// did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is
+// unknown. Every other run starts from the beginning, with its node. The teams by which the task is judged
+// continue if they are not complete (judged-teams.ts, retry-team.ts). What the root did after their end is
+// left out. The texts with which the task was steered are kept, also those that the root was not given. The
+// ids of runs and teams stay the same, because the copied events refer to each other by them.
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'

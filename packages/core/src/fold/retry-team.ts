@@ -1,11 +1,10 @@
-// What a retry keeps of a team that continues. Pure.
-// M1. The team is decided again from its start, by its graph and its program, in the order of the old log. A
-// decision of the old log is kept if the
-//     team, with nothing but what was kept before, decides the same. So a node keeps its result only if everything that it was given is the same.
-// M2. A node that failed, was blocked or was cancelled is decided anew. So is everything that rested on it.
-// M3. If something else would follow from a kept result now, the node keeps its run, which has ended, and the
-// team draws the conclusion anew.
-// M4. A run is not kept if it may have read in the shared state what a run wrote that is not kept.
+// What a retry keeps of a team that continues. Pure. The team is decided again from its start, by its graph
+// and its program, in the order of the old log. A decision of the old log is kept if the team, with nothing
+// but what was kept before, decides the same. So a node keeps its result only if everything that it was given
+// is the same. A node that failed, was blocked or was cancelled is decided anew. So is everything that rested
+// on it. If something else would follow from a kept result now, the node keeps its run, which has ended, and
+// the team draws the conclusion anew. A run is not kept if it may have read in the shared state what a run
+// wrote that is not kept.
 import type { DomainEvent } from '../events/catalog.ts'
 import { factsOf } from '../evidence/run-facts.ts'
 import type { TeamProgram } from '../graph/team-program.ts'

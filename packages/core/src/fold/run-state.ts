@@ -1,12 +1,10 @@
 // The state of one run, folded from its events. An AgentLoop is restored from it, and prompts and screens are
 // views of it.
-// S1. `evolveRun` is pure: it returns a new state and changes no earlier one.
-// S2. A run ends once. Events after its end change nothing.
+// S1. `evolveRun` is pure: it returns a new state and changes no earlier one. A run ends once. Events after
+// its end change nothing.
 // S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join
-// `messages` in the order of the calls,
-//     whatever the order in which they came.
-// S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what
-// the model gets.
+// `messages` in the order of the calls, whatever the order in which they came. A part of the conversation
+// that was left out or summarised stays so: from then on, `messages` is what the model gets.
 import { type Doer, doerOf, whoDid } from '../telling/who.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'

@@ -2,15 +2,13 @@
 // dies cannot report anything. Who is charged for the death of a worker thread is decided by the worker pool,
 // whose main thread survives and saw what was under way.
 //
-// O1. The death of an owner is charged to the task only if the journal shows a call that had started and had
-// no result, of a tool that ran inside the
-//     owner's process. A task that waits for the model, for a person, for a team or for its turn is not charged.
-// O2. A tool is charged once. From the next claim on, its calls run in a process of their own, where they
-// cannot kill an owner.
-// O3. A pure tool runs before its record (decision 0021), so a death inside it leaves no trace. Therefore a
-// death while a run was about to act makes
-//     the pure tools of the task suspect, without a charge.
-// O4. The fold is pure. An owner that let go (`task_released`, `task_suspended`) is not lost.
+// The death of an owner is charged to the task only if the journal shows a call that had started and had no
+// result, of a tool that ran inside the owner's process. A task that waits for the model, for a person, for a
+// team or for its turn is not charged. A tool is charged once. From the next claim on, its calls run in a
+// process of their own, where they cannot kill an owner. A pure tool runs before its record (decision 0021),
+// so a death inside it leaves no trace. Therefore a death while a run was about to act makes the pure tools
+// of the task suspect, without a charge. The fold is pure. An owner that let go (`task_released`,
+// `task_suspended`) is not lost.
 import { type DomainEvent, isTerminalTaskEvent } from '../events/catalog.ts'
 
 /** The tools of a task whose calls must not run in a process or thread that others share. */

@@ -1,8 +1,6 @@
 // What a session shows as the answer of an ended task: its output, or one line that says why there is none
-// (AL-12). Pure.
-// V1. The reason is marked and never appears together with an output, so that nobody takes it for an output
-// (D-34).
-// V2. The reason is bounded.
+// (AL-12). Pure. The reason is marked and never appears together with an output, so that nobody takes it for
+// an output (D-34). The reason is bounded.
 import type { TaskResult } from '../events/catalog.ts'
 
 const reasonCharsMax = 1_000

@@ -1,8 +1,6 @@
 // The ExecutionGraph: a workflow builds it and the TeamSupervisor executes it. It is internal: no model
-// writes it.
-// G1. Nodes have a declared order, and each depends only on nodes of the same graph.
-// G2. There is no cycle.
-// G3. A graph may grow while it runs, if its workflow's program decides so (`graph_extended`). It never
+// writes it. Nodes have a declared order, and each depends only on nodes of the same graph. There is no
+// cycle. A graph may grow while it runs, if its workflow's program decides so (`graph_extended`). It never
 // shrinks.
 import { z } from 'zod'
 import { evidenceRequirement } from '../evidence/requirement.ts'

@@ -1,9 +1,7 @@
 // What was given to a node, or to those from which the final output of a team comes: what their texts are
-// checked against. Pure.
-// F1. What others said are the outputs that a node is shown, and the texts of others that its program put
-// into its instruction.
-// F2. A text is never checked against itself. What a team says is checked against what its authors were
-// given.
+// checked against. Pure. What others said are the outputs that a node is shown, and the texts of others that
+// its program put into its instruction. A text is never checked against itself. What a team says is checked
+// against what its authors were given.
 import type { GivenFact } from '../evidence/run-facts.ts'
 import type { JsonObject } from '../json.ts'
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'

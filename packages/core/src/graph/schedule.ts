@@ -2,11 +2,9 @@
 // done. Pure.
 // D1. A node starts when all its dependencies have completed. There are no layers.
 // D2. A node that failed or was cancelled blocks all nodes that depend on it, transitively, and no other
-// node.
-// D3. Decisions are in declared order, never in the order of completion.
+// node. Decisions are in declared order, never in the order of completion.
 // D4. A node with a quorum starts when all its dependencies have ended and at least that many have completed.
-// It is blocked as soon as that number
-//     cannot be reached.
+// It is blocked as soon as that number cannot be reached.
 // D5. A node is skipped if all its dependencies were skipped. If some were skipped, only the others count.
 // D6. A code node does not count for the limit of concurrent nodes.
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'

@@ -1,8 +1,7 @@
 // TeamProgram: what a workflow decides while its graph runs: the input of each node, the output of code
 // nodes, and how the graph grows. The five workflow tools need no program. `graph.workflow` determines the
-// program of a graph.
-// P1. A program is pure: the same team always gives the same decision.
-// P2. A program has no effects. Its decision is journaled before it takes effect.
+// program of a graph. A program is pure: the same team always gives the same decision. A program has no
+// effects. Its decision is journaled before it takes effect.
 import type { Failure } from '../failure/failure-class.ts'
 import type { JsonObject } from '../json.ts'
 import type { SharedStateChange } from '../team/shared-state.ts'

@@ -1,9 +1,7 @@
 // The shape of a graph: cycles, weakly connected components and reachability, over plain nodes and edges.
 // What a shape means to a workflow, and how its faults are worded for a model, is defined in
-// @beaver/workflows.
-// P1. Results depend on the declared order of the nodes, never on the order of the edges.
-// P2. A repeated edge counts once.
-// P3. Nothing here recurses, so a chain may have any length.
+// @beaver/workflows. Results depend on the declared order of the nodes, never on the order of the edges. A
+// repeated edge counts once. Nothing here recurses, so a chain may have any length.
 import { invariant } from '../errors.ts'
 import type { ExecutionGraph } from './execution-graph.ts'
 

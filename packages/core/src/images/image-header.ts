@@ -1,6 +1,5 @@
-// Reads what an image is from its first bytes, never from its name.
-// H1. Nothing is decoded: a hostile image costs no more than its bytes.
-// H2. A size that cannot be read is not known; the image is taken all the same.
+// Reads what an image is from its first bytes, never from its name. Nothing is decoded: a hostile image costs
+// no more than its bytes. A size that cannot be read is not known; the image is taken all the same.
 import type { ImagePart } from './image-part.ts'
 
 /** What the first bytes of an image say. */

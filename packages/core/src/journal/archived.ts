@@ -1,12 +1,10 @@
 // Archived messages: the entries of ended tasks that were moved from the journal to a verified file. The
 // operator names each of them in a signed event (`messages_archived`), and only then deletes it. Every reader
-// that finds a gap in the journal asks this module whether such an event explains it.
-// V1. Only a message that a counting event names may be missing. The event must be signed by an operator's
-// key; without a signature it names nothing.
-// V2. The first and the last entry of a log stay. The event says how the chain continues from the one to the
-// other: the records before and after the gap.
-// V3. A named message counts as deleted as soon as the event is durable, also while it is still there. So an
-// archive that was interrupted changes no answer.
+// that finds a gap in the journal asks this module whether such an event explains it. Only a message that a
+// counting event names may be missing. The event must be signed by an operator's key; without a signature it
+// names nothing. The first and the last entry of a log stay. The event says how the chain continues from the
+// one to the other: the records before and after the gap. A named message counts as deleted as soon as the
+// event is durable, also while it is still there. So an archive that was interrupted changes no answer.
 // V4. If two events name one message, the first one counts.
 import { logKey, type LogId } from '../ids.ts'
 import { canonicalJson } from '../json.ts'

@@ -1,13 +1,10 @@
 // The Journal port: the append-only authority, with one log per task. Its adapters are natsJournal and
-// memoryJournal, and one contract suite tests both.
-// J1. An append is stored as a whole, however many entries it has, after everything before it; or nothing of
-// it is stored.
-// J2. An append is stored only if the log has the expected revision. This is the fence.
-// J3. What `append` acknowledged survives the death of every process.
-// J4. The first entry of a log accepts the task: it gives the task its place in its session and in the queue
-// at the same moment.
-// J5. An id names one task of a tenant, whatever its session: of two acceptances with the same id, only one
-// is stored.
+// memoryJournal, and one contract suite tests both. An append is stored as a whole, however many entries it
+// has, after everything before it; or nothing of it is stored. An append is stored only if the log has the
+// expected revision. This is the fence. What `append` acknowledged survives the death of every process. The
+// first entry of a log accepts the task: it gives the task its place in its session and in the queue at the
+// same moment. An id names one task of a tenant, whatever its session: of two acceptances with the same id,
+// only one is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
 import type { ArchivedMessages } from './archived.ts'
 

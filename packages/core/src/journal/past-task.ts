@@ -1,17 +1,12 @@
 // Reads an earlier task of a session from the first and the last entry of its log, and builds the visible
-// history of a session from such tasks.
-// P1. A task normally costs two reads, however long its log is. The two entries are verified. The entries
-// between them are verified when the whole
-//     log is read.
-// P2. The history is what was said: the conversation that a client gave with the request, the request, and
-// the final answer or the reason why there
-//     is none (AL-12). It contains the newest tasks that fit
-//     the bound, oldest first.
-// P3. A task that was retried is represented by its retry alone.
-// P4. An exchange that is longer than the whole bound is shortened, not left out with its question.
-// P5. What one user asked and was answered is never told to another (D-67). Today a session has one user. In
-// an older session with several, the
-//     history begins after the newest task of somebody else.
+// history of a session from such tasks. A task normally costs two reads, however long its log is. The two
+// entries are verified. The entries between them are verified when the whole log is read. The history is what
+// was said: the conversation that a client gave with the request, the request, and the final answer or the
+// reason why there is none (AL-12). It contains the newest tasks that fit the bound, oldest first. A task
+// that was retried is represented by its retry alone. An exchange that is longer than the whole bound is
+// shortened, not left out with its question. What one user asked and was answered is never told to another
+// (D-67). Today a session has one user. In an older session with several, the history begins after the newest
+// task of somebody else.
 import { BeaverError } from '../errors.ts'
 import type { DataOf, TaskResult } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'

@@ -1,13 +1,9 @@
 // Signatures of journal messages: how they are made and verified. Whose signatures count is decided in
-// key-ring.ts.
-// G1. A signature covers the last record of a message. The chain makes it cover all records before it.
-// G2. All messages of one commit share one Ed25519 signature over the root of a Merkle tree. Each message has
-// the path of its leaf, so that it can be
-//     verified alone.
-// G3. A leaf names the log to which the record belongs, and the signed text names the journal. A signature is
-// worth nothing in another log, in
-//     another namespace or in another journal.
-// G4. To verify never throws, whatever the text of a signature is.
+// key-ring.ts. A signature covers the last record of a message. The chain makes it cover all records before
+// it. All messages of one commit share one Ed25519 signature over the root of a Merkle tree. Each message has
+// the path of its leaf, so that it can be verified alone. A leaf names the log to which the record belongs,
+// and the signed text names the journal. A signature is worth nothing in another log, in another namespace or
+// in another journal. To verify never throws, whatever the text of a signature is.
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 import { type LogId, logKey } from '../ids.ts'
 import type { SystemLogName } from '../events/system-catalog.ts'

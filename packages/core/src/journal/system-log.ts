@@ -1,9 +1,8 @@
 // The SystemLog port: the logs of the system itself, beside the logs of tasks. Its adapters are natsSystemLog
 // and memorySystemLog, and one contract suite tests both. What an entry contains is defined in
-// system-record.ts.
-// S1. An append is stored only if the log has the expected revision. This is the fence.
-// S2. What `append` acknowledged survives the death of every process.
-// S3. A system log is no task: no reader of tasks sees its entries.
+// system-record.ts. An append is stored only if the log has the expected revision. This is the fence. What
+// `append` acknowledged survives the death of every process. A system log is no task: no reader of tasks sees
+// its entries.
 import type { SystemLogName } from '../events/system-catalog.ts'
 import type { AppendOutcome, Entry } from './journal.ts'
 

@@ -1,10 +1,9 @@
 // The records of system logs. They have the form and the chain of task records (record.ts), with `subject` =
 // the name of the log, and events of their own (system-catalog.ts). The type on the wire is
-// `beaver.system.<type>.v1`.
-// T1. A reader verifies the whole chain. A record that does not follow is left out and reported: somebody who
-// can only write must not be able to
-//     stop all readers. Who signed a record is decided by the reader of each log.
-// T2. An append that another writer overtook is decided again from the new state of the log.
+// `beaver.system.<type>.v1`. A reader verifies the whole chain. A record that does not follow is left out and
+// reported: somebody who can only write must not be able to stop all readers. Who signed a record is decided
+// by the reader of each log. An append that another writer overtook is decided again from the new state of
+// the log.
 import { z } from 'zod'
 import { BeaverError, messageOf } from '../errors.ts'
 import {

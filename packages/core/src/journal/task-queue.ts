@@ -1,14 +1,11 @@
 // The TaskQueue port: which tasks a daemon must look at. It contains what the journal accepted; it is not a
-// second source of truth.
-// Q1. Every accepted task is delivered at least once, in the order of acceptance, until it is acknowledged.
-// Q2. A delivery that is neither acknowledged nor extended within its lease is delivered again, to any
-// daemon.
-// Q3. Another daemon may continue a delivery in place of the one that got it.
-// Q4. A wake causes at least one delivery that begins after the wake, even while an older delivery of the
-// task is under way. Several wakes of a task
-//     that no daemon has taken yet may share one delivery.
-// Q5. A task has one alarm. A newer alarm replaces an older one.
-// Q6. A message that names no task is not delivered. The queue refuses it for good and reports it.
+// second source of truth. Every accepted task is delivered at least once, in the order of acceptance, until
+// it is acknowledged. A delivery that is neither acknowledged nor extended within its lease is delivered
+// again, to any daemon. Another daemon may continue a delivery in place of the one that got it. A wake causes
+// at least one delivery that begins after the wake, even while an older delivery of the task is under way.
+// Several wakes of a task that no daemon has taken yet may share one delivery. A task has one alarm. A newer
+// alarm replaces an older one. A message that names no task is not delivered. The queue refuses it for good
+// and reports it.
 import type { LogId } from '../ids.ts'
 import type { Entry } from './journal.ts'
 

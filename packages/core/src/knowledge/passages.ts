@@ -1,7 +1,7 @@
-// Splits a document into passages, the unit in which a knowledge base is searched. Pure.
-// P1. A passage is a range of whole lines, unless one line alone is longer than a passage.
-// P2. No passage crosses a heading. A paragraph is kept together if it fits.
-// P3. It takes linear time and no more memory than the text, whatever the text contains.
+// Splits a document into passages, the unit in which a knowledge base is searched. Pure. A passage is a range
+// of whole lines, unless one line alone is longer than a passage. No passage crosses a heading. A paragraph
+// is kept together if it fits. It takes linear time and no more memory than the text, whatever the text
+// contains.
 
 /** The most characters of a passage. */
 export const passageCharsMax = 1_600

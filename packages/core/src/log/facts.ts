@@ -1,8 +1,7 @@
 // Every fact that operators read in the log. Each is one function with its event name, its level and its
 // sentence. docs/reference/log.md lists them. The adapter of the port Logger decides how a line is written.
-// F1. One call is one line.
-// F2. A fact that a person must look at has the level `warn` or `error`. A fact of planned work has the level
-// `info` or `debug`.
+// One call is one line. A fact that a person must look at has the level `warn` or `error`. A fact of planned
+// work has the level `info` or `debug`.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
 import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'

@@ -1,11 +1,8 @@
 // The KnowledgeBase port: finds passages in the documents of the operator (D-72). `kb:<id>` names a knowledge
-// base.
-// K1. Any query is safe: it contains words, never a query language. A query without a word finds nothing.
-// K2. The passages come best first. There are at most `limit`, and each has at most `passageCharsMax`
-// characters.
-// K3. A passage names its document and its lines, so that anybody can check what it says.
-// K4. What was changed or removed before the search began is not found any more, unless the answer says that
-// it is not complete.
+// base. Any query is safe: it contains words, never a query language. A query without a word finds nothing.
+// The passages come best first. There are at most `limit`, and each has at most `passageCharsMax` characters.
+// A passage names its document and its lines, so that anybody can check what it says. What was changed or
+// removed before the search began is not found any more, unless the answer says that it is not complete.
 
 /** What is searched for. */
 export interface KnowledgeRequest {

@@ -1,5 +1,5 @@
-// A question as lines that a person reads, and what the person may type.
-// T1. A model or a server writes the question, so its hidden characters are shown as escapes.
+// A question as lines that a person reads, and what the person may type. A model or a server writes the
+// question, so its hidden characters are shown as escapes.
 import { visible } from '../hidden-characters.ts'
 import { counted } from '../telling/text.ts'
 import { type Question, takesFreeText } from './question.ts'

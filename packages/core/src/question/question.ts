@@ -1,9 +1,8 @@
 // A question that a running call asks a person, and the answer to it. Whether an answer fits its question is
-// decided here, and nowhere else.
-// Q1. A question offers options, takes free text, or has a form: a JSON Schema of an object whose fields are
-// primitive, as in the elicitation of MCP.
-// Q2. An answer that does not fit is refused with what is allowed, and the question goes on waiting.
-// Q3. Everything has a bound: the message, the options, the form and the answer.
+// decided here, and nowhere else. A question offers options, takes free text, or has a form: a JSON Schema of
+// an object whose fields are primitive, as in the elicitation of MCP. An answer that does not fit is refused
+// with what is allowed, and the question goes on waiting. Everything has a bound: the message, the options,
+// the form and the answer.
 import { z } from 'zod'
 import { schemaFault, schemaMismatch } from '../evidence/output-schema.ts'
 import { jsonObject } from '../json.ts'

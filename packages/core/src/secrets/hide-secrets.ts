@@ -1,6 +1,5 @@
 // Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the
-// log.
-// H1. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
+// log. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
 // an error needs no such text.
 import { secretMasker } from './secret-masker.ts'
 import type { KnownSecret } from './secret-spellings.ts'

@@ -1,12 +1,10 @@
 // The secrets of this thread's process, and the one place where they are removed from what Beaver records,
-// sends and says.
-// S1. A process names its secrets before its first task (`protectSecrets`), and those that it gets later,
-// such as tokens, when it gets them. Worker
-//     threads get them from their main thread, also later ones (`onSecretsChange`). The registry is one for each thread, because a secret of the process
-//     must not get into any journal, whichever part of the program writes.
-// S2. `draft` masks the data of every event before it is hashed. Code that keeps the event in memory keeps
-// the masked one (`drafted`), so that a run
-//     that goes on in memory equals one that is folded from the journal.
+// sends and says. A process names its secrets before its first task (`protectSecrets`), and those that it
+// gets later, such as tokens, when it gets them. Worker threads get them from their main thread, also later
+// ones (`onSecretsChange`). The registry is one for each thread, because a secret of the process must not get
+// into any journal, whichever part of the program writes. `draft` masks the data of every event before it is
+// hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run that goes on in
+// memory equals one that is folded from the journal.
 import { type SecretMasker, secretMasker } from './secret-masker.ts'
 import type { KnownSecret } from './secret-spellings.ts'
 

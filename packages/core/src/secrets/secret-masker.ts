@@ -1,10 +1,8 @@
 // Replaces secrets in texts by marks: `[secret:OPENAI_API_KEY]`, `[secret:aws_access_key]`. It sits on the
 // way of every event, so it reads a text once, by pairs of bytes, and most texts contain few pairs with which
-// a secret could begin.
-// M1. A masked text contains no known value in any of its spellings, and nothing of the shape of a well-known
-// key.
-// M2. Masking is idempotent: a mark contains no secret.
-// M3. A text or value without a secret is returned as it is: the same string, the same object.
+// a secret could begin. A masked text contains no known value in any of its spellings, and nothing of the
+// shape of a well-known key. Masking is idempotent: a mark contains no secret. A text or value without a
+// secret is returned as it is: the same string, the same object.
 import type { SecretPattern } from './secret-patterns.ts'
 import { secretPatterns } from './secret-patterns.ts'
 import { isHideable, type KnownSecret, spellingsOf } from './secret-spellings.ts'

@@ -1,11 +1,8 @@
 // The shapes of well-known keys, as their issuers document them. A text of such a shape is a secret even if
-// no process knows its value.
-// P1. Each shape begins with one of its `anchors`. `shape` is sticky: it matches where the anchor begins, and
-// its first group, or else the whole
-//     match, is the secret.
-// P2. No shape backtracks without a bound, because the text may come from an attacker.
-// P3. A shape is strict: hashes, UUIDs, base64 of images, names of branches and placeholders in documentation
-// are not secrets.
+// no process knows its value. Each shape begins with one of its `anchors`. `shape` is sticky: it matches
+// where the anchor begins, and its first group, or else the whole match, is the secret. No shape backtracks
+// without a bound, because the text may come from an attacker. A shape is strict: hashes, UUIDs, base64 of
+// images, names of branches and placeholders in documentation are not secrets.
 
 export interface SecretPattern {
   /** The name in the mark: `[secret:aws_access_key]`. */

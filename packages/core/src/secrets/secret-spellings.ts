@@ -1,7 +1,7 @@
-// The spellings of a secret whose value is known: as it is, and encoded as programs encode it.
-// S1. Base64 is found inside a longer text, such as `user:password` in a header, because all three positions
-// within a group of bytes are spelled.
-// S2. Values that could be ordinary text are left alone: to hide them would destroy other texts.
+// The spellings of a secret whose value is known: as it is, and encoded as programs encode it. Base64 is
+// found inside a longer text, such as `user:password` in a header, because all three positions within a group
+// of bytes are spelled. Values that could be ordinary text are left alone: to hide them would destroy other
+// texts.
 
 /** A secret whose value this process knows. `name` says where it comes from: `OPENAI_API_KEY`. */
 export interface KnownSecret {

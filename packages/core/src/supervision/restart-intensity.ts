@@ -1,9 +1,8 @@
 // The restart budget: whether something that died is started again, and after which pause. OTP's intensity
 // and period, and a pause that grows. Everything in Beaver that starts something again asks here;
-// supervisors.ts holds the numbers. Pure.
-// R1. A death counts for `periodMs`. If more than `restartsMax` deaths count, the intensity is exceeded.
-// R2. The pause grows with the deaths that count. After a span of `periodMs` without a death it is the first
-// pause again.
+// supervisors.ts holds the numbers. Pure. A death counts for `periodMs`. If more than `restartsMax` deaths
+// count, the intensity is exceeded. The pause grows with the deaths that count. After a span of `periodMs`
+// without a death it is the first pause again.
 
 /** How many deaths are accepted. */
 export interface Intensity {

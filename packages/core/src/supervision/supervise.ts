@@ -1,10 +1,9 @@
 // Decides what a supervisor does when a child starts or ends, or when the supervisor stops: OTP's semantics
 // over data. Pure. start-supervision.ts starts, stops and pauses; supervisors.ts holds the data of each
-// supervisor.
-// D1. A child has ended before it, or what replaces it, is started again.
-// D2. Groups stop in the reverse order of their start and start in that order, one child at a time.
-// D3. After `stop`, and after a failure, nothing is started.
-// D4. Each death is counted once. The end of a child that the supervisor stops is not a death.
+// supervisor. A child has ended before it, or what replaces it, is started again. Groups stop in the reverse
+// order of their start and start in that order, one child at a time. After `stop`, and after a failure,
+// nothing is started. Each death is counted once. The end of a child that the supervisor stops is not a
+// death.
 import { afterDeath, recentDeaths } from './restart-intensity.ts'
 import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
 

@@ -1,7 +1,7 @@
 // A supervisor as data: what it starts again, how often, and what happens after that. The terms are OTP's.
 // restart-intensity.ts decides about the next restart, supervise.ts about the children, and supervisors.ts
-// holds the values.
-// P1. Every restart is bounded: by an intensity within a period, or by a number over the child's whole life.
+// holds the values. Every restart is bounded: by an intensity within a period, or by a number over the
+// child's whole life.
 import type { Backoff, Intensity } from './restart-intensity.ts'
 
 /**
@@ -30,7 +30,7 @@ export interface ChildSpec {
 /**
  * What happens if the intensity is exceeded. `says` is the sentence for the log and the documentation.
  * - `fail`: all children are stopped, and the supervisor fails. Its own supervisor or its caller decides what
- *   happens then.
+ * happens then.
  * - `leave`: the child is left alone, and the others go on.
  * - `wait`: the child is started again as soon as the intensity allows one more restart.
  */

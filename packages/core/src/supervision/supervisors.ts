@@ -1,11 +1,9 @@
 // Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same
 // table, and a test compares the two. Rows with a `strategy` are supervisors that startSupervision runs. The
-// runtime applies the others: it restarts in its own way.
-// T1. Nothing in Beaver is started again without a bound, and each bound is in this table. A read, a request
-// or a subscription that is
-//     repeated is no restart: its pauses are where it is made.
-// T2. The code that restarts something reads its row here. A configuration may change `restartsMax`, and
-// nothing else.
+// runtime applies the others: it restarts in its own way. Nothing in Beaver is started again without a bound,
+// and each bound is in this table. A read, a request or a subscription that is repeated is no restart: its
+// pauses are where it is made. The code that restarts something reads its row here. A configuration may
+// change `restartsMax`, and nothing else.
 import type { RestartPolicy, SupervisorSpec } from './supervisor-spec.ts'
 
 /**

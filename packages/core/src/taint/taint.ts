@@ -1,9 +1,7 @@
 // What a run, a tool result or an answer carries because of where its text came from. A run is a fold of
-// these, so a resumed run has the same.
-// A1. A label never goes away: a run that has read a stranger's text has read it, also after the text was
-// shortened or summarised.
-// A2. The sources are for people. They are bounded, and a run that has more than `sourcesMax` of one label
-// keeps the first ones.
+// these, so a resumed run has the same. A label never goes away: a run that has read a stranger's text has
+// read it, also after the text was shortened or summarised. The sources are for people. They are bounded, and
+// a run that has more than `sourcesMax` of one label keeps the first ones.
 import { z } from 'zod'
 import type { DataOf } from '../events/catalog.ts'
 

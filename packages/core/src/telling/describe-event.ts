@@ -1,9 +1,7 @@
 // Describes an event for people: who did what, in one sentence. The timeline and the live view both tell
-// events by it.
-// D1. Every type of event has a teller: a type without one does not compile.
-// D2. Texts say "Root agent" (D-07), have a bounded length, and never contain the body of a prompt or of a
-// skill. Machine names stay as they are.
-// D3. Pure.
+// events by it. Every type of event has a teller: a type without one does not compile. Texts say "Root agent"
+// (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as
+// they are. Pure.
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
 import { tellRun } from './tell-run.ts'
 import { tellTask } from './tell-task.ts'

@@ -1,7 +1,6 @@
 // The Merkle tree over the messages of one commit: few leaves, all in memory. merkle-tree.ts is for many that
-// are stored.
-// C1. The path of a leaf and the number of leaves give the root, and no other leaf at this place gives the
-// same root.
+// are stored. The path of a leaf and the number of leaves give the root, and no other leaf at this place
+// gives the same root.
 import { largestPowerBelow, nodeHash } from './tree-hash.ts'
 
 /** The root of a tree, and the path of each leaf, from the leaf to the root. There is at least one leaf. */

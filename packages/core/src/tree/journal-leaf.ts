@@ -1,9 +1,8 @@
 // JournalLeaf: what the tree over the journal contains. Each message of the stream is one leaf, in stream
 // order, so the tree holds the order of all logs, and the newest message of a log is the proof of the log's
-// head.
-// L1. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1.
-// L2. A leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot
-// be read is a leaf, too.
+// head. A leaf names the sequence of its message. While the stream has no gap, message n is the leaf n - 1. A
+// leaf depends on the place, the subject and the bytes of a message alone, so that content that cannot be
+// read is a leaf, too.
 import { hash as digest } from 'node:crypto'
 import { hashBytes, leafHash } from './tree-hash.ts'
 

@@ -1,10 +1,8 @@
 // MerkleTree: an append-only hash tree over many leaves, as in RFC 6962. Where the hashes are stored belongs
 // to the caller (`TileStore`); what a leaf contains belongs to journal-leaf.ts. commit-tree.ts is for few
-// leaves that are in memory.
-// T1. The hash of n leaves never changes, so an older root can always be computed again and compared.
-// T2. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles). Everything between these
-// levels is computed, so that a leaf
-//     costs 32 bytes of storage and about two hashes.
+// leaves that are in memory. The hash of n leaves never changes, so an older root can always be computed
+// again and compared. A tile holds 256 neighbouring hashes of every eighth level (C2SP tlog-tiles).
+// Everything between these levels is computed, so that a leaf costs 32 bytes of storage and about two hashes.
 import { hash as digest } from 'node:crypto'
 import { invariant } from '../errors.ts'
 import { hashBytes, largestPowerBelow, nodeHash } from './tree-hash.ts'

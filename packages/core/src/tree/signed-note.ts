@@ -1,7 +1,6 @@
 // SignedNote: a text with signatures below it, as in C2SP signed-note, and the checkpoint of a tree as such a
-// text (C2SP tlog-checkpoint). The private key stays with the caller, who signs the text.
-// N1. A name has no spaces and no plus sign, and a text has no control characters, so that a note has one
-// meaning.
+// text (C2SP tlog-checkpoint). The private key stays with the caller, who signs the text. A name has no
+// spaces and no plus sign, and a text has no control characters, so that a note has one meaning.
 import { hash as digest } from 'node:crypto'
 import { BeaverError } from '../errors.ts'
 import { hashBytes } from './tree-hash.ts'

@@ -1,7 +1,6 @@
 // Splits a text into the words by which texts are compared: of a skill with a task, of a document with a
-// question. Pure.
-// W1. Words are compared whole, in lower case, without a final "s".
-// W2. Chinese, Japanese and Korean have no spaces between words. They are compared by pairs of characters.
+// question. Pure. Words are compared whole, in lower case, without a final "s". Chinese, Japanese and Korean
+// have no spaces between words. They are compared by pairs of characters.
 
 const cjk = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}'
 const isAscii = /^[a-z0-9]+$/

@@ -1,6 +1,5 @@
-// Who asks which agent, and which tasks there are for that caller.
-// L1. An agent shows the tasks that were asked of it. A token with a user sees the tasks of this user alone.
-// Every other task does not exist.
+// Who asks which agent, and which tasks there are for that caller. An agent shows the tasks that were asked
+// of it. A token with a user sees the tasks of this user alone. Every other task does not exist.
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
 import { reaches } from '../access.ts'
 import { agentOf } from '../agents.ts'

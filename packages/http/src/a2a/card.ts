@@ -1,6 +1,5 @@
 // The cards by which clients find the agents: what each reads, where it is, and how a client proves who it
-// is.
-// C1. The card that everybody may read says nothing about the profiles and the workflows of this Beaver. The
+// is. The card that everybody may read says nothing about the profiles and the workflows of this Beaver. The
 // cards of these need a token.
 import type { AgentCard, AgentSkill } from '@a2a-js/sdk'
 import type { DaemonStatus } from '@beaver/contracts'

@@ -1,6 +1,5 @@
-// A request of JSON-RPC 2.0, as it came.
-// V1. One request comes at a time. A batch is refused: A2A has none, and its parts could not be refused by
-// HTTP one by one.
+// A request of JSON-RPC 2.0, as it came. One request comes at a time. A batch is refused: A2A has none, and
+// its parts could not be refused by HTTP one by one.
 import { A2A_ERROR_CODE } from '@a2a-js/sdk/errors'
 import { problemsOf, problemsText } from '@beaver/core'
 import { z } from 'zod'

@@ -1,10 +1,9 @@
-// Failures as clients of A2A read them: an error of JSON-RPC, with the codes of the specification.
-// J1. A request that this caller may not make, or that comes too early, is refused by HTTP (401, 403, 429):
-// JSON-RPC has no codes for it. A stream that
-//     ends for such a reason ends with an internal error, whose reason names it.
-// J2. A failure that another try may not meet has the status of HTTP that it has elsewhere (problem.ts). All
-// others have 200, as the binding asks.
-// J3. What is thrown without being meant for the client says nothing about the inside.
+// Failures as clients of A2A read them: an error of JSON-RPC, with the codes of the specification. A request
+// that this caller may not make, or that comes too early, is refused by HTTP (401, 403, 429): JSON-RPC has no
+// codes for it. A stream that ends for such a reason ends with an internal error, whose reason names it. A
+// failure that another try may not meet has the status of HTTP that it has elsewhere (problem.ts). All others
+// have 200, as the binding asks. What is thrown without being meant for the client says nothing about the
+// inside.
 import { A2A_ERROR_CODE, A2AError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import type { Problem } from '@beaver/core'
 import { HttpProblem, type ProblemDetails, problemOf } from '../problem.ts'

@@ -1,8 +1,7 @@
-// ListTasks: the read model says which tasks there are, and their logs say how far they are.
-// L1. Tasks come in the order of their submission, newest first. A page may have fewer tasks than were asked
-// for although more follow.
-// L2. `totalSize` counts the tasks up to the end of the page, and one more if others follow: nobody counts
-// all tasks for a page.
+// ListTasks: the read model says which tasks there are, and their logs say how far they are. Tasks come in
+// the order of their submission, newest first. A page may have fewer tasks than were asked for although more
+// follow. `totalSize` counts the tasks up to the end of the page, and one more if others follow: nobody
+// counts all tasks for a page.
 import { Task, TaskState, taskStateFromJSON } from '@a2a-js/sdk'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'

@@ -1,7 +1,6 @@
 // What a client of A2A sends, as a task, as a text that steers a task or answers its question, or as
-// decisions about calls.
-// M1. Agents read text. A part with data is JSON for them. A file is refused, because an answer that ignores
-// it would look like one that saw it.
+// decisions about calls. Agents read text. A part with data is JSON for them. A file is refused, because an
+// answer that ignores it would look like one that saw it.
 import { Role } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
 import { type AnswerRequest, requestContracts, type SubmitTask } from '@beaver/contracts'

@@ -1,8 +1,7 @@
 // The methods of A2A 1.0, over the tasks that exist. Nothing is remembered here: the id of a task is
-// Beaver's, and its log says the rest.
-// M1. A message that begins a task is one task: its id follows from the caller and the id of the message, so
-// a message that comes twice is one.
-// M2. A client that goes away cancels nothing. It comes again with GetTask or SubscribeToTask.
+// Beaver's, and its log says the rest. A message that begins a task is one task: its id follows from the
+// caller and the id of the message, so a message that comes twice is one. A client that goes away cancels
+// nothing. It comes again with GetTask or SubscribeToTask.
 import { AgentCard, StreamResponse, Task, TaskState } from '@a2a-js/sdk'
 import {
   ExtendedAgentCardNotConfiguredError,

@@ -1,7 +1,6 @@
-// The routes of A2A 1.0: the cards, and one address for the methods of each agent.
-// R1. The version of the request is judged first, because another version may mean something else. A request
-// without a version is one of 0.3.
-// R2. A failure before the first message of a stream is an answer, and no stream.
+// The routes of A2A 1.0: the cards, and one address for the methods of each agent. The version of the request
+// is judged first, because another version may mean something else. A request without a version is one of
+// 0.3. A failure before the first message of a stream is an answer, and no stream.
 import { AgentCard } from '@a2a-js/sdk'
 import { A2A_ERROR_CODE, VersionNotSupportedError } from '@a2a-js/sdk/errors'
 import { BeaverError } from '@beaver/core'

@@ -1,13 +1,10 @@
-// A task as A2A shows it, made from how far it is. Nothing else is stored.
-// T1. The id of the task is Beaver's, and the context is the session.
-// T2. The answer is the artifact `answer`. Everything else that the agent says is a message.
-// T3. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the specification
-// for a human approval (7.6).
-// T4. A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the next text of the client answers it. If
-// other calls wait for an approval at the same
-//     time, the message of the status has both.
-// T5. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave
-// is its artifact.
+// A task as A2A shows it, made from how far it is. Nothing else is stored. The id of the task is Beaver's,
+// and the context is the session. The answer is the artifact `answer`. Everything else that the agent says is
+// a message. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the
+// specification for a human approval (7.6). A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the
+// next text of the client answers it. If other calls wait for an approval at the same time, the message of
+// the status has both. A task that is incomplete has failed for the client, because it gave less than was
+// asked. What it gave is its artifact.
 import {
   type Artifact,
   type Message,

@@ -1,10 +1,8 @@
 // The stream of a task: the task as it is now, and then what changes, until the task ends or asks its client
-// a question.
-// U1. The text under way is the artifact `answer`, in pieces. If another text follows, its first piece
-// replaces the artifact, and the text before it
-//     is told as a message. What a reader has at the end is the answer.
-// U2. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with its
-// journaled end.
+// a question. The text under way is the artifact `answer`, in pieces. If another text follows, its first
+// piece replaces the artifact, and the text before it is told as a message. What a reader has at the end is
+// the answer. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with
+// its journaled end.
 import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
 import type { DataOf } from '@beaver/core'

@@ -1,11 +1,9 @@
-// Calls and questions that wait for a person, as interrupts of a run, and the answers to them.
-// N1. The id of an interrupt says which call or question it is about, of which task, and where in its log the
-// run stopped. So the run that resumes goes on there,
-//     although nothing was stored.
-// N2. An answer about a call is a decision. It needs the role `approve`, and it is about the call as it was
-// shown. Who may answer a question is in
-//     answer-question.ts. Nothing is decided or answered if one of the answers does not fit. Who resumes a run that somebody else began needs
-//     the role `read`, too.
+// Calls and questions that wait for a person, as interrupts of a run, and the answers to them. The id of an
+// interrupt says which call or question it is about, of which task, and where in its log the run stopped. So
+// the run that resumes goes on there, although nothing was stored. An answer about a call is a decision. It
+// needs the role `approve`, and it is about the call as it was shown. Who may answer a question is in
+// answer-question.ts. Nothing is decided or answered if one of the answers does not fit. Who resumes a run
+// that somebody else began needs the role `read`, too.
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
 import {

@@ -1,8 +1,7 @@
-// The routes of AG-UI 1.0: a run of an agent, and the events of a task that exists.
-// G1. A client that goes away cancels the task of its run, because this is how AG-UI stops a run. A task goes
-// on without its client if the client asks
-//     for it, if the app is being closed, or if it waits for a person. The same run again follows the same task.
-// G2. Who follows a task that exists, and leaves, cancels nothing.
+// The routes of AG-UI 1.0: a run of an agent, and the events of a task that exists. A client that goes away
+// cancels the task of its run, because this is how AG-UI stops a run. A task goes on without its client if
+// the client asks for it, if the app is being closed, or if it waits for a person. The same run again follows
+// the same task. Who follows a task that exists, and leaves, cancels nothing.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import { BeaverError, foreignId } from '@beaver/core'

@@ -1,10 +1,8 @@
-// The events of a run of AG-UI 1.0, from the events of its task.
-// E1. RUN_STARTED comes first. Exactly one of RUN_FINISHED and RUN_ERROR comes last, and closes what is open.
-// E2. A task that only waits ends its run if a call of it waits for a person, or asks one. The run that
-// resumes tells what comes behind. No text is open then,
-//     because the call has no result yet.
-// E3. A task that is incomplete is a run that failed, because it gave less than was asked. What it gave was
-// told.
+// The events of a run of AG-UI 1.0, from the events of its task. RUN_STARTED comes first. Exactly one of
+// RUN_FINISHED and RUN_ERROR comes last, and closes what is open. A task that only waits ends its run if a
+// call of it waits for a person, or asks one. The run that resumes tells what comes behind. No text is open
+// then, because the call has no result yet. A task that is incomplete is a run that failed, because it gave
+// less than was asked. What it gave was told.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
 import type { DataOf, LiveProgress, RecordedEvent } from '@beaver/core'

@@ -1,12 +1,10 @@
-// What a user interface sends by AG-UI 1.0, as a task. The thread is the session.
-// I1. The ids of the messages that a run tells contain the id of its task, so the newest of them in the list
-// says how far the conversation is that the
-//     session has. What comes behind it is the history that only the client has, and the last message of the user is the task. Messages of other
-//     threads are history, too: an interface may copy them.
-// I2. Agents read text. The specification wants that a part which cannot be used is left out, so only a
-// message without any text is refused.
-// I3. Tools of the interface are offers, and Beaver's agents do not take them: they call the tools of their
-// profile.
+// What a user interface sends by AG-UI 1.0, as a task. The thread is the session. The ids of the messages
+// that a run tells contain the id of its task, so the newest of them in the list says how far the
+// conversation is that the session has. What comes behind it is the history that only the client has, and the
+// last message of the user is the task. Messages of other threads are history, too: an interface may copy
+// them. Agents read text. The specification wants that a part which cannot be used is left out, so only a
+// message without any text is refused. Tools of the interface are offers, and Beaver's agents do not take
+// them: they call the tools of their profile.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'

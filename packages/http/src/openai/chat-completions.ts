@@ -1,10 +1,8 @@
-// POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow.
-// K1. Each request is a task in a session of its own, because the client sends the whole conversation again
-// with the next one.
-// K2. A question of the task is an answer of the assistant. The next message answers it, and the task goes on
-// (open-question.ts).
-// K3. Without a stream the answer is the final text of the task. A stream has everything that the root agent
-// says, with an empty line between texts.
+// POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow. Each
+// request is a task in a session of its own, because the client sends the whole conversation again with the
+// next one. A question of the task is an answer of the assistant. The next message answers it, and the task
+// goes on (open-question.ts). Without a stream the answer is the final text of the task. A stream has
+// everything that the root agent says, with an empty line between texts.
 import { withoutFence } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { z } from 'zod'

@@ -1,10 +1,8 @@
 // What a client says, as a task: the last message of the user is the task, the messages before it are its
-// history, and those of the system and the developer are instructions.
-// C1. Agents read text, and see the images of the last message. A part that is neither is refused, because an
-// answer that ignores it would look like one
-//     that saw it.
-// C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no
-// agent made such a call.
+// history, and those of the system and the developer are instructions. Agents read text, and see the images
+// of the last message. A part that is neither is refused, because an answer that ignores it would look like
+// one that saw it. Agents call tools of their own. A message that answers a call of the client's tools is
+// refused: no agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
 import {

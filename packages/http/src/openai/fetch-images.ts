@@ -1,9 +1,7 @@
 // Fetches the images that a client names by their addresses. Each is at an origin that the operator allows
-// (part-images.ts).
-// F1. No redirect is followed: it could lead to another origin.
-// F2. The images of a request come one after the other, each address once, and together they have a bound. So
-// has the number of requests that fetch.
-// F3. A client that goes away ends its fetches.
+// (part-images.ts). No redirect is followed: it could lead to another origin. The images of a request come
+// one after the other, each address once, and together they have a bound. So has the number of requests that
+// fetch. A client that goes away ends its fetches.
 import { imageLimits, messageOf } from '@beaver/core'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'

@@ -1,11 +1,9 @@
-// Runs a task for a client of OpenAI, and tells what its root agent says meanwhile.
-// W1. A client that goes away cancels its task: nobody could read the answer. That is OpenAI's contract, too.
-// W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the
-// client can come again.
-// W3. An app that is being closed cancels nothing.
-// W4. A question of the task ends the request, which is completed by it. The task waits for the answer.
-// W5. A request that fails or has waited for as long as it may, while its task goes on, leaves the task
-// behind: the same request finds it (left-tasks.ts).
+// Runs a task for a client of OpenAI, and tells what its root agent says meanwhile. A client that goes away
+// cancels its task: nobody could read the answer. That is OpenAI's contract, too. A task goes on without its
+// client if the request is in the background or has an `Idempotency-Key`: the client can come again. An app
+// that is being closed cancels nothing. A question of the task ends the request, which is completed by it.
+// The task waits for the answer. A request that fails or has waited for as long as it may, while its task
+// goes on, leaves the task behind: the same request finds it (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {

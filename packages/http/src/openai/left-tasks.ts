@@ -1,12 +1,10 @@
 // Tasks whose requests were answered before the tasks had ended: the same request of the same caller finds
-// its task again.
-// L1. A request is the same if the name and the user of its token and the bytes of its body are the same.
-// OpenAI's clients send a request again by
-//     themselves after a timeout or an error, and name no key. People who share a token share this, too.
-// L2. A task for which nobody asks again is cancelled after a while, because nobody could read its answer.
-// One that waits for a person is kept for a day.
-// L3. What is known here ends with the app. Then the same request begins another task.
-// L4. Several tasks may be left by the same request. Each of them is found once, the oldest first.
+// its task again. A request is the same if the name and the user of its token and the bytes of its body are
+// the same. OpenAI's clients send a request again by themselves after a timeout or an error, and name no key.
+// People who share a token share this, too. A task for which nobody asks again is cancelled after a while,
+// because nobody could read its answer. One that waits for a person is kept for a day. What is known here
+// ends with the app. Then the same request begins another task. Several tasks may be left by the same
+// request. Each of them is found once, the oldest first.
 import { createHash } from 'node:crypto'
 import type { Caller } from '../access.ts'
 import type { Resumed } from './open-question.ts'

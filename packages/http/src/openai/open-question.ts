@@ -1,11 +1,8 @@
-// A question of a call, for clients that know only texts.
-// Q1. The question is the answer of its request. Its last line names it, so the next message of the
-// conversation answers it, although nothing is stored.
-// Q2. A message answers a question only if the message before it shows this question. Otherwise an agent that
-// a stranger leads could write the line, and
-//     the person would answer what they never saw.
-// Q3. A message that is sent again with the same words follows the same task. Other words for a question that
-// has an answer are refused.
+// A question of a call, for clients that know only texts. The question is the answer of its request. Its last
+// line names it, so the next message of the conversation answers it, although nothing is stored. A message
+// answers a question only if the message before it shows this question. Otherwise an agent that a stranger
+// leads could write the line, and the person would answer what they never saw. A message that is sent again
+// with the same words follows the same task. Other words for a question that has an answer are refused.
 import type { BeaverClient } from '@beaver/client'
 import {
   answerInText,

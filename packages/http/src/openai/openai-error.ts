@@ -1,10 +1,9 @@
 // Failures as clients of OpenAI read them: {"error": {"message", "type", "param", "code"}}. A task that
-// failed because of its text has that text, too, in the field `unfit_output`: it was paid for.
-// X1. Each failure has the status that it has elsewhere (problem.ts), except that a model that does not exist
-// is 404.
-// X2. A client of OpenAI sends a request again after 408, 409, 429 and 5xx by itself. Where that could do the
-// work twice, the answer forbids it by a header
-//     that OpenAI's own clients obey. A task that failed is 422, which no client sends again: it would be paid for once more.
+// failed because of its text has that text, too, in the field `unfit_output`: it was paid for. Each failure
+// has the status that it has elsewhere (problem.ts), except that a model that does not exist is 404. A client
+// of OpenAI sends a request again after 408, 409, 429 and 5xx by itself. Where that could do the work twice,
+// the answer forbids it by a header that OpenAI's own clients obey. A task that failed is 422, which no
+// client sends again: it would be paid for once more.
 import { problemOf, type ProblemCode } from '../problem.ts'
 
 export interface OpenAiFailure {

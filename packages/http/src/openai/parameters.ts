@@ -1,8 +1,8 @@
-// The parameters that both interfaces of OpenAI have besides the conversation.
-// P1. What would change the meaning of the answer is done or refused. What tunes a model (temperature, a
-// bound of tokens, the effort of thinking) is
-//     read and not used: the profile of the agent says how its model is asked. Nearly every client sends such parameters.
-// P2. A parameter that Beaver does not know is not used, because OpenAI adds parameters every month.
+// The parameters that both interfaces of OpenAI have besides the conversation. What would change the meaning
+// of the answer is done or refused. What tunes a model (temperature, a bound of tokens, the effort of
+// thinking) is read and not used: the profile of the agent says how its model is asked. Nearly every client
+// sends such parameters. A parameter that Beaver does not know is not used, because OpenAI adds parameters
+// every month.
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId, type JsonObject } from '@beaver/core'
 import { z } from 'zod'

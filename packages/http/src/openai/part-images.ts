@@ -1,7 +1,6 @@
 // The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with a
-// data URL or the address of an image.
-// P1. An image comes with the request, or is at an origin that the operator allows (fetch-images.ts). Beaver
-// fetches nothing else that a client names.
+// data URL or the address of an image. An image comes with the request, or is at an origin that the operator
+// allows (fetch-images.ts). Beaver fetches nothing else that a client names.
 import { imageLimits } from '@beaver/core'
 import { OpenAiError } from './openai-error.ts'
 

@@ -1,8 +1,7 @@
 // The events of a streamed response, in the order that OpenAI's Responses and Open Responses ask for.
-// S1. response.created and response.in_progress come first. Exactly one of response.completed, .incomplete
-// and .failed comes last, and then [DONE].
-// S2. The numbers of the events count from 0, without gaps.
-// S3. If the stream cannot go on, `error` says why, and response.failed ends it.
+// response.created and response.in_progress come first. Exactly one of response.completed, .incomplete and
+// .failed comes last, and then [DONE]. The numbers of the events count from 0, without gaps. If the stream
+// cannot go on, `error` says why, and response.failed ends it.
 import type { ServerSentEvent } from '../sse.ts'
 import type { OutputItem, Step } from '../agent-output.ts'
 import type { Told } from './follow-work.ts'

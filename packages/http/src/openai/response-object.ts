@@ -1,12 +1,9 @@
-// The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored.
-// R1. The id of a response is `resp_` and the id of its task. A response with "store": false has an id from
-// which nobody finds the task.
-// R2. A response that goes on after an answer to a question has the id of its task, `~`, and the place of the
-// question in the log of the task. A response
-//     that asks is completed, so that its client reads the question.
-// R3. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make
-// it. Its result is shown to a caller that
-//     may read.
+// The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored. The id of
+// a response is `resp_` and the id of its task. A response with "store": false has an id from which nobody
+// finds the task. A response that goes on after an answer to a question has the id of its task, `~`, and the
+// place of the question in the log of the task. A response that asks is completed, so that its client reads
+// the question. A call of a tool is shown as a call that the server made (`mcp_call`), because the client
+// must not make it. Its result is shown to a caller that may read.
 import { createHash } from 'node:crypto'
 import { type DataOf, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'

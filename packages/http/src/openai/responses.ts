@@ -1,9 +1,8 @@
-// POST /v1/responses and what belongs to it: a conversation that Beaver keeps.
-// N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up
-// to that response, also if the session has
-//     gone on since: the responses of OpenAI are a tree.
-// N2. If the response before asks a question, the message answers it, and the task goes on.
-// N3. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
+// POST /v1/responses and what belongs to it: a conversation that Beaver keeps. `previous_response_id` goes on
+// in the session of that response. The agent is given the conversation up to that response, also if the
+// session has gone on since: the responses of OpenAI are a tree. If the response before asks a question, the
+// message answers it, and the task goes on. A caller with a user sees the responses of this user alone. Every
+// other response does not exist for it.
 import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { SubmitTask } from '@beaver/contracts'
 import { z } from 'zod'

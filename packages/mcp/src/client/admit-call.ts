@@ -1,9 +1,7 @@
 // Decides whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends
-// nothing.
-// A1. A call is refused with a code and a sentence that tells the model how to go on.
-// A2. The reasons are checked in this order: the call was stopped, the server is not connected, the tool is
-// withheld, too many calls are
-//     open, the tool is not listed.
+// nothing. A call is refused with a code and a sentence that tells the model how to go on. The reasons are
+// checked in this order: the call was stopped, the server is not connected, the tool is withheld, too many
+// calls are open, the tool is not listed.
 import type { ExternalResult } from '@beaver/agent'
 import type { Pinned } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'

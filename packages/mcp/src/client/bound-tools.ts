@@ -1,7 +1,6 @@
 // Bounds what MCP servers add to every request to a model: the number of their tools, and the bytes of what
-// these say about themselves.
-// B1. Tools are taken in the order of the list, and each one that does not fit is left out with a reason. The
-// others stay.
+// these say about themselves. Tools are taken in the order of the list, and each one that does not fit is
+// left out with a reason. The others stay.
 import type { LeftOut, Listing } from './list-tools.ts'
 
 export interface ToolBounds {

@@ -1,7 +1,6 @@
 // Turns the outcome of an MCP tool call into what a model reads. Text stays text, and an image is shown; of
-// anything else the model reads the type and the size.
-// R1. The text is bounded.
-// R2. Every failure has a code and a sentence.
+// anything else the model reads the type and the size. The text is bounded. Every failure has a code and a
+// sentence.
 import { type ExternalImage, type ExternalResult, ToolFailure } from '@beaver/agent'
 import { type JsonObject, messageOf, schemaMismatch } from '@beaver/core'
 import {

@@ -1,6 +1,6 @@
-// Sends one call of a tool and reads its result.
-// C1. A result has `content`, as every version of the protocol demands. Something else is no result.
-// C2. Over HTTP in the protocol of 2026, arguments are mirrored into headers as the tool's schema says.
+// Sends one call of a tool and reads its result. A result has `content`, as every version of the protocol
+// demands. Something else is no result. Over HTTP in the protocol of 2026, arguments are mirrored into
+// headers as the tool's schema says.
 import type { JsonObject } from '@beaver/core'
 import {
   type CallToolResult,

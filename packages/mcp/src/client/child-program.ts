@@ -1,11 +1,9 @@
 // ChildProgram: one run of a program as a child process that can be ended together with everything it
-// started. What its output means is decided in child-transport.ts.
-// P1. The program leads its own process group. When it ends, the rest of the group is killed, so that nothing
-// it started stays.
-// P2. The time to end it is bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a
-// deadline.
-// P3. Its end is reported once. The reason is the fault that we found in it, or else the way it ended.
-// P4. What it can make us keep is bounded: the tail of its stderr, and the input that it does not read.
+// started. What its output means is decided in child-transport.ts. The program leads its own process group.
+// When it ends, the rest of the group is killed, so that nothing it started stays. The time to end it is
+// bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline. Its end is reported
+// once. The reason is the fault that we found in it, or else the way it ended. What it can make us keep is
+// bounded: the tail of its stderr, and the input that it does not read.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Clock } from '@beaver/core'

@@ -1,8 +1,6 @@
 // An MCP server as a child process: the messages are lines on its stdin and stdout. The process itself is
-// handled in child-program.ts.
-// C1. If the transport is closed, the program ends. If the program ends, the transport is closed.
-// C2. Lines that are not messages are skipped, up to a bound.
-// C3. A message is bounded.
+// handled in child-program.ts. If the transport is closed, the program ends. If the program ends, the
+// transport is closed. Lines that are not messages are skipped, up to a bound. A message is bounded.
 import { messageOf } from '@beaver/core'
 import {
   deserializeMessage,

@@ -1,8 +1,7 @@
-// Confines the program of an MCP server by the setting of the operator.
-// F1. The program sees its own folder, the packages of the files that its command names, and the folders that
-// its arguments and variables
-//     name: the operator wrote them down. It sees no home folder, no other process and nothing of Beaver.
-// F2. It has a network, unless the operator takes it away: most servers speak for a service.
+// Confines the program of an MCP server by the setting of the operator. The program sees its own folder, the
+// packages of the files that its command names, and the folders that its arguments and variables name: the
+// operator wrote them down. It sees no home folder, no other process and nothing of Beaver. It has a network,
+// unless the operator takes it away: most servers speak for a service.
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
 import { confined, packageRoot, type SandboxOptions } from '@beaver/agent/tool-kit'

@@ -1,12 +1,9 @@
 // Collects the tools that the MCP servers of one process offer together, each under one name. It only
-// decides; start-mcp-servers.ts keeps the decision and informs the listeners.
-// G1. A name means one tool of one server. The first server of the configuration gets it, and for the others
-// the reason is kept.
-// G2. A withheld tool keeps its name and is not offered.
-// G3. What is offered together is bounded, because every request to a model contains it. The servers get
-// their places in their order.
-// G4. Whose text a tool returns and whether it has effects is what the operator says. What the server says
-// about itself does not count.
+// decides; start-mcp-servers.ts keeps the decision and informs the listeners. A name means one tool of one
+// server. The first server of the configuration gets it, and for the others the reason is kept. A withheld
+// tool keeps its name and is not offered. What is offered together is bounded, because every request to a
+// model contains it. The servers get their places in their order. Whose text a tool returns and whether it
+// has effects is what the operator says. What the server says about itself does not count.
 import type { ExternalTool } from '@beaver/agent'
 import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'

@@ -1,9 +1,7 @@
 // Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the
-// server speaks.
-// L1. Connecting ends within `startMsMax`. If it fails, everything that it started is gone.
-// L2. `gone` reports the end, whichever side ended the connection.
-// L3. A server over HTTP that has forgotten the session answers 404, and has done nothing. Then the
-// connection begins a new session.
+// server speaks. Connecting ends within `startMsMax`. If it fails, everything that it started is gone. `gone`
+// reports the end, whichever side ended the connection. A server over HTTP that has forgotten the session
+// answers 404, and has done nothing. Then the connection begins a new session.
 import type { Clock } from '@beaver/core'
 import { messageOf } from '@beaver/core'
 import {

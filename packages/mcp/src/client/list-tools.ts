@@ -1,7 +1,7 @@
-// Lists the tools of a server: it reads all pages, and checks and bounds each tool.
-// T1. A tool that cannot be used is left out and reported; the others stay.
-// T2. A workflow tool of Beaver's own server is no tool of the list; only its name is kept (own-server.ts).
-// T3. What is kept of a tool is bounded. Its hash covers everything that the server said about it.
+// Lists the tools of a server: it reads all pages, and checks and bounds each tool. A tool that cannot be
+// used is left out and reported; the others stay. A workflow tool of Beaver's own server is no tool of the
+// list; only its name is kept (own-server.ts). What is kept of a tool is bounded. Its hash covers everything
+// that the server said about it.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject, outputSchema } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'

@@ -1,9 +1,8 @@
 // Arguments of a tool that its schema mirrors into HTTP headers: `x-mcp-header` of the protocol of 2026
-// (SEP-2243).
-// H1. An annotation counts only on a text, an integer or a boolean that `properties` alone lead to. Its name
-// is a token of HTTP, and no other
-//     annotation of the tool has it in any case of letters. A tool with any other annotation is invalid.
-// H2. A value that is no safe header text is sent in base64, so no argument can add a header.
+// (SEP-2243). An annotation counts only on a text, an integer or a boolean that `properties` alone lead to.
+// Its name is a token of HTTP, and no other annotation of the tool has it in any case of letters. A tool with
+// any other annotation is invalid. A value that is no safe header text is sent in base64, so no argument can
+// add a header.
 
 interface Mirrored {
   readonly path: readonly string[]

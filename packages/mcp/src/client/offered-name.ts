@@ -1,8 +1,6 @@
-// The names under which MCP tools are offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`.
-// N1. A name depends only on the configuration and on the tool's own name, never on which server answered
-// first.
-// N2. If a name does not fit, is taken, or could also be a tool of another server, it ends in a hash of both
-// names.
+// The names under which MCP tools are offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`. A name
+// depends only on the configuration and on the tool's own name, never on which server answered first. If a
+// name does not fit, is taken, or could also be a tool of another server, it ends in a hash of both names.
 import { createHash } from 'node:crypto'
 import { isWorkflowTool } from '@beaver/workflows'
 

@@ -1,10 +1,8 @@
 // The input schema of a tool in the form that model providers take. Providers refuse a whole request because
-// of one schema that they do not take.
-// O1. An object has `properties` and a list has `items`, because OpenAI and Gemini refuse a schema that
-// leaves them out.
-// O2. What is plainly meant is written as JSON Schema has it: a `required` in the wrong place or form, and
-// the names of types in Python and in
-//     Google's interface. The arguments that the server takes are the same. What is not plain stays, and is a defect (schema-defect.ts).
+// of one schema that they do not take. An object has `properties` and a list has `items`, because OpenAI and
+// Gemini refuse a schema that leaves them out. What is plainly meant is written as JSON Schema has it: a
+// `required` in the wrong place or form, and the names of types in Python and in Google's interface. The
+// arguments that the server takes are the same. What is not plain stays, and is a defect (schema-defect.ts).
 
 type Schema = Readonly<Record<string, unknown>>
 

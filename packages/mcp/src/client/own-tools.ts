@@ -1,9 +1,8 @@
 // Tools that Beaver itself makes of a server's resources and prompts. Their names and descriptions are ours,
-// so they have no pin; what they return is the server's text.
-// O1. A server has them only if it says that it has resources or prompts, and if the configuration does not
-// say otherwise.
-// O2. A tool of the server itself keeps its name: ours is left out.
-// O3. Lists and texts are bounded. A resource that the configuration does not name is not asked for.
+// so they have no pin; what they return is the server's text. A server has them only if it says that it has
+// resources or prompts, and if the configuration does not say otherwise. A tool of the server itself keeps
+// its name: ours is left out. Lists and texts are bounded. A resource that the configuration does not name is
+// not asked for.
 import { matchesAny } from './resource-pattern.ts'
 import type { ExternalResult } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'

@@ -1,5 +1,5 @@
-// Compares the URI of a resource with the patterns of the configuration. `*` means any text.
-// P1. A path that leads upwards matches no pattern, because the server may read it as another resource.
+// Compares the URI of a resource with the patterns of the configuration. `*` means any text. A path that
+// leads upwards matches no pattern, because the server may read it as another resource.
 
 /** @example matchesAny(['docs://*'], 'docs://a/b') // true */
 export function matchesAny(patterns: readonly string[], uri: string): boolean {

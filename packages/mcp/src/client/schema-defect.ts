@@ -1,7 +1,6 @@
 // Finds what is plainly wrong in the input schema of a tool. A model provider refuses a whole request because
-// of one such schema.
-// D1. Only what no draft of JSON Schema allows is a defect, and a reference that leads nowhere. What one
-// provider does not take, only that provider tells.
+// of one such schema. Only what no draft of JSON Schema allows is a defect, and a reference that leads
+// nowhere. What one provider does not take, only that provider tells.
 import { schemaKeywords } from './offered-schema.ts'
 
 const typeNames: ReadonlySet<unknown> = new Set([

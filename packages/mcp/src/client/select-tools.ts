@@ -1,7 +1,6 @@
 // Selects the tools of a listing that the configuration wants. list-tools.ts makes the listing, and
-// server-tools.ts decides what is offered.
-// S1. Without a selection every listed tool is kept.
-// S2. A tool that is selected but not listed is left out with a reason.
+// server-tools.ts decides what is offered. Without a selection every listed tool is kept. A tool that is
+// selected but not listed is left out with a reason.
 import type { LeftOut, Listing } from './list-tools.ts'
 
 /** @param wanted the names under `tools` in the configuration. Default: all tools. */

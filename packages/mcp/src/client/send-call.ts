@@ -1,8 +1,7 @@
 // Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and
-// prompts. Whether it may be sent is decided in admit-call.ts.
-// S1. The time of a call stops while a person is asked, and begins again with the answer.
-// S2. Progress does not prolong the time of a call.
-// S3. What the call could not ask a person is said with its result.
+// prompts. Whether it may be sent is decided in admit-call.ts. The time of a call stops while a person is
+// asked, and begins again with the answer. Progress does not prolong the time of a call. What the call could
+// not ask a person is said with its result.
 import type { AskPerson, ExternalResult, ToolContext } from '@beaver/agent'
 import { type Clock, type JsonObject, messageOf } from '@beaver/core'
 import { type Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'

@@ -1,6 +1,6 @@
 // The operator's settings for one MCP server, and the address that a connection needs, with each `$NAME` read
-// from the environment.
-// E1. A variable that is not set is an error that names it, so a server never gets an empty secret.
+// from the environment. A variable that is not set is an error that names it, so a server never gets an empty
+// secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 import type { OAuthSettings } from '../oauth/oauth-settings.ts'

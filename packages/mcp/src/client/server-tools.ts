@@ -1,11 +1,8 @@
 // ServerTools: the tools that one MCP server lists, and which of them may be offered. The connection is in
 // link.ts, supervise-server.ts decides when the server is asked for its list, and pin-keeper.ts keeps the
-// pins.
-// T1. A new list is compared with the pins at once.
-// T2. While the pins cannot be read or stored, no tool is offered.
-// T3. A tool that changed, or that appeared after its server was first seen, is withheld until a person
-// approves it.
-// T4. When tools begin to be withheld, the log says so once.
+// pins. A new list is compared with the pins at once. While the pins cannot be read or stored, no tool is
+// offered. A tool that changed, or that appeared after its server was first seen, is withheld until a person
+// approves it. When tools begin to be withheld, the log says so once.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'

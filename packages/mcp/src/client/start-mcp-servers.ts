@@ -1,10 +1,8 @@
 // Offers the MCP servers of one process as external tools. Each server is connected once, in the background,
 // whatever happens to the others. supervise-server.ts keeps one server connected, and gather-tools.ts names
-// the tools.
-// M1. The start waits for no server.
-// M2. Listeners are informed only if the offered tools differ from those before.
-// M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
-// M4. Nothing of a server outlives `close` or an ordinary end of the process.
+// the tools. The start waits for no server. Listeners are informed only if the offered tools differ from
+// those before. What is left out of the tools of a server is logged when it changes, and it is part of the
+// status. Nothing of a server outlives `close` or an ordinary end of the process.
 import type {
   CallDescription,
   ExternalCall,

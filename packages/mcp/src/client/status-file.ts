@@ -1,7 +1,6 @@
 // What the MCP servers of a daemon are like, in a file of its home, so that the doctor can tell it without
-// asking the daemon.
-// F1. The file is a report: nothing depends on it, so a fault in writing it is no failure.
-// F2. It names the process that wrote it. A reader checks that this process still runs.
+// asking the daemon. The file is a report: nothing depends on it, so a fault in writing it is no failure. It
+// names the process that wrote it. A reader checks that this process still runs.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'

@@ -1,11 +1,9 @@
 // Keeps one MCP server of the configuration connected: it is started, listed, restarted with a bound, and
 // ended. server-tools.ts decides what it lists and may offer, and admit-call.ts which calls are refused. How
-// often it is connected again is defined in core's table `supervisors`.
-// S1. All calls share one connection.
-// S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given
-// up, its tools are withdrawn.
-// S3. A connection counts as ready only after its tools are listed and compared with the pins.
-// S4. Nothing here rejects.
+// often it is connected again is defined in core's table `supervisors`. All calls share one connection. While
+// the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its
+// tools are withdrawn. A connection counts as ready only after its tools are listed and compared with the
+// pins. Nothing here rejects.
 import { type ExternalResult, unlessAborted } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {

@@ -1,10 +1,9 @@
 // CallInputs: what one call asks the person on behalf of its server. How the server asked is not known here.
-// I1. Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that
-// may not be asked gets `decline`.
-// I2. A call asks a bounded number of questions. The rest get `cancel` at once.
-// I3. The model learns what nobody was asked, and why: `notes` are added to the result.
-// I4. If the recorded answer belongs to another question, the call fails (`failure`), because the server
-// would get an answer to something else.
+// Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that may
+// not be asked gets `decline`. A call asks a bounded number of questions. The rest get `cancel` at once. The
+// model learns what nobody was asked, and why: `notes` are added to the result. If the recorded answer
+// belongs to another question, the call fails (`failure`), because the server would get an answer to
+// something else.
 import { type AskPerson, ToolFailure } from '@beaver/agent'
 import { messageOf, questionBounds } from '@beaver/core'
 import { type ElicitationAnswer, readElicitation } from './read-elicitation.ts'

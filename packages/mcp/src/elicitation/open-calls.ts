@@ -1,11 +1,8 @@
 // OpenCalls: which call a server means when it asks in the protocol of 2025. Its request does not name the
-// call, and all calls share one connection.
-// O1. A question goes to the person of the call that asked, or to nobody. So it is given to a call only if no
-// other call could have asked.
-// O2. A call that has ended did not ask, because it would wait for the answer. So the question of several
-// open calls waits, for a bounded time, until
-//     all but one of them have ended.
-// O3. A question outside of all calls gets `cancel`.
+// call, and all calls share one connection. A question goes to the person of the call that asked, or to
+// nobody. So it is given to a call only if no other call could have asked. A call that has ended did not ask,
+// because it would wait for the answer. So the question of several open calls waits, for a bounded time,
+// until all but one of them have ended. A question outside of all calls gets `cancel`.
 import type { Clock } from '@beaver/core'
 import type { CallInputs } from './call-inputs.ts'
 import type { ElicitationAnswer } from './read-elicitation.ts'

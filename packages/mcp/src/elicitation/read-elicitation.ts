@@ -1,11 +1,9 @@
 // Turns what an MCP server asks in the middle of a call into a question to the person, and the answer into
-// what the protocol says. It asks nobody.
-// E1. The question names the server. What the server says is marked as its words, and is cut to a bound.
-// E2. One elicitation is one question: options if there is one thing to choose, a free text if any text will
-// do, and a form otherwise.
-// E3. A URL is shown whole, with its host first. Only http and https are shown, and no URL with a name or
-// password in it. Nothing here opens one.
-// E4. What the server gets fits its schema.
+// what the protocol says. It asks nobody. The question names the server. What the server says is marked as
+// its words, and is cut to a bound. One elicitation is one question: options if there is one thing to choose,
+// a free text if any text will do, and a form otherwise. A URL is shown whole, with its host first. Only http
+// and https are shown, and no URL with a name or password in it. Nothing here opens one. What the server gets
+// fits its schema.
 import {
   answerFault,
   type JsonObject,

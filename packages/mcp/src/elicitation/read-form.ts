@@ -1,10 +1,8 @@
 // Reads the form of an elicitation: the flat JSON Schema of a server becomes a form of a question, in which
-// only known keywords are left.
-// R1. What the form allows, the server's schema allows: a keyword that cannot be checked makes the form a
-// fault and is not dropped, unless it only
-//     describes the field.
-// R2. A field with a default may be left out, and the server gets the default then.
-// R3. Names, texts and choices are bounded. A choice is never cut, because another value would be sent.
+// only known keywords are left. What the form allows, the server's schema allows: a keyword that cannot be
+// checked makes the form a fault and is not dropped, unless it only describes the field. A field with a
+// default may be left out, and the server gets the default then. Names, texts and choices are bounded. A
+// choice is never cut, because another value would be sent.
 import { type JsonObject, type JsonValue, questionBounds, schemaMismatch } from '@beaver/core'
 import { plainWords } from './plain-words.ts'
 import { asksForSecret } from './secret-field.ts'

@@ -1,8 +1,8 @@
 // Sends a request to a server that may want input first. In the protocol of 2026 its answer says what it
 // wants, and the request is sent again with the answers. In that of 2025 the server asks by a request of its
-// own (open-calls.ts), or refuses the request until a person has opened a URL.
-// W1. A request is sent again a bounded number of times.
-// W2. The state that the server gives with its answer goes back to it as it is. It is kept nowhere.
+// own (open-calls.ts), or refuses the request until a person has opened a URL. A request is sent again a
+// bounded number of times. The state that the server gives with its answer goes back to it as it is. It is
+// kept nowhere.
 import { type ToolContext, ToolFailure } from '@beaver/agent'
 import { type Clock, pause, questionBounds } from '@beaver/core'
 import {

@@ -1,7 +1,6 @@
 // Decides whether a field of a form asks for a secret. The protocol forbids servers to do that, and the
-// journal keeps every answer.
-// F1. A field is judged by its name, its title and its format, word by word: `max_tokens` is no secret,
-// `access_token` is one.
+// journal keeps every answer. A field is judged by its name, its title and its format, word by word:
+// `max_tokens` is no secret, `access_token` is one.
 
 const words = new Set([
   'password',

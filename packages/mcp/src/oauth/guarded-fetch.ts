@@ -1,10 +1,8 @@
 // A fetch for the URLs that an MCP server and its authorization server name: metadata, registration, tokens.
-// A server chooses them, so they must not lead into the network of this machine.
-// G1. https only, to public addresses. If the MCP server itself is on this machine or in a private network,
-// its own host is allowed too, and http on
-//     loopback.
-// G2. The address that was judged is the one that is connected to.
-// G3. No redirect is followed. Time and size of an answer are bounded.
+// A server chooses them, so they must not lead into the network of this machine. https only, to public
+// addresses. If the MCP server itself is on this machine or in a private network, its own host is allowed
+// too, and http on loopback. The address that was judged is the one that is connected to. No redirect is
+// followed. Time and size of an answer are bounded.
 import { lookup as lookupName } from 'node:dns'
 import {
   type ClientRequest,

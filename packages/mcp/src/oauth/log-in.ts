@@ -1,9 +1,8 @@
 // A person logs in to an MCP server: OAuth 2.1 with PKCE, as the authorization of MCP of 2026 has it. The CLI
-// shows the URL; the browser comes back to a listener on loopback.
-// I1. A redirect counts only with the state of this login, once, and with the issuer of the server that was
-// asked (RFC 9207).
-// I2. The authorization server must say that it supports PKCE with S256.
-// I3. Nothing is stored before there is a token, but for the registration of the client.
+// shows the URL; the browser comes back to a listener on loopback. A redirect counts only with the state of
+// this login, once, and with the issuer of the server that was asked (RFC 9207). The authorization server
+// must say that it supports PKCE with S256. Nothing is stored before there is a token, but for the
+// registration of the client.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,9 +1,8 @@
 // Removes the login at an MCP server: the authorization server is asked to revoke it (RFC 7009), and the file
-// is deleted whatever that server says.
-// O1. The tokens go only to the revocation endpoint of the authorization server that issued them, by the
-// fetch that judges addresses.
-// O2. The secret of a configured client goes only to the issuer that it belongs to.
-// O3. Time is bounded. A server that does not revoke keeps nobody from logging out.
+// is deleted whatever that server says. The tokens go only to the revocation endpoint of the authorization
+// server that issued them, by the fetch that judges addresses. The secret of a configured client goes only to
+// the issuer that it belongs to. Time is bounded. A server that does not revoke keeps nobody from logging
+// out.
 import { messageOf } from '@beaver/core'
 import { type OAuthClientInformationMixed, selectClientAuthMethod } from '@modelcontextprotocol/client'
 import { guardedFetch } from './guarded-fetch.ts'

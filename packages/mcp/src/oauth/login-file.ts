@@ -1,8 +1,7 @@
 // The login at one MCP server on disk: tokens, the client that they belong to, and who issued them. One file
-// for each server, in a folder of Beaver's home.
-// L1. Only the user can read the file and the folder. A file that others can read is refused.
-// L2. A file is replaced as a whole or not at all, and by one process at a time.
-// L3. A login belongs to the URL of its server. With another URL it does not count.
+// for each server, in a folder of Beaver's home. Only the user can read the file and the folder. A file that
+// others can read is refused. A file is replaced as a whole or not at all, and by one process at a time. A
+// login belongs to the URL of its server. With another URL it does not count.
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, messageOf } from '@beaver/core'

@@ -1,11 +1,9 @@
 // OAuthAccess: gives the requests to one MCP server its token, and renews the token when the server refuses
-// it. It never asks a person: log-in.ts does.
-// A1. A token goes only to the server for whose URL it was issued.
-// A2. One renewal at a time, over all processes. Who waited for another's renewal uses its token.
-// A3. The tokens of the login, and the secret of a client that was registered, are hidden before the first
-// request that has the token. Those that
-//     were renewed stay hidden for a while, because a server may remember them.
-// A4. Without a login that can be renewed, the failure says what a person has to type.
+// it. It never asks a person: log-in.ts does. A token goes only to the server for whose URL it was issued.
+// One renewal at a time, over all processes. Who waited for another's renewal uses its token. The tokens of
+// the login, and the secret of a client that was registered, are hidden before the first request that has the
+// token. Those that were renewed stay hidden for a while, because a server may remember them. Without a login
+// that can be renewed, the failure says what a person has to type.
 import { type Clock, messageOf, protectSecrets, visible } from '@beaver/core'
 import {
   auth,

@@ -1,7 +1,6 @@
-// The pins on disk: one JSON file in Beaver's home.
-// F1. It is replaced as a whole or not at all.
-// F2. A file that cannot be read is reported and never overwritten.
-// F3. The daemon and the command line change it one after the other, by a lock file.
+// The pins on disk: one JSON file in Beaver's home. It is replaced as a whole or not at all. A file that
+// cannot be read is reported and never overwritten. The daemon and the command line change it one after the
+// other, by a lock file.
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, messageOf, systemClock } from '@beaver/core'

@@ -1,11 +1,8 @@
 // Pins: what every tool of an MCP server said about itself when its server was first seen. A tool that says
 // something else now, or that appeared since, is not offered until a person has approved it. Pure; the file
-// is handled in pin-file.ts.
-// P1. The tools of the first list of a server are pinned, and so is a tool that the configuration names, when
-// it is first seen.
-// P2. A tool that appears later waits for an approval, as one that changed does. Its pin has no hash.
-// P3. A pin stays when its tool disappears.
-// P4. Only `approvePins` replaces a pin.
+// is handled in pin-file.ts. The tools of the first list of a server are pinned, and so is a tool that the
+// configuration names, when it is first seen. A tool that appears later waits for an approval, as one that
+// changed does. Its pin has no hash. A pin stays when its tool disappears. Only `approvePins` replaces a pin.
 import { z } from 'zod'
 
 const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })

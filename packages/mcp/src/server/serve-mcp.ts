@@ -1,9 +1,7 @@
 // Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the
-// protocol.
-// V1. stdout carries only the protocol.
-// V2. HTTP answers only local hosts and local origins, and listens nowhere else. Other users of the machine
-// reach it too, so it answers only those who have its token.
-// V3. Closing ends within a bound, and aborts the open calls.
+// protocol. stdout carries only the protocol. HTTP answers only local hosts and local origins, and listens
+// nowhere else. Other users of the machine reach it too, so it answers only those who have its token. Closing
+// ends within a bound, and aborts the open calls.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'

@@ -1,9 +1,7 @@
 // The extension io.modelcontextprotocol/tasks of MCP (SEP-2663) on a server: a call may answer with a task,
-// which the client asks for.
-// T1. A client that does not declare the extension in its request gets no task, and may ask for none.
-// T2. A task that is answered exists: `get` finds it from then on.
-// T3. What ran and failed is a completed task whose result has `isError`; `failed` is for what the server
-// could not do at all.
+// which the client asks for. A client that does not declare the extension in its request gets no task, and
+// may ask for none. A task that is answered exists: `get` finds it from then on. What ran and failed is a
+// completed task whose result has `isError`; `failed` is for what the server could not do at all.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,

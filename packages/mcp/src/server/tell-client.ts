@@ -1,9 +1,7 @@
 // Tells the client of a call what happens while the call is open: by progress, if the client wants it, and by
-// log messages for what a person has to do.
-// T1. The progress grows with each notification, as the protocol demands, and stays below the next node that
-// ends. When
-//     all have ended, and the task has not, it names no total.
-// T2. Not every client wants or shows progress. The log of the protocol, which both eras have, names what
+// log messages for what a person has to do. The progress grows with each notification, as the protocol
+// demands, and stays below the next node that ends. When all have ended, and the task has not, it names no
+// total. Not every client wants or shows progress. The log of the protocol, which both eras have, names what
 // waits for a person too.
 import { systemClock } from '@beaver/core'
 import type { ServerContext } from '@modelcontextprotocol/server'

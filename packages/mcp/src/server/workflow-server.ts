@@ -1,15 +1,11 @@
 // Offers the workflow tools as an MCP server: it gives their schemas, and hands calls on. It runs nothing
-// itself.
-// W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38).
-// W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
-// W3. The factory is cheap, because each request gets its own server.
-// W4. A question of an agent goes to the client as a form, if the client shows forms. What a tool asks may
-// permit something, so a client of a model is not
-//     asked that.
-// W5. With the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that
-// the call goes on.
-// W6. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once.
-// It asks for it until it has ended, also after a restart.
+// itself. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38). Every
+// failure is a result with `isError` and `structuredContent: {error: {code, message}}`. The factory is cheap,
+// because each request gets its own server. A question of an agent goes to the client as a form, if the
+// client shows forms. What a tool asks may permit something, so a client of a model is not asked that. With
+// the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that the call
+// goes on. A client that takes tasks gets one for each call that a workflow accepts and that does not end at
+// once. It asks for it until it has ended, also after a restart.
 import {
   answerInForm,
   type JsonObject,

@@ -1,9 +1,7 @@
 // The configuration: flags come before the environment, the environment before beaver.config.json, and that
-// file before the defaults. Only the composition roots read it, once.
-// C1. Every problem is reported with its path and with the origin of the value.
-// C2. A message never contains a secret.
-// C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not
-// otherwise (docs/decisions/0044).
+// file before the defaults. Only the composition roots read it, once. Every problem is reported with its path
+// and with the origin of the value. A message never contains a secret. What a file that was only found asks
+// for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import {

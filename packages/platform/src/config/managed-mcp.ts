@@ -1,7 +1,6 @@
 // The MCP servers that Beaver manages itself. They are in every configuration, and nobody can configure,
-// replace or remove them.
-// M1. No process is started for one: its tools are Beaver's own, and they run in the daemon that drives the
-// task.
+// replace or remove them. No process is started for one: its tools are Beaver's own, and they run in the
+// daemon that drives the task.
 
 export interface ManagedMcpServer {
   readonly category: 'team_workflow'

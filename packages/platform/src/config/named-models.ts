@@ -1,9 +1,7 @@
 // The models of a configuration by name: endpoints that several models share, the models themselves, and the
-// route that begins at each.
-// N1. A route is what is written: the model, then the names of its `fallback` in their order. The fallback of
-// a fallback does not count, so a route
-//     has an end. Each model is in it at most once.
-// N2. What a model says comes before what its endpoint says, field by field. The URL and the key are the
+// route that begins at each. A route is what is written: the model, then the names of its `fallback` in their
+// order. The fallback of a fallback does not count, so a route has an end. Each model is in it at most once.
+// What a model says comes before what its endpoint says, field by field. The URL and the key are the
 // endpoint's.
 import { z } from 'zod'
 import type { configFile } from './config.ts'

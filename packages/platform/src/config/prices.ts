@@ -1,6 +1,6 @@
-// The prices of models: what the configuration says, and the file of prices that were imported.
-// P1. An import only adds: a price that was valid on a day stays the price of that day.
-// P2. The file is replaced as a whole, or not at all, and by one process at a time: no import is lost.
+// The prices of models: what the configuration says, and the file of prices that were imported. An import
+// only adds: a price that was valid on a day stays the price of that day. The file is replaced as a whole, or
+// not at all, and by one process at a time: no import is lost.
 import { BeaverError, messageOf, problemsOf, problemsText, whyUnreadable } from '@beaver/core'
 import { z } from 'zod'
 import { whileLocked } from '../home/file-lock.ts'

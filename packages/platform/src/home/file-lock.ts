@@ -1,6 +1,6 @@
-// A lock between processes: a file that only one of them can make.
-// L1. A lock that is older than `staleMs` is taken over, because its owner is gone.
-// L2. An owner whose lock was taken over does not end the lock of the next owner: each lock says whose it is.
+// A lock between processes: a file that only one of them can make. A lock that is older than `staleMs` is
+// taken over, because its owner is gone. An owner whose lock was taken over does not end the lock of the next
+// owner: each lock says whose it is.
 import { randomUUID } from 'node:crypto'
 import { promises } from 'node:fs'
 import { dirname } from 'node:path'

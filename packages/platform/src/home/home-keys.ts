@@ -1,9 +1,8 @@
 // The keys of a home: the Ed25519 keys that sign the journal, and the operators that the home knows. Whose
-// keys count is decided in core (key-ring.ts).
-// K1. A key is made when it is first needed. If several processes of a home make it at once, all use the same
-// one.
-// K2. A key file can be read by its owner alone (0600, in a folder of 0700), from its first moment.
-// K3. The first operator that a home sees in a namespace is never replaced by Beaver.
+// keys count is decided in core (key-ring.ts). A key is made when it is first needed. If several processes of
+// a home make it at once, all use the same one. A key file can be read by its owner alone (0600, in a folder
+// of 0700), from its first moment. The first operator that a home sees in a namespace is never replaced by
+// Beaver.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -1,8 +1,6 @@
-// The lock of a home: a home has at most one system. The lock is a file that names its holder.
-// H1. The lock is taken by exclusive creation of the file.
-// H2. A lock whose holder is dead is taken over. If another process has the holder's pid now, its start time
-// differs. This works only if the
-//     operating system gives start times.
+// The lock of a home: a home has at most one system. The lock is a file that names its holder. The lock is
+// taken by exclusive creation of the file. A lock whose holder is dead is taken over. If another process has
+// the holder's pid now, its start time differs. This works only if the operating system gives start times.
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'

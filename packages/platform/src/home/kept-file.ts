@@ -1,8 +1,6 @@
-// A small text that outlives the process, in a file of the home.
-// K1. A reader sees the old text or the new one, whole, also after a loss of power.
-// K2. Only the owner of the home can read it.
-// K3. A write that fails leaves nothing behind.
-// K4. Writes follow one another, and block nothing else.
+// A small text that outlives the process, in a file of the home. A reader sees the old text or the new one,
+// whole, also after a loss of power. Only the owner of the home can read it. A write that fails leaves
+// nothing behind. Writes follow one another, and block nothing else.
 import { mkdirSync, promises, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

@@ -1,9 +1,8 @@
-// Keeps a home private: it holds what agents read, wrote and said, and where the system listens.
-// P1. Only what Beaver itself makes in a home is changed. A home may be a folder that the user had before,
-// with other things in it, such as a folder `logs` of another program.
-// P2. What is made is private from its first moment: it is made with its mode, and not changed afterwards.
-// P3. What cannot be closed is said, and is no reason not to start: a mounted volume may belong to another
-// user, or have no modes.
+// Keeps a home private: it holds what agents read, wrote and said, and where the system listens. Only what
+// Beaver itself makes in a home is changed. A home may be a folder that the user had before, with other
+// things in it, such as a folder `logs` of another program. What is made is private from its first moment: it
+// is made with its mode, and not changed afterwards. What cannot be closed is said, and is no reason not to
+// start: a mounted volume may belong to another user, or have no modes.
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'

@@ -1,6 +1,5 @@
-// The log of the nats-server that runs in a home, read a little at a time.
-// S1. A log that was replaced by an empty one is read from its beginning.
-// S2. One reading is bounded. The rest comes with the next one.
+// The log of the nats-server that runs in a home, read a little at a time. A log that was replaced by an
+// empty one is read from its beginning. One reading is bounded. The rest comes with the next one.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSystemFile } from './system-file.ts'

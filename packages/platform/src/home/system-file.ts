@@ -1,9 +1,7 @@
 // `<home>/run/system.json`: what runs in this home, and where. The system writes it, and every command reads
-// it.
-// Y1. It is written as a whole or not at all.
-// Y2. A file whose process is dead is ignored.
-// Y3. Where the kernel tells the start of a process, a file that does not name it is ignored.
-// Y4. Only its owner can read it, because the URL of the user's own server may contain a password.
+// it. It is written as a whole or not at all. A file whose process is dead is ignored. Where the kernel tells
+// the start of a process, a file that does not name it is ignored. Only its owner can read it, because the
+// URL of the user's own server may contain a password.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, startOf } from './home-lock.ts'

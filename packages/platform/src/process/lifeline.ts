@@ -1,14 +1,11 @@
 // A child's tie to the process that started it. The child reports when it is ready, and ends on request or
 // when the parent is gone. A child that was started by hand, without a parent, ends on SIGTERM or SIGINT. Its
 // reports are lines of its log. The caller decides what the work is and how it ends; this file ends the
-// process.
-// E1. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One line
-// says what did not end.
-// E2. A thread that cannot be ended does not keep the process: a guard kills what `process.exit` leaves.
-// E3. A main thread that is blocked cannot hear a signal. A watchdog thread ends the process after
-// `blockedMsMax` of silence.
-// E4. A process that is told to end while it starts waits for its start for a moment, so that what was
-// started is stopped in order.
+// process. After the signal the process ends within `stopMsMax` and a moment, whatever `stop` waits for. One
+// line says what did not end. A thread that cannot be ended does not keep the process: a guard kills what
+// `process.exit` leaves. A main thread that is blocked cannot hear a signal. A watchdog thread ends the
+// process after `blockedMsMax` of silence. A process that is told to end while it starts waits for its start
+// for a moment, so that what was started is stopped in order.
 import { spawn } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { BeaverError, type LogFields, type Logger, messageOf, processFacts } from '@beaver/core'

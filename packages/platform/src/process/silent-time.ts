@@ -1,12 +1,10 @@
 // How much of a turn of the watchdog counts as silence of the main thread. It loads nothing, because the
 // watchdog's thread loads it. A thread that waits for a processor or for the disk is not blocked: on a busy
-// machine it may get neither for seconds, and a new process would get them no sooner. So a turn counts
-// T1. for the processor time that the main thread used, if the machine holds it up: an endless loop uses its
-// whole share;
-// T2. for the processor time that the process used, if the main thread sleeps while another thread is held
-// up: it may wait for that one;
-// T3. in full, if all threads sleep: nothing but a call that does not return keeps the main thread.
-// Where the system does not tell what threads do, a turn counts in full.
+// machine it may get neither for seconds, and a new process would get them no sooner. So a turn counts for
+// the processor time that the main thread used, if the machine holds it up: an endless loop uses its whole
+// share; for the processor time that the process used, if the main thread sleeps while another thread is held
+// up: it may wait for that one; in full, if all threads sleep: nothing but a call that does not return keeps
+// the main thread. Where the system does not tell what threads do, a turn counts in full.
 
 /** What the system knows about a thread. */
 export interface ThreadSeen {

@@ -1,13 +1,10 @@
 // The port Logger on standard error. Each fact is one JSON line, or on a terminal one line for people.
-// @beaver/core defines which facts exist; the command line decides who reads the output.
-// S1. One fact is one line, even if its text has line breaks.
-// S2. No secret that this process knows leaves it.
-// S3. A line is written before the call returns, so that it is there even if the process is killed next. Only
-// the rest of a line that a full
-//     terminal or pipe does not take is written later.
-// S4. Nothing in a line is obeyed by a terminal: hidden characters are escapes.
-// S5. A text of more than `charactersMax` characters is cut. A line for people does not cut texts inside
-// arrays and objects.
+// @beaver/core defines which facts exist; the command line decides who reads the output. One fact is one
+// line, even if its text has line breaks. No secret that this process knows leaves it. A line is written
+// before the call returns, so that it is there even if the process is killed next. Only the rest of a line
+// that a full terminal or pipe does not take is written later. Nothing in a line is obeyed by a terminal:
+// hidden characters are escapes. A text of more than `charactersMax` characters is cut. A line for people
+// does not cut texts inside arrays and objects.
 import { writeSync } from 'node:fs'
 import { styleText } from 'node:util'
 import {

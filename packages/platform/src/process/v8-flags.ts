@@ -1,6 +1,6 @@
-// Sets up V8 for a daemon: for the main thread, and for the worker threads, which start later.
-// V1. The flags are set before anything else is loaded, so this file imports nothing of Beaver's. The entry
-// file decides whether to set them.
+// Sets up V8 for a daemon: for the main thread, and for the worker threads, which start later. The flags are
+// set before anything else is loaded, so this file imports nothing of Beaver's. The entry file decides
+// whether to set them.
 import { setFlagsFromString } from 'node:v8'
 
 export function setV8Flags(): void {

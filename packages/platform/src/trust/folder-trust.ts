@@ -1,12 +1,10 @@
 // Whether what a configuration file asks for counts. Every process decides it here, when it reads its
-// configuration.
-// F1. A file that the user or a program named is their own configuration, as the environment is. A file that
-// was only found in the current
-//     folder may be a stranger's: it counts as a whole only if its user accepted it.
-// F2. Files beside Beaver's own code are as trusted as that code: whoever can change them can change Beaver.
-// F3. An explicit answer (`--trust`, `--no-trust`, BEAVER_TRUST) wins over everything else.
-// F4. `beaver up` hands its decision to its children as the digest that it accepted. A child that finds
-// something else looks in the store.
+// configuration. A file that the user or a program named is their own configuration, as the environment is. A
+// file that was only found in the current folder may be a stranger's: it counts as a whole only if its user
+// accepted it. Files beside Beaver's own code are as trusted as that code: whoever can change them can change
+// Beaver. An explicit answer (`--trust`, `--no-trust`, BEAVER_TRUST) wins over everything else. `beaver up`
+// hands its decision to its children as the digest that it accepted. A child that finds something else looks
+// in the store.
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'

@@ -1,8 +1,7 @@
 // The folders that a user trusts: one file for each, in the user's own home, so that no project can trust
-// itself.
-// T1. Only the user can read or write the files. A file or a folder of the store that others may write does
-// not count.
-// T2. A file is written as a whole or not at all, and two commands never overwrite each other's folder.
+// itself. Only the user can read or write the files. A file or a folder of the store that others may write
+// does not count. A file is written as a whole or not at all, and two commands never overwrite each other's
+// folder.
 import {
   mkdirSync,
   readdirSync,

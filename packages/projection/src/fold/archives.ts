@@ -1,10 +1,8 @@
 // Archives: what the read model does with messages that were moved to an archive. Which ones these are
-// belongs to @beaver/core (journal/archived.ts).
-// V1. An archived message changes no row, also if it is still in the journal. So the rows do not depend on
-// how far the deletion has come.
-// V2. Its leaf is in the tree, so the tree and its roots are those of the whole journal.
-// V3. A message at the place of an archived one that has another content or another log is not passed over.
-// Its task is broken.
+// belongs to @beaver/core (journal/archived.ts). An archived message changes no row, also if it is still in
+// the journal. So the rows do not depend on how far the deletion has come. Its leaf is in the tree, so the
+// tree and its roots are those of the whole journal. A message at the place of an archived one that has
+// another content or another log is not passed over. Its task is broken.
 import { type ArchivedLeaf, ArchivedMessages, type JournalLeaf, type LogId } from '@beaver/core'
 import { hash } from 'node:crypto'
 import type { Sql } from '../store/sql.ts'

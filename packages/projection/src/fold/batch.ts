@@ -1,8 +1,7 @@
 // The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (held-rows.ts);
-// all others are written at once.
-// B1. A task, a run or a call is read from its table at most once in a batch, and not at all if its task is
-// new in the batch.
-// B2. `task_key` numbers the logs in the order in which the stream first named them.
+// all others are written at once. A task, a run or a call is read from its table at most once in a batch, and
+// not at all if its task is new in the batch. `task_key` numbers the logs in the order in which the stream
+// first named them.
 import { emptyHead, type LogId, logKey } from '@beaver/core'
 import { HeldRows } from './held-rows.ts'
 import {

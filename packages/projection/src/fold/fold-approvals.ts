@@ -1,6 +1,5 @@
-// Folds what a person was asked about a call, and what was decided.
-// A1. Like a start and a result, a decision belongs to the run's newest open call of that id. Without such a
-// call it changes nothing.
+// Folds what a person was asked about a call, and what was decided. Like a start and a result, a decision
+// belongs to the run's newest open call of that id. Without such a call it changes nothing.
 import type { DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

@@ -1,9 +1,7 @@
-// Compares the checkpoints of the system log with the tree.
-// C1. A checkpoint that does not fit is kept with its fault. It never stops the projector.
-// C2. A checkpoint whose entry no projector signed which the operator trusts is a fault, and does not count.
-// `beaver audit verify` also verifies the
-//     note itself.
-// C3. The verdict depends on the journal alone: the tree at the size of the checkpoint never changes.
+// Compares the checkpoints of the system log with the tree. A checkpoint that does not fit is kept with its
+// fault. It never stops the projector. A checkpoint whose entry no projector signed which the operator trusts
+// is a fault, and does not count. `beaver audit verify` also verifies the note itself. The verdict depends on
+// the journal alone: the tree at the size of the checkpoint never changes.
 import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 import type { SystemMessage } from './fold-system.ts'

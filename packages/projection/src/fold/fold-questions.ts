@@ -1,6 +1,5 @@
-// Folds what a running call asked a person, and the answers.
-// Q1. As with approvals, a question belongs to the run's newest open call of that id. Without such a call it
-// changes nothing.
+// Folds what a running call asked a person, and the answers. As with approvals, a question belongs to the
+// run's newest open call of that id. Without such a call it changes nothing.
 import type { DataOf } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

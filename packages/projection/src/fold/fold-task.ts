@@ -1,5 +1,5 @@
-// Folds the row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts.
-// T1. A task that has ended stays ended, whatever follows.
+// Folds the row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts. A
+// task that has ended stays ended, whatever follows.
 import type { DataOf, TerminalTaskEvent } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import { keepChecks } from './fold-team.ts'

@@ -1,7 +1,6 @@
 // Folds the rows of a team run: its nodes and their evidence, its notes, and the state that its members
-// share.
-// N1. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later.
-// N2. A node's verdict is its last evaluation. All evaluations are kept.
+// share. Nodes keep their declared order in `declared_index`, including nodes that the graph gained later. A
+// node's verdict is its last evaluation. All evaluations are kept.
 import {
   canonicalJson,
   changeSharedState,

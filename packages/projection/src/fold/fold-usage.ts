@@ -1,8 +1,7 @@
 // Folds the usage of models and the parts of prompts: tokens by run, task, day and model, the context of a
-// run, and its shortening.
-// U1. Everything with a usage of its own counts: answers, the choice of a skill, summaries.
-// U2. The parts of a total, such as the tokens of a cache, are in the rows of models and of days. Those of a
-// run or a task are their sums.
+// run, and its shortening. Everything with a usage of its own counts: answers, the choice of a skill,
+// summaries. The parts of a total, such as the tokens of a cache, are in the rows of models and of days.
+// Those of a run or a task are their sums.
 import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

@@ -1,8 +1,7 @@
 // Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type
 // does not compile without a row in `writers`. The writers: fold-task.ts, fold-run.ts, fold-calls.ts,
-// fold-approvals.ts, fold-usage.ts, fold-team.ts.
-// F1. An event changes rows of its own task only.
-// F2. No event can make a writer fail. An event without a row to change changes none.
+// fold-approvals.ts, fold-usage.ts, fold-team.ts. An event changes rows of its own task only. No event can
+// make a writer fail. An event without a row to change changes none.
 import {
   type DataOf,
   type EventType,

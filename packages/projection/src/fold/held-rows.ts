@@ -1,9 +1,8 @@
 // Holds rows in memory while a batch is applied: each is read at most once, changed as a plain object, and
 // written once at the end. An event changes the rows of its task, its run and its call. Writing these changes
-// one by one would be most of the work.
-// H1. A writer sees what the table would contain if each change had been written at once.
-// H2. New rows are written in the order in which they were added.
-// H3. Only rows that one batch touches are held. Nothing outlives the batch.
+// one by one would be most of the work. A writer sees what the table would contain if each change had been
+// written at once. New rows are written in the order in which they were added. Only rows that one batch
+// touches are held. Nothing outlives the batch.
 import type { Sql, SqlValue } from '../store/sql.ts'
 
 /** A row of a table, with all of its columns. */

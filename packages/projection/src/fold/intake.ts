@@ -1,9 +1,8 @@
 // Takes messages in, many at a time. It reads each one as @beaver/core reads an entry (read-log.ts), and
 // fetches their blobs. Everything slow or failing happens here, before a transaction is open. Whether a
-// record follows the one before it is decided later, by audit.ts.
-// I1. The content of a message or a blob never stops the projector. Content that cannot be read becomes a
-// finding.
-// I2. An unreachable blob store is no finding: `takeIn` rejects, and the batch is tried again.
+// record follows the one before it is decided later, by audit.ts. The content of a message or a blob never
+// stops the projector. Content that cannot be read becomes a finding. An unreachable blob store is no
+// finding: `takeIn` rejects, and the batch is tried again.
 import {
   type LogFault,
   type LogFaultKind,

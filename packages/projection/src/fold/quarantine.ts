@@ -1,9 +1,7 @@
 // Messages of the journal that are no records: who published them is not known, and no log contains them.
-// They are kept to be looked at.
-// Q1. A message has one row, whatever it contains. The row says why, how large the message is, its SHA-256
-// and how it begins.
-// Q2. A row is small. After `excerptsMax` rows the beginnings are left out, so that a flood of messages fills
-// no disk.
+// They are kept to be looked at. A message has one row, whatever it contains. The row says why, how large the
+// message is, its SHA-256 and how it begins. A row is small. After `excerptsMax` rows the beginnings are left
+// out, so that a flood of messages fills no disk.
 import { hash } from 'node:crypto'
 import type { LogId } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'

@@ -1,8 +1,7 @@
-// StoredKeys: whose signatures count, as the applied messages of the system log `keys` say.
-// K1. A verdict depends on the journal alone: a key event counts from its own position on, so a message is
-// judged by the events before it.
-// K2. Before a journal has an operator, nothing in it can be signed. Such entries count as unsigned, which is
-// no finding; the record says so.
+// StoredKeys: whose signatures count, as the applied messages of the system log `keys` say. A verdict depends
+// on the journal alone: a key event counts from its own position on, so a message is judged by the events
+// before it. Before a journal has an operator, nothing in it can be signed. Such entries count as unsigned,
+// which is no finding; the record says so.
 import { KeyRing, type RecordedSystemEvent, SignatureVerifier, type LogId } from '@beaver/core'
 import type { Sql } from '../store/sql.ts'
 import type { Finding, IncomingMessage } from './intake.ts'

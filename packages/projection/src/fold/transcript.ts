@@ -1,12 +1,9 @@
 // Writes the visible transcript. Its full-text index is in text-index.ts. Hidden events (prompts, skill
-// bodies) are never part of it.
-// V1. A task that is a workflow has no root run that says what was asked and answered, so the task itself
-// says it. The same holds for an answer
-//     that no model gave, such as the text of a team.
-// V2. It also has what failed, each failure once: `search` finds it, and agents do not read it
-// (query-session-search.ts).
-// V3. A text that a retry copied is not added again: it is where it was said first.
-// V4. At most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
+// bodies) are never part of it. A task that is a workflow has no root run that says what was asked and
+// answered, so the task itself says it. The same holds for an answer that no model gave, such as the text of
+// a team. It also has what failed, each failure once: `search` finds it, and agents do not read it
+// (query-session-search.ts). A text that a retry copied is not added again: it is where it was said first. At
+// most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'

@@ -1,5 +1,5 @@
-// The calls that people are asked about: calls that wait, and calls that were decided.
-// A1. Only a run that has not ended, in a task that has not ended, has calls that wait.
+// The calls that people are asked about: calls that wait, and calls that were decided. Only a run that has
+// not ended, in a task that has not ended, has calls that wait.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { CallRow, TaskRow } from '../store/row-types.ts'

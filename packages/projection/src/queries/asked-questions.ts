@@ -1,5 +1,5 @@
-// The questions that calls asked people: those that wait, and those that were answered.
-// Q1. Only a call without a result, of a run and a task that have not ended, has a question that waits.
+// The questions that calls asked people: those that wait, and those that were answered. Only a call without a
+// result, of a run and a task that have not ended, has a question that waits.
 import type { AskedQuestionAnswer } from '@beaver/contracts'
 import { clip, excerpt, type Question, takesFreeText } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'

@@ -1,9 +1,7 @@
-// Finds the task that a person means, by its id, by the beginning of its id, or as the newest one.
-// F1. A whole id wins over the word `latest`, and that over a beginning.
-// F2. An ambiguous beginning is refused with the ids that it may mean. A beginning of a task's id is not
-// ambiguous because of the task's retries.
-//     A beginning with `.retry-1` behind it means that retry.
-// F3. The newest task is the one that came into the journal last.
+// Finds the task that a person means, by its id, by the beginning of its id, or as the newest one. A whole id
+// wins over the word `latest`, and that over a beginning. An ambiguous beginning is refused with the ids that
+// it may mean. A beginning of a task's id is not ambiguous because of the task's retries. A beginning with
+// `.retry-1` behind it means that retry. The newest task is the one that came into the journal last.
 import { BeaverError } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { TaskRow } from '../store/row-types.ts'

@@ -1,7 +1,6 @@
-// Builds a bounded answer: it takes rows until there are enough rows or enough bytes.
-// P1. An answer fits one message (`answerBytesMax` of items, below the 1 MiB that a nats-server allows by
-// default).
-// P2. An answer with `more` has at least one item, so that a reader who follows `next` comes to the end.
+// Builds a bounded answer: it takes rows until there are enough rows or enough bytes. An answer fits one
+// message (`answerBytesMax` of items, below the 1 MiB that a nats-server allows by default). An answer with
+// `more` has at least one item, so that a reader who follows `next` comes to the end.
 
 export const answerBytesMax = 640 * 1024
 

@@ -1,10 +1,7 @@
 // The table of queries that the query service serves, by name. Every answer is plain JSON with snake_case
-// keys.
-// Q1. An input is validated before a query runs. Unknown fields are refused.
-// Q2. A query changes nothing.
-// Q3. Answers are bounded.
-// Q4. An answer is not validated here, because a check would cost more than most queries. The compiler and
-// the tests hold each query to its contract, and the client validates each answer.
+// keys. An input is validated before a query runs. Unknown fields are refused. A query changes nothing.
+// Answers are bounded. An answer is not validated here, because a check would cost more than most queries.
+// The compiler and the tests hold each query to its contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
 import type { Around, Query } from './query.ts'

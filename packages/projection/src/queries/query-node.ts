@@ -1,5 +1,5 @@
 // `node`: one node of a team. What it was given, what it returned, and its calls in the order of the log.
-// N1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
+// Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 import type { NodeDetail } from '@beaver/contracts'
 import { clip, type FailureClass, type JsonValue, partsOfUsage } from '@beaver/core'
 import { findTask, type FoundTask } from './find-task.ts'

@@ -1,7 +1,6 @@
 // `open_tasks`: the open tasks of a tenant, for the daemons' sweep. The task that was quiet for longest comes
-// first.
-// O1. The cost depends on the number of tasks in the answer, not on the number of tasks that exist.
-// O2. The answer is as old as `applied_sequence`, so a daemon that acts on it reads the task's log first.
+// first. The cost depends on the number of tasks in the answer, not on the number of tasks that exist. The
+// answer is as old as `applied_sequence`, so a daemon that acts on it reads the task's log first.
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/row-types.ts'

@@ -1,7 +1,7 @@
 // `task`: one whole task. What was requested, who did what, what the result is, what failed, and whether the
-// record is intact.
-// T1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
-// T2. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and `more`.
+// record is intact. Long texts are cut, and their full length is given beside them. The whole text is in
+// `events`. The answer fits one message, whatever the task: a tree that is too large has fewer nodes and
+// `more`.
 import type { TaskAnswer } from '@beaver/contracts'
 import { clip, type FailureClass } from '@beaver/core'
 import { approvalsOf } from './approvals.ts'

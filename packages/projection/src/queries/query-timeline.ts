@@ -1,6 +1,6 @@
 // `timeline`: the process projection (PP-02). It has one item for each event, in the order of the journal, in
-// words for people.
-// T1. Every event has an item. If this version cannot read the type or the data, the item says so.
+// words for people. Every event has an item. If this version cannot read the type or the data, the item says
+// so.
 import type { TimelineItem } from '@beaver/contracts'
 import {
   agentTitle,

@@ -1,6 +1,6 @@
-// `usage`: what calls of models used, by day, by user, by tenant or by model.
-// U1. The sums come from `usage_by_day`, so an answer reads as many rows as there are days, users and models,
-// however many tasks there are.
+// `usage`: what calls of models used, by day, by user, by tenant or by model. The sums come from
+// `usage_by_day`, so an answer reads as many rows as there are days, users and models, however many tasks
+// there are.
 import type { ModelUsage, QueryOutput, QueryRead, UsageGroup } from '@beaver/contracts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'

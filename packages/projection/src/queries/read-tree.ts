@@ -1,10 +1,8 @@
-// Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node.
-// P1. Each node has a fixed place, the order in which the journal declared it. A page has the nodes after a
-// place, in this order.
-// P2. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they
-// are: at most half of its nodes.
-// P3. A node is on a page together with the nodes above it, so that each page is a tree.
-// P4. Counts are of the whole team.
+// Reads the rows of the tree of a task's runs: those of one page of nodes, or those of one node. Each node
+// has a fixed place, the order in which the journal declared it. A page has the nodes after a place, in this
+// order. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they
+// are: at most half of its nodes. A node is on a page together with the nodes above it, so that each page is
+// a tree. Counts are of the whole team.
 import type { CheckAnswer } from '@beaver/contracts'
 import type { FailureClass } from '@beaver/core'
 import type { RunRow } from '../store/row-types.ts'

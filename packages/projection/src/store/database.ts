@@ -1,7 +1,6 @@
-// Opens the database file and brings it to the schema of this version.
-// D1. A file of a newer version or of another program is refused and not changed.
-// D2. A file of an older version is emptied and built again, because the journal has everything.
-// D3. The schema and its version are written in one transaction.
+// Opens the database file and brings it to the schema of this version. A file of a newer version or of
+// another program is refused and not changed. A file of an older version is emptied and built again, because
+// the journal has everything. The schema and its version are written in one transaction.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DatabaseSync } from 'node:sqlite'
 import { namedDamage } from './damage.ts'

@@ -1,7 +1,6 @@
 // Forgets texts that were redacted. A text is in many rows, in the full-text index and in free pages of the
 // file, so the whole file is emptied, and the projector builds it again from the journal, where the text is
-// replaced.
-// G1. Afterwards no byte of the old rows is in the file or in its WAL.
+// replaced. Afterwards no byte of the old rows is in the file or in its WAL.
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { tableNames } from './schema.ts'

@@ -1,7 +1,6 @@
 // The rows of the tables that a batch holds in memory: their columns in TypeScript, and the values of a new
-// row.
-// R1. They mirror schema.ts, and a test compares them.
-// R2. The rows are mutable: they belong to the batch that holds them.
+// row. They mirror schema.ts, and a test compares them. The rows are mutable: they belong to the batch that
+// holds them.
 import type { FailureClass } from '@beaver/core'
 
 /** A row of `tasks`. */

@@ -1,7 +1,6 @@
-// Defines the tables of the read model. The SQL of each operation is beside the operation.
-// S1. Every row is a function of the journal alone: no clock, no random key.
-// S2. `task_key` numbers the logs in the order in which the stream first named them.
-// S3. A changed table needs a higher `schemaVersion`. Older files are built again.
+// Defines the tables of the read model. The SQL of each operation is beside the operation. Every row is a
+// function of the journal alone: no clock, no random key. `task_key` numbers the logs in the order in which
+// the stream first named them. A changed table needs a higher `schemaVersion`. Older files are built again.
 
 import { questionTables } from './question-tables.ts'
 import { systemTables } from './system-tables.ts'

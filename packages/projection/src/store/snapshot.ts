@@ -1,6 +1,5 @@
 // A read model at one moment, for a comparison, or for queries while no projector runs. It is neither written
-// nor updated.
-// H1. Everything is read in one transaction, so the projector may continue meanwhile.
+// nor updated. Everything is read in one transaction, so the projector may continue meanwhile.
 import { BeaverError, messageOf } from '@beaver/core'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

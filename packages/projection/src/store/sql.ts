@@ -1,7 +1,6 @@
 // SQL over one connection: statements are prepared once, the caller types the rows, and every transaction
-// ends.
-// Q1. `transaction` commits everything that `act` did, or nothing.
-// Q2. An error of a damaged file says so, and what to do.
+// ends. `transaction` commits everything that `act` did, or nothing. An error of a damaged file says so, and
+// what to do.
 import { invariant } from '@beaver/core'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { namedDamage } from './damage.ts'

@@ -1,10 +1,8 @@
 // The full-text index of the transcript, and how far it reaches. Indexing a text costs many times more than
 // storing it. So a read model that catches up stores first and indexes when it has time, and searches read
-// the texts that are not indexed yet.
-// X1. The index covers every text up to `position` and none after it. The result of a search does not depend
-// on it.
-// X2. The index has a position of its own, because it is no function of the journal alone: it depends on the
-// time that was available.
+// the texts that are not indexed yet. The index covers every text up to `position` and none after it. The
+// result of a search does not depend on it. The index has a position of its own, because it is no function of
+// the journal alone: it depends on the time that was available.
 import type { Sql } from './sql.ts'
 
 /** The position of the last indexed text. */

@@ -1,5 +1,5 @@
-// The rows of the tables of usage, by model and by day, as row-types.ts has the others.
-// U1. They mirror usage-tables.ts, and a test compares them.
+// The rows of the tables of usage, by model and by day, as row-types.ts has the others. They mirror
+// usage-tables.ts, and a test compares them.
 import { type UsagePart, usageParts } from '@beaver/core'
 
 /** A row of `model_usage`. */

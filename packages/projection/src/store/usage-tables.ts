@@ -1,5 +1,5 @@
-// The tables of what calls of models used, for schema.ts. usage-rows.ts mirrors them.
-// U1. The parts of a total, such as the tokens of a cache, are counted in the total, too.
+// The tables of what calls of models used, for schema.ts. usage-rows.ts mirrors them. The parts of a total,
+// such as the tokens of a cache, are counted in the total, too.
 export const usageTables = `-- What each run used of each model; a run nobody knows is ''.
 create table model_usage (
   task_key integer not null,

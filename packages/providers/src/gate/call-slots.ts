@@ -1,9 +1,7 @@
 // CallSlots: when the calls of an endpoint may start. The limits of the endpoint decide, and its wish to be
 // left alone for a time. All threads share the due times (gate-words.ts). Each thread keeps the slots that
-// were given back in it.
-// S1. A slot is given to one call. An unused slot may go to another call of the same thread.
-// S2. No call starts before the endpoint may be asked again.
-// S3. A call that gets no slot takes no tokens.
+// were given back in it. A slot is given to one call. An unused slot may go to another call of the same
+// thread. No call starts before the endpoint may be asked again. A call that gets no slot takes no tokens.
 import { at, raise, takeSlot } from './gate-words.ts'
 import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
 

@@ -1,8 +1,7 @@
-// Circuit: whether an endpoint is asked at all. All threads share its state (gate-words.ts).
-// C1. It opens after `failuresMax` failures in a row.
-// C2. When `openNs` are over, exactly one call tries the endpoint, and its outcome decides for all.
-// C3. If a try is never decided, because its thread died, it counts until `tryNs` are over. Then another call
-// may try.
+// Circuit: whether an endpoint is asked at all. All threads share its state (gate-words.ts). It opens after
+// `failuresMax` failures in a row. When `openNs` are over, exactly one call tries the endpoint, and its
+// outcome decides for all. If a try is never decided, because its thread died, it counts until `tryNs` are
+// over. Then another call may try.
 import { at } from './gate-words.ts'
 import type { Nanoseconds } from './gcra.ts'
 

@@ -1,8 +1,8 @@
 // The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its
 // limits, the time for which it wants to be left alone (call-slots.ts), its circuit (circuit.ts), and its
-// last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time.
-// T1. Every change is one atomic step, so a thread that dies leaves no lock behind (gate-words.ts).
-// T2. A gate has its own words of the buffer, and changes no others.
+// last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time. Every change is one
+// atomic step, so a thread that dies leaves no lock behind (gate-words.ts). A gate has its own words of the
+// buffer, and changes no others.
 import { invariant } from '@beaver/core'
 import { CallSlots, type Reservation } from './call-slots.ts'
 import { Circuit, type Ticket } from './circuit.ts'

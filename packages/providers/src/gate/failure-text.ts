@@ -1,6 +1,5 @@
 // The last failure of an endpoint in words, in memory that threads share, so that a call that is not made can
-// say why.
-// F1. A reader never gets a mixture of two texts. While one is written, and after a thread died while it
+// say why. A reader never gets a mixture of two texts. While one is written, and after a thread died while it
 // wrote one, there is no text.
 import { at } from './gate-words.ts'
 

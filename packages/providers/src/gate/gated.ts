@@ -1,14 +1,10 @@
 // Providers behind the gate of their endpoint. A call waits for its slot, fails at once while the circuit is
-// open, and tells the gate how it ended.
-// A1. If the caller aborts, the wait ends at once and the slot is given back. The slot is kept only if the
-// caller was dropped and comes back.
-// A2. A call that waits here waits for at most `waitMsMax`. If the caller does the waiting, the bound is
-// `turnMsMax` if that is longer. If the
-//     wait would be longer, the call fails at once.
-// A3. A failure of the gate itself is not a failure of the endpoint.
-// A4. If the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved
-// first, and a call that comes back
-//     with `admitted` takes no new slot (docs/decisions/0030).
+// open, and tells the gate how it ended. If the caller aborts, the wait ends at once and the slot is given
+// back. The slot is kept only if the caller was dropped and comes back. A call that waits here waits for at
+// most `waitMsMax`. If the caller does the waiting, the bound is `turnMsMax` if that is longer. If the wait
+// would be longer, the call fails at once. A failure of the gate itself is not a failure of the endpoint. If
+// the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved first,
+// and a call that comes back with `admitted` takes no new slot (docs/decisions/0030).
 import {
   type ChatProvider,
   type ChatRequest,

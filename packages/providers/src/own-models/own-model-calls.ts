@@ -1,10 +1,8 @@
 // The models of the program, as the loops of a thread ask them. The program has them in the main thread
-// (serve-own-models.ts).
-// C1. A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between two pieces. They are
-// kept here, so they hold although
-//     the program keeps the main thread busy, or never answers.
-// C2. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it later
-// is dropped.
+// (serve-own-models.ts). A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between
+// two pieces. They are kept here, so they hold although the program keeps the main thread busy, or never
+// answers. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it
+// later is dropped.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
 import { invariant } from '@beaver/core'

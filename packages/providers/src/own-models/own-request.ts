@@ -1,9 +1,7 @@
 // A request as the model of a program gets it. It is what an HTTP endpoint would get, so a program can pass
-// it on as it is.
-// Q1. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls are JSON
-// objects.
-// Q2. Of the state in messages only what this model sent is left.
-// Q3. Secrets are masked, as in each request that leaves.
+// it on as it is. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls
+// are JSON objects. Of the state in messages only what this model sent is left. Secrets are masked, as in
+// each request that leaves.
 import { type ChatRequest, toolNameAtProvider } from '@beaver/agent'
 import { type ChatMessage, hasSecret, maskedData } from '@beaver/core'
 import { objectText } from '../request-body.ts'

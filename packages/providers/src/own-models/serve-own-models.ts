@@ -1,10 +1,8 @@
 // The models of the program, in the main thread: it makes the calls that one thread asks for, and sends what
-// comes of them.
-// S1. A call ends once, for its thread, with an answer or a failure. What the program says after that, or
-// after nobody waits, is dropped.
-// S2. When the thread is gone or the port is closed, the signals of its calls abort.
-// S3. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with a class,
-// or a checked answer.
+// comes of them. A call ends once, for its thread, with an answer or a failure. What the program says after
+// that, or after nobody waits, is dropped. When the thread is gone or the port is closed, the signals of its
+// calls abort. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with
+// a class, or a checked answer.
 import type { MessagePort } from 'node:worker_threads'
 import type { ChatProvider } from '@beaver/agent'
 import { bodyBytesMax } from '../response-body.ts'

@@ -1,8 +1,7 @@
-// The failure class of what a program's model, or the client library in it, throws.
-// E1. An error that says what it is is believed: a `ProviderError`, an HTTP status, a code of the network.
-// E2. An error that is a defect of the code ends the try, because the same call would fail again. The next
-// model of the route is asked.
-// E3. Any other error is an outage, as a connection that broke is.
+// The failure class of what a program's model, or the client library in it, throws. An error that says what
+// it is is believed: a `ProviderError`, an HTTP status, a code of the network. An error that is a defect of
+// the code ends the try, because the same call would fail again. The next model of the route is asked. Any
+// other error is an outage, as a connection that broke is.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import { failureClass, type FailureClass, maskSecrets, messageOf } from '@beaver/core'
 import {

@@ -1,7 +1,6 @@
 // The calls that the loops of this thread have sent to the main thread, and the promises that wait for the
-// answers.
-// A1. An answer settles its call once. An answer that nobody waits for is dropped.
-// A2. Nothing is kept of a loop that has ended.
+// answers. An answer settles its call once. An answer that nobody waits for is dropped. Nothing is kept of a
+// loop that has ended.
 import { TransientMap } from '@beaver/core'
 import type { FromShard, HostAnswer, HostCall, ToShard } from './protocol.ts'
 

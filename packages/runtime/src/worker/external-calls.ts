@@ -1,8 +1,7 @@
 // External calls that are under way for one loop, in the main thread. Such a call may ask a person, which
 // only its loop can do: so each answer to the loop is the result of the call, or a question that the loop
-// answers with the next request.
-// X1. A call that nobody waits for any more is stopped.
-// X2. Questions of a call go to the loop one after the other, and each has one answer.
+// answers with the next request. A call that nobody waits for any more is stopped. Questions of a call go to
+// the loop one after the other, and each has one answer.
 import {
   type AskPerson,
   type ExternalCall,

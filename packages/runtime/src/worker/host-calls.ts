@@ -1,6 +1,6 @@
-// Answers, in the main thread, what a loop in a worker thread asks of its host.
-// C1. Each call is answered once, unless its thread is gone.
-// C2. A call that may be abandoned ends when its loop says so, or when its loop is lost.
+// Answers, in the main thread, what a loop in a worker thread asks of its host. Each call is answered once,
+// unless its thread is gone. A call that may be abandoned ends when its loop says so, or when its loop is
+// lost.
 import type { LoopHost } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ExternalCalls } from './external-calls.ts'

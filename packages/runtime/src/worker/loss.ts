@@ -1,11 +1,8 @@
 // Decides who is charged for the loss of a worker thread. Pure. What happens to the charged loops is decided
-// in loop-supervisor.ts.
-// L1. A loop is charged only if it had work in the thread at that moment: a tool, or an answer that it was
-// reading. A loop that waits for
-//     its host, for the model or for a cell is not charged.
-// L2. The user's tools are charged before built-in tools, which run in every system and are bounded.
-// L3. A tool whose loop has ended may still be the cause. Then the thread was lost to a suspect, and no loop
-// is charged.
+// in loop-supervisor.ts. A loop is charged only if it had work in the thread at that moment: a tool, or an
+// answer that it was reading. A loop that waits for its host, for the model or for a cell is not charged. The
+// user's tools are charged before built-in tools, which run in every system and are bounded. A tool whose
+// loop has ended may still be the cause. Then the thread was lost to a suspect, and no loop is charged.
 import type { VitalsReading } from './thread-vitals.ts'
 
 export interface Charge {

@@ -1,9 +1,7 @@
 // The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the
-// time.
-// S1. A loop that breaks does not harm the others.
-// S2. The shard ends when its port closes.
-// S3. A loop keeps the external tools and the texts that were offered when it began.
-// S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
+// time. A loop that breaks does not harm the others. The shard ends when its port closes. A loop keeps the
+// external tools and the texts that were offered when it began. If a tool leaves something behind that throws
+// later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
 import {
   type AskPerson,

@@ -1,11 +1,10 @@
 // A worker thread as the main thread sees it: its loops, the messages to and from it, its watch, and its
 // loss. Who is charged for a loss is decided in loss.ts, what happens to the loops by their supervisors, and
-// what replaces the thread by the pool.
-// D1. A thread is lost once. Then each of its loops is told once that it was lost, and whether it is charged.
-// D2. A thread that does not answer is ended. It counts as lost when it has ended.
-// D3. A lost thread waits for no model any more: the calls that it asked of the program's models are ended.
-// D4. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end
-// of the process stops it.
+// what replaces the thread by the pool. A thread is lost once. Then each of its loops is told once that it
+// was lost, and whether it is charged. A thread that does not answer is ended. It counts as lost when it has
+// ended. A lost thread waits for no model any more: the calls that it asked of the program's models are
+// ended. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the
+// end of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'

@@ -1,11 +1,9 @@
 // Keeps a shared thread alive when the code of a tool would end it, by a late error or by process.exit. If
-// the thread dies all the same (a full heap, a crash), the pool deals with it.
-// G1. An error that nobody catches ends the call that it belongs to, if that call has no result yet.
-// Otherwise it becomes a line of the log.
-// G2. An error that belongs to no call is a defect of Beaver, or of a module while it loads: it ends the
-// thread as usual.
-// G3. The code of a call cannot end the thread or the daemon through the functions of `process`: it gets an
-// error instead.
+// the thread dies all the same (a full heap, a crash), the pool deals with it. An error that nobody catches
+// ends the call that it belongs to, if that call has no result yet. Otherwise it becomes a line of the log.
+// An error that belongs to no call is a defect of Beaver, or of a module while it loads: it ends the thread
+// as usual. The code of a call cannot end the thread or the daemon through the functions of `process`: it
+// gets an error instead.
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import { callScope } from '@beaver/agent'

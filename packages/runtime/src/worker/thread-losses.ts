@@ -1,8 +1,7 @@
 // Decides how the worker pool replaces its threads. It applies the row `worker_pool` of core's supervisors to
-// the losses of one pool.
-// P1. A loss that is charged to a suspect does not count for the intensity: the suspect runs in a cell from
-// then on, which ends the series.
-// P2. Every loss within the period makes the next pause longer, whoever is charged.
+// the losses of one pool. A loss that is charged to a suspect does not count for the intensity: the suspect
+// runs in a cell from then on, which ends the series. Every loss within the period makes the next pause
+// longer, whoever is charged.
 import {
   type Backoff,
   type Intensity,

@@ -1,12 +1,9 @@
 // Decides whether a worker thread still answers. Pure: it is shown what the main thread reads at each tick.
-// How a thread is ended is decided in shard.ts. docs/decisions/0025 explains the figures.
-// H1. Time is counted in ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main
-// thread that was held up, or a
-//     process that was stopped, blames no worker.
-//     Nor does the time count in which the thread itself waited for a processor.
-// H2. A thread that is busy is left alone: only a silence of `silentMsMax` counts.
-// H3. The thread keeps the deadlines of its calls while its event loop turns. When it does not turn, they are
-// kept here.
+// How a thread is ended is decided in shard.ts. docs/decisions/0025 explains the figures. Time is counted in
+// ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main thread that was held up,
+// or a process that was stopped, blames no worker. Nor does the time count in which the thread itself waited
+// for a processor. A thread that is busy is left alone: only a silence of `silentMsMax` counts. The thread
+// keeps the deadlines of its calls while its event loop turns. When it does not turn, they are kept here.
 import { beatMs, type VitalsReading } from './thread-vitals.ts'
 
 export const watchLimits = {

@@ -1,8 +1,7 @@
 // Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared
-// thread. It applies the row `suspect_tool` of core's supervisors.
-// T1. A tool that was under way in more lost threads than the intensity allows is suspect until the daemon
-// ends. An innocent tool that is
-//     called as often becomes suspect too: its calls cost more, and still have their results.
+// thread. It applies the row `suspect_tool` of core's supervisors. A tool that was under way in more lost
+// threads than the intensity allows is suspect until the daemon ends. An innocent tool that is called as
+// often becomes suspect too: its calls cost more, and still have their results.
 import { type Intensity, isExceeded, recentDeaths, supervisors } from '@beaver/core'
 
 export interface ToolLosses {

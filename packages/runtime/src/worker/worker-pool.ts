@@ -1,15 +1,11 @@
 // The worker pool: Piscina threads, each of which runs one shard with many loops. A thread is described in
-// shard.ts. When threads are replaced is the row `worker_pool` of core's supervisors.
-// W1. A loop runs on exactly one shard.
-// W2. A shard that is lost is replaced, after a pause that grows with the losses of the period.
-// W3. If the workers of a pool cannot start, the pool says so at once.
-// W4. The pool fails if more losses than the intensity allows cannot be charged to a suspect, or if a thread
-// cannot be ended. Then the
-//     daemon's supervisor decides.
-// W5. A loop that is started while all threads are being replaced waits for the next thread.
-// W6. A loop that can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until
-// then its task may be handed
-//     over.
+// shard.ts. When threads are replaced is the row `worker_pool` of core's supervisors. A loop runs on exactly
+// one shard. A shard that is lost is replaced, after a pause that grows with the losses of the period. If the
+// workers of a pool cannot start, the pool says so at once. The pool fails if more losses than the intensity
+// allows cannot be charged to a suspect, or if a thread cannot be ended. Then the daemon's supervisor
+// decides. A loop that is started while all threads are being replaced waits for the next thread. A loop that
+// can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until then its task may
+// be handed over.
 import type { MessagePort, Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'

@@ -1,6 +1,6 @@
 // Keeps the beginning and the end of an output of unknown length: what a program was about, and how it ended.
-// H1. Memory is bounded by `bytesMax` and one chunk.
-// H2. What is left out is counted, and the count is shown where the text is missing.
+// Memory is bounded by `bytesMax` and one chunk. What is left out is counted, and the count is shown where
+// the text is missing.
 
 export interface HeadTail {
   add(chunk: Buffer): void

@@ -1,15 +1,11 @@
 // run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it
-// on.
-// C1. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules
-// also see what the program would start
-//     (programs/readings.ts in @beaver/agent).
-// C2. The program runs in the sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the
-// workspace and the system's programs, its
-//     own processes and no network, unless the operator allows it one. Without a sandbox it has the rights of the daemon. It never has the
-//     daemon's environment.
-// C3. When the call has ended, nothing of the program's group is left (see process-group.ts in
-// @beaver/agent).
-// C4. Time, output, CPU time and the size of files are bounded.
+// on. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules
+// also see what the program would start (programs/readings.ts in @beaver/agent). The program runs in the
+// sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the workspace and the system's
+// programs, its own processes and no network, unless the operator allows it one. Without a sandbox it has the
+// rights of the daemon. It never has the daemon's environment. When the call has ended, nothing of the
+// program's group is left (see process-group.ts in
+// @beaver/agent). Time, output, CPU time and the size of files are bounded.
 import { realpath } from 'node:fs/promises'
 import {
   childEnvironment,

@@ -1,8 +1,7 @@
-// file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` do.
-// F1. The figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the
-// version).
-// F2. Memory is bounded, whatever the files are.
-// F3. The same files give the same result, whatever their order on the disk.
+// file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` do. The
+// figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the version).
+// Memory is bounded, whatever the files are. The same files give the same result, whatever their order on the
+// disk.
 import { extname } from 'node:path'
 import { defineTool, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'

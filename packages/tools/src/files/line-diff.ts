@@ -1,7 +1,6 @@
-// A unified diff of two texts for a person, bounded in work and in length.
-// D1. Equal lines at the start and at the end are found first, so a small change to a large file is small.
-// D2. If what is left is too large to compare line by line, all its old lines are removed and all its new
-// lines are added: longer, and right.
+// A unified diff of two texts for a person, bounded in work and in length. Equal lines at the start and at
+// the end are found first, so a small change to a large file is small. If what is left is too large to
+// compare line by line, all its old lines are removed and all its new lines are added: longer, and right.
 
 const contextLines = 3
 const comparedLinesMax = 600

@@ -1,12 +1,9 @@
-// Resolves a path to write to, inside the workspace, whether it exists or not.
-// N1. Every link on the way is followed inside the workspace only (open-inside.ts). One that leads out, or
-// nowhere, is refused before
-//     anything is made.
-// N2. The folder of the file is held from then on: folders are made, and files are written and renamed, from
-// its descriptor.
-// N3. Some paths inside are refused too, because they decide what runs later: those of git and of Beaver
-// always, and skills, profiles and
-//     workflow definitions unless a rule of the configuration allows them.
+// Resolves a path to write to, inside the workspace, whether it exists or not. Every link on the way is
+// followed inside the workspace only (open-inside.ts). One that leads out, or nowhere, is refused before
+// anything is made. The folder of the file is held from then on: folders are made, and files are written and
+// renamed, from its descriptor. Some paths inside are refused too, because they decide what runs later: those
+// of git and of Beaver always, and skills, profiles and workflow definitions unless a rule of the
+// configuration allows them.
 import type { Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, relative } from 'node:path'

@@ -1,5 +1,5 @@
-// What a call of write_file would change, for the person who is asked.
-// P1. Nothing is written, and nothing is read that the call itself could not replace.
+// What a call of write_file would change, for the person who is asked. Nothing is written, and nothing is
+// read that the call itself could not replace.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { Tool } from '@beaver/agent/tool-kit'

@@ -1,7 +1,6 @@
-// read_file: reads a part of one text file, and shows an image.
-// R1. What the path leads to after all links is judged by the rules like the path itself.
-// R2. Files whose names say that they hold secrets, and files with a second name, are read only if a rule
-// with a pattern allows the path.
+// read_file: reads a part of one text file, and shows an image. What the path leads to after all links is
+// judged by the rules like the path itself. Files whose names say that they hold secrets, and files with a
+// second name, are read only if a rule with a pattern allows the path.
 import {
   defineTool,
   type FilePart,

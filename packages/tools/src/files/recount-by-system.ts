@@ -1,8 +1,6 @@
-// Recounts with the system's own `find` and `wc`.
-// Y1. `find` starts in the folder and gets `.`, so no name can be read as an option, and the folder's own
-// name is never ignored.
-// Y2. wc gets the files open, not their names, so it counts what find found, even if another program puts a
-// link in its place.
+// Recounts with the system's own `find` and `wc`. `find` starts in the folder and gets `.`, so no name can be
+// read as an option, and the folder's own name is never ignored. wc gets the files open, not their names, so
+// it counts what find found, even if another program puts a link in its place.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'

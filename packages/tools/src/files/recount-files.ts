@@ -1,8 +1,7 @@
-// recount_files: counts a folder's files again by other means than file_stats, and compares.
-// C1. It shares no counting code with file_stats: it uses the system's own `find` and `wc`, or a second
-// algorithm if they are missing.
-// C2. No shell runs, and the programs and their arguments are fixed.
-// C3. The programs are killed if the call is cancelled or too slow.
+// recount_files: counts a folder's files again by other means than file_stats, and compares. It shares no
+// counting code with file_stats: it uses the system's own `find` and `wc`, or a second algorithm if they are
+// missing. No shell runs, and the programs and their arguments are fixed. The programs are killed if the call
+// is cancelled or too slow.
 import { defineTool, ignoredFolders, openFolderInside, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type Figures, figureNames, figures } from './figures.ts'

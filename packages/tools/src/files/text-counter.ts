@@ -1,5 +1,5 @@
-// Counts lines, words and bytes as `LC_ALL=C.UTF-8 wc -lwc` does, byte by byte, in constant memory.
-// N1. The sum does not depend on where the chunks are cut.
+// Counts lines, words and bytes as `LC_ALL=C.UTF-8 wc -lwc` does, byte by byte, in constant memory. The sum
+// does not depend on where the chunks are cut.
 import { asciiClasses, classOf, wordClass } from './word-classes.ts'
 
 export class TextCounter {

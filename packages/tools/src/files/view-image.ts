@@ -1,6 +1,6 @@
-// view_image: shows one image of the workspace to the model.
-// V1. The path is judged as read_file judges it, and the rules for read_file hold for this tool, too.
-// V2. The model sees the image with the next request; the result says what it is.
+// view_image: shows one image of the workspace to the model. The path is judged as read_file judges it, and
+// the rules for read_file hold for this tool, too. The model sees the image with the next request; the result
+// says what it is.
 import {
   defineTool,
   imageText,

@@ -1,12 +1,9 @@
-// write_file: creates, replaces or extends a text file of the workspace.
-// W1. The file is inside the workspace after all symlinks (see new-path.ts), and never where Beaver or git
-// keep what decides what runs.
-// W2. All is done from the descriptor of the file's folder, and nothing is written through a link or to a
-// file with a second name.
-// W3. A file is written as a whole or not at all: under another name first, then moved to its place in one
-// step. A failure leaves nothing.
-// W4. Appending is one write at the end, so parallel appends lose nothing. Only this mode is not whole or
-// nothing.
+// write_file: creates, replaces or extends a text file of the workspace. The file is inside the workspace
+// after all symlinks (see new-path.ts), and never where Beaver or git keep what decides what runs. All is
+// done from the descriptor of the file's folder, and nothing is written through a link or to a file with a
+// second name. A file is written as a whole or not at all: under another name first, then moved to its place
+// in one step. A failure leaves nothing. Appending is one write at the end, so parallel appends lose nothing.
+// Only this mode is not whole or nothing.
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'

@@ -1,11 +1,9 @@
-// Makes one HTTP GET for a tool, bounded in time, size and redirects.
-// G1. The connection goes to an address that was checked for this request: the name is not resolved again.
-// G2. Each redirect is a request of its own and is checked again. A redirect from https to http is refused.
-// G3. The data is bounded before and after it is unpacked.
-// G4. There are no cookies, no credentials, no proxy, and no reused connection.
-// G5. `node:http` is loaded with the first request. With it Node.js loads its own undici, which would take
-// time at every start of a daemon
-//     (docs/decisions/0029).
+// Makes one HTTP GET for a tool, bounded in time, size and redirects. The connection goes to an address that
+// was checked for this request: the name is not resolved again. Each redirect is a request of its own and is
+// checked again. A redirect from https to http is refused. The data is bounded before and after it is
+// unpacked. There are no cookies, no credentials, no proxy, and no reused connection. `node:http` is loaded
+// with the first request. With it Node.js loads its own undici, which would take time at every start of a
+// daemon (docs/decisions/0029).
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'

@@ -1,7 +1,7 @@
-// Decides which network addresses are public, and resolves the host of a URL.
-// P1. Only known addresses are public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every
-// special range. An address that contains another one (mapped, translated, tunnelled) is not public.
-// P2. For a name, every address must be public.
+// Decides which network addresses are public, and resolves the host of a URL. Only known addresses are
+// public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every special range. An address that
+// contains another one (mapped, translated, tunnelled) is not public. For a name, every address must be
+// public.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'

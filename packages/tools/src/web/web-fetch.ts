@@ -1,7 +1,6 @@
-// web_fetch: reads one page of the public web as text.
-// F1. Private addresses are refused, whatever name, redirect or spelling leads there (see public-address.ts).
-// F2. Time, bytes and characters are bounded.
-// F3. If the server does not deliver the page, the call fails.
+// web_fetch: reads one page of the public web as text. Private addresses are refused, whatever name, redirect
+// or spelling leads there (see public-address.ts). Time, bytes and characters are bounded. If the server does
+// not deliver the page, the call fails.
 import { defineTool, type Tool, type ToolContext, ToolFailure, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { decodeText, kindOf, mediaType } from './decode-text.ts'

@@ -1,7 +1,6 @@
-// web_search: asks the JSON endpoint that the operator configured, in the form of SearXNG.
-// S1. The endpoint belongs to the operator, so it may have a private address.
-// S2. Its answer is read field by field: a result without a usable URL is left out, and everything is
-// bounded.
+// web_search: asks the JSON endpoint that the operator configured, in the form of SearXNG. The endpoint
+// belongs to the operator, so it may have a private address. Its answer is read field by field: a result
+// without a usable URL is left out, and everything is bounded.
 import { defineTool, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type HttpAnswer, httpGet } from './http-get.ts'

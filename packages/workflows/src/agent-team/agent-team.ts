@@ -1,7 +1,6 @@
 // AgentTeam (S4, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as
 // the workflow of a task and is never offered to a model, because the author of the configuration chooses the
-// strategy.
-// T1. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
+// strategy. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
 import { asSettings, builtGraph, failuresOf, sizeFault, withFailures } from '../growing/growing-team.ts'
 import { workflowOf, type PlanResult, type Workflow, type WorkflowLimits } from '../workflow.ts'

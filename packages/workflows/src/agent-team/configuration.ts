@@ -1,9 +1,7 @@
 // Reads the configuration of an AgentTeam: the content of a team file, and the arguments of a task that runs
-// a team (S4, D-17).
-// F1. A member is a configuration, or its name alone. There are no roles. A name alone that is the name of a
-// loaded profile is that profile.
-// F2. `coordinator_role` is another name of `coordinator`.
-// F3. Settings that conflict are refused. A coordinator that the strategy does not use is accepted.
+// a team (S4, D-17). A member is a configuration, or its name alone. There are no roles. A name alone that is
+// the name of a loaded profile is that profile. `coordinator_role` is another name of `coordinator`. Settings
+// that conflict are refused. A coordinator that the strategy does not use is accepted.
 import {
   canonicalJson,
   type JsonObject,

@@ -1,11 +1,9 @@
-// leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result.
-// L1. If a plan cannot be used, the coordinator is asked once more. After that every member gets the message,
-// with a diagnostic.
-// L2. A plan is read by the usual names of its fields, and further fields are ignored (known-names.ts).
-// L3. An assignment to an unknown member is dropped, and so is a dependency on an unknown item, both with a
-// diagnostic.
-// L4. There are at most `max_steps` nodes, including the coordinator's. Further items are dropped, with a
-// diagnostic, but never an item that another one needs.
+// leader_worker (D-49): the coordinator plans, members work, and the coordinator writes the result. If a plan
+// cannot be used, the coordinator is asked once more. After that every member gets the message, with a
+// diagnostic. A plan is read by the usual names of its fields, and further fields are ignored
+// (known-names.ts). An assignment to an unknown member is dropped, and so is a dependency on an unknown item,
+// both with a diagnostic. There are at most `max_steps` nodes, including the coordinator's. Further items are
+// dropped, with a diagnostic, but never an item that another one needs.
 import type {
   AgentNode,
   Diagnostic,

@@ -1,8 +1,7 @@
-// Builds the nodes of an AgentTeam, and reads what they were asked and what they answered.
-// M1. If a member works once, its node has the member's name. If it may work several times, its nodes are
-// `<member> #<place>`.
-// M2. A member gets the earlier interactions from `#<place> interactions`, which completes however they
-// ended. So sharing does not make a member depend on another's success.
+// Builds the nodes of an AgentTeam, and reads what they were asked and what they answered. If a member works
+// once, its node has the member's name. If it may work several times, its nodes are `<member> #<place>`. A
+// member gets the earlier interactions from `#<place> interactions`, which completes however they ended. So
+// sharing does not make a member depend on another's success.
 import type { AgentNode, CodeNode, ExecutionNode, JsonObject, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { codeStep, stepNode } from '../growing/growing-team.ts'

@@ -1,8 +1,6 @@
 // Tracks what was passed on of each member's open answer: live pieces as they come, then the missing rest
-// from the journaled answer.
-// P1. The pieces of one answer, each at its offset, give the text of the answer.
-// P2. A piece that does not follow the earlier pieces is not passed on. The journaled answer contains its
-// text.
+// from the journaled answer. The pieces of one answer, each at its offset, give the text of the answer. A
+// piece that does not follow the earlier pieces is not passed on. The journaled answer contains its text.
 import type { LiveDelta } from '@beaver/core'
 
 export interface Piece {

@@ -1,11 +1,9 @@
-// Maps the events of a task, in their order, to the stream of events of a team run (D-50). Pure.
-// S1. The last event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task
-// ends without its team.
-// S2. Every event has the ids of the task, of the team run and of the run that it is about. An id that does
-// not exist is null.
-// S3. A member that started ends once, before the terminal event. A member that never started has no events
-// of its own; the terminal event says why.
-// S4. The `member_delta`s of an answer, each at its offset, give its text, even if nothing was streamed.
+// Maps the events of a task, in their order, to the stream of events of a team run (D-50). Pure. The last
+// event is the only terminal event: `team_run_completed` or `team_run_failed`, even if the task ends without
+// its team. Every event has the ids of the task, of the team run and of the run that it is about. An id that
+// does not exist is null. A member that started ends once, before the terminal event. A member that never
+// started has no events of its own; the terminal event says why. The `member_delta`s of an answer, each at
+// its offset, give its text, even if nothing was streamed.
 import type { AgentNode, DomainEvent, Failure, LiveDelta, NodeOutput } from '@beaver/core'
 import { teamSettings } from './member-nodes.ts'
 import { type Piece, type SaidText, saidText } from './said-text.ts'

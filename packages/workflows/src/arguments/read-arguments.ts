@@ -1,10 +1,8 @@
-// Turns what a model sent into typed arguments, or into one error that says what to write instead.
-// R1. The first fault is reported, in the order of the schema's fields. The order of the sent keys does not
-// matter.
-// R2. Nothing is repaired silently: JSON text in a string, a single value for an array, "true" for true,
-// another name for a field are refused with the correct spelling.
-// R3. There is one exception, because it has only one meaning: null for an optional field means that the
-// field is absent.
+// Turns what a model sent into typed arguments, or into one error that says what to write instead. The first
+// fault is reported, in the order of the schema's fields. The order of the sent keys does not matter. Nothing
+// is repaired silently: JSON text in a string, a single value for an array, "true" for true, another name for
+// a field are refused with the correct spelling. There is one exception, because it has only one meaning:
+// null for an optional field means that the field is absent.
 import type { JsonObject } from '@beaver/core'
 import type { z } from 'zod'
 import { renamedAdvice, unknownFieldAdvice } from './field-names.ts'

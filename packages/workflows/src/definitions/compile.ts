@@ -1,8 +1,8 @@
 // Compiles a definition into the nodes of an ExecutionGraph. What they do when they start is in program.ts.
-// C1. It is pure, and the nodes share nothing with the definition.
-// C2. Generated ids contain `/`, `[` or `(`, which no author's id can contain: `sub/x` is node x of the
-// workflow that node sub calls, `each[2]` the third item of the map each, `each[]` the node that spreads it.
-// C3. The node with an author's id is the one whose output `nodes.<id>.output` reads.
+// It is pure, and the nodes share nothing with the definition. Generated ids contain `/`, `[` or `(`, which
+// no author's id can contain: `sub/x` is node x of the workflow that node sub calls, `each[2]` the third item
+// of the map each, `each[]` the node that spreads it. The node with an author's id is the one whose output
+// `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
 import { agentNode } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'

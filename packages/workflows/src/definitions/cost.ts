@@ -1,7 +1,6 @@
-// Limits what an expression may cost, and prepares the values that it works on.
-// C1. A cost is counted, not timed: the same expression on the same values passes or fails everywhere.
-// C2. The weight of a value is the weight of its full text, however often its parts are shared.
-// C3. No value gives access to a prototype.
+// Limits what an expression may cost, and prepares the values that it works on. A cost is counted, not timed:
+// the same expression on the same values passes or fails everywhere. The weight of a value is the weight of
+// its full text, however often its parts are shared. No value gives access to a prototype.
 import { compilePattern, type JsonValue } from '@beaver/core'
 import { quote } from '../arguments/wording.ts'
 import { textOf } from './text.ts'

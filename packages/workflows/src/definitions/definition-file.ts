@@ -1,9 +1,7 @@
 // WorkflowDefinitionFile: the shape of a definition file (S1 §2). read-definition.ts checks how its parts fit
-// together.
-// F1. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes contain only
-// known fields.
-// F2. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says which fields are
-// templates.
+// together. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes
+// contain only known fields. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says
+// which fields are templates.
 import { jsonObject, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'

@@ -1,13 +1,10 @@
 // Expression: one CEL expression of a definition file. @marcbachmann/cel-js parses, checks and evaluates it.
 // This file decides which names and functions exist, and how much an expression may cost
-// (docs/decisions/0012-expressions-are-cel.md).
-// E1. An expression sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no
-// prototype, no clock.
-// E2. It is pure: equal values give equal results, whatever the order of an object's keys.
-// E3. It ends: a budget (cost.ts) is charged for every list that it walks and every value that it compares,
-// joins or copies.
-// E4. A pattern of `matches` that reads no value is compiled with its expression. It is refused here if it
-// would fail each time it is used.
+// (docs/decisions/0012-expressions-are-cel.md). An expression sees `inputs`, `nodes`, and in the body of a
+// map `item` and `index`: no global, no prototype, no clock. It is pure: equal values give equal results,
+// whatever the order of an object's keys. It ends: a budget (cost.ts) is charged for every list that it walks
+// and every value that it compares, joins or copies. A pattern of `matches` that reads no value is compiled
+// with its expression. It is refused here if it would fail each time it is used.
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'

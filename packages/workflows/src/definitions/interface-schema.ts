@@ -1,8 +1,7 @@
 // Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's
-// arguments (S1 §2.3, §2.4).
-// I1. The parameters are exactly those of S1: a type, a description, an enum. Defaults are filled in here,
-// and the model does not see them.
-// I2. Nothing is repaired silently: an argument of another type is refused with the correct spelling.
+// arguments (S1 §2.3, §2.4). The parameters are exactly those of S1: a type, a description, an enum. Defaults
+// are filled in here, and the model does not see them. Nothing is repaired silently: an argument of another
+// type is refused with the correct spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { isRecord, parsedJson } from '../arguments/json-text.ts'
 import { didYouMean, quote, quoteAll } from '../arguments/wording.ts'

@@ -1,8 +1,7 @@
 // definitionProgram: what a graph compiled from a definition does while it runs. It needs only the graph, so
-// a daemon without the file can continue it.
-// P1. Values reach a node only through its templates.
-// P2. A fault of an expression is the failure of its node and names the expression.
-// P3. A node is skipped if its `when` is false, or if it reads a node that was skipped.
+// a daemon without the file can continue it. Values reach a node only through its templates. A fault of an
+// expression is the failure of its node and names the expression. A node is skipped if its `when` is false,
+// or if it reads a node that was skipped.
 import type {
   CodeNode,
   ExecutionNode,

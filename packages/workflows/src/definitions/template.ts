@@ -1,7 +1,6 @@
-// Template: a value of a definition file with `{{ expression }}` in its texts.
-// T1. A text that is one expression gives the value of that expression with its type. Any other text gives a
-// text.
-// T2. A template is rendered once: a value is never read as a template.
+// Template: a value of a definition file with `{{ expression }}` in its texts. A text that is one expression
+// gives the value of that expression with its type. Any other text gives a text. A template is rendered once:
+// a value is never read as a template.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { isRecord } from '../arguments/json-text.ts'
 import { quote } from '../arguments/wording.ts'

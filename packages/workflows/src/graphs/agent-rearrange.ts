@@ -1,7 +1,6 @@
-// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (S0 §6.6, D-32).
-// R1. The graph has no cycle, and every agent leads to the last step, because an agent appears once and each
-// step feeds the next.
-// R2. The outputs are the agents of the last step, in declared order.
+// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (S0 §6.6, D-32). The
+// graph has no cycle, and every agent leads to the last step, because an agent appears once and each step
+// feeds the next. The outputs are the agents of the last step, in declared order.
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'

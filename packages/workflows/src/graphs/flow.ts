@@ -1,9 +1,7 @@
 // The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not
-// natural language (S0 §6.6, D-32).
-// F1. `->` separates steps, `,` separates the agents of a step. Names are trimmed and then compared exactly.
-// F2. Every agent appears once.
-// F3. Other arrows, commas, quotes and brackets cannot be part of a name. They are refused, with the
-// corrected flow.
+// natural language (S0 §6.6, D-32). `->` separates steps, `,` separates the agents of a step. Names are
+// trimmed and then compared exactly. Every agent appears once. Other arrows, commas, quotes and brackets
+// cannot be part of a name. They are refused, with the corrected flow.
 import { arrows, commas, wrappers } from './separators.ts'
 import { type Refusal, refuse } from '../workflow-error.ts'
 import { copiedCharsMax, didYouMean, quote, quoteAll } from '../arguments/wording.ts'

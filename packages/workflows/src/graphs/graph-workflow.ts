@@ -1,13 +1,10 @@
-// GraphWorkflow: the one tool that takes edges (S0 §6.7, D-33).
-// G1. Duplicate edges count once, a self-loop is a cycle, and edges may have any order.
-// G2. More than one agent needs edges.
-// G3. Every agent is in the output agent's weakly connected component, unless `allow_disconnected` is set.
-// Other components are islands.
-// G4. If the output agent's component has other agents, at least one edge leads to it. Otherwise its answer
-// would rest on no work. An output agent alone in its component (one agent, or `allow_disconnected`) needs no
-// edge.
-// G5. An agent need not lead to the output agent: other sinks are allowed and are in `outputs`. The output
-// agent need not be a sink: its text is still the team's `final_output`, and what follows it runs too.
+// GraphWorkflow: the one tool that takes edges (S0 §6.7, D-33). Duplicate edges count once, a self-loop is a
+// cycle, and edges may have any order. More than one agent needs edges. Every agent is in the output agent's
+// weakly connected component, unless `allow_disconnected` is set. Other components are islands. If the output
+// agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on no
+// work. An output agent alone in its component (one agent, or `allow_disconnected`) needs no edge. An agent
+// need not lead to the output agent: other sinks are allowed and are in `outputs`. The output agent need not
+// be a sink: its text is still the team's `final_output`, and what follows it runs too.
 import { type Edge, findCycle, type Topology, weakComponents } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'

@@ -1,6 +1,5 @@
-// MixtureOfAgents: independent experts, then one aggregator that depends on all of them (S0 §6.5).
-// M1. The experts are in declared order, and the aggregator is last.
-// M2. The aggregator is none of the experts.
+// MixtureOfAgents: independent experts, then one aggregator that depends on all of them (S0 §6.5). The
+// experts are in declared order, and the aggregator is last. The aggregator is none of the experts.
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'

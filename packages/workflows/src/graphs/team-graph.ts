@@ -1,7 +1,6 @@
-// Builds an ExecutionGraph from agents and edges (S0 §8.2).
-// T1. Nodes, `depends_on` and `outputs` are in declared order, whatever the order of the edges.
-// T2. The graph shares nothing with the arguments, because reading them made a copy.
-// T3. Every node has the same generic worker as its descriptor: nodes are peers.
+// Builds an ExecutionGraph from agents and edges (S0 §8.2). Nodes, `depends_on` and `outputs` are in declared
+// order, whatever the order of the edges. The graph shares nothing with the arguments, because reading them
+// made a copy. Every node has the same generic worker as its descriptor: nodes are peers.
 import {
   type AgentNode,
   type Edge,

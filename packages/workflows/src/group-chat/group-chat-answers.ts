@@ -1,7 +1,6 @@
-// Reads what the agents of a GroupChat say to code: a bid, and the line that ends the chat. Pure.
-// A1. A text is read only in a form that was asked for, or in one that has no other meaning. A number or a
-// phrase within a sentence may mean
-//     anything, and is not read.
+// Reads what the agents of a GroupChat say to code: a bid, and the line that ends the chat. Pure. A text is
+// read only in a form that was asked for, or in one that has no other meaning. A number or a phrase within a
+// sentence may mean anything, and is not read.
 import { z } from 'zod'
 import { readJsonAnswer } from '../growing/json-answer.ts'
 

@@ -1,6 +1,5 @@
 // Builds the nodes of a GroupChat. A turn is `<speaker> #<turn>`. In `#<turn> floor` and `#<turn> choice`,
-// code decides about it.
-// N1. A turn depends on every earlier turn that it hears, the oldest first.
+// code decides about it. A turn depends on every earlier turn that it hears, the oldest first.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec, type WorkflowAgentSpec } from '../agent-spec.ts'

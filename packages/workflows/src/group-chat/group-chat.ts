@@ -1,9 +1,7 @@
-// GroupChat: agents speak one after the other, and each hears what was said before.
-// C1. `turns_max` bounds the chat, with any way to choose the speakers.
-// C2. A failed turn is left out, and the chat continues. After more than `failedTurnsMax`, it ends with what
-// was said.
-// C3. With a fixed order and no stop rule, the graph is complete from the start. Otherwise it grows turn by
-// turn (group-chat-program.ts).
+// GroupChat: agents speak one after the other, and each hears what was said before. `turns_max` bounds the
+// chat, with any way to choose the speakers. A failed turn is left out, and the chat continues. After more
+// than `failedTurnsMax`, it ends with what was said. With a fixed order and no stop rule, the graph is
+// complete from the start. Otherwise it grows turn by turn (group-chat-program.ts).
 import { compilePattern, type ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import {

@@ -1,7 +1,6 @@
 // Shared parts of the workflows whose graph follows from answers: ids of steps, nodes of a step, numbers,
-// failures, limits.
-// Y1. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an agent's name or
-// another step's id.
+// failures, limits. An agent name contains no `#`, so the id of a step (`alice #2`, `#3 floor`) is never an
+// agent's name or another step's id.
 import {
   type AgentNode,
   type CodeNode,

@@ -1,5 +1,5 @@
-// Says how far a graph may grow while it runs, for people who look at a plan.
-// G1. The number is a bound: a graph never has more agents and tools than this.
+// Says how far a graph may grow while it runs, for people who look at a plan. The number is a bound: a graph
+// never has more agents and tools than this.
 import { definitionPrefix, type ExecutionGraph } from '@beaver/core'
 import { z } from 'zod'
 import { bodySize } from '../definitions/compile.ts'

@@ -1,8 +1,6 @@
-// Finds the JSON in an answer of a model, which may be in prose, in a fence, or alone.
-// J1. Text around the JSON is allowed, but the JSON itself is read strictly: nothing is repaired or
-// completed.
-// J2. If several values fit, the last one counts, because models correct themselves later in the text.
-// J3. The work is bounded for any text.
+// Finds the JSON in an answer of a model, which may be in prose, in a fence, or alone. Text around the JSON
+// is allowed, but the JSON itself is read strictly: nothing is repaired or completed. If several values fit,
+// the last one counts, because models correct themselves later in the text. The work is bounded for any text.
 import type { z } from 'zod'
 import { parsedJson } from '../arguments/json-text.ts'
 

@@ -1,9 +1,7 @@
-// Reads an object that a model wrote by the names that models usually give its fields. Pure.
-// K1. Names are compared without case, spaces, `_` and `-`. The field's own name wins over another name for
-// it.
-// K2. A field that is not known is ignored: models add reasons and summaries, and the rest of their answer is
-// still good.
-// K3. A list of names may be one name, or names with commas.
+// Reads an object that a model wrote by the names that models usually give its fields. Pure. Names are
+// compared without case, spaces, `_` and `-`. The field's own name wins over another name for it. A field
+// that is not known is ignored: models add reasons and summaries, and the rest of their answer is still good.
+// A list of names may be one name, or names with commas.
 import { z } from 'zod'
 import { isRecord } from '../arguments/json-text.ts'
 

@@ -1,7 +1,6 @@
-// Checks a manager's answer, and builds the round that it requests or the result.
-// P1. An answer that cannot be used gives the manager one more turn, with the fault. The next such answer
-// fails it: malformed_output.
-// P2. A manager learns of failures by id and class, never by their texts (D-34).
+// Checks a manager's answer, and builds the round that it requests or the result. An answer that cannot be
+// used gives the manager one more turn, with the fault. The next such answer fails it: malformed_output. A
+// manager learns of failures by id and class, never by their texts (D-34).
 import type {
   ExecutionNode,
   Failure,

@@ -1,7 +1,6 @@
 // Builds the nodes of a HierarchicalWorkflow: `<manager> #<round>` decides, `<worker> #<round>.<n>` works,
-// `#answer` is the result.
-// R1. The manager of a round depends on every delegation so far. It starts when they have ended, however they
-// ended.
+// `#answer` is the result. The manager of a round depends on every delegation so far. It starts when they
+// have ended, however they ended.
 import type { AgentNode, ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import { workflowAgentSpec } from '../agent-spec.ts'

@@ -1,8 +1,7 @@
-// HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer.
-// H1. The manager chooses who works on what and who waits for whom. Code checks every delegation and builds
-// the nodes.
-// H2. There are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the
-// manager can only answer.
+// HierarchicalWorkflow: a manager delegates to named workers in rounds, until it has the answer. The manager
+// chooses who works on what and who waits for whom. Code checks every delegation and builds the nodes. There
+// are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the manager
+// can only answer.
 import { z } from 'zod'
 import { agentsFault, placed, taskField, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
 import { asSettings, builtGraph, countField, sizeFault } from '../growing/growing-team.ts'

@@ -1,10 +1,9 @@
-// Counts the votes of a MajorityVote (`#tally`) and, with options, names the winner (`#winner`).
-// P1. Only valid votes count, for the quorum and for the decision. An answer that names no option, and one
-// that is blank, is no vote.
-// P2. Of equal options the first in declared order wins. Without options, the consensus agent decides. The
-// tally and a diagnostic say so.
-// P3. With options, a vote that no open answer can change any more is decided: nobody is waited for.
-// P4. The tally is an output of the team. It has every vote, so that a reader can check the decision.
+// Counts the votes of a MajorityVote (`#tally`) and, with options, names the winner (`#winner`). Only valid
+// votes count, for the quorum and for the decision. An answer that names no option, and one that is blank, is
+// no vote. Of equal options the first in declared order wins. Without options, the consensus agent decides.
+// The tally and a diagnostic say so. With options, a vote that no open answer can change any more is decided:
+// nobody is waited for. The tally is an output of the team. It has every vote, so that a reader can check the
+// decision.
 import type { Diagnostic, ExecutionNode, NodeEntry, NodeSequel, TeamProgram, TeamView } from '@beaver/core'
 import { z } from 'zod'
 import { decidedAnswer, type Tally, tallyOf, type Vote } from './majority-vote-tally.ts'

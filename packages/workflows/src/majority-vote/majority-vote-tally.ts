@@ -1,9 +1,8 @@
-// Counts answers: which part of an answer counts, and which answers are the same.
-// T1. Two answers are the same if they are equal in NFKC, in lower case, with single spaces, and without
-// punctuation and emphasis around them (except a minus before a figure, and % and # after it).
-// T2. The last line `VOTE: …` counts. Without such a line, the whole answer counts.
-// T3. With options, an answer that is none of them is invalid. The text is not searched for an option that it
-// mentions.
+// Counts answers: which part of an answer counts, and which answers are the same. Two answers are the same if
+// they are equal in NFKC, in lower case, with single spaces, and without punctuation and emphasis around them
+// (except a minus before a figure, and % and # after it). The last line `VOTE: …` counts. Without such a
+// line, the whole answer counts. With options, an answer that is none of them is invalid. The text is not
+// searched for an option that it mentions.
 import { readJsonAnswer } from '../growing/json-answer.ts'
 import { z } from 'zod'
 import { excerpt } from '../growing/growing-team.ts'

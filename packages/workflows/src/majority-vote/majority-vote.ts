@@ -1,8 +1,7 @@
-// MajorityVote: several independent answers to one question, and the answer that most of them give.
-// V1. Code counts the votes (`#tally`); a model does not.
-// V2. With `options`, the count decides (`#winner`). Without them, the consensus agent writes the result from
-// the answers and the count.
-// V3. A voter does not see the answers of others.
+// MajorityVote: several independent answers to one question, and the answer that most of them give. Code
+// counts the votes (`#tally`); a model does not. With `options`, the count decides (`#winner`). Without them,
+// the consensus agent writes the result from the answers and the count. A voter does not see the answers of
+// others.
 import type { ExecutionNode } from '@beaver/core'
 import { z } from 'zod'
 import {

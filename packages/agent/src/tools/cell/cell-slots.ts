@@ -1,6 +1,6 @@
-// Limits how many cells run at the same time, and keeps the queue for them.
-// K1. At most `cellsMax` slots are taken. At most `waitingMax` callers wait, first come first served.
-// K2. A caller that stops waiting leaves the queue.
+// Limits how many cells run at the same time, and keeps the queue for them. At most `cellsMax` slots are
+// taken. At most `waitingMax` callers wait, first come first served. A caller that stops waiting leaves the
+// queue.
 import { ToolFailure } from '../tool-failure.ts'
 
 export interface CellSlots {

@@ -1,7 +1,6 @@
-// Recognises how V8 and Node.js report a full heap. No other file knows this.
-// V1. Node.js ends a thread with an error that has a code.
-// V2. V8 aborts a process without a code, so its last words on standard error are looked for. They are the
-// same since V8 4.
+// Recognises how V8 and Node.js report a full heap. No other file knows this. Node.js ends a thread with an
+// error that has a code. V8 aborts a process without a code, so its last words on standard error are looked
+// for. They are the same since V8 4.
 import { type CellAnswer, type CellCall, cellHeapMbMax } from './cell-call.ts'
 
 const lastWords = 'JavaScript heap out of memory'

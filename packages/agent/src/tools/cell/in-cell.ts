@@ -1,10 +1,8 @@
 // Decides where the calls of a tool run: in a cell if the tool asks for one or if it is suspect. In a cell,
 // an endless loop, a full heap or a crash harms no other call. Which tools are suspect is decided elsewhere
-// (loop-spec, core's ownerLosses).
-// I1. A tool that asks for a cell always runs in one.
-// I2. A suspect tool runs in a process of its own, with the environment that it had before, because a thread
-// that hangs in a system call cannot be ended.
-// I3. A cell loads a module only while it has the content that was accepted.
+// (loop-spec, core's ownerLosses). A tool that asks for a cell always runs in one. A suspect tool runs in a
+// process of its own, with the environment that it had before, because a thread that hangs in a system call
+// cannot be ended. A cell loads a module only while it has the content that was accepted.
 import { resolve } from 'node:path'
 import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
 import { groupsSupported } from '../process/process-group.ts'

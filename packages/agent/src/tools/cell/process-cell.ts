@@ -1,8 +1,8 @@
 // Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are
-// those of thread-cell.ts.
-// C4. The caller gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell;
-// the daemon's environment for a tool that is put there, because it had this environment in the thread.
-// C5. It runs in the sandbox that this machine has, with its workspace and the packages of its module.
+// those of thread-cell.ts. The caller gives the environment: `childEnvironment`, without keys, for a tool
+// that asked for the cell; the daemon's environment for a tool that is put there, because it had this
+// environment in the thread. It runs in the sandbox that this machine has, with its workspace and the
+// packages of its module.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'

@@ -1,6 +1,5 @@
-// Serves the call inside a cell: it imports the module, finds the tool by name, and makes the one call.
-// S1. The answer is plain data of bounded size.
-// S2. What only the host of a loop has is refused, by name.
+// Serves the call inside a cell: it imports the module, finds the tool by name, and makes the one call. The
+// answer is plain data of bounded size. What only the host of a loop has is refused, by name.
 import type { Clock } from '@beaver/core'
 import { exportedTools } from '../exported-tools.ts'
 import { newestProgress } from '../newest-progress.ts'

@@ -1,7 +1,6 @@
-// Makes a call in a worker thread of its own.
-// C1. The promise settles only after the thread is gone.
-// C2. After the abort the thread may clean up for `cellGraceMs`. Then it is terminated, whatever it does.
-// C3. A full heap ends only the cell.
+// Makes a call in a worker thread of its own. The promise settles only after the thread is gone. After the
+// abort the thread may clean up for `cellGraceMs`. Then it is terminated, whatever it does. A full heap ends
+// only the cell.
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'

@@ -1,9 +1,8 @@
-// Runs a child process and everything that it starts as one group, which ends as one.
-// G1. When the child has ended or is killed, its whole group is killed, including what the child left behind.
-// G2. When this thread or process dies, the group dies: a guard in it waits on a pipe that only this thread
-// holds open.
-// G3. The child's standard input is empty, and the caller gives its environment.
-// G4. A process that leaves the group (`setsid`) is not caught.
+// Runs a child process and everything that it starts as one group, which ends as one. When the child has
+// ended or is killed, its whole group is killed, including what the child left behind. When this thread or
+// process dies, the group dies: a guard in it waits on a pipe that only this thread holds open. The child's
+// standard input is empty, and the caller gives its environment. A process that leaves the group (`setsid`)
+// is not caught.
 import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface ProcessGroup {

@@ -1,7 +1,6 @@
-// Compares the pattern of a rule with a command.
-// C1. A rule that asks or denies holds if the call could start a command that the pattern covers.
-// C2. A rule that allows holds for one plain command, as it is written. A pattern that reaches into a script
-// of a shell does not cover more of it.
+// Compares the pattern of a rule with a command. A rule that asks or denies holds if the call could start a
+// command that the pattern covers. A rule that allows holds for one plain command, as it is written. A
+// pattern that reaches into a script of a shell does not cover more of it.
 import { matches } from '../matches.ts'
 import { commandLine, programName, readLine, type ReadCommand } from './read-command.ts'
 import { isPlainScript } from './inside-shell.ts'

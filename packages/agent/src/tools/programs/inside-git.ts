@@ -1,7 +1,6 @@
 // What a git command starts: its sub-command without the global options, and other programs that it is told
-// to start.
-// G1. An option or a setting that may start a program, and a sub-command that git does not have itself (an
-// alias), may be anything.
+// to start. An option or a setting that may start a program, and a sub-command that git does not have itself
+// (an alias), may be anything.
 import { anything, type ReadCommand } from './read-command.ts'
 
 /** Global options that have their value in the next word. */

@@ -1,8 +1,7 @@
 // What a script of a shell starts: every simple command in it, also in substitutions, functions and branches.
-// S1. The parser reads Bash, and other shells read some texts in another way. Such a text may be anything.
-// S2. A word that the shell computes (a variable, a substitution, a pattern of file names) ends what is known
-// of its command.
-// S3. A script that does not parse may be anything, because a shell runs the lines before the fault.
+// The parser reads Bash, and other shells read some texts in another way. Such a text may be anything. A word
+// that the shell computes (a variable, a substitution, a pattern of file names) ends what is known of its
+// command. A script that does not parse may be anything, because a shell runs the lines before the fault.
 import { createRequire } from 'node:module'
 import type {
   Assignment,

@@ -1,7 +1,6 @@
 // Every command that a call could start, as far as it can be read: the call itself, and what wrappers, shells
-// and git start for it.
-// R1. What cannot be read is `anything`, and never left out. Only what a program takes from a file is
-// (inside-program.ts, I3).
+// and git start for it. What cannot be read is `anything`, and never left out. Only what a program takes from
+// a file is (inside-program.ts, I3).
 import { insideGit } from './inside-git.ts'
 import { type Inside, insideProgram, isWrapper, runsCode, setsStarting } from './inside-program.ts'
 import { insideScript, insideShell, shells } from './inside-shell.ts'

@@ -1,15 +1,11 @@
 // What a confined program may see and do, and the command line that starts it so. Pure, except for the look
-// at what exists.
-// C1. It sees the programs and libraries of the system read-only, its workspace, what it is given besides,
-// and nothing else: no home folder,
-//     no other project, a `/tmp` of its own.
-// C2. It sees only its own processes. When it ends, everything that it started ends too, even what left its
-// process group.
-// C3. It has no network, unless it is given one.
-// C4. What is hidden stays hidden inside of what is given: a later mount lies over an earlier one.
-// C5. Each of its processes has bounds for memory, open files and the size of files; all together have a
-// bound of processes.
-// C6. It cannot make the system calls that no ordinary program needs (system-calls.ts).
+// at what exists. It sees the programs and libraries of the system read-only, its workspace, what it is given
+// besides, and nothing else: no home folder, no other project, a `/tmp` of its own. It sees only its own
+// processes. When it ends, everything that it started ends too, even what left its process group. It has no
+// network, unless it is given one. What is hidden stays hidden inside of what is given: a later mount lies
+// over an earlier one. Each of its processes has bounds for memory, open files and the size of files; all
+// together have a bound of processes. It cannot make the system calls that no ordinary program needs
+// (system-calls.ts).
 import { existsSync, lstatSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { filteredCommand } from './system-calls.ts'

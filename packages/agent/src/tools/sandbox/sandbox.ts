@@ -1,7 +1,7 @@
-// Finds what this machine can confine programs with, and confines them by the setting of the operator.
-// S1. A backend counts only after it ran a program: many machines have the program and forbid what it needs.
-// S2. `required` refuses to run without a backend. `auto` runs without one, and `beaver doctor` says so.
-// S3. The search runs once in a thread.
+// Finds what this machine can confine programs with, and confines them by the setting of the operator. A
+// backend counts only after it ran a program: many machines have the program and forbid what it needs.
+// `required` refuses to run without a backend. `auto` runs without one, and `beaver doctor` says so. The
+// search runs once in a thread.
 import { execFile } from 'node:child_process'
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
@@ -12,7 +12,7 @@ import { callFilter } from './system-calls.ts'
 
 /**
  * - `auto`: confine programs if the machine can. - `required`: refuse to run them otherwise. - `off`: do not
- *   confine them.
+ * confine them.
  */
 export type SandboxMode = 'auto' | 'required' | 'off'
 
