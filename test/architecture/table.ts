@@ -250,7 +250,7 @@ export const computedImports: readonly Exception[] = [
     why: 'modules with tools of a user, named in the configuration',
   },
   {
-    path: 'packages/channels/src/chat-sdk/load-adapter.ts',
+    path: 'packages/channels/src/chat-sdk/chat-sdk-channel.ts',
     what: 'import',
     why: 'adapters of the Chat SDK, named in the configuration',
   },
@@ -352,13 +352,13 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
     why: 'a run id that the port Ids made',
   },
   {
-    path: 'packages/tools/src/files/recount-in-process.ts',
+    path: 'packages/tools/src/files/recount-files.ts',
     what: 'as unknown as',
     times: 1,
     why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
   },
   {
-    path: 'packages/runtime/src/worker/asked-calls.ts',
+    path: 'packages/runtime/src/worker/serve-shard.ts',
     what: 'as never',
     times: 1,
     why: 'a reply, whose call the other side knows the type of',
@@ -430,8 +430,8 @@ export const realTime: readonly Exception[] = [
   ...each('tools/src/files/recount-by-system.ts', ['setTimeout'], 'ends a process'),
   ...each('tools/src/web/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('tools/src/web/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
-  ...each('agent/src/tools/cell/process-cell.ts', ['setTimeout'], 'ends a process'),
-  ...each('agent/src/tools/cell/thread-cell.ts', ['setTimeout'], 'ends a thread'),
+  ...each('agent/src/tools/cell/in-cell.ts', ['setTimeout'], 'ends a process'),
+  ...each('agent/src/tools/cell/in-cell.ts', ['setTimeout'], 'ends a thread'),
   ...each(
     'agent/src/tools/cell/serve-call.ts',
     ['performance.now', 'setTimeout'],
@@ -448,11 +448,7 @@ export const realTime: readonly Exception[] = [
   ...each('nats/src/line.ts', ['performance.now', 'setTimeout'], 'notices silence on a connection'),
   ...each('nats/src/memory-watch.ts', ['setTimeout'], 'notices silence on a connection'),
   ...each('nats/src/peers.ts', ['setInterval'], 'announces this process to others'),
-  ...each(
-    'nats/src/server-clock.ts',
-    ['performance.now', 'setTimeout'],
-    'is a clock: the time of the server',
-  ),
+  ...each('nats/src/journal.ts', ['performance.now', 'setTimeout'], 'is a clock: the time of the server'),
   ...each('nats/src/stream-pulse.ts', ['setInterval'], 'notices silence on a connection'),
   ...each(
     'providers/src/call-watch.ts',
@@ -471,7 +467,7 @@ export const realTime: readonly Exception[] = [
     ['node:timers/promises.setTimeout'],
     'is a server that takes its time',
   ),
-  ...each('runtime/src/worker/ownership.ts', ['performance.now'], 'notices that its process was stopped'),
+  ...each('runtime/src/worker/serve-shard.ts', ['performance.now'], 'notices that its process was stopped'),
   ...each('runtime/src/worker/shard.ts', ['performance.now', 'setTimeout'], 'watches and ends a thread'),
   ...each(
     'runtime/src/worker/thread-vitals.ts',

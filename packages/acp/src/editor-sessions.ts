@@ -3,7 +3,11 @@
 // text, if one waits. The sessions live in the journal. What is here is only what this connection needs: an
 // editor that starts again loads its sessions. Each request looks for the system again, because it may have
 // been started or restarted since the last one.
+import { stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import {
+  type ContentBlock,
   type ListSessionsRequest,
   type ListSessionsResponse,
   type NewSessionRequest,
@@ -11,18 +15,15 @@ import {
   type PromptResponse,
   RequestError,
   type ResumeSessionRequest,
+  type SessionInfo,
   type StopReason,
 } from '@agentclientprotocol/sdk'
 import { answerInText, askingCall, BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
-import { stat } from 'node:fs/promises'
-import { isAbsolute } from 'node:path'
-import type { Editor } from './editor.ts'
 import type { EditorSystem, SystemLink } from './editor-system.ts'
-import { listedSessions } from './listed-sessions.ts'
+import type { Editor } from './editor.ts'
 import { endUpdates, readPastSession } from './past-session.ts'
-import { promptText } from './prompt-text.ts'
-import { type AskingTask, newTask, type ReadTask, Turn } from './turn.ts'
 import { agentText, type TurnEnd } from './turn-updates.ts'
+import { type AskingTask, newTask, type ReadTask, Turn } from './turn.ts'
 
 export interface AcpSettings {
   /** The user whose sessions these are. Default: none. */
@@ -329,3 +330,97 @@ async function mustBeWorkspace({
 
 const isCancel = (reason: unknown): boolean =>
   reason instanceof RequestError && reason.code === requestCancelled
+
+// The text of a task from the blocks of a prompt. Pure. A file that the user mentions stays a link: agents
+// read it with their tools, so that permissions and labels hold for it.
+
+/**
+ * @throws {RequestError} invalid params: the prompt is empty, or a block is of a kind that `initialize` did
+ * not offer
+ */
+export function promptText(blocks: readonly ContentBlock[]): string {
+  const text = blocks.map(blockText).join('').trim()
+  if (text === '') throw RequestError.invalidParams({ path: 'prompt' }, 'The prompt has no text.')
+  return text
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'resource_link':
+      return `[${oneLine(block.name)}](${oneLine(pathOf(block.uri) ?? block.uri)})`
+    case 'resource':
+    case 'image':
+    case 'audio':
+      throw RequestError.invalidParams(
+        { path: 'prompt' },
+        `Beaver takes text and links to files, and no block of the type ${block.type}. Save an image in the folder of the session and mention it: the agent looks at it with view_image.`,
+      )
+    default:
+      return block satisfies never
+  }
+}
+
+/** The path of a file URI. `null`: it is none, or names a file of another machine. */
+function pathOf(uri: string): string | null {
+  try {
+    return uri.startsWith('file:') ? fileURLToPath(uri) : null
+  } catch {
+    return null
+  }
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim()
+
+// The sessions that an editor may continue, newest first.
+
+const pageSize = 50
+const titleCharsMax = 100
+
+/**
+ * One page of the sessions of a user. With `cwd`, a page may be empty although more follow.
+ *
+ * @throws {RequestError} invalid params for a cursor that no answer had
+ * @throws {BeaverError} `no_daemon` if no projector runs
+ */
+async function listedSessions(
+  { client }: Pick<SystemLink, 'client'>,
+  { cwd, cursor }: ListSessionsRequest,
+  userId: string | undefined,
+): Promise<ListSessionsResponse> {
+  if (cursor !== undefined && cursor !== null && !/^\d{1,15}$/.test(cursor))
+    throw RequestError.invalidParams({ path: 'cursor' }, 'No answer had this cursor.')
+  const before = cursor === undefined || cursor === null ? undefined : Number(cursor)
+  const page = await client.query('sessions', { user_id: userId ?? null, limit: pageSize, before })
+  const sessions: SessionInfo[] = []
+  for (const {
+    session_id: sessionId,
+    title,
+    text,
+    last_at: updatedAt,
+    last_task_id: last,
+  } of page.sessions) {
+    const workspace = await workspaceOf({ client }, last)
+    if (workspace === null || (typeof cwd === 'string' && workspace !== cwd)) continue
+    sessions.push({
+      sessionId,
+      cwd: workspace,
+      title: (title ?? text ?? '').replaceAll(/\s+/gu, ' ').slice(0, titleCharsMax).toWellFormed(),
+      updatedAt,
+    })
+  }
+  return { sessions, ...(page.next === null ? {} : { nextCursor: String(page.next) }) }
+}
+
+/** The folder of a task. `null`: its log cannot be read, so that nobody could continue the session either. */
+async function workspaceOf({ client }: Pick<SystemLink, 'client'>, taskId: string): Promise<string | null> {
+  try {
+    for await (const event of client.events(taskId))
+      return event.type === 'task_submitted' ? event.data.request.workspace : null
+    return null
+  } catch (error) {
+    if (error instanceof BeaverError && error.code !== 'unreachable') return null
+    throw error
+  }
+}

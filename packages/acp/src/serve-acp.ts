@@ -1,6 +1,7 @@
 // Serves one editor over ACP on a pair of streams. The output carries only the protocol. It ends when the
 // editor closes its stream, or when it is closed. Tasks go on: an editor that starts again loads its
 // sessions.
+import { Readable, Writable } from 'node:stream'
 import {
   agent,
   type InitializeRequest,
@@ -9,13 +10,12 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
+  RequestError,
 } from '@agentclientprotocol/sdk'
-import { type Clock, systemClock, ulidIds } from '@beaver/core'
-import { Readable, Writable } from 'node:stream'
-import { acpError } from './acp-error.ts'
-import { Editor } from './editor.ts'
+import { BeaverError, type Clock, type ErrorCode, messageOf, systemClock, ulidIds } from '@beaver/core'
 import { type AcpSettings, EditorSessions } from './editor-sessions.ts'
 import type { EditorSystem } from './editor-system.ts'
+import { Editor } from './editor.ts'
 
 export interface AcpOptions {
   readonly input: Readable
@@ -122,4 +122,33 @@ async function answered<Answer>(act: () => Promise<Answer>): Promise<Answer> {
   } catch (error) {
     throw acpError(error)
   }
+}
+
+// Errors as ACP says them. An editor shows `message` to a person, so it is Beaver's own sentence. `data` has
+// Beaver's code, for programs.
+
+const invalidParams = -32_602
+const internalError = -32_603
+const resourceNotFound = -32_002
+
+/** The request is at fault. All other errors are the system's. */
+const faulty: ReadonlySet<ErrorCode> = new Set([
+  'invalid_arguments',
+  'workspace_missing',
+  'workspace_refused',
+  'unknown_skill',
+  'unknown_profile',
+  'unknown_workflow',
+  'not_allowed',
+  'conflict',
+  'too_large',
+])
+
+function acpError(error: unknown): RequestError {
+  if (error instanceof RequestError) return error
+  if (!(error instanceof BeaverError))
+    return new RequestError(internalError, `Beaver has a defect: ${messageOf(error)}`, { code: 'internal' })
+  const { code, message, problems } = error
+  const number = code === 'not_found' ? resourceNotFound : faulty.has(code) ? invalidParams : internalError
+  return new RequestError(number, message, { code, ...(problems.length === 0 ? {} : { problems }) })
 }

@@ -2,11 +2,13 @@
 // give the same updates with the same ids, so a session that is loaded again looks as it did live. What a
 // retry copied from the task that it retries is not told again. Every call that was shown gets an end, at the
 // latest with the task.
-import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import type { Plan, PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import {
   type DataOf,
-  isTerminalTaskEvent,
+  type DomainEvent,
+  type ExecutionNode,
   isProgress,
+  isTerminalTaskEvent,
   type LiveProgress,
   type LiveUpdate,
   type OpenQuestion,
@@ -19,7 +21,6 @@ import {
 } from '@beaver/core'
 import { AgentOutput, type Step } from '@beaver/http/agent-output'
 import { askedContent, questionContent, shownCall, textContent } from './shown-call.ts'
-import { TeamPlan } from './team-plan.ts'
 
 /** A call that waits for a person. `callId` names it in a decision. */
 export interface AskedCall {
@@ -276,3 +277,95 @@ export const agentText = (text: string, messageId: string): SessionUpdate => ({
 })
 
 const keyOf = (runId: string, callId: string): string => `${runId}\u0000${callId}`
+
+// The plan that an editor shows: the nodes of the teams of one task, with how far each is. A fold of events.
+// At most `entriesMax` entries are shown, and one that counts the others, because every change sends the
+// whole plan.
+
+const entriesMax = 100
+const contentCharsMax = 120
+
+interface Entry {
+  content: string
+  status: PlanEntry['status']
+}
+
+class TeamPlan {
+  readonly #entries = new Map<string, Entry>()
+
+  /** The new plan. `null`: the event changes nothing in it. */
+  event(event: DomainEvent): Plan | null {
+    return this.#apply(event) ? this.#plan() : null
+  }
+
+  #apply({ type, data }: DomainEvent): boolean {
+    switch (type) {
+      case 'task_team_run_started':
+        for (const node of data.graph.nodes) this.#add(data.team_run_id, node)
+        return true
+      case 'graph_extended':
+        for (const node of data.nodes) this.#add(data.team_run_id, node)
+        return true
+      case 'node_started':
+        return this.#set(data, 'in_progress', null)
+      case 'node_completed':
+      case 'node_computed':
+        return this.#set(data, 'completed', null)
+      case 'node_failed':
+        return this.#set(data, 'completed', 'failed')
+      case 'node_blocked':
+        return this.#set(data, 'completed', 'blocked')
+      case 'node_cancelled':
+        return this.#set(data, 'completed', 'cancelled')
+      case 'node_skipped':
+        return this.#set(data, 'completed', 'skipped')
+      default:
+        return false
+    }
+  }
+
+  #add(team: string, node: ExecutionNode): void {
+    const about = node.kind === 'agent' ? node.instruction : node.kind === 'tool' ? node.tool : node.operation
+    const content = `${node.node_id}: ${about}`.replaceAll(/\s+/gu, ' ')
+    this.#entries.set(planKeyOf(team, node.node_id), {
+      content: content.slice(0, contentCharsMax).toWellFormed(),
+      status: 'pending',
+    })
+  }
+
+  #set(
+    { team_run_id: team, node_id: node }: { team_run_id: string; node_id: string },
+    status: Entry['status'],
+    why: string | null,
+  ): boolean {
+    const entry = this.#entries.get(planKeyOf(team, node))
+    if (entry === undefined) return false
+    if (why !== null) entry.content = `[${why}] ${entry.content}`
+    entry.status = status
+    return true
+  }
+
+  #plan(): Plan {
+    const all = [...this.#entries.values()]
+    const entries = all
+      .slice(0, entriesMax)
+      .map(({ content, status }): PlanEntry => ({ content, status, priority: 'medium' }))
+    const others = all.slice(entriesMax)
+    if (others.length === 0) return { entries }
+    const ended = others.filter(({ status }) => status === 'completed').length
+    const status =
+      ended === others.length
+        ? 'completed'
+        : others.every((each) => each.status === 'pending')
+          ? 'pending'
+          : 'in_progress'
+    return {
+      entries: [
+        ...entries,
+        { content: `${others.length} more, ${ended} of them ended`, status, priority: 'medium' },
+      ],
+    }
+  }
+}
+
+const planKeyOf = (team: string, node: string): string => `${team} ${node}`

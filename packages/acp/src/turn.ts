@@ -11,15 +11,15 @@ import {
   BeaverError,
   canonicalJson,
   type Clock,
+  type JsonObject,
   type JsonValue,
   messageOf,
   questionLines,
   type RecordedEvent,
 } from '@beaver/core'
-import type { Editor } from './editor.ts'
 import type { SystemLink } from './editor-system.ts'
-import { putArguments } from './put-arguments.ts'
-import { putQuestion, wayOf } from './put-question.ts'
+import type { Editor } from './editor.ts'
+import { putQuestion, type Putting, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
 import {
   agentText,
@@ -365,4 +365,37 @@ function isSame(one: string, other: string): boolean {
   } catch {
     return one === other
   }
+}
+
+// Lets the person at an editor that shows forms change the arguments of a call before it is made.
+
+/**
+ * The text that the person wrote. `null`: the form was closed. It rejects if the editor cannot show the form.
+ */
+async function putArguments(
+  { toolCallId, written, title }: AskedCall,
+  { editor, sessionId }: Putting,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const requestedSchema = {
+    type: 'object' as const,
+    properties: {
+      arguments: {
+        type: 'string' as const,
+        title: 'Arguments',
+        description: 'A JSON object.',
+        default: written,
+      },
+    },
+    required: ['arguments'],
+  }
+  const message = `With which arguments is the call made? ${title}`
+  const { action, ...given } = await editor.askForm(
+    { mode: 'form', sessionId, toolCallId, message, requestedSchema },
+    signal,
+  )
+  if (action !== 'accept') return null
+  const { content } = given as { readonly content?: JsonObject | null }
+  const text = content?.['arguments']
+  return typeof text === 'string' ? text : ''
 }

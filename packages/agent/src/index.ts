@@ -4,7 +4,7 @@ export { brokenFile, type LoadDiagnostic } from './load-diagnostic.ts'
 export { runAgentLoop } from './loop/agent-loop.ts'
 export type { LoopServices } from './loop/loop-services.ts'
 export { type LoopEvent } from './loop/loop-machine.ts'
-export { LoopDropped, wasDropped } from './loop/cancel-reason.ts'
+export { LoopDropped, wasDropped } from './loop/think.ts'
 export {
   type ApprovalDecision,
   type AskedOfPerson,
@@ -50,9 +50,8 @@ export { callImages } from './images/call-images.ts'
 export { imageOf, imagePartOf, type ImageContent, readWorkspaceImage } from './images/image-file.ts'
 export { loadProfiles } from './profile/load-profiles.ts'
 export { type AgentTexts, withTexts, withWorkspaceSkills } from './texts/agent-texts.ts'
-export { stampOfJson, stampOfSkills } from './texts/file-stamps.ts'
+export { stampOfJson, stampOfSkills, workspaceSkills } from './texts/workspace-skills.ts'
 export { isBuiltin, loadPlacedSkills } from './texts/placed-skills.ts'
-export { workspaceSkills } from './texts/workspace-skills.ts'
 export { toolNameAtProvider, toolNameCollision, toolNamesFromProvider } from './provider/tool-name.ts'
 export { type AssembleOptions, type SkillSelection } from './skills/skill-assembler.ts'
 export { type SkillSurroundings } from './skills/check-guidance.ts'
@@ -65,7 +64,7 @@ export { defaultEgressRules, type EgressRules } from './taint/egress-rules.ts'
 export { type Effects, type Reads, type ToolKind, toolKindOf } from './taint/tool-kind.ts'
 export { isFullHeap } from './tools/cell/full-heap.ts'
 export { type CallScope, callScope } from './tools/call-scope.ts'
-export { callProgress } from './loop/live-progress.ts'
+export { callProgress } from './loop/make-call.ts'
 export { executeTool, type ToolResult } from './tools/execute-tool.ts'
 export {
   defineTool,

@@ -3,24 +3,54 @@
 // loop nor its retries: those are Beaver's. One call of the port is one call of the model. Only a model that
 // refuses the form of the answer, or an image, is asked again without it. A streamed answer and a whole one
 // are read by the same rules. A call ends when its signal aborts, even if the model goes on.
-import type { LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
-import { BeaverError } from '@beaver/core'
+import {
+  AISDKError,
+  APICallError,
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4Content,
+  type LanguageModelV4FinishReason,
+  type LanguageModelV4FunctionTool,
+  type LanguageModelV4Usage,
+  type SharedV4ProviderOptions,
+  type SharedV4Warning,
+} from '@ai-sdk/provider'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  finishMeaning,
+  ProviderError,
+  toolNameAtProvider,
+  toolNamesFromProvider,
+  type ToolSchema,
+} from '@beaver/agent'
+import {
+  BeaverError,
+  type FailureClass,
+  type JsonObject,
+  maskSecrets,
+  messageOf,
+  type ModelSettings,
+  partsOfUsage,
+  type ToolCall,
+  type Usage,
+  type UsagePart,
+} from '@beaver/core'
 import {
   FormHabits,
   formRefusedBy,
+  hasNetworkCode,
   ImageHabits,
+  providerErrorFrom,
   refusalThrown,
   type SentForm,
   type StructuredOutput,
   untilAborted,
 } from '@beaver/providers'
-import { answerOf } from './answer.ts'
-import { callOptions } from './call-options.ts'
-import { modelError } from './model-error.ts'
+import { keptContent } from './kept-content.ts'
 import { promptOf } from './prompt.ts'
 import { type ModelOutput, streamedOutput } from './streamed-output.ts'
-import { type TellWarning, warningTeller } from './warnings.ts'
 
 /** How Beaver uses a model of the AI SDK. */
 export interface AiSdkModelOptions {
@@ -166,3 +196,291 @@ function modelFault(model: unknown): string | null {
     ? null
     : `${given} this one has the specification ${String(version)}, and Beaver knows v4. Update its package.`
 }
+
+// Warnings of a model, told once each.
+
+type TellWarning = (warnings: readonly SharedV4Warning[] | undefined) => void
+
+/** Models may make a new warning for each call. */
+const toldMax = 100
+
+/** @param who the model, in words @param tell default: `process.emitWarning` */
+function warningTeller(
+  who: string,
+  tell: (message: string) => void = (message) => process.emitWarning(message, 'BeaverAiSdk'),
+): TellWarning {
+  const told = new Set<string>()
+  return (warnings = []) => {
+    for (const warning of warnings) {
+      const text = textOf(warning)
+      if (told.has(text) || told.size >= toldMax) continue
+      told.add(text)
+      tell(`The model ${who} says: ${text}`)
+    }
+  }
+}
+
+function textOf(warning: SharedV4Warning): string {
+  switch (warning.type) {
+    case 'unsupported':
+      return `${warning.feature} is not supported.${more(warning.details)}`
+    case 'compatibility':
+      return `${warning.feature} is only imitated.${more(warning.details)}`
+    case 'deprecated':
+      return `${warning.setting} is deprecated. ${warning.message}`
+    default:
+      return warning.message
+  }
+}
+
+const more = (details: string | undefined): string => (details === undefined ? '' : ` ${details}`)
+
+// The failure class of an error of the AI SDK. An error with an HTTP status is read as that of any endpoint.
+// By default, the SDK says by the status alone whether a call may be made again. Only where it says something
+// else, its word counts.
+
+interface FailedModel {
+  readonly provider: string
+  readonly model: string
+  readonly tools: readonly ToolSchema[]
+}
+
+/** Errors of the SDK that say nothing about a server, by their names. */
+const classes: Readonly<Record<string, FailureClass>> = {
+  AI_LoadAPIKeyError: 'provider_refused',
+  AI_LoadSettingError: 'provider_refused',
+  AI_NoSuchModelError: 'provider_refused',
+  AI_NoSuchProviderReferenceError: 'provider_refused',
+  AI_UnsupportedFunctionalityError: 'provider_refused',
+  AI_InvalidArgumentError: 'provider_refused',
+  AI_InvalidPromptError: 'provider_refused',
+  AI_EmptyResponseBodyError: 'malformed_output',
+  AI_InvalidResponseDataError: 'malformed_output',
+  AI_JSONParseError: 'malformed_output',
+  AI_NoContentGeneratedError: 'malformed_output',
+  AI_TypeValidationError: 'malformed_output',
+}
+
+function modelError(thrown: unknown, { provider, model, tools }: FailedModel): ProviderError {
+  const isCall = APICallError.isInstance(thrown)
+  const where = (isCall ? URL.parse(thrown.url)?.host : undefined) ?? `of ${provider}`
+  const failed = providerErrorFrom(thrown, { where, model, keyName: `the key of ${provider}`, tools })
+  if (isCall) return judged(thrown, failed, { where, broke: hasNetworkCode(thrown) })
+  const known = AISDKError.isInstance(thrown) ? classes[thrown.name] : undefined
+  return known === undefined
+    ? failed
+    : new ProviderError(
+        known,
+        `The endpoint ${where} failed: ${maskSecrets(thrown instanceof Error ? thrown.message : 'it does not say why')}`,
+      )
+}
+
+const tryAgain: ReadonlySet<FailureClass> = new Set([
+  'rate_limited',
+  'provider_unavailable',
+  'provider_timeout',
+])
+
+function judged(
+  { isRetryable, statusCode, message }: APICallError,
+  failed: ProviderError,
+  { where, broke }: { readonly where: string; readonly broke: boolean },
+): ProviderError {
+  const { status, retryAfterMs, refusedTools } = failed
+  const told = { status, retryAfterMs, refusedTools }
+  // The server answered, and the SDK could not read it: the answer is malformed, or the connection broke in
+  // its middle.
+  if (statusCode !== undefined && statusCode < 400 && !broke)
+    return new ProviderError(
+      'malformed_output',
+      `The endpoint ${where} sent an answer that cannot be read: ${maskSecrets(message)}`,
+    )
+  if (statusCode === undefined || statusCode < 400 || isRetryable === byStatus(statusCode)) return failed
+  if (isRetryable)
+    return failed.class === 'provider_refused'
+      ? new ProviderError('provider_unavailable', failed.message, told)
+      : failed
+  return tryAgain.has(failed.class) ? new ProviderError('provider_refused', failed.message, told) : failed
+}
+
+const byStatus = (status: number): boolean =>
+  status === 408 || status === 409 || status === 429 || status >= 500
+
+// The settings, the tools and the form of the answer of one call. A setting that a person made is given or
+// refused, and never left out. What nobody set is not given. Requests of one conversation have one key for
+// the cache where the provider is known to want it: OpenAI. `extra_body` has fields by the name of their
+// provider here, because a provider of the AI SDK knows no other fields.
+
+interface AskedFor {
+  /** What the request says about the form of the answer. `null`: nothing. */
+  readonly form: SentForm | null
+  /** The options of each call. Default: none. */
+  readonly providerOptions?: SharedV4ProviderOptions
+  /** The provider that is asked. */
+  readonly provider: string
+}
+
+type Options = Omit<LanguageModelV4CallOptions, 'prompt'>
+
+/** @throws {ProviderError} `provider_refused` */
+function callOptions(
+  { settings = {}, tools, output, cache }: ChatRequest,
+  { form, providerOptions = {}, provider }: AskedFor,
+): Options {
+  const keyed =
+    cache !== undefined && provider.startsWith('openai.')
+      ? { openai: { promptCacheKey: cache.key, ...providerOptions['openai'] } }
+      : {}
+  return {
+    ...settingsOf(settings, { ...providerOptions, ...keyed }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(functionTool), toolChoice: { type: 'auto' } }),
+    ...(form === null || output === undefined ? {} : { responseFormat: formOf(output, form) }),
+  }
+}
+
+const functionTool = ({ name, description, parameters }: ToolSchema): LanguageModelV4FunctionTool => ({
+  type: 'function',
+  name: toolNameAtProvider(name),
+  description,
+  inputSchema: parameters,
+})
+
+const formOf = (
+  { name, schema }: NonNullable<ChatRequest['output']>,
+  { level }: SentForm,
+): NonNullable<Options['responseFormat']> =>
+  level === 'json_schema' ? { type: 'json', name, schema } : { type: 'json' }
+
+type Effort = NonNullable<Options['reasoning']>
+const efforts: ReadonlySet<string> = new Set<Effort>([
+  'provider-default',
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+])
+const isEffort = (word: string): word is Effort => efforts.has(word)
+
+function settingsOf(
+  { temperature, top_p, output_tokens_max, reasoning_effort: effort, extra_body }: ModelSettings,
+  always: SharedV4ProviderOptions,
+): Options {
+  if (effort !== undefined && !isEffort(effort))
+    throw new ProviderError(
+      'provider_refused',
+      `The AI SDK has no reasoning_effort ${JSON.stringify(effort)}. It has ${[...efforts].join(', ')}.`,
+    )
+  const options = mergedOptions(always, extra_body)
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { topP: top_p }),
+    ...(output_tokens_max === undefined ? {} : { maxOutputTokens: output_tokens_max }),
+    ...(effort === undefined ? {} : { reasoning: effort }),
+    ...(Object.keys(options).length === 0 ? {} : { providerOptions: options }),
+  }
+}
+
+function mergedOptions(always: SharedV4ProviderOptions, extra: JsonObject = {}): SharedV4ProviderOptions {
+  const merged: SharedV4ProviderOptions = { ...always }
+  for (const [name, fields] of Object.entries(extra)) {
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+      throw new ProviderError(
+        'provider_refused',
+        `extra_body.${name} must be an object with options of the AI SDK's provider ${name}.`,
+      )
+    merged[name] = { ...merged[name], ...(fields as SharedV4ProviderOptions[string]) }
+  }
+  return merged
+}
+
+// What a model gave as a ChatAnswer. The finish reason keeps the provider's own word if Beaver knows it. The
+// unified word decides otherwise. Counts are whole, and no part of a usage is more than its total.
+
+interface Asked {
+  readonly request: Pick<ChatRequest, 'tools' | 'output'>
+  readonly model: string
+  readonly provider: string
+}
+
+/** @throws {ProviderError} `malformed_output` if the output is not as the specification says */
+function answerOf(output: ModelOutput, asked: Asked): ChatAnswer {
+  try {
+    return readOutput(output, asked)
+  } catch (error) {
+    throw new ProviderError(
+      'malformed_output',
+      `The endpoint of ${asked.provider} gave a result that cannot be read: ${messageOf(error)}`,
+    )
+  }
+}
+
+function readOutput(output: ModelOutput, { request, model }: Asked): ChatAnswer {
+  const { content, finishReason, usage, response } = output
+  const nameOf = toolNamesFromProvider(request.tools)
+  const toolCalls = content.flatMap((part): ToolCall[] => {
+    // A tool of the provider ran there already, and its result is in the text.
+    if (part.type !== 'tool-call' || part.providerExecuted === true) return []
+    return [
+      { id: part.toolCallId, name: nameOf(part.toolName), arguments: part.input === '' ? '{}' : part.input },
+    ]
+  })
+  const text = answerTextOf(content)
+  const said = request.output === undefined ? text : (output.structuredOutputText ?? text)
+  const state = toolCalls.length === 0 ? null : keptContent(content)
+  return {
+    content: said === '' && toolCalls.length > 0 ? null : said,
+    toolCalls,
+    finishReason: finishWord(finishReason),
+    usage: usageOf(usage),
+    model: response?.modelId || model,
+    responseId: response?.id || null,
+    ...(state === null ? {} : { state }),
+  }
+}
+
+const answerTextOf = (content: readonly LanguageModelV4Content[]): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+/** The words of the specification, as finish-reason.ts knows them. */
+const words: Readonly<Record<LanguageModelV4FinishReason['unified'], string>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  error: 'error',
+  // The stream of the provider ended without saying that it is complete.
+  interrupted: 'not_finished',
+  other: 'other',
+}
+
+function finishWord({ unified, raw }: LanguageModelV4FinishReason): string {
+  if (unified === 'error' || unified === 'interrupted') return words[unified]
+  if (raw !== undefined && finishMeaning(raw) !== 'unknown') return raw
+  return unified === 'other' ? raw || 'other' : words[unified]
+}
+
+function usageOf({ inputTokens: input, outputTokens: output }: LanguageModelV4Usage): Usage {
+  const parts: Partial<Record<UsagePart, number>> = {
+    cached_input_tokens: count(input.cacheRead),
+    cache_write_tokens: count(input.cacheWrite),
+    reasoning_tokens: count(output.reasoning),
+    unknown_calls: isTold(input.total, input.noCache) && isTold(output.total, output.text) ? 0 : 1,
+  }
+  return {
+    input_tokens: Math.max(
+      count(input.total),
+      count(input.noCache) + count(input.cacheRead) + count(input.cacheWrite),
+    ),
+    output_tokens: Math.max(count(output.total), count(output.text) + count(output.reasoning)),
+    calls: 1,
+    ...partsOfUsage((part) => parts[part] ?? 0),
+  }
+}
+
+const isTold = (...counts: readonly (number | undefined)[]): boolean =>
+  counts.some((tokens) => typeof tokens === 'number' && tokens >= 0 && tokens < Infinity)
+const count = (tokens: number | undefined): number =>
+  typeof tokens === 'number' && tokens > 0 && tokens < Infinity ? Math.round(tokens) : 0

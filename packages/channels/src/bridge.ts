@@ -11,14 +11,16 @@ import {
   type MessageBus,
   outboundMessage,
   type OutboundMessage,
-  type SubmittedTask,
   type SubmitTask,
+  type SubmittedTask,
 } from '@beaver/contracts'
 import {
   agentAsks,
+  alreadySettled,
   BeaverError,
   type Clock,
   type ErrorCode,
+  isSettled,
   isTerminalTaskEvent,
   messageOf,
   type QuestionAnswer,
@@ -29,8 +31,8 @@ import {
   approval,
   failed,
   noticed,
-  question,
   ofAnother,
+  question,
   refusalFor,
   resultAnswer,
   type Waiting,
@@ -43,9 +45,8 @@ import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
 import { ChatWaits } from './chat-waits.ts'
 import { changedArguments, type ChatDecision, codesIn, decisionIn } from './decision.ts'
-import { type AskedCall, codeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { type AskedCall, codeOf, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
-import { settledCode } from './settled-code.ts'
 import { WorkShown } from './show-work.ts'
 
 export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'answer' | 'query'>
@@ -438,3 +439,37 @@ async function submitted(client: TaskClient, task: SubmitTask): Promise<BeaverEr
 /** Whether a task is the one that a message became. */
 const isOwn = ({ data }: Extract<RecordedEvent, { type: 'task_submitted' }>, task: NamedTask): boolean =>
   data.session_id === task.session_id && data.request.source === task.source
+
+// Finds who was first, if a person in a chat decides or answers by a code that does not wait any more. A code
+// counts only in its own chat, also afterwards.
+
+/** How many of the newest tasks of a chat are searched. */
+const tasksMax = 10
+
+/**
+ * The refusal that names the decision or the answer, as the read model knows it.
+ *
+ * @returns `null` if the newest tasks of the chat have no such code that was decided or answered
+ * @throws {BeaverError} the codes of a query
+ */
+async function settledCode(
+  client: Pick<BeaverClient, 'query'>,
+  session: string,
+  code: string,
+): Promise<BeaverError | null> {
+  const { tasks } = await client.query('tasks', { session_id: session, limit: tasksMax })
+  for (const { task_id } of tasks) {
+    const { approvals, questions = [] } = await client.query('task', { task_id })
+    const call = approvals.find((each) => codeOf(each) === code)
+    if (call !== undefined)
+      return isSettled(call.state)
+        ? alreadySettled({ ...call, call_id: code, state: call.state, time: call.decided_at })
+        : null
+    const asked = questions.find((each) => questionCodeOf({ ...each, index: each.question_index }) === code)
+    if (asked !== undefined)
+      return isSettled(asked.state)
+        ? alreadySettled({ ...asked, call_id: code, state: asked.state, time: asked.answered_at })
+        : null
+  }
+  return null
+}

@@ -6,11 +6,11 @@
 // messages are not taken for lost ones, and what is read in place of a removed text is in the export, too. A
 // payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { type Evidence, noEvidence } from './evidence.ts'
 import { placeOf } from './layout.ts'
-import { linesOf } from './ndjson.ts'
 import { type JournalAbout, type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
 const format = 'beaver-journal/1'
@@ -295,4 +295,30 @@ function jsonOf(line: Buffer): unknown {
   } catch {
     return undefined
   }
+}
+
+// Reads the lines of a large file, one at a time, each with its offset. One line and one chunk are in memory.
+
+interface FileLine {
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+/** The lines of a file. A last line without a line end is included; empty lines are not. */
+async function* linesOf(file: string): AsyncGenerator<FileLine> {
+  let offset = 0
+  let parts: Buffer[] = []
+  for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let end = chunk.indexOf(10, from); end !== -1; end = chunk.indexOf(10, from)) {
+      const bytes = Buffer.concat([...parts, chunk.subarray(from, end)])
+      if (bytes.length > 0) yield { offset, bytes }
+      offset += bytes.length + 1
+      parts = []
+      from = end + 1
+    }
+    if (from < chunk.length) parts.push(chunk.subarray(from))
+  }
+  const rest = Buffer.concat(parts)
+  if (rest.length > 0) yield { offset, bytes: rest }
 }

@@ -2,7 +2,6 @@
 // once. Graphs may grow. A request to cancel a node and a change of the shared state may be under way while a
 // team ends, so they may follow its end.
 import type { CheckedEvent, GraphNode } from './event.ts'
-import { judgeNodeStart } from './node-order.ts'
 import type { Report } from './rules.ts'
 import { newNode, type Node, type Team, type Trail } from './trail.ts'
 
@@ -159,4 +158,31 @@ function endTeam(team: Team, teamId: string, complete: boolean, report: Report):
   }
   team.ended = true
   team.nodes.clear()
+}
+
+// Decides when a node may begin: after all its dependencies have completed or, with a quorum, after all have
+// ended and enough completed. Skipped dependencies do not count. If all dependencies of a node were skipped,
+// the node is skipped and does not begin.
+
+function judgeNodeStart(team: Team, nodeId: string, node: Node, report: Report): void {
+  const dependencies = [...node.dependsOn].map((id) => ({
+    id,
+    status: team.nodes.get(id)?.status ?? 'waiting',
+  }))
+  const open = dependencies.find(({ status }) => status === 'waiting' || status === 'running')
+  if (open !== undefined)
+    return report(
+      'node_order',
+      `the node ${nodeId} began, and ${open.id}, which it depends on, is ${open.status}`,
+    )
+  const counted = dependencies.filter(({ status }) => status !== 'skipped')
+  if (dependencies.length > 0 && counted.length === 0)
+    return report('node_order', `the node ${nodeId} began, and all it depends on were skipped`)
+  const needed = node.quorum === undefined ? counted.length : Math.min(node.quorum, counted.length)
+  const completed = counted.filter(({ status }) => status === 'completed').length
+  if (completed < needed)
+    report(
+      'node_order',
+      `the node ${nodeId} began with ${completed} of ${needed} nodes it depends on completed`,
+    )
 }

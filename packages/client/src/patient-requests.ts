@@ -4,9 +4,9 @@
 // nothing. A command that was carried out without an answer is refused the second time, and the journal then
 // says that it was carried out (carried-out.ts). A repeated submission or run is not fresh: the task may
 // exist by now, so the daemon looks for it.
-import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
 import {
   type DaemonStatus,
+  imagePartBytesMax,
   mayBeAccepted,
   type MemoryReport,
   type QueryInput,
@@ -21,6 +21,16 @@ import {
   type TaskOutcome,
 } from '@beaver/contracts'
 import {
+  BeaverError,
+  type Clock,
+  type ErrorCode,
+  imageLimits,
+  type LogId,
+  pause,
+  steadyClock,
+  systemClock,
+} from '@beaver/core'
+import {
   type AskAt,
   askDaemon,
   askProjector,
@@ -32,10 +42,6 @@ import {
   type Subjects,
 } from '@beaver/nats'
 import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
-import { askAgain, type Asking } from './ask-again.ts'
-import { withImageParts } from './image-parts.ts'
-import { endHeard } from './end-heard.ts'
-import { Pace } from './pace.ts'
 import { notFresh, withIds } from './made-ids.ts'
 
 /** How long a client waits for parts that are away. */
@@ -315,5 +321,197 @@ export class PatientRequests {
         `The journal stream ${stream} does not exist, because somebody deleted it.`,
       )
     return there.some(({ journal_silent_ms: silentMs = 0 }) => silentMs > silentMsMin) ? 'waits' : null
+  }
+}
+
+// Hears that a task has ended, when a daemon announces it. The announcement is a hint: the journal has the
+// end, and a daemon tells it.
+
+/**
+ * Listens after `afterMs`, because most tasks end before that.
+ *
+ * @returns `heard` resolves when the end of the task is announced, and never otherwise
+ */
+function endHeard(
+  nc: NatsConnection,
+  subjects: Subjects,
+  log: LogId,
+  afterMs: number,
+): { readonly heard: Promise<void>; stop(): void } {
+  const { promise: heard, resolve } = Promise.withResolvers<void>()
+  let stop = (): void => clearTimeout(timer)
+  const timer = setTimeout(() => {
+    if (nc.isClosed()) return
+    const subscription = nc.subscribe(subjects.ended(log), { callback: (error) => void (error ?? resolve()) })
+    stop = () => void (subscription.isClosed() || subscription.unsubscribe())
+  }, afterMs)
+  return { heard, stop: () => stop() }
+}
+
+// Spreads the requests of a client in time, so that a program may make thousands of calls at once: a daemon
+// drops what one caller sends too often (docs/decisions/0072).
+
+/** Fewer than an endpoint handles of one caller in a second. */
+const perSecond = 1_500
+/** What a client may send at once after a while of silence. */
+const burst = 300
+
+export class Pace {
+  readonly #clock: Clock
+  /** When the next request would be sent if all requests had the same distance. */
+  #nextMs = -Infinity
+
+  constructor(clock: Clock = steadyClock) {
+    this.#clock = clock
+  }
+
+  /**
+   * Resolves when the next request may be sent.
+   *
+   * @param leftMs how long the request may wait. If its turn would come later, it takes no turn
+   * @returns how long it has waited, in milliseconds
+   * @throws BeaverError `timeout` when `leftMs` are over
+   */
+  async turn(leftMs: number): Promise<number> {
+    const now = this.#clock.now()
+    const nextMs = Math.max(this.#nextMs, now - (burst * 1_000) / perSecond) + 1_000 / perSecond
+    const waitMs = nextMs - now
+    const isLate = waitMs > leftMs
+    if (!isLate) this.#nextMs = nextMs
+    if (waitMs > 0) await pause(this.#clock, Math.min(waitMs, leftMs), new AbortController().signal)
+    if (isLate)
+      throw new BeaverError(
+        'timeout',
+        `This program sends more than ${perSecond} requests a second, so this one had no turn within ${leftMs} ms.`,
+      )
+    return Math.max(0, waitMs)
+  }
+}
+
+// Sends images that are too large for one message of NATS: in parts, which a daemon stores before the task
+// names them. The same image has the same parts, so a repeated request is the same request.
+
+type Image = NonNullable<SubmitTask['images']>[number]
+
+/** The characters of all images that a request has in itself. The rest of the message is for its texts. */
+const inRequestCharsMax = 200_000
+
+/**
+ * The task with its images in parts, if they have too many characters for one message.
+ *
+ * @param store stores a part, in base64, and returns its SHA-256
+ * @throws {BeaverError} `too_large` for an image that is larger than any that is taken
+ */
+export async function withImageParts(
+  task: SubmitTask,
+  store: (data: string) => Promise<string>,
+): Promise<SubmitTask> {
+  const { images = [] } = task
+  const chars = images.reduce(
+    (sum, image) => sum + (typeof image === 'object' && 'data' in image ? image.data.length : 0),
+    0,
+  )
+  if (chars <= inRequestCharsMax) return task
+  const sent: Image[] = []
+  for (const image of images)
+    sent.push(typeof image === 'object' && 'data' in image ? await inParts(image, store) : image)
+  return { ...task, images: sent }
+}
+
+async function inParts(
+  { data, ...rest }: Extract<Image, { data: string }>,
+  store: (data: string) => Promise<string>,
+): Promise<Image> {
+  const { bytesMax } = imageLimits
+  if (data.length > Math.ceil(bytesMax / 3) * 4)
+    throw new BeaverError(
+      'too_large',
+      `An image has about ${Math.floor((data.length * 3) / 4)} bytes, and at most ${bytesMax} are taken. Make it smaller.`,
+    )
+  const parts: string[] = []
+  const charsMax = Math.floor(imagePartBytesMax / 3) * 4
+  for (let at = 0; at < data.length; at += charsMax) parts.push(await store(data.slice(at, at + charsMax)))
+  return { parts, ...rest }
+}
+
+// Repeats a request until there is an answer. A daemon may be away for a moment, or it may die while it works
+// on the request.
+// Q1. A request is repeated only if no answer came. A refusal is an answer.
+// Q2. If no daemon is there, the request is repeated for `daemonMs`, the time in which a daemon is started
+// again. If a daemon was there before, it is repeated until the deadline.
+// Q3. A request that must not be done twice is repeated only if nobody was there to do it. If something keeps
+// daemons away permanently, the caller gets that error at once. If daemons are there and only wait for the
+// journal, the request is repeated for `journalMsMax`: the servers of a cluster may be electing a leader.
+// Q5. If nobody is there for `elsewhereMs`, the server of this connection may be cut off from the daemons,
+// and the caller looks for another one.
+
+export interface Asking {
+  /** Whether a repeated request is harmless. */
+  readonly repeatable: boolean
+  /** How long no daemon may be there. */
+  readonly daemonMs: number
+  /** The time for all attempts together. */
+  readonly withinMs: number
+  /** Whether the connection can no longer be used: it is closed, or it has been down for too long. */
+  readonly closed: () => boolean
+  /**
+   * Is called when no daemon takes requests. It returns what keeps daemons away permanently, `waits` if they
+   * wait for the journal, or `null`.
+   */
+  readonly why?: () => Promise<BeaverError | 'waits' | null>
+  /** Looks for a better server of NATS. Default: there is none. */
+  readonly elsewhere?: () => void
+  readonly clock?: Clock
+}
+
+const pauseMsFirst = 100
+/**
+ * The longest pause between two attempts. The pause doubles up to it, so that waiting clients ask a busy
+ * daemon less and less often.
+ */
+const pauseMsMax = 1_000
+/** The least time that is left for the last attempt. */
+const lastAskMs = 100
+const journalMsMax = 20_000
+const elsewhereMs = 1_000
+const journalSilent =
+  'The daemons are there, and the journal does not answer them, so they accept nothing now. "beaver status" names the log to read.'
+const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
+
+/**
+ * Repeats `ask` until there is an answer.
+ *
+ * @param ask makes one request; it gets the number of earlier requests that reached somebody and had no
+ * answer, and the time that is left
+ * @throws {BeaverError} the refusal, or the reason why no answer came
+ */
+export async function askAgain<T>(
+  ask: (unanswered: number, leftMs: number) => Promise<T>,
+  { repeatable, daemonMs, withinMs, closed, why, elsewhere, clock = systemClock }: Asking,
+): Promise<T> {
+  const begun = clock.now()
+  const until = begun + withinMs
+  let giveUpAt = begun + Math.min(daemonMs, withinMs)
+  let unansweredAsks = 0
+  for (let pauseMs = pauseMsFirst; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+    try {
+      return await ask(unansweredAsks, until - clock.now())
+    } catch (error) {
+      if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
+      // A daemon that is going away answers `no_daemon`, without a cause.
+      const nobodyThere =
+        (error.code === 'no_daemon' && error.cause instanceof RequestError) || error.cause instanceof NotSent
+      if (!nobodyThere && !repeatable) throw error
+      const lasting = nobodyThere ? ((await why?.()) ?? null) : null
+      if (lasting instanceof BeaverError) throw lasting
+      if (!nobodyThere) {
+        giveUpAt = until
+        unansweredAsks++
+      } else if (lasting === 'waits') giveUpAt = Math.max(giveUpAt, Math.min(until, begun + journalMsMax))
+      if (nobodyThere && clock.now() - begun >= elsewhereMs) elsewhere?.()
+      if (giveUpAt - clock.now() <= lastAskMs)
+        throw lasting === 'waits' ? new BeaverError('unreachable', journalSilent, { cause: error }) : error
+    }
+    await pause(clock, Math.min(pauseMs, giveUpAt - clock.now() - lastAskMs), new AbortController().signal)
   }
 }

@@ -17,40 +17,41 @@ export {
   outboundMessage,
   webhookMessage,
 } from './channels/messages.ts'
-export { presenceAnswer, presenceMessage } from './presence.ts'
+export { presenceAnswer, presenceMessage } from './wire.ts'
 export type { AskedCallAnswer } from './queries/approvals.ts'
 export { type AskedQuestionAnswer, questionIn } from './queries/questions.ts'
-export type { EventItem } from './queries/events.ts'
-export type { NodeDetail } from './queries/node.ts'
 export {
+  type EventItem,
   isQueryName,
   queryContracts,
   type QueryInput,
   type QueryName,
   type QueryOutput,
   type QueryRead,
+  type SearchAnswer,
+  type TimelineItem,
+  type UsageAnswer,
+  type UsageGroup,
 } from './queries/queries.ts'
+export type { NodeDetail } from './queries/node.ts'
 export type { CheckAnswer, NodeAnswer, RunAnswer, TeamAnswer } from './queries/run-tree.ts'
-export type { SearchAnswer } from './queries/search.ts'
 export type { SessionAnswer, SessionsAnswer, SessionSummary, SessionTurn } from './queries/sessions.ts'
 export type { ProjectorStatus } from './queries/status.ts'
 export type { TaskAnswer } from './queries/task.ts'
 export type { ModelUsage, TaskSummary, TaskStatusFilter } from './queries/tasks.ts'
-export type { TimelineItem } from './queries/timeline.ts'
-export type { UsageAnswer, UsageGroup } from './queries/usage.ts'
 export { type CancelRequest, cancelRequest } from './requests/cancel.ts'
 export { daemonCommand, daemonContracts, type TaskCommand } from './requests/daemon-commands.ts'
 export type { AnswerRequest } from './requests/answer.ts'
 export type { DecisionRequest } from './requests/decide.ts'
-export type { MemoryReport } from './requests/memory.ts'
 export {
+  type MemoryReport,
   requestContracts,
   type RequestInput,
   type RequestName,
   type RequestOutput,
   type RequestRead,
+  type RetriedTask,
 } from './requests/requests.ts'
-export type { RetriedTask } from './requests/retry.ts'
 export type { DaemonStatus, EndpointState } from './requests/status.ts'
 export {
   type EndedTask,

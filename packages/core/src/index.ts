@@ -113,8 +113,8 @@ export {
   retryTimeMsMax,
   waitMsDefault,
 } from './failure/failure-policy.ts'
-export { type CalledTeam, judgedTeams } from './fold/judged-teams.ts'
-export { givenInstruction } from './graph/given-instruction.ts'
+export { type CalledTeam, judgedTeams, retryCopy } from './fold/retry-copy.ts'
+export { authorsOf, givenInstruction, materialOf } from './graph/given-facts.ts'
 export {
   framed,
   type FramedOutput,
@@ -167,7 +167,6 @@ export {
   type ToolFact,
 } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
-export { retryCopy } from './fold/retry-copy.ts'
 export { attemptOf, retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
 export {
@@ -221,7 +220,6 @@ export {
   type TeamProgram,
   type TeamView,
 } from './graph/team-program.ts'
-export { authorsOf, materialOf } from './graph/given-facts.ts'
 export { joinedOutputs, teamOutput } from './graph/team-output.ts'
 export { type NodeEnd, type StepOptions, stepTeam } from './graph/team-step.ts'
 export {

@@ -2,21 +2,37 @@
 // the search of sessions. The watch compares the journal with what a daemon of this home saw last, before
 // anything is written. If a store cannot be opened, nothing is left behind: `undo` closes the stores that
 // were opened before it.
-import { type BlobStore, type Clock, type Logger, type Replacements, replacementsOf } from '@beaver/core'
 import {
+  BeaverError,
+  type BlobStore,
+  checkOperator,
+  type Clock,
+  joinJournal,
+  type KeyRing,
+  keyStatus,
+  type Logger,
+  type Replacements,
+  replacementsOf,
+  type SigningKey,
+  signTree,
+} from '@beaver/core'
+import {
+  type JournalSignatures,
+  journalTrust,
+  type JournalWatch,
   markStore,
   natsBlobStore,
   natsJournal,
+  type NatsJournal,
   natsMemoryStore,
   natsSessionSearch,
+  natsSystemLog,
   natsTaskQueue,
   type Subjects,
   watchJournal,
 } from '@beaver/nats'
-import { type Config, homeKeys, journalFiles, knownOperator } from '@beaver/platform'
+import { type Config, homeKeys, journalFiles, knownOperator, machineName } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { journalKeys } from './journal-keys.ts'
-import { watchedJournal } from './watched-journal.ts'
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
@@ -66,4 +82,106 @@ export async function openStores(
   undo.defer(() => memory.close())
   const queue = await natsTaskQueue(nc, subjects, { leaseMs: daemon.lease_ms, now: () => journal.now() })
   return { keys, journal, watch, blobs, memory, queue, sessions: natsSessionSearch(nc, subjects) }
+}
+
+// The journal of a daemon that watches it: nothing is written before the journal was compared with what this
+// daemon saw last, and nothing while it is not as it was. A write that gets a place before the last one shows
+// another journal: the daemon stops before its next write. Reading goes on, so that people can look at what
+// is there.
+
+function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjects: Subjects): NatsJournal {
+  const gated = async <Outcome>(write: () => Promise<Outcome>): Promise<Outcome> => {
+    const wait = watch.gate()
+    if (wait !== null) await wait
+    return write()
+  }
+  /** @param before the last message that was seen before the write */
+  const noted = async (
+    sequence: number,
+    subject: string,
+    payload: Uint8Array | undefined,
+    before: number,
+  ): Promise<void> => {
+    if (sequence <= before) await watch.doubt()
+    else if (payload !== undefined) watch.acknowledged({ sequence, subject, payload })
+  }
+  const append: NatsJournal['append'] = (entry) =>
+    gated(async () => {
+      const before = watch.sequence
+      const outcome = await journal.append(entry)
+      if (outcome.kind === 'appended')
+        await noted(outcome.revision, subjects.events(entry.log), entry.payloads.at(-1), before)
+      return outcome
+    })
+  const accept: NatsJournal['accept'] = (acceptance) =>
+    gated(async () => {
+      const before = watch.sequence
+      const outcome = await journal.accept(acceptance)
+      const { log, payloads, followers = [] } = acceptance
+      if (outcome.kind !== 'accepted') return outcome
+      const last = followers.at(-1)
+      const subject =
+        last !== undefined
+          ? subjects.accepted(last.log)
+          : payloads.length === 1
+            ? subjects.accepted(log)
+            : subjects.events(log)
+      await noted(outcome.lastRevision, subject, last?.payload ?? payloads.at(-1), before)
+      return outcome
+    })
+  // Everything else is the journal's own, also what it computes when it is asked.
+  return Object.assign(Object.create(journal) as NatsJournal, { append, accept })
+}
+
+// Joins a daemon to the keys of its journal: it signs what it writes, and it judges what it reads. A daemon
+// writes nothing before the operator trusts its key. A daemon whose key is revoked stops. After that, nothing
+// that it writes counts.
+
+interface JournalKeys {
+  readonly signatures: JournalSignatures
+  /** The keys that count now. @throws {BeaverError} `unreachable`, `operator_changed` */
+  readonly ring: () => Promise<KeyRing>
+  /** Rejects when the daemon may not sign any more. */
+  readonly failed: Promise<never>
+  close(): void
+}
+
+/** @throws {BeaverError} `key_untrusted`, `operator_changed`, `unreachable` */
+async function journalKeys(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { keysFolder, nats }: Pick<Config, 'keysFolder' | 'nats'>,
+  now: () => number,
+): Promise<JournalKeys> {
+  const { stream: namespace } = subjects
+  const keys = homeKeys(keysFolder)
+  const log = await natsSystemLog(nc, subjects, nats)
+  const { ring, key } = await joinJournal('daemon', { log, keys, namespace, now, name: machineName() })
+  const trust = journalTrust(
+    { nc, subjects, log, check: (next) => checkOperator(next, { keys, namespace }) },
+    ring,
+  )
+  const { promise: failed, reject } = Promise.withResolvers<never>()
+  failed.catch(() => {}) // The daemon waits for it later.
+  trust.onChange((next) => {
+    if (isRevoked(next, key))
+      reject(
+        new BeaverError(
+          'key_untrusted',
+          `The operator revoked the key ${key.id} of this daemon. Start it again to get a new key.`,
+        ),
+      )
+  })
+  const { journal } = ring
+  return {
+    signatures: { trust, sign: (leaves) => signTree(key, journal, leaves) },
+    ring: () => trust.ring(),
+    failed,
+    close: () => trust.close(),
+  }
+}
+
+function isRevoked(ring: KeyRing, { id }: SigningKey): boolean {
+  const known = ring.find(id)
+  return known !== null && keyStatus(known) === 'revoked'
 }

@@ -2,16 +2,31 @@
 // requests. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends
 // with the start. A daemon that is ready answers requests. A stop takes no more requests, hands the tasks
 // over, and only then ends what the tasks use.
-import type { ExternalTools } from '@beaver/agent'
-import type { RequestOutput } from '@beaver/contracts'
 import {
+  describedTool,
+  externalTool,
+  type ExternalTools,
+  imagePartOf,
+  permissionOf,
+  type PermissionRule,
+  readCallArguments,
+  type Tool,
+} from '@beaver/agent'
+import type { RequestOutput, RequestRead } from '@beaver/contracts'
+import {
+  type BlobStore,
   headBefore,
   isTerminalTaskEvent,
+  type JsonObject,
   type LiveUpdate,
   type Logger,
   type LogId,
   logKey,
   LogReader,
+  type MemoryLimits,
+  type MemorySnapshot,
+  type MemoryStore,
+  type MemoryTarget,
   newestRecord,
   silentLogger,
   systemFacts,
@@ -20,29 +35,30 @@ import { closeGently, placedStreams, refusedOn, type Subjects } from '@beaver/na
 import { type Config, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
+  type ArgumentsJudge,
   type Daemon,
   type IntakePorts,
   isUnverified,
   loadTask,
+  retryTask,
   startDaemon,
+  submitTask,
   workspaceFolders,
 } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
+import type { Agents } from './agents.ts'
 import { type DaemonBase, openBase } from './daemon-base.ts'
 import type { daemonThreads } from './daemon-threads.ts'
-import { argumentsJudge } from './judge-arguments.ts'
 import { type DaemonWorkers, startWorkers } from './daemon-workers.ts'
-import { endOf, type Endings, watchEndings } from './endings.ts'
+import { type Endings, endOf, watchEndings } from './endings.ts'
 import { endpointStates } from './endpoint-states.ts'
-import { serveIntake } from './intake-requests.ts'
 import type { OwnModels } from './own-models.ts'
-import { serveRequests } from './serve-requests.ts'
+import { type ServeRequest, serveRequests } from './serve-requests.ts'
 import type { Stores } from './stores.ts'
 import { serveTaskCommands, type TaskCommands } from './task-commands.ts'
 import { taskLimits } from './task-limits.ts'
 import { whileHealthy, type WhileHealthy } from './while-healthy.ts'
-import { workflowTexts } from './workflow-texts.ts'
 
 export interface Supervisor {
   readonly info: {
@@ -366,4 +382,133 @@ async function closedWithError(closed: Promise<unknown>): Promise<never> {
   const error = await closed
   if (error instanceof Error) throw error
   return new Promise(() => {}) // This process closed the connection.
+}
+
+// Which workflows can be started with one text, and which of their inputs is for it. A person in a chat gives
+// a workflow nothing else.
+
+/**
+ * The input for a text of each workflow that needs nothing besides it. A workflow without one is left out.
+ *
+ * @param find the workflow with a name
+ */
+export function workflowTexts(
+  names: readonly string[],
+  find: (name: string) => Pick<Workflow, 'parameters'> | null,
+): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const input = textInput(find(name)?.parameters ?? {})
+      return input === null ? [] : [[name, input]]
+    }),
+  )
+}
+
+/**
+ * The only required input, or the only input if none is required. `null`: it takes no free text, or there are
+ * several.
+ */
+function textInput({ properties = {}, required = [] }: JsonObject): string | null {
+  const all = Object.keys(properties as JsonObject)
+  const needed = (required as readonly string[]).length === 0 ? all : (required as readonly string[])
+  const [only = '', ...others] = needed
+  const schema = (properties as Readonly<Record<string, JsonObject | undefined>>)[only]
+  return others.length === 0 && schema?.['type'] === 'string' && schema['enum'] === undefined ? only : null
+}
+
+// Judges arguments that a person wrote in place of those of the model, before the decision is journaled: they
+// must be a JSON object that fits the tool, and no rule may forbid the call. When the call begins, the loop
+// judges it again, so nothing depends on this daemon having the same tools.
+
+export function argumentsJudge(
+  agents: Pick<Agents, 'toolNamed'>,
+  { external, rules }: { readonly external: ExternalTools; readonly rules: readonly PermissionRule[] },
+): ArgumentsJudge {
+  return async ({ name, arguments: text }) => {
+    const args = readCallArguments(name, text)
+    if (!args.ok) return args.message
+    const own = agents.toolNamed(name)
+    const offered = external.tools.find((tool) => tool.name === name)
+    const tool: Tool | null = own ?? (offered === undefined ? null : externalTool(offered))
+    if (tool === null) return null
+    const fault = tool.inputFault?.(args.value) ?? null
+    if (fault !== null) return fault
+    const told =
+      own === null && offered?.describes === true
+        ? await external.describe?.({ name, callId: '', arguments: args.value as JsonObject })
+        : undefined
+    const refused = told?.inputFault ?? told?.refused?.message ?? null
+    // Without its run, a call may act on something that is not known here. The loop knows it.
+    if (refused !== null || (told?.unreadable ?? null) !== null) return refused
+    const { decision, rule } = permissionOf(
+      told === undefined ? tool : describedTool(tool, told),
+      args.value,
+      rules,
+    )
+    return decision === 'deny' ? `This rule forbids it: ${rule ?? name}` : null
+  }
+}
+
+// Serves the requests by which tasks and parts of their images come in, and the requests for the daemon's
+// status and for the memory of agents.
+
+/** The status that `task.run` gives for each end of a task. */
+const endedAs = {
+  task_completed: 'completed',
+  task_incomplete: 'incomplete',
+  task_failed: 'failed',
+  task_cancelled: 'cancelled',
+} as const
+const runsMax = 10_000
+
+interface IntakeRequestsOf {
+  readonly serveRequest: ServeRequest
+  readonly intake: IntakePorts
+  readonly endings: Pick<Endings, 'wait'>
+  readonly status: (asked: RequestRead<'status'>) => Promise<RequestOutput<'status'>>
+  readonly memory: { readonly store: Pick<MemoryStore, 'read'>; readonly limits: MemoryLimits }
+}
+
+/** Serves the requests until `stop`. */
+function serveIntake({ serveRequest, intake, endings, status, memory }: IntakeRequestsOf): {
+  stop(): Promise<unknown>
+} {
+  const served = [
+    serveRequest('task.submit', (task, { by }) => submitTask(task, intake, { by })),
+    serveRequest(
+      'task.run',
+      async (task, { by }) => {
+        const submitted = await submitTask(task, intake, { by })
+        const log = { tenant: intake.tenant, session: submitted.session_id, task: submitted.task_id } as LogId
+        const { type, data } = await endings.wait(log)
+        return { ...submitted, status: endedAs[type], ...data }
+      },
+      { openMax: runsMax },
+    ),
+    serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
+    serveRequest('image.store', ({ data }) => storedPart(data, intake.blobs)),
+    serveRequest('memory', async ({ user_id: user = null }) =>
+      memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits),
+    ),
+    serveRequest('status', status),
+  ]
+  return { stop: () => Promise.all(served.map((each) => each.stop())) }
+}
+
+async function storedPart(
+  data: string,
+  blobs: Pick<BlobStore, 'put'>,
+): Promise<RequestOutput<'image.store'>> {
+  const { sha256, content } = imagePartOf(data)
+  await blobs.put(sha256, content)
+  return { sha256 }
+}
+
+function memoryReport(snapshot: MemorySnapshot, limits: MemoryLimits): RequestOutput<'memory'> {
+  const list = (target: MemoryTarget) => ({
+    entries: [...snapshot[target]],
+    chars: snapshot[target].reduce((sum, entry) => sum + entry.length, 0),
+    chars_max: limits[target],
+  })
+  return { memory: list('memory'), user: list('user') }
 }

@@ -2,13 +2,47 @@
 // about a call that waits for an approval. Who carries a command out is decided in carry-out.ts. The delivery
 // of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that
 // daemon hands it on to the owner.
-import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
-import { BeaverError, type Clock, type Delivery, type Ids, type LogId } from '@beaver/core'
+import {
+  type AnswerRequest,
+  type CancelRequest,
+  daemonCommand,
+  daemonContracts,
+  type DecisionRequest,
+  type TaskCommand,
+} from '@beaver/contracts'
+import {
+  type Asker,
+  BeaverError,
+  type Clock,
+  type Delivery,
+  type DomainEvent,
+  draft,
+  event,
+  type Ids,
+  type LogId,
+  pause,
+  type TaskState,
+} from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
-import type { HandedOn } from '@beaver/runtime'
+import {
+  type Answer,
+  answerEvent,
+  type ArgumentsJudge,
+  callWaiting,
+  type Decision,
+  decisionEvent,
+  type HandedOn,
+  loadTask,
+  mustFit,
+  questionWaiting,
+  steerEvent,
+  type SteerRequest,
+  type SupervisedTask,
+  TaskLog,
+  type TaskLogPorts,
+  type TaskSoFar,
+} from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { carryOut, carryOutOwn, type CarryingOut } from './carry-out.ts'
-import { goneOwners } from './gone-owners.ts'
 import type { ServeRequest } from './serve-requests.ts'
 
 export interface TaskCommandsOf extends Pick<CarryingOut, 'daemonId' | 'driver' | 'wake'> {
@@ -154,4 +188,236 @@ function handsOn(nc: NatsConnection, subjects: Subjects, clock: Clock): TaskComm
       return 'gone' // The owner is gone or does not answer, so the task needs another owner.
     }
   }
+}
+
+// Remembers for a moment which owners are gone. After a death, each task of the dead daemon asks for its
+// owner before it is claimed: with hundreds of tasks these questions, which nobody answers, take as long as
+// the claims. What is remembered is as old as a slow answer may be. If the owner is there again, the fence of
+// the journal decides, as after any late answer.
+
+/** For how long an owner counts as gone without another question, in milliseconds. */
+const goneMs = 250
+const keptMax = 1_000
+
+interface GoneOwners {
+  add(owner: string): void
+  has(owner: string): boolean
+}
+
+export function goneOwners(clock: Pick<Clock, 'now'>): GoneOwners {
+  const since = new Map<string, number>()
+  return {
+    add(owner) {
+      if (since.size >= keptMax) since.clear()
+      since.set(owner, clock.now())
+    },
+    has(owner) {
+      const at = since.get(owner)
+      return at !== undefined && clock.now() - at < goneMs
+    },
+  }
+}
+
+// Carries out a command about a task: by the supervisor that drives the task here, by the daemon that owns
+// it, or by a write to its log. The owner journals a command. If the task has no living owner, the command is
+// written to the log, and the next owner obeys it. A task may be claimed, handed over or lost in between. In
+// this case its new owner is asked, at most `triesMax` times. Nobody writes into the log of a task that this
+// daemon drives, or claims at the moment, but the task's supervisor.
+
+export interface CarryingOut {
+  readonly daemonId: string
+  readonly ports: TaskLogPorts & { readonly clock: Clock; readonly judgeArguments: ArgumentsJudge }
+  /**
+   * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
+   * for every other task.
+   */
+  driver(log: LogId): Promise<SupervisedTask | null>
+  /**
+   * Asks another daemon, which owns the task. @returns `false` if that daemon is gone, or let go of the task
+   */
+  askOwner(owner: string, asked: TaskCommand): Promise<boolean>
+  /** Makes a daemon look at a task whose log was changed while no daemon drove it. */
+  wake(log: LogId): Promise<void>
+}
+
+const triesMax = 20
+const pauseMs = 50
+
+/**
+ * @throws {BeaverError} what the command is refused with; `fenced` if the task changes its owner all the
+ * time; `unreachable`
+ */
+export async function carryOut(log: LogId, asked: TaskCommand, by: CarryingOut): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await tryOnce(log, asked, by)
+    } catch (error) {
+      if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= triesMax) throw error
+      await pause(by.ports.clock, pauseMs, new AbortController().signal)
+    }
+  }
+}
+
+async function tryOnce(
+  log: LogId,
+  asked: TaskCommand,
+  { daemonId, ports, driver, askOwner, wake }: CarryingOut,
+): Promise<void> {
+  const here = await driver(log)
+  if (here !== null) return carryOutOwn(here, asked)
+  const { state, events, head, revision } = await loadTask(log, ports)
+  const event = await eventOf({ log, state, events }, asked, ports.judgeArguments)
+  if (event === null) return // The log has the request already.
+  if (state.owner === daemonId) {
+    // It may have been claimed while its log was read. If not, this daemon let go of it.
+    const since = await driver(log)
+    if (since !== null) return carryOutOwn(since, asked)
+  } else if (state.owner !== null && (await askOwner(state.owner, asked))) return
+  await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
+  // A suspended task continues when its wait is over. Its agent is told then.
+  if (asked.command !== 'steer' || state.suspended === null) await wake(log)
+}
+
+/** Carries out a command about a task that this daemon drives. */
+function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
+  switch (asked.command) {
+    case 'cancel':
+      return asked.node_id === undefined
+        ? own.cancel(asked.reason, askerOf(asked))
+        : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
+    case 'steer':
+      return own.steer(steerOf(asked))
+    case 'decide':
+      return own.decide(decisionOf(asked))
+    case 'answer':
+      return own.answer(answerOf(asked))
+    default:
+      return asked satisfies never
+  }
+}
+
+async function eventOf(
+  { log, ...task }: { log: LogId } & TaskSoFar,
+  asked: TaskCommand,
+  judge: ArgumentsJudge,
+): Promise<DomainEvent | null> {
+  switch (asked.command) {
+    case 'cancel':
+      return cancelEvent(log, task.state, asked)
+    case 'steer':
+      return steerEvent(log, task.state, steerOf(asked))
+    case 'decide':
+      return decidedEvent({ log, ...task }, asked, judge)
+    case 'answer':
+      return answeredEvent({ log, ...task }, asked)
+    default:
+      return asked satisfies never
+  }
+}
+
+function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command: 'steer' }>): SteerRequest {
+  return { requestId: request_id, text, ...askerOf(asked) }
+}
+
+// Turns a request to cancel into an event, for a task that no daemon drives at the moment.
+
+/**
+ * The event that asks the next owner of the task to cancel it.
+ * @throws {BeaverError} `conflict` if the task or the node has ended, `not_found` if no running team has the
+ * node
+ */
+export function cancelEvent(
+  log: LogId,
+  state: TaskState,
+  { reason, node_id, ...asked }: Pick<CancelRequest, 'reason' | 'node_id'> & Asker,
+): DomainEvent {
+  if (state.ended !== null)
+    throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+  if (node_id === undefined) return event('task_cancel_requested', { reason, ...askerOf(asked) })
+  const team = [...state.teams.values()].find((each) => each.outcome === null && each.nodes.has(node_id))
+  const status = team?.nodes.get(node_id)?.status
+  if (team === undefined || status === undefined) {
+    throw new BeaverError(
+      'not_found',
+      `No running team of the task ${log.task} has a node ${JSON.stringify(node_id)}. "beaver show ${log.task}" lists its nodes.`,
+    )
+  }
+  if (status !== 'waiting' && status !== 'running')
+    throw new BeaverError('conflict', `The node ${JSON.stringify(node_id)} has ended already: ${status}.`)
+  return event('node_cancel_requested', {
+    team_run_id: team.start.team_run_id,
+    node_id,
+    reason,
+    ...askerOf(asked),
+  })
+}
+
+/** Who asked, with no field that is absent. */
+function askerOf({ by, user_id }: Asker): Asker {
+  return { ...(by === undefined ? {} : { by }), ...(user_id === undefined ? {} : { user_id }) }
+}
+
+// Turns a person's decision about a call, or an answer to a question of a call, into an event, for a task
+// that no daemon drives at the moment.
+
+/** A decision, and who made it. */
+type AskedDecision = DecisionRequest & { readonly by: string }
+
+const decisionOf = ({
+  call_id,
+  call_hash,
+  approved,
+  by,
+  reason,
+  user_id,
+  arguments: args,
+}: AskedDecision): Decision => ({
+  callId: call_id,
+  callHash: call_hash,
+  approved,
+  by,
+  reason,
+  userId: user_id,
+  arguments: args,
+})
+
+/**
+ * The event that keeps the decision for the next owner of the task.
+ * @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments`
+ */
+async function decidedEvent(
+  { log, ...task }: Known,
+  asked: AskedDecision,
+  judge: ArgumentsJudge,
+): Promise<DomainEvent> {
+  const { runId, call } = callWaiting(log, task, asked.call_id, asked.call_hash)
+  const decision = { ...decisionOf(asked), callId: call.id, callHash: call.callHash ?? undefined }
+  await mustFit(call, decision, judge)
+  return decisionEvent(runId, decision)
+}
+
+interface Known extends TaskSoFar {
+  readonly log: LogId
+}
+
+/** An answer, and who gave it. */
+type AskedAnswer = AnswerRequest & { readonly by: string }
+
+const answerOf = ({ call_id, question_index, answer, by, reason, user_id }: AskedAnswer): Answer => ({
+  callId: call_id,
+  index: question_index,
+  answer,
+  by,
+  reason,
+  userId: user_id,
+})
+
+/**
+ * The event that keeps the answer for the next owner of the task.
+ * @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments`
+ */
+function answeredEvent({ log, ...task }: Known, asked: AskedAnswer): DomainEvent {
+  const answer = answerOf(asked)
+  const { runId, callId, index } = questionWaiting(log, task, answer)
+  return answerEvent(runId, index, { ...answer, callId })
 }

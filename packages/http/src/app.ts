@@ -7,28 +7,27 @@
 // requests is told when to come again; where no token is asked for, the callers of one address together. A
 // stream ends when the token of its reader is revoked. When the app closes, each request that waits for its
 // task gets the id of the task, and each stream ends with a problem.
+import type { BeaverClient } from '@beaver/client'
+import { imageLimits } from '@beaver/core'
+import { AgentService } from '@beaver/service'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
-import { AgentService } from '@beaver/service'
-import type { BeaverClient } from '@beaver/client'
-import { imageLimits } from '@beaver/core'
 import { a2aRoutes } from './a2a/routes.ts'
-import { agUiRoutes } from './ag-ui/routes.ts'
 import { type Access, type Caller, callerOf } from './access.ts'
+import { agUiRoutes } from './ag-ui/routes.ts'
 import { apiPage } from './api-page.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { confinedHost, daemonHost, hostFor, type NamedTask, serviceHost, type TaskHost } from './host.ts'
-import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
 import { ImageFetches } from './openai/fetch-images.ts'
 import { LeftTasks } from './openai/left-tasks.ts'
 import { modelRoutes } from './openai/models.ts'
+import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
 import { HttpProblem, problemOf } from './problem.ts'
-import { rateLimit } from './rate-limit.ts'
 import { readRoutes } from './read-routes.ts'
 import { json, mustBeJson, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
 import type { StreamOptions } from './sse.ts'
@@ -420,4 +419,38 @@ async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Pr
     throw new HttpProblem('invalid_arguments', 'The body did not arrive as a whole.')
   }
   return Buffer.concat(chunks)
+}
+
+// How many requests one caller may send: a bucket of tokens for each.
+
+const callersMax = 10_000
+const burstS = 4
+
+/** @returns takes one request of a caller; @throws {HttpProblem} `too_many_requests`, with `Retry-After` */
+export function rateLimit({
+  perSecond,
+  now,
+}: {
+  readonly perSecond: number
+  readonly now: () => number
+}): (caller: string) => void {
+  const most = perSecond * burstS
+  const buckets = new Map<string, { left: number; atMs: number }>()
+  return (caller) => {
+    const atMs = now()
+    const before = buckets.get(caller) ?? { left: most, atMs }
+    const left = Math.min(most, before.left + ((atMs - before.atMs) / 1_000) * perSecond)
+    buckets.delete(caller)
+    if (buckets.size >= callersMax) buckets.delete(buckets.keys().next().value as string)
+    buckets.set(caller, { left: Math.max(0, left - 1), atMs })
+    if (left >= 1) return
+    const waitS = Math.ceil((1 - left) / perSecond)
+    throw new HttpProblem(
+      'too_many_requests',
+      `You may send ${perSecond} requests a second. Come again in ${waitS} s.`,
+      {
+        headers: { 'retry-after': String(waitS) },
+      },
+    )
+  }
 }

@@ -3,8 +3,8 @@
 // their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it. A
 // task has the source that its caller names, but never that of another token or of a channel. A retry belongs
 // to the user of the task that it retries, whoever asks for it.
-import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import type { BeaverClient } from '@beaver/client'
+import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import {
   alreadySettled,
   type Answered,
@@ -15,10 +15,9 @@ import {
   type RecordedEvent,
 } from '@beaver/core'
 import { z } from 'zod'
-import { type Caller, hasRole, mustHave, userOf } from './access.ts'
+import { type Caller, hasRole, mustHave, reaches, reachOf, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
 import { idempotencyKey, keyedId } from './idempotency.ts'
-import { mustBeReached, mustReach, noSuchTask } from './must-reach.ts'
 import { HttpProblem } from './problem.ts'
 import {
   asked,
@@ -390,3 +389,24 @@ export const taskRoutes: readonly Route[] = [
   waiting,
   asking,
 ]
+
+// Whether a caller reaches a task. The journal decides, because the read model may be behind.
+
+/**
+ * @throws {BeaverError} `not_found` if there is no such task, or if it belongs to a user whom the caller does
+ * not reach
+ */
+async function mustReach(client: BeaverClient, taskId: string, caller: Caller): Promise<void> {
+  if (reachOf(caller) === undefined) return
+  for await (const first of client.events(taskId)) return mustBeReached(first, taskId, caller)
+  throw noSuchTask(taskId)
+}
+
+/** The same for who has the first event of the task. @throws {BeaverError} `not_found` */
+function mustBeReached(first: RecordedEvent, taskId: string, caller: Caller): void {
+  if (first.type !== 'task_submitted' || !reaches(caller, first.data.request.user_id))
+    throw noSuchTask(taskId)
+}
+
+const noSuchTask = (taskId: string): BeaverError =>
+  new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}.`)

@@ -5,6 +5,8 @@
 // (passage-index.ts). The others wait for it as for their own look. Each text is embedded once for each
 // model, by one process at a time. No search waits for this: until a passage is embedded, it is found by its
 // words. If the endpoint does not answer, searches go by words, and the rest is embedded later.
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
 import type { EmbeddingProvider } from '@beaver/agent'
 import {
   BeaverError,
@@ -21,7 +23,6 @@ import {
 import { indexFile, openIndexFile } from './index-file.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
 import { type DocumentContent, PassageIndex } from './passage-index.ts'
-import { readDocument } from './read-document.ts'
 import {
   type FoundDocument,
   type LeftOutReason,
@@ -335,3 +336,135 @@ class SearchedFolder implements FolderKnowledgeBase {
     this.#ports.tell?.(says)
   }
 }
+
+// Reads a document that was found: its text, or why it has none. What is read is a regular file without a
+// second name, and no larger than it may be, whatever it was when it was found. Bytes that are not UTF-8 are
+// U+FFFD. A file with a byte order mark of UTF-16 is read as such.
+
+/** The text of a document. */
+type ReadDocument =
+  | { readonly kind: 'text'; readonly sha256: string; readonly text: string }
+  | { readonly kind: 'left_out'; readonly reason: LeftOutReason }
+
+/** A NUL byte within this many bytes from the start makes a file binary. Git uses the same rule. */
+const sniffedBytes = 8_000
+
+/** Never throws because of the file. */
+async function readDocument(found: FoundDocument, fileBytesMax: number): Promise<ReadDocument> {
+  let bytes: Buffer | LeftOutReason
+  try {
+    await using handle = await found.open()
+    bytes = await bytesOf(handle, fileBytesMax)
+  } catch {
+    return { kind: 'left_out', reason: 'unreadable' }
+  }
+  if (typeof bytes === 'string') return { kind: 'left_out', reason: bytes }
+  const encoding = encodingOf(bytes)
+  if (encoding === null) return { kind: 'left_out', reason: 'binary' }
+  const text = new TextDecoder(encoding).decode(bytes)
+  return {
+    kind: 'text',
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    text: found.format === 'html' ? htmlLines(text) : text,
+  }
+}
+
+async function bytesOf(handle: FileHandle, fileBytesMax: number): Promise<Buffer | LeftOutReason> {
+  const { size, nlink } = await handle.stat()
+  if (nlink > 1) return 'link'
+  if (size > fileBytesMax) return 'too_large'
+  // A file that grows is read as far as it was.
+  const buffer = Buffer.alloc(size)
+  let filled = 0
+  while (filled < size) {
+    const { bytesRead } = await handle.read(buffer, filled, size - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+function encodingOf(bytes: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' | null {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
+  return bytes.subarray(0, sniffedBytes).includes(0) ? null : 'utf-8'
+}
+
+// Takes the text out of HTML and keeps its lines: line 12 of the text is line 12 of the file, so that a
+// citation can be checked. It takes linear time, whatever the file contains. Markup that does not end is
+// text.
+
+const withoutText = /^<(script|style|template|svg)(?=[\s/>])/i
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+}
+
+/** The text of the file, with as many lines. Each tag is a space. */
+export function htmlLines(html: string): string {
+  const parts: string[] = []
+  const ends = nextOf(html, '>')
+  let at = 0
+  let open = html.indexOf('<')
+  while (open >= 0) {
+    const end = endOfMarkup(html, open, ends)
+    if (end === null) open = html.indexOf('<', open + 1)
+    else {
+      parts.push(decoded(html.slice(at, open)), onlyLines(html.slice(open, end)))
+      at = end
+      open = html.indexOf('<', end)
+    }
+  }
+  parts.push(decoded(html.slice(at)))
+  return parts.join('')
+}
+
+/** Where the markup ends that begins at `open`, or `null` if it is no markup. */
+function endOfMarkup(html: string, open: number, ends: (from: number) => number | null): number | null {
+  // Most of these characters in a text are no markup, so this comes first.
+  if (!/[/!?a-z]/i.test(html[open + 1] ?? '')) return null
+  if (html.startsWith('<!--', open)) return after(html, '-->', open + 4) ?? html.length
+  const start = html.slice(open, open + 12)
+  const [, element] = withoutText.exec(start) ?? []
+  if (element !== undefined) return closing(html, element, open)
+  const end = ends(open)
+  return end === null ? null : end + 1
+}
+
+/** The next place of a mark. The places that are asked for only grow, so the text is read once. */
+function nextOf(text: string, mark: string): (from: number) => number | null {
+  let next = text.indexOf(mark)
+  return (from) => {
+    if (next >= 0 && next < from) next = text.indexOf(mark, from)
+    return next < 0 ? null : next
+  }
+}
+
+function closing(html: string, element: string, from: number): number {
+  const end = new RegExp(`</${element}\\s{0,100}>`, 'gi')
+  end.lastIndex = from
+  return end.exec(html) === null ? html.length : end.lastIndex
+}
+
+function after(html: string, mark: string, from: number): number | null {
+  const found = html.indexOf(mark, from)
+  return found < 0 ? null : found + mark.length
+}
+
+const onlyLines = (markup: string): string => ` ${'\n'.repeat(markup.split('\n').length - 1)}`
+
+const decoded = (text: string): string =>
+  text.replace(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return entities[name.toLowerCase()] ?? whole
+      const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+      return code > 0x1f && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+        ? String.fromCodePoint(code)
+        : ' '
+    },
+  )

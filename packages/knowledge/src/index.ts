@@ -1,4 +1,4 @@
-export { embeddingsOf } from './embeddings-of.ts'
+export { embeddingsOf } from './thread-entry.ts'
 export {
   type FolderKnowledgeBase,
   folderKnowledgeBase,

@@ -7,15 +7,14 @@ import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import {
   isSecretPath,
-  openFolderInside,
   type OpenedFolder,
+  openFolderInside,
   ToolFailure,
   walk,
   type WalkedEntry,
   workspaceRoot,
 } from '@beaver/agent/tool-kit'
 import { BeaverError } from '@beaver/core'
-import { type DocumentFormat, formatOf } from './document-format.ts'
 import { type KnowledgeBounds, knowledgeBounds, type KnowledgeFolder } from './knowledge-folder.ts'
 
 /** Why a file is no part of the knowledge base, in words for people. */
@@ -170,4 +169,36 @@ class Count {
     const examples = (this.examples[reason] ??= [])
     if (examples.length < 3) examples.push(file)
   }
+}
+
+// Which files are documents, by the end of their name. Only formats that are text.
+
+/** `markdown` has headings; of `html`, the text between the tags is searched. */
+type DocumentFormat = 'text' | 'markdown' | 'html'
+
+const formats: ReadonlyMap<string, DocumentFormat> = new Map([
+  ...['md', 'markdown', 'mdx'].map((end) => [end, 'markdown'] as const),
+  ...['html', 'htm', 'xhtml'].map((end) => [end, 'html'] as const),
+  ...[
+    'txt',
+    'text',
+    'rst',
+    'adoc',
+    'asciidoc',
+    'org',
+    'tex',
+    'csv',
+    'tsv',
+    'json',
+    'jsonl',
+    'yaml',
+    'yml',
+    'log',
+  ].map((end) => [end, 'text'] as const),
+])
+
+/** The format of a file, or `null` if it is no document. */
+function formatOf(file: string): DocumentFormat | null {
+  const [, end = ''] = /\.([a-z]{1,10})$/i.exec(file) ?? []
+  return formats.get(end.toLowerCase()) ?? null
 }

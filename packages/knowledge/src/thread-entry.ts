@@ -1,8 +1,9 @@
 // The thread of the knowledge bases: it opens them, indexes them once, and answers searches until the process
 // ends it.
-import { BeaverError, protectSecrets, systemClock } from '@beaver/core'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
-import { embeddingsOf } from './embeddings-of.ts'
+import type { EmbeddingProvider } from '@beaver/agent'
+import { BeaverError, protectSecrets, systemClock } from '@beaver/core'
+import { providerBundle, type ProviderChoices } from '@beaver/providers'
 import { folderKnowledgeBase } from './folder-knowledge-base.ts'
 import {
   type FromKnowledge,
@@ -10,6 +11,12 @@ import {
   sentError,
   type ToKnowledge,
 } from './knowledge-thread.ts'
+
+// The embedding endpoint of a process, as the daemon's choice of endpoints has it.
+
+/** `null` if there is none. */
+export const embeddingsOf = (choices: ProviderChoices | null): EmbeddingProvider | null =>
+  choices === null ? null : providerBundle(choices).embeddings
 
 const { folders, home, model, secrets } = workerData as KnowledgeThreadData
 protectSecrets(secrets)

@@ -4,16 +4,16 @@
 // ask for the same port, so that clients can reconnect. With `identities` the server takes nobody else: a
 // process has to log in with the key of its role.
 import { execFile, spawn } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { openSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { BeaverError, messageOf } from '@beaver/core'
 import { scheduleAsBatch } from '@beaver/platform/scheduling'
-import type { Identity } from './identities.ts'
-import { userLines } from './server-users.ts'
 import { compareVersions, serverVersionMin } from './connect.ts'
-import { promisify } from 'node:util'
+import type { Identity } from './identities.ts'
+import type { Permissions } from './permissions.ts'
 
 export interface EmbeddedServer {
   readonly url: string
@@ -182,4 +182,41 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // It has ended already.
   }
+}
+
+// Writes users and their permissions as the configuration of a NATS server.
+
+/**
+ * The lines of one user, in the order in which a person reads them.
+ *
+ * @param login the lines that say how the user logs in, such as `nkey: "U…"`
+ * @param indent spaces before each line
+ */
+export function userLines(
+  login: readonly string[],
+  { publish, denied = [], subscribe, answers }: Permissions,
+  indent = '    ',
+): string[] {
+  const list = (subjects: readonly string[]): string[] => [
+    ...subjects.map(
+      (subject, i) => `${indent}      ${JSON.stringify(subject)}${i < subjects.length - 1 ? ',' : ''}`,
+    ),
+  ]
+  return [
+    `${indent}{`,
+    ...login.map((line) => `${indent}  ${line}`),
+    `${indent}  permissions {`,
+    `${indent}    publish { allow: [`,
+    ...list(publish),
+    ...(denied.length === 0
+      ? [`${indent}    ] }`]
+      : [`${indent}    ], deny: [`, ...list(denied), `${indent}    ] }`]),
+    `${indent}    subscribe { allow: [`,
+    ...list(subscribe),
+    `${indent}    ] }`,
+    // A task that somebody waits for may run for days, and its answer is the reply to the first request.
+    ...(answers ? [`${indent}    allow_responses { max: 1, expires: "720h" }`] : []),
+    `${indent}  }`,
+    `${indent}}`,
+  ]
 }

@@ -14,20 +14,24 @@ export {
 } from './identities.ts'
 export { type Attempt, beyondRole, neededBy, ofAnotherTenant, permitted } from './probe-permissions.ts'
 export { type Role, roles } from './permissions.ts'
-export { userLines } from './server-users.ts'
-export { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from './embedded-server.ts'
+export {
+  type EmbeddedServer,
+  type EmbeddedServerOptions,
+  startEmbeddedServer,
+  userLines,
+} from './embedded-server.ts'
 export { findNatsServer, type FoundNatsServer } from './find-nats-server.ts'
-export { findTask } from './find-task.ts'
-export { type JournalSignatures, natsJournal, type NatsJournal } from './journal.ts'
-export { journalTrust, type JournalTrust, type RecordReading, recordReading } from './journal-trust.ts'
 export {
   type FeedBatch,
   type FeedMessage,
+  findTask,
   followJournal,
   followLog,
   type StrayMessage,
   type SystemFeedMessage,
 } from './journal-feed.ts'
+export { type JournalSignatures, natsJournal, type NatsJournal } from './journal.ts'
+export { journalTrust, type JournalTrust, type RecordReading, recordReading } from './journal-trust.ts'
 export { type JournalReader, journalReader } from './journal-reader.ts'
 export { type MessageBusOptions, natsMessageBus } from './message-bus.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'
@@ -40,17 +44,19 @@ export {
   journalFindingKind,
   type JournalMark,
 } from './journal-judge.ts'
-export { acceptanceFault, readAcceptances, signedAcceptance } from './journal-acceptance.ts'
-export { acceptableState } from './acceptable-state.ts'
-export { backupFormat, backupManifest, type BackupManifest } from './backup-manifest.ts'
-export { judgeMark } from './judge-mark.ts'
 export {
+  acceptanceFault,
+  journalRefusal,
   type JournalWatch,
   markStore,
   type MarkStore,
-  journalRefusal,
+  readAcceptances,
+  signedAcceptance,
   watchJournal,
 } from './journal-watch.ts'
+export { acceptableState } from './acceptable-state.ts'
+export { backupFormat, backupManifest, type BackupManifest } from './backup-manifest.ts'
+export { judgeMark } from './judge-mark.ts'
 export { lineOf } from './line.ts'
 export { callerName, roleLogin } from './login.ts'
 export { elsewhereMs, leaveServer } from './other-server.ts'

@@ -7,21 +7,27 @@
 // A missing message counts as archived only if a signed event names it and the server says that this very
 // message is gone. How many there are is not enough: while an archive deletes its messages, another one may
 // be lost.
+import { sign, verify } from 'node:crypto'
 import {
   type ArchivedMessages,
   BeaverError,
+  canonicalJson,
   type Clock,
   type Logger,
   pause,
+  type SigningKey,
   steadyClock,
   systemFacts,
+  verifyingKey,
 } from '@beaver/core'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { archivedNow, lookWithArchived } from './archived-look.ts'
 import {
   acceptedMark,
   firstMark,
   type JournalAcceptance,
+  journalAcceptance,
   type JournalFinding,
   type JournalLook,
   type JournalMark,
@@ -29,11 +35,9 @@ import {
   judgeJournal,
   noHash,
 } from './journal-judge.ts'
-import { archivedNow, lookWithArchived } from './archived-look.ts'
-import { acceptanceFault, readAcceptances } from './journal-acceptance.ts'
-import { hashAt, hashOf } from './message-hash.ts'
 import { type KeptText, parsedText } from './kept-text.ts'
 import { lineOf } from './line.ts'
+import { hashAt, hashOf } from './message-hash.ts'
 import { lookAt, type StreamPulse, streamPulse } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -412,3 +416,49 @@ const missing = (stream: string): JournalFinding => ({
 /** What a caller reads whose write is refused. */
 export const journalRefusal = ({ message }: JournalFinding): string =>
   `${message} Beaver writes nothing until the journal is as before. Look at it with "beaver audit". If it is right as it is now, accept it with "beaver audit accept".`
+
+// The acceptances of a journal, which an operator signs: that the journal is right as it is now. The
+// signature covers every field, and the name of the journal's stream. An acceptance counts if the operator
+// whom the home knows signed it. A home that knows no operator has a journal without keys, and there an
+// acceptance without a signature counts. The keys of the journal are not asked, because the journal may have
+// lost them.
+
+/** What people accepted, oldest first. A line that is none counts as none. */
+export const readAcceptances = (acceptances: Pick<KeptText, 'read'>): JournalAcceptance[] =>
+  (acceptances.read() ?? '')
+    .split('\n')
+    .flatMap((line) => journalAcceptance.safeParse(parsedText(line)).data ?? [])
+
+/** The acceptance with the signature of the operator. */
+export function signedAcceptance(
+  stream: string,
+  acceptance: JournalAcceptance,
+  key: SigningKey,
+): JournalAcceptance {
+  const named = { ...acceptance, key_id: key.id, public_key: key.publicKey }
+  return { ...named, signature: sign(null, statement(stream, named), key.privateKey).toString('base64url') }
+}
+
+/**
+ * Why an acceptance does not count, in words. `null`: it counts.
+ *
+ * @param operator the id of the operator's key that this home knows; `null`: it knows none
+ */
+export function acceptanceFault(
+  stream: string,
+  acceptance: JournalAcceptance,
+  operator: string | null,
+): string | null {
+  const { key_id: id, public_key: publicKey, signature, ...rest } = acceptance
+  if (operator === null && signature === undefined) return null
+  if (id === undefined || publicKey === undefined || signature === undefined) return 'it is not signed'
+  if (id !== operator) return `it is signed by the key ${id}, which is not the operator's`
+  const key = verifyingKey(id, publicKey)
+  const signed = statement(stream, { ...rest, key_id: id, public_key: publicKey })
+  return key !== null && verify(null, signed, key, Buffer.from(signature, 'base64url'))
+    ? null
+    : `its signature by the key ${id} is not one of this content`
+}
+
+const statement = (stream: string, acceptance: Omit<JournalAcceptance, 'signature'>): Buffer =>
+  Buffer.from(`beaver-acceptance/v1\n${stream}\n${canonicalJson(acceptance)}\n`)

@@ -4,7 +4,7 @@
 // messages stay. A lane is found by what is published and, each second, by what the stream holds: no message
 // depends on being heard. A dead letter is written before the message goes. If the process dies in between,
 // it is written once all the same.
-import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
+import { hash } from 'node:crypto'
 import {
   type BusLoad,
   type BusMessages,
@@ -18,6 +18,7 @@ import {
   type Taking,
   type UncertainSends,
 } from '@beaver/contracts'
+import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
 import {
   AckPolicy,
   type Consumer,
@@ -29,11 +30,8 @@ import {
   type JsMsg,
   type StoredMsg,
 } from '@nats-io/jetstream'
-import { type Msg, type NatsConnection, nanos, RequestError } from '@nats-io/nats-core'
-import { hash } from 'node:crypto'
+import { headers, type Msg, type MsgHdrs, nanos, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { fullStream, isRefusedWith, wrongLastMessage } from './api-refusal.ts'
-import { beating, type Lane, Lanes, nextOf, Turns } from './channel-lanes.ts'
-import { laneOf, letterOf, readLetter } from './dead-letter.ts'
 import { natsFault } from './nats-fault.ts'
 import { ensureChannelStream, laneMessagesMax } from './stream.ts'
 import type { Subjects } from './subjects.ts'
@@ -314,3 +312,148 @@ function fail(error: unknown): never {
 
 /** The server has a message at a subject that must have none. */
 const isThereAlready = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage)
+
+// A dead letter of the message bus as the stream holds it: the content as it was, and the rest in headers.
+
+const head = { reason: 'Beaver-Reason', subject: 'Beaver-Subject' } as const
+const contentBytesMax = 900_000
+const reasonCharsMax = 1_000
+
+/**
+ * What is published for a message that was given up. The place of the message is the name of the letter, so
+ * that it is written once.
+ */
+function letterOf(
+  message: Pick<JsMsg, 'seq' | 'subject' | 'data'>,
+  queue: BusQueue,
+  reason: string,
+  subjects: Subjects,
+) {
+  const [, channel = ''] = subjects.channelNames(message.subject)
+  const marks = headers()
+  marks.set(head.reason, encodeURIComponent(reason.slice(0, reasonCharsMax).toWellFormed()))
+  marks.set(head.subject, message.subject)
+  const subject = subjects.channelDead(queue, channel, `${queue === 'inbound' ? 'in' : 'out'}_${message.seq}`)
+  return { subject, content: message.data.subarray(0, contentBytesMax), headers: marks }
+}
+
+/** The lane in which the message of a letter was. */
+const laneOf = ({ header }: { readonly header: MsgHdrs }): string => header.get(head.subject)
+
+function readLetter(
+  {
+    subject,
+    data,
+    header,
+    time,
+  }: Pick<StoredMsg, 'subject' | 'data' | 'time'> & { readonly header: MsgHdrs },
+  subjects: Subjects,
+): DeadLetter {
+  const [queue = '', channel = '', id = ''] = subjects.channelNames(subject)
+  return {
+    id,
+    queue: queue === 'outbound' ? 'outbound' : 'inbound',
+    channel,
+    reason: decodedReason(header.get(head.reason)),
+    died_at: time.toISOString(),
+    content: new TextDecoder().decode(data),
+  }
+}
+
+function decodedReason(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+// The lanes of the message bus that a process serves now: each is read by its own consumer, one message at a
+// time. A lane closes when nothing came for a second and nothing was published. A ring opens it again. A stop
+// ends the wait for the next message at once, and lets the handlers finish.
+
+const idleMs = 1_000
+const lanesMax = 10_000
+const reopenMs = 1_000
+
+/** A lane that is served, and whether something was published in it meanwhile. */
+interface Lane {
+  readonly subject: string
+  rung: boolean
+}
+
+/** The lanes that are served now. What rings while all places are taken is found again by the next look. */
+class Lanes {
+  readonly #open = new Map<string, Lane & { served: Promise<void> }>()
+  readonly #serve: (lane: Lane) => Promise<void>
+  readonly #signal: AbortSignal
+
+  constructor(serve: (lane: Lane) => Promise<void>, signal: AbortSignal) {
+    this.#serve = serve
+    this.#signal = signal
+  }
+
+  ring(subject: string): void {
+    const known = this.#open.get(subject)
+    if (known !== undefined) known.rung = true
+    else if (this.#open.size < lanesMax && !this.#signal.aborted) {
+      const lane = { subject, rung: false, served: Promise.resolve() }
+      this.#open.set(subject, lane)
+      // A lane that fails, because the server is away or somebody deleted its consumer, is opened again by
+      // the next look.
+      lane.served = this.#serve(lane)
+        .catch(() => pause(systemClock, reopenMs, this.#signal))
+        .finally(() => this.#open.delete(subject))
+    }
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(({ served }) => served))
+  }
+}
+
+/** The next message of a lane. `null`: none came within a second, or `signal` aborted. */
+async function nextOf(consumer: Consumer, signal: AbortSignal): Promise<JsMsg | null> {
+  const messages = await consumer.fetch({ max_messages: 1, expires: idleMs })
+  const stop = (): void => void messages.close()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    for await (const message of messages) return message
+    return null
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Keeps the lease of a message until the returned function is called. */
+function beating(message: JsMsg, everyMs: number): () => void {
+  let timer = systemClock.after(everyMs, function beat() {
+    message.working()
+    timer = systemClock.after(everyMs, beat)
+  })
+  return () => timer.cancel()
+}
+
+/** Lets a number of callers in at a time, the others in their order. */
+class Turns {
+  readonly #waiting: (() => void)[] = []
+  #free: number
+
+  constructor(atOnce: number) {
+    this.#free = atOnce
+  }
+
+  begin(): Promise<void> {
+    if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#free--
+    return Promise.resolve()
+  }
+
+  /** Each `begin` that resolved needs one. */
+  end(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#free++
+    else next()
+  }
+}

@@ -5,6 +5,8 @@
 // journal's messages, their order and their blobs, never on the batches. Signatures are judged by the keys
 // that the journal itself announced before each message (fold/stored-keys.ts). One `apply` runs at a time.
 // The caller bounds a batch, because its messages and blobs are held in memory.
+import { hash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   BeaverError,
   blobNameOf,
@@ -28,16 +30,15 @@ import {
 } from './fold/archives.ts'
 import { broken, type GapsOf, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
-import { openDatabase } from './store/database.ts'
-import { forgetAll, remembersRedacted } from './store/forget.ts'
-import { digestOf, dumpLines } from './store/dump.ts'
-import { foldEvent, foldLostEvent } from './fold/fold.ts'
-import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
 import { judgeCheckpoints } from './fold/fold-checkpoint.ts'
+import { storeSystemMessage, type SystemMessage } from './fold/fold-system.ts'
+import { foldEvent, foldLostEvent } from './fold/fold.ts'
 import { growTree } from './fold/grow-tree.ts'
-import { StoredKeys } from './fold/stored-keys.ts'
 import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake.ts'
-import { quarantine } from './fold/quarantine.ts'
+import { StoredKeys } from './fold/stored-keys.ts'
+import { openDatabase } from './store/database.ts'
+import { digestOf, dumpLines } from './store/dump.ts'
+import { tableNames } from './store/schema.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
 
@@ -414,4 +415,81 @@ function storeRecord(
   }
   foldEvent(task, place, event)
   return findings
+}
+
+// Messages of the journal that are no records: who published them is not known, and no log contains them.
+// They are kept to be looked at. A message has one row, whatever it contains. The row says why, how large the
+// message is, its SHA-256 and how it begins. A row is small. After `excerptsMax` rows the beginnings are left
+// out, so that a flood of messages fills no disk.
+
+const excerptBytesMax = 2_048
+const excerptsMax = 10_000
+
+interface QuarantinedMessage {
+  readonly sequence: number
+  /** The log under whose subject it was published; `null` if the subject is none of Beaver's. */
+  readonly log: LogId | null
+  readonly subject: string | null
+  readonly payload: Uint8Array
+  readonly reason: string
+}
+
+function quarantine(sql: Sql, { sequence, log, subject, payload, reason }: QuarantinedMessage): void {
+  const { n } = sql.one<{ n: number }>('select count(*) as n from (select 1 from quarantine limit ?)', [
+    excerptsMax,
+  ])
+  const excerpt = n < excerptsMax ? Buffer.from(payload.subarray(0, excerptBytesMax)).toString() : ''
+  sql.run(
+    'insert into quarantine (sequence, tenant, session_id, task_id, subject, reason, bytes, sha256, excerpt) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    [
+      sequence,
+      log?.tenant ?? null,
+      log?.session ?? null,
+      log?.task ?? null,
+      subject,
+      reason,
+      payload.byteLength,
+      hash('sha256', payload),
+      excerpt,
+    ],
+  )
+}
+
+// Forgets texts that were redacted. A text is in many rows, in the full-text index and in free pages of the
+// file, so the whole file is emptied, and the projector builds it again from the journal, where the text is
+// replaced. Afterwards no byte of the old rows is in the file or in its WAL.
+
+interface RedactedRow {
+  readonly data: string
+  readonly replacement: string | null
+}
+
+/** Whether a row of `events` has a text that is not the newest replacement of it. */
+function remembersRedacted(sql: Sql): boolean {
+  const rows = sql.each<RedactedRow>(
+    `with redacted as (
+       select coalesce(json_extract(data, '$.sha256'), json_extract(data, '$.hash')) as key, json_extract(data, '$.replacement') as replacement, max(sequence)
+       from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and untrusted is null group by 1
+     )
+     select events.data, redacted.replacement from redacted join events on events.blob_sha256 = redacted.key or events.hash = redacted.key
+     where events.data is not null`,
+    [],
+  )
+  for (const { data, replacement } of rows)
+    if (data !== noReplacement && hash('sha256', data) !== replacement) return true
+  return false
+}
+
+/** What is read in place of a text if there is no replacement, or if it cannot be read. */
+const noReplacement = '{}'
+
+function forgetAll(db: DatabaseSync, sql: Sql): void {
+  db.exec('pragma secure_delete = on')
+  sql.transaction(() => {
+    sql.run("insert into transcript_fts (transcript_fts) values ('delete-all')")
+    for (const table of tableNames.toReversed()) if (table !== 'checkpoint') sql.run(`delete from ${table}`)
+    sql.run('delete from text_index')
+    sql.run('update checkpoint set sequence = 0, events = 0')
+  })
+  db.exec('vacuum; pragma wal_checkpoint(truncate)')
 }

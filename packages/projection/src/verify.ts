@@ -2,13 +2,13 @@
 // them with the rows of the read model. So a claim about a task is checked when it is made: an entry that was
 // changed, an entry that is gone and a row that somebody edited all show. It changes nothing in the read
 // model. A task that is written meanwhile is not judged: `moved`.
-import { clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
+import { canonicalJson, clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
 import type { Archives } from './fold/archives.ts'
 import type { JournalMessage } from './fold/intake.ts'
 import { findTask, type TaskName } from './queries/find-task.ts'
 import { openReadModel } from './read-model.ts'
+import { tableNames } from './store/schema.ts'
 import type { Sql } from './store/sql.ts'
-import { taskRows, type TaskRowText } from './store/task-rows.ts'
 
 /** `differs`: in which way, in whole sentences. */
 export type TaskVerdict =
@@ -197,3 +197,43 @@ const unfitSessions = `select count(*) as n from (
   left join tasks as newest on newest.task_key = of.newest_key
   where of.tasks is not sessions.tasks or of.first_key is not sessions.first_key or of.newest_key is not sessions.newest_key
     or newest.submitted_at is not null and newest.user_id is not sessions.user_id`
+
+// The rows of one task as text, to compare those of two read models. What only numbers the rows of a file is
+// left out.
+
+/** A row of a table, without the columns that number it. */
+interface TaskRowText {
+  readonly table: string
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+const ofNoTask = new Set<string>([
+  'checkpoint',
+  'sessions',
+  'task_counts',
+  'usage_by_day',
+  'system_events',
+  'tree',
+  'tree_tiles',
+  'tree_gaps',
+  'signed_checkpoints',
+  'quarantine',
+])
+const tables = tableNames.filter((name) => !ofNoTask.has(name))
+
+/** The rows of the tables in a fixed order. */
+function* taskRows(sql: Sql, taskKey: number): Generator<TaskRowText> {
+  for (const table of tables) {
+    const order = sql
+      .all<{ name: string }>('select name from pragma_table_info(?) where pk > 0 order by pk', [table])
+      .map(({ name }) => name)
+    for (const row of sql.each<Record<string, unknown>>(
+      `select * from ${table} where task_key = ? order by ${order.join(', ')}`,
+      [taskKey],
+    )) {
+      const { task_key: _key, position: _position, finding_id: _finding, ...columns } = row
+      yield { table, columns, text: `${table}\t${canonicalJson(columns)}` }
+    }
+  }
+}

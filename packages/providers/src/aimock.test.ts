@@ -4,7 +4,7 @@ import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
 import { ask, failureOf } from '../test/kit.ts'
 import { openAiChatProvider } from './openai-chat.ts'
-import { openAiEmbeddings } from './openai-embeddings.ts'
+import { openAiEmbeddings } from './provider-bundle.ts'
 
 const mock = new LLMock({ port: 0, logLevel: 'silent' })
 let provider: ChatProvider

@@ -5,7 +5,7 @@ export {
   gateBuffer,
 } from './gate/endpoint-gate.ts'
 export { type OpenAiChatOptions } from './openai-chat.ts'
-export { type ClientVariant, openAiBaseUrl } from './openai-client.ts'
+export { type ClientVariant, openAiBaseUrl, untilAborted } from './openai-client.ts'
 export { type OpenAiEndpointOptions } from './openai-endpoint.ts'
 export {
   askWithoutPrompt,
@@ -23,4 +23,3 @@ export { objectText } from './request-body.ts'
 export { type StructuredOutput } from './response-format.ts'
 export { ImageHabits } from './image-habits.ts'
 export { imageWords, type ShownImages, withResultImages } from './wire-images.ts'
-export { untilAborted } from './until-aborted.ts'

@@ -8,7 +8,7 @@ import { apiKey, ask, closeServers, type Handler, json, serve } from '../test/ki
 import { httpPost, type HttpPost } from './http-post.ts'
 import { openAiChatProvider } from './openai-chat.ts'
 import type { ClientVariant } from './openai-client.ts'
-import { openAiEmbeddings } from './openai-embeddings.ts'
+import { openAiEmbeddings } from './provider-bundle.ts'
 import { openAiEndpoint } from './openai-endpoint.ts'
 import { openAiResponsesProvider } from './openai-responses.ts'
 

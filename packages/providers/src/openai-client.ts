@@ -11,7 +11,6 @@ import type { SubjectTokenProvider } from 'openai/auth'
 import type { HttpAnswer, HttpPost } from './http-post.ts'
 import { EndpointRefusal } from './provider-failure.ts'
 import { bodyText } from './response-body.ts'
-import { untilAborted } from './until-aborted.ts'
 
 /** A variant of the client. */
 export type ClientVariant = { readonly azure: AzureVariant } | { readonly workloadIdentity: WorkloadIdentity }
@@ -253,4 +252,17 @@ async function subjectTokens(token: WorkloadIdentity['token']): Promise<SubjectT
     await import('openai/auth')
   if ('file' in token) return k8sServiceAccountTokenProvider(token.file)
   return 'azure' in token ? azureManagedIdentityTokenProvider(token.azure) : gcpIDTokenProvider(token.gcp)
+}
+
+/** The promise, or the abort of the signal, whichever comes first. */
+export async function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>()
+  const stop = (): void => aborted.reject(signal.reason as Error)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }

@@ -6,7 +6,6 @@ import { BeaverError, hideSecrets } from '@beaver/core'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'
 import { type AnsweringPlace, EndpointRefusal } from './provider-failure.ts'
-import { redactor } from './redact.ts'
 import { bodyText } from './response-body.ts'
 
 export interface OpenAiEndpointOptions {
@@ -121,4 +120,20 @@ function hostOf(baseURL: string): string {
       `The base URL of a provider must be an http or https URL, such as ${openAiBaseUrl}`,
     )
   return url.host
+}
+
+// Makes foreign text fit for a message: without secrets, in one line, with a bounded length.
+
+const longestShown = 300
+
+/**
+ * Returns a function that makes foreign text fit for a message. It removes the key in all its spellings.
+ * `keyName`: the variable with the key.
+ */
+function redactor(apiKey: string, keyName: string): (text: string) => string {
+  const clean = hideSecrets([{ name: keyName, value: apiKey }])
+  return (text) => {
+    const line = clean(text).replace(/\s+/g, ' ').trim()
+    return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line
+  }
 }

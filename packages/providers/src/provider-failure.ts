@@ -1,10 +1,8 @@
 // Turns refusals, broken connections and errors in the middle of an answer into the failure class that
 // decides what happens next. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
-import type { FailureClass } from '@beaver/core'
+import { type FailureClass, systemClock } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'
-import { retryAfterMs } from './retry-after.ts'
-import { refusedTools } from './tool-refusal.ts'
 import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
 import {
   saysLargerThanRate,
@@ -20,6 +18,7 @@ import {
   saysUnreadable,
   statusSaidBy,
 } from './server-words.ts'
+import { refusedTools } from './tool-refusal.ts'
 
 /** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
@@ -274,4 +273,28 @@ function reasonOf(error: unknown): string {
   const code = codeOf(error)
   if (code.startsWith('ERR_SSL_')) return code // Its message comes from OpenSSL, and has addresses, files and lines.
   return error.message.includes(code) ? error.message || error.name : `${code} ${error.message}`.trim()
+}
+
+// Reads when the server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP
+// date.
+
+/**
+ * The pause in milliseconds, or `null` if there is none that can be read. A date is compared with the
+ * server's `Date`, if it sent one.
+ */
+function retryAfterMs(headers: Headers | undefined, now: () => number = systemClock.now): number | null {
+  if (headers === undefined) return null
+  const ms = numberIn(headers.get('retry-after-ms'))
+  if (ms !== null) return ms
+  const text = headers.get('retry-after')
+  const seconds = numberIn(text)
+  if (seconds !== null) return Math.round(seconds * 1000)
+  const at = /^\s*[a-z]{3}/i.test(text ?? '') ? Date.parse(text ?? '') : NaN
+  if (Number.isNaN(at)) return null
+  const sent = Date.parse(headers.get('date') ?? '')
+  return Math.max(0, at - (Number.isNaN(sent) ? now() : sent))
+}
+
+function numberIn(text: string | null): number | null {
+  return text !== null && /^\s*\d{1,12}(\.\d+)?\s*$/.test(text) ? Number(text) : null
 }

@@ -10,14 +10,17 @@ import {
   type AcceptOutcome,
   type Asker,
   BeaverError,
+  type BlobStore,
   canonicalJson,
   type Clock,
-  type ImagePart,
   draft,
   emptyHead,
   event,
+  type ImagePart,
   joinBatch,
+  type Journal,
   type LogId,
+  LogReader,
   maskedData,
   seal,
   sealedEvent,
@@ -26,10 +29,10 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
+import { isUnverified } from './hopeless.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import { type Place, type SessionLines, sessionLines } from './session-lines.ts'
-import { ownerOf, type SessionOwner, wrongOwner } from './session-owner.ts'
 import type { IntakePorts } from './task-intake.ts'
 
 /** What accepting a task needs that is validated. */
@@ -290,4 +293,53 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
  */
 function sameImage(one: ImagePart, other: ImagePart | undefined): boolean {
   return one.sha256 === '' || other?.sha256 === '' ? one.name === other?.name : one.sha256 === other?.sha256
+}
+
+// To whom a session belongs (D-67): to the user of its first task. A session whose first task names no user
+// is the tenant's. A task may continue a session only if it has the same user, or if neither names one. So
+// every task of a session has the user of the first, and it is enough to look at the newest. A log that does
+// not verify decides nothing. No later task is told what is in it.
+
+/** To whom a session belongs; `userId` is absent if it began without a user. */
+interface SessionOwner {
+  readonly userId?: string | undefined
+}
+
+/**
+ * Who owns the session of a task. `null`: its log does not say it.
+ *
+ * @param newest the newest task of the session
+ */
+async function ownerOf(newest: LogId, ports: OwnerPorts): Promise<SessionOwner | null> {
+  const request = await requestOf(newest, ports)
+  return request === null ? null : { userId: request.user_id }
+}
+
+/** For a task that may not follow in a session. */
+function wrongOwner(owner: SessionOwner | null, session: string): BeaverError {
+  const whose =
+    owner?.userId === undefined
+      ? 'began without a user, so only a task without a user continues it'
+      : 'belongs to a user, and only that user continues it'
+  const message = `The session ${session} ${whose}. Use another session id, or leave it out.`
+  return new BeaverError('not_allowed', message, { problems: [{ path: 'session_id', message }] })
+}
+
+interface OwnerPorts {
+  readonly journal: Pick<Journal, 'first'>
+  readonly blobs: BlobStore
+}
+
+/** What the task was asked; `null` if its log does not say it. */
+async function requestOf(log: LogId, { journal, blobs }: OwnerPorts): Promise<TaskRequest | null> {
+  const first = await journal.first(log)
+  if (first === null) return null
+  try {
+    for await (const event of new LogReader(log, blobs).events(first))
+      return event.type === 'task_submitted' ? event.data.request : null
+    return null
+  } catch (error) {
+    if (isUnverified(error)) return null
+    throw error
+  }
 }

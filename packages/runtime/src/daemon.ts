@@ -14,8 +14,9 @@ import {
   type DomainEvent,
   type Entry,
   foreignFault,
-  logKey,
+  type Logger,
   type LogId,
+  logKey,
   messageOf,
   pause,
   pauseBefore,
@@ -26,17 +27,16 @@ import {
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
-import { isUnverified } from './hopeless.ts'
+import type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
 import { HeldTask } from './held-task.ts'
+import { isUnverified } from './hopeless.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
 import { lookAt } from './look.ts'
 import { openedTask, type Opening } from './opened-task.ts'
-import type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
 import { pastTasks } from './past-tasks.ts'
-import type { TaskPorts } from './task-ports.ts'
 import { type Refusals, refusals } from './refusals.ts'
+import type { TaskPorts } from './task-ports.ts'
 import { type SupervisedTask, superviseTask } from './task-supervisor.ts'
-import { tellEnd } from './tell-end.ts'
 import { waitingLine } from './waiting-line.ts'
 
 const fullPauseMs = 100
@@ -452,3 +452,19 @@ class DaemonSupervisor implements Daemon {
 /** What breaks again and again is tried ever more seldom. */
 const pauseAfter = ({ newest }: HeldTask): number =>
   pauseBefore(newest?.deliveries ?? 1, supervisors.task_without_progress.backoff)
+
+// Tells operators how a task ended.
+
+function tellEnd(
+  { daemonId: daemon, logger }: { readonly daemonId: string; readonly logger: Logger },
+  log: LogId,
+  end: DomainEvent,
+): void {
+  if (
+    end.type === 'task_completed' ||
+    end.type === 'task_incomplete' ||
+    end.type === 'task_failed' ||
+    end.type === 'task_cancelled'
+  )
+    taskFacts.ended(logger, log, end, { daemon })
+}

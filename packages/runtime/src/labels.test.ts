@@ -13,7 +13,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { typesOf, world } from '../test/kit.ts'
-import { SharedStateChanges } from './shared-state-changes.ts'
+import { SharedStateChanges } from './task-teams.ts'
 
 const answer = (over: Partial<ChatAnswer>): ChatAnswer => ({
   content: null,

@@ -5,35 +5,42 @@
 import { type LoopEnd, loopEndOf, type LoopSpec, type PauseRequest } from '@beaver/agent'
 import {
   addUsage,
+  type ChatMessage,
+  cleanTaint,
+  type Clock,
   type DomainEvent,
   drafted,
   type ExecutionGraph,
+  joinTaints,
+  type LogId,
   noUsage,
   pause,
   runEnded,
   type RunId,
+  type Taint,
   type TaskId,
   type TaskRequest,
   type TaskState,
   type ToolFact,
   type Usage,
+  visibleHistory,
   waitBegan,
   waitedMs,
   waitEnded,
   waitsOver,
 } from '@beaver/core'
+import type { Workflow } from '@beaver/workflows'
 import type { ClaimedTask } from './claim-task.ts'
 import { eventsOfRun, loadTask } from './load-task.ts'
 import { loopHost, memoryOf, type OwnHost } from './loop-services.ts'
 import { rootSpec } from './loop-specs.ts'
 import { type DroppableLoop, type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
-import { earlierTurns, sessionHistory } from './session-history.ts'
+import { type PastTasks, turnOf } from './past-tasks.ts'
 import type { LoopActivity } from './suspension.ts'
 import { type TaskApprovals, taskApprovals } from './task-approvals.ts'
-import { type TaskClock, taskClock } from './task-clock.ts'
 import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
-import { type SteerRequest, TaskSteers } from './task-steers.ts'
 import type { TaskPorts } from './task-ports.ts'
+import { type SteerRequest, TaskSteers } from './task-steers.ts'
 import { type TaskTeams, taskTeams } from './task-teams.ts'
 
 export interface RootEnd {
@@ -378,4 +385,66 @@ function historyOf({ submitted, copied }: TaskState): TaskId | null {
 /** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */
 function usageOf(state: TaskState): Usage {
   return [...state.runs.values()].filter(runEnded).reduce((sum, run) => addUsage(sum, run.usage), noUsage)
+}
+
+// The clock of one task. It runs while a daemon drives the task, and continues from the time that the journal
+// gives (task-state.ts in core).
+
+type TaskClock = Clock
+
+/** @param clockMs the task's clock when it was claimed */
+function taskClock(clock: Clock, clockMs: number): TaskClock {
+  const begun = clock.now()
+  return {
+    now: () => clockMs + Math.max(0, clock.now() - begun),
+    after: (delayMs, act) => clock.after(delayMs, act),
+  }
+}
+
+// What the root run of a task is told about its session, and how many turns earlier tasks took. The cost of
+// one more task does not grow with the session, because past-tasks.ts keeps what was read.
+
+interface SessionHistory {
+  /** The visible transcript of the session's earlier tasks, oldest first. */
+  readonly messages: readonly ChatMessage[]
+  /** The labels of the answers in it. */
+  readonly taint: Taint
+}
+
+/** @param of `previous`: the newest of the earlier tasks; `user`: for whom the task is */
+export async function sessionHistory(
+  log: LogId,
+  { previous, user }: { readonly previous: TaskId | null; readonly user: string | null },
+  past: PastTasks,
+): Promise<SessionHistory> {
+  if (previous !== null) await past.refresh()
+  const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }), { user })
+  const messages = exchanges.flatMap(({ given = [], said, answered }): ChatMessage[] => [
+    ...given,
+    { role: 'user', content: said },
+    { role: 'assistant', content: answered },
+  ])
+  const taint = joinTaints(exchanges.map((each) => each.taint ?? cleanTaint))
+  return { messages, taint: messages.length === 0 ? taint : { ...taint, public: false } }
+}
+
+const turnsMax = 1_000
+
+/** How many earlier tasks of the session took a turn with this call's key (D-48). */
+export async function earlierTurns(
+  call: { log: LogId; previous: TaskId | null; workflow: Workflow; args: unknown },
+  past: PastTasks,
+): Promise<number> {
+  const { workflow, log } = call
+  const key = workflow.turnKey?.(call.args) ?? null
+  if (key === null) return 0
+  let turns = 0
+  for (let task = call.previous, read = 0; task !== null && read < turnsMax; read++) {
+    const earlier = await past.read({ ...log, task })
+    if (earlier === null) break
+    // A retry takes no turn of its own.
+    if (earlier.retryOf === null && earlier.turn === turnOf(workflow.name, key)) turns++
+    task = earlier.previous
+  }
+  return turns
 }

@@ -5,9 +5,11 @@
 // before it takes effect, and the next owner of the task obeys it. A task that only waits is suspended: its
 // loops are dropped, and an alarm or a wake brings it back (D-64). If the events of a task can never be
 // written, the task ends at once with the reason.
+import type { LoopEnd } from '@beaver/agent'
 import {
   type Asker,
   BeaverError,
+  type Clock,
   type DomainEvent,
   draft,
   drafted,
@@ -17,18 +19,16 @@ import {
   newestRecord,
   taskFacts,
 } from '@beaver/core'
-import { type ActorRefFrom, createActor } from 'xstate'
+import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
 import { isHopeless, isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
-import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
 import type { Answer, Decision } from './task-approvals.ts'
 import type { TaskLog } from './task-log.ts'
-import type { SteerRequest } from './task-steers.ts'
-import { type TaskEffects, taskMachine, type TaskOutcome } from './task-machine.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type RootEnd, TaskRun } from './task-run.ts'
+import type { SteerRequest } from './task-steers.ts'
 
 export interface SupervisedTask {
   readonly log: LogId
@@ -321,3 +321,137 @@ class TaskSupervisor implements SupervisedTask {
     }
   }
 }
+
+// Decides when a task that seems to wait is looked at: first after a short pause, then after longer and
+// longer ones.
+
+const pauseMsMin = 1_000
+const pauseMsMax = 30_000
+
+class Settler {
+  readonly #clock: Clock
+  readonly #look: () => void
+  #pauseMs = pauseMsMin
+  #timer: { cancel(): void } | null = null
+  #stopped = false
+
+  constructor({ clock }: { readonly clock: Clock }, look: () => void) {
+    this.#clock = clock
+    this.#look = look
+  }
+
+  /** Something new begins to wait: the pauses are short again. */
+  arm(): void {
+    this.#pauseMs = pauseMsMin
+    this.#set()
+  }
+
+  /** What waits cannot be let go of yet. */
+  again(): void {
+    this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax)
+    this.#set()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+  }
+
+  #set(): void {
+    if (this.#stopped) return
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(this.#pauseMs, () => {
+      this.#timer = null
+      this.#look()
+    })
+  }
+}
+
+// The states of a task that a daemon has claimed.
+//
+//   running ─root.ended─▶ finishing ─finished─▶ ended
+//   running ─suspend─▶ suspending ─suspended─▶ suspended
+//   running ─release─▶ releasing ─released─▶ released
+//   any ─fenced─▶ lost      any ─given.up─▶ ended
+//
+// Four states are final: `ended` (the journal holds the terminal event), `suspended` (the task only waits,
+// and the daemon holds nothing of it), `released` (it was handed over) and `lost` (another daemon owns it, or
+// this daemon cannot go on). The entry action of a state is its effect. Effects come with the input and take
+// what they need from the context.
+
+type TaskMachineEvent =
+  | { readonly type: 'root.ended'; readonly end: LoopEnd; readonly terminal: DomainEvent | null }
+  /** The terminal event stands in the journal. */
+  | { readonly type: 'finished'; readonly terminal: DomainEvent }
+  | { readonly type: 'suspend'; readonly wait: Suspension }
+  | { readonly type: 'suspended' }
+  | { readonly type: 'release'; readonly reason: string }
+  | { readonly type: 'released' }
+  | { readonly type: 'given.up'; readonly terminal: DomainEvent }
+  | { readonly type: 'cancel'; readonly reason: string }
+  | { readonly type: 'fenced' }
+
+/** What entering a state begins. */
+interface TaskEffects {
+  run(): void
+  /** @param terminal the terminal event, when it was written with the root's end */
+  finish(end: LoopEnd, terminal: DomainEvent | null): void
+  suspend(wait: Suspension): void
+  release(reason: string): void
+}
+
+interface TaskContext {
+  readonly effects: TaskEffects
+  /** Why it is to be cancelled. */
+  readonly cancelReason: string | null
+  /** The terminal event, once it is decided. */
+  readonly terminal: DomainEvent | null
+}
+
+const taskMachine = setup({
+  types: {} as {
+    context: TaskContext
+    events: TaskMachineEvent
+    input: Pick<TaskContext, 'effects' | 'cancelReason'>
+  },
+  actions: {
+    run: ({ context }) => context.effects.run(),
+    finish: ({ context, event }) =>
+      event.type === 'root.ended' && context.effects.finish(event.end, event.terminal),
+    suspend: ({ context, event }) => event.type === 'suspend' && context.effects.suspend(event.wait),
+    release: ({ context, event }) => event.type === 'release' && context.effects.release(event.reason),
+    keepReason: assign(({ context, event }) =>
+      event.type === 'cancel' ? { cancelReason: context.cancelReason ?? event.reason } : {},
+    ),
+    keepEnd: assign(({ event }) => ('terminal' in event ? { terminal: event.terminal } : {})),
+  },
+}).createMachine({
+  id: 'TaskSupervisor',
+  context: ({ input }) => ({ ...input, terminal: null }),
+  initial: 'running',
+  on: {
+    'given.up': { target: '.ended', actions: 'keepEnd' },
+    fenced: '.lost',
+    cancel: { actions: 'keepReason' },
+  },
+  states: {
+    running: {
+      entry: 'run',
+      on: {
+        'root.ended': { target: 'finishing', actions: 'keepEnd' },
+        suspend: 'suspending',
+        release: 'releasing',
+      },
+    },
+    finishing: { entry: 'finish', on: { finished: { target: 'ended', actions: 'keepEnd' } } },
+    suspending: { entry: 'suspend', on: { suspended: 'suspended', released: 'released' } },
+    releasing: { entry: 'release', on: { released: 'released' } },
+    ended: { type: 'final' },
+    suspended: { type: 'final' },
+    released: { type: 'final' },
+    lost: { type: 'final' },
+  },
+})
+
+/** `overtaken`: another daemon owns the task now; it is not for this one to give it back. */
+type TaskOutcome = 'ended' | 'suspended' | 'released' | 'lost' | 'overtaken'

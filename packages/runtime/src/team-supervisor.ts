@@ -4,8 +4,10 @@
 // event loop, or while a step is being written, belong to one step. A team ends once, with its result. A node
 // that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its
 // deadline is stopped.
+import type { TeamResult } from '@beaver/agent'
 import {
   type Clock,
+  type DomainEvent,
   type Draft,
   drafted,
   evolveTeam,
@@ -16,14 +18,11 @@ import {
   materialOf,
   type NodeEnd,
   stepTeam,
+  teamOutput,
   type TeamProgram,
   type TeamState,
-  teamOutput,
 } from '@beaver/core'
-import type { TeamResult } from '@beaver/agent'
-import { type ActorRefFrom, createActor } from 'xstate'
-import { Deadlines } from './deadlines.ts'
-import { isTeamEnd, teamMachine } from './team-machine.ts'
+import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 
 /** A node that starts, or goes on. */
 export interface NodeRun {
@@ -276,3 +275,137 @@ function teamResult(
     ...teamOutput(team, outputs, program),
   }
 }
+
+// Deadlines of nodes and teams, measured by the task's own clock. A deadline stops while the run waits for a
+// person (D-63). It is checked when it is due, and set again if time is left.
+
+interface Deadline {
+  cancel(): void
+}
+
+interface DeadlineOf {
+  /** A run or a team run: whose waits for a person do not count. */
+  readonly id: string
+  /** By the task's clock; `null`: from now on. */
+  readonly sinceMs: number | null
+}
+
+class Deadlines {
+  readonly #clock: Clock
+  readonly #personWaitedMs: (id: string) => number
+  readonly #open = new Set<Deadline>()
+
+  constructor({ clock, personWaitedMs }: { clock: Clock; personWaitedMs: (id: string) => number }) {
+    this.#clock = clock
+    this.#personWaitedMs = personWaitedMs
+  }
+
+  /** @param ms `null`: no deadline @param act is told the deadline in seconds */
+  set(ms: number | null, { id, sinceMs }: DeadlineOf, act: (seconds: number) => void): Deadline | null {
+    if (ms === null) return null
+    const from = sinceMs ?? this.#clock.now()
+    const leftMs = (): number => from + ms + this.#personWaitedMs(id) - this.#clock.now()
+    let timer: { cancel(): void } | null = null
+    const arm = (): void => {
+      timer = this.#clock.after(Math.max(0, leftMs()), () => (leftMs() > 0 ? arm() : act(ms / 1000)))
+    }
+    const deadline = {
+      cancel: (): void => {
+        this.#open.delete(deadline)
+        timer?.cancel()
+      },
+    }
+    this.#open.add(deadline)
+    arm()
+    return deadline
+  }
+
+  cancelAll(): void {
+    for (const deadline of [...this.#open]) deadline.cancel()
+  }
+}
+
+// The states of a team run.
+//
+//   stepping ─stepped─▶ watching ─node.ended | cancel | node.cancelled─▶ stepping … ─stepped, all ended─▶ ended
+//
+// Runs that end while a step is being written are kept in the context, for the next step. The first reason to
+// stop counts.
+
+type TeamEvent =
+  | { readonly type: 'node.ended'; readonly ends: readonly NodeEnd[] }
+  /** `failure`: the team is stopped by it; absent: somebody asked. */
+  | { readonly type: 'cancel'; readonly reason: string; readonly failure?: Failure }
+  /** A node that waits is to be cancelled. */
+  | { readonly type: 'node.cancelled' }
+  | { readonly type: 'stepped'; readonly events: readonly DomainEvent[] }
+
+interface TeamContext {
+  /** Runs that ended since the last step. */
+  readonly arrived: readonly NodeEnd[]
+  /** Why it was first asked to stop. */
+  readonly cancelReason: string | null
+  /** What stopped it; `null`: nothing, or somebody who asked. */
+  readonly stopped: Failure | null
+  /** Something happened since the last step. */
+  readonly dirty: boolean
+  /** What entering `stepping` begins. */
+  readonly step: (arrived: readonly NodeEnd[], cancelReason: string | null) => void
+}
+
+const isTeamEnd = (type: DomainEvent['type']): boolean =>
+  type === 'task_team_run_completed' || type === 'task_team_run_failed'
+
+const teamMachine = setup({
+  types: {} as { context: TeamContext; events: TeamEvent; input: Pick<TeamContext, 'step'> },
+  actions: {
+    // Entered before `takeArrived` clears it: this step's share.
+    step: ({ context }) => context.step(context.arrived, context.cancelReason),
+    keep: assign(({ context, event }) =>
+      event.type === 'node.ended' ? { arrived: [...context.arrived, ...event.ends], dirty: true } : {},
+    ),
+    noteCancel: assign(({ context, event }) =>
+      event.type === 'cancel'
+        ? {
+            cancelReason: context.cancelReason ?? event.reason,
+            stopped: context.stopped ?? event.failure ?? null,
+            dirty: true,
+          }
+        : {},
+    ),
+    noteChange: assign({ dirty: true }),
+    /** What had arrived is with the step that begins now. */
+    takeArrived: assign({ arrived: [], dirty: false }),
+  },
+  guards: {
+    teamEnded: ({ event }) => event.type === 'stepped' && event.events.some(({ type }) => isTeamEnd(type)),
+    moreArrived: ({ context }) => context.dirty,
+  },
+}).createMachine({
+  id: 'TeamSupervisor',
+  context: ({ input }) => ({ arrived: [], cancelReason: null, stopped: null, dirty: false, ...input }),
+  initial: 'stepping',
+  states: {
+    stepping: {
+      entry: ['step', 'takeArrived'],
+      on: {
+        'node.ended': { actions: 'keep' },
+        cancel: { actions: 'noteCancel' },
+        'node.cancelled': { actions: 'noteChange' },
+        stepped: [
+          { guard: 'teamEnded', target: 'ended' },
+          { guard: 'moreArrived', target: 'stepping', reenter: true },
+          { target: 'watching' },
+        ],
+      },
+    },
+    watching: {
+      on: {
+        'node.ended': { target: 'stepping', actions: 'keep' },
+        cancel: { target: 'stepping', actions: 'noteCancel' },
+        'node.cancelled': { target: 'stepping' },
+      },
+    },
+    ended: { type: 'final' },
+  },
+})

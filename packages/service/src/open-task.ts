@@ -2,19 +2,25 @@
 // asks for it. The promise ends with the result in the journal, or with a BeaverError that says what became
 // of the task. A callback that throws is reported. The task continues. To let go of a task does not cancel
 // it. It continues in the journal.
-import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
+import {
+  type BeaverClient,
+  type CallDecision,
+  type Followed,
+  followTask,
+  type SubmittedTask,
+} from '@beaver/client'
 import {
   BeaverError,
   type LiveDelta,
   type LiveProgress,
   messageOf,
   pause,
+  questionAnswer,
+  type QuestionAnswer,
   type RecordedEvent,
   systemClock,
 } from '@beaver/core'
-import { askApprovals } from './approvals.ts'
-import { askQuestions } from './questions.ts'
-import type { OnApproval, OnQuestion } from './options.ts'
+import type { ApprovalRequest, OnApproval, OnQuestion, QuestionRequest } from './options.ts'
 import { type AgentRunResult, resultFold } from './run-result.ts'
 
 const cancelTriesMax = 10
@@ -177,3 +183,194 @@ class TaskInProgram implements OpenTask {
 /** A program with only one of the two functions answers the other kind of question at once. */
 const deniesAll: OnApproval = () => 'The program decides about no calls.'
 const answersNothing: OnQuestion = () => ({ action: 'cancel' })
+
+// Asks the program what running calls of one task ask. The program is asked once about each question, and
+// only if the journal has no answer: replayed events are read first. What is no answer to the question counts
+// as none: the question is cancelled, so that the agent goes on.
+
+/** If nothing came for this time, the replay is over. */
+const settleMs = 25
+
+interface AskedQuestions {
+  saw(event: RecordedEvent): void
+  close(): void
+}
+
+export function askQuestions(
+  taskId: string,
+  client: Pick<BeaverClient, 'answer'>,
+  { ask, tell }: { readonly ask: OnQuestion; readonly tell: (message: string) => void },
+): AskedQuestions {
+  const waiting = new Map<string, QuestionRequest>()
+  const stop = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+
+  async function put(request: QuestionRequest): Promise<void> {
+    let answer: QuestionAnswer
+    try {
+      answer = answerOf(await ask(request, stop.signal))
+    } catch (error) {
+      tell(`onQuestion failed, so the question of ${request.tool_name} has no answer: ${messageOf(error)}`)
+      answer = { action: 'cancel' }
+    }
+    if (!stop.signal.aborted) await deliver(request, answer)
+  }
+
+  async function deliver(request: QuestionRequest, answer: QuestionAnswer): Promise<void> {
+    const of = { callId: `${request.run_id}/${request.call_id}`, questionIndex: request.question_index }
+    try {
+      await client.answer(taskId, { ...of, answer })
+    } catch (error) {
+      // Somebody else answered, or the task ended.
+      if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
+      tell(
+        `The answer to the question of ${request.tool_name} in the task ${taskId} was not delivered: ${messageOf(error)}`,
+      )
+      if (answer.action === 'accept' && error instanceof BeaverError && error.code === 'invalid_arguments')
+        await deliver(request, { action: 'cancel' })
+    }
+  }
+
+  return {
+    saw(event) {
+      if (event.type === 'question_asked')
+        waiting.set(keyOf(event), { task_id: taskId, run_id: event.runId ?? '', ...event.data })
+      else if (event.type === 'question_answered') waiting.delete(keyOf(event))
+      if (timer !== null) clearTimeout(timer)
+      timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
+    },
+    close() {
+      stop.abort()
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+
+  function putAll(): void {
+    const requests = [...waiting.values()]
+    waiting.clear()
+    for (const request of requests) void put(request)
+  }
+}
+
+const keyOf = ({
+  runId,
+  data,
+}: Extract<RecordedEvent, { type: 'question_asked' | 'question_answered' }>): string =>
+  `${runId}/${data.call_id}/${data.question_index}`
+
+/** A program in JavaScript may return anything. @throws {Error} */
+function answerOf(given: unknown): QuestionAnswer {
+  if (given === null) return { action: 'decline' }
+  const answer =
+    typeof given === 'string'
+      ? { action: 'accept', answers: [given] }
+      : Array.isArray(given)
+        ? { action: 'accept', answers: given }
+        : given
+  const read = questionAnswer.safeParse(answer)
+  if (read.success) return read.data
+  throw new TypeError('It returned neither a text, a list of texts, null nor an answer with an action.')
+}
+
+// Asks the program about the calls of one task that wait for an approval. The program is asked once about
+// each call, and only if the journal contains no decision: replayed events are read first. Several runs of a
+// task may have a call with the same id, so a call is known by its run and its id.
+
+interface AskedApprovals {
+  saw(event: RecordedEvent): void
+  close(): void
+}
+
+export function askApprovals(
+  taskId: string,
+  client: Pick<BeaverClient, 'decide'>,
+  ask: OnApproval,
+  tell: (message: string) => void,
+): AskedApprovals {
+  const waiting = new Map<string, ApprovalRequest>()
+  const stop = new AbortController()
+  let timer: NodeJS.Timeout | null = null
+
+  async function put(request: ApprovalRequest): Promise<void> {
+    let answer: Said
+    try {
+      answer = saidBy(await ask(request, stop.signal))
+    } catch (error) {
+      tell(
+        `onApproval failed, so the call ${request.call_id} of ${request.tool_name} is denied: ${messageOf(error)}`,
+      )
+      answer = { approved: false, reason: 'The program could not decide.' }
+    }
+    if (stop.signal.aborted) return
+    const decision = {
+      callId: `${request.run_id}/${request.call_id}`,
+      callHash: request.call_hash,
+      ...answer,
+    }
+    try {
+      await client.decide(taskId, decision)
+    } catch (error) {
+      // Somebody else decided, or the task ended.
+      if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
+      if (
+        error instanceof BeaverError &&
+        error.code === 'invalid_arguments' &&
+        decision.arguments !== undefined
+      ) {
+        tell(
+          `onApproval changed the arguments of the call ${request.call_id}, and they do not fit, so the call is denied: ${error.message}`,
+        )
+        const { arguments: _, ...denied } = decision
+        await client
+          .decide(taskId, {
+            ...denied,
+            approved: false,
+            reason: 'The program changed the arguments, and they do not fit.',
+          })
+          .catch(() => {})
+        return
+      }
+      tell(
+        `The decision about the call ${request.call_id} of the task ${taskId} was not delivered: ${messageOf(error)}`,
+      )
+    }
+  }
+
+  return {
+    saw(event) {
+      if (event.type === 'approval_requested')
+        waiting.set(`${event.runId}/${event.data.call_id}`, {
+          task_id: taskId,
+          run_id: event.runId ?? '',
+          ...event.data,
+        })
+      else if (event.type === 'approval_granted' || event.type === 'approval_denied')
+        waiting.delete(`${event.runId}/${event.data.call_id}`)
+      if (timer !== null) clearTimeout(timer)
+      timer = waiting.size === 0 ? null : setTimeout(putAll, settleMs)
+    },
+    close() {
+      stop.abort()
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+
+  function putAll(): void {
+    const requests = [...waiting.values()]
+    waiting.clear()
+    for (const request of requests) void put(request)
+  }
+}
+
+type Said = Pick<CallDecision, 'approved' | 'reason' | 'arguments'>
+
+/** What is no answer denies: a program in JavaScript may return anything. @throws {Error} */
+function saidBy(answer: unknown): Said {
+  if (typeof answer === 'boolean') return { approved: answer }
+  if (typeof answer === 'string') return { approved: false, reason: answer }
+  const isChange = typeof answer === 'object' && answer !== null && Object.keys(answer).join() === 'arguments'
+  const changed = isChange ? (answer as { readonly arguments: unknown }).arguments : null
+  if (typeof changed === 'object' && changed !== null && !Array.isArray(changed))
+    return { approved: true, arguments: JSON.stringify(changed) }
+  throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
+}

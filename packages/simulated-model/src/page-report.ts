@@ -1,10 +1,8 @@
 // Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report,
 // summary. Figures, sentences and sources are copied. A report says that it is simulated.
-import { type Comparison, compare, differencesFrom, figureIn } from './comparison.ts'
 import type { WorkOrder } from './habit.ts'
-import { wordsFor } from './language.ts'
 import { bar, heading, mermaidLabel, table } from './markdown.ts'
-import { blocksOf, openingOf, type Page, pageOf, tablesIn, withHeadingsAt } from './pages.ts'
+import { blocksOf, openingOf, type Page, pageOf, type Table, tablesIn, withHeadingsAt } from './pages.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
 
 const asked = {
@@ -193,3 +191,131 @@ function bars(subjects: readonly string[], figures: readonly number[], shown: re
 
 const fenced = (language: string, lines: readonly string[]): string =>
   `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``
+
+// Finds the language of a write-up: the language that the instruction asks for, otherwise that of the
+// instruction or the task.
+
+const english = {
+  note: (model: string) =>
+    `Written by Beaver's simulated model (${model}): fixed rules, no language model was asked. Figures and quotations are copied from the sources named.`,
+  source: 'Source: ',
+  sources: 'Sources',
+  comparison: 'Comparison',
+  metric: 'Figure',
+  check: 'Validation',
+  same: (label: string, value: string) => `${label}: the same in all sources (${value}).`,
+  differs: (label: string, values: string) => `${label}: differs. ${values}`,
+  alone: (subject: string, label: string) => `Only in the source of ${subject}, so not compared: ${label}.`,
+  agrees: 'Read again in the sources: every figure received stands there.',
+  disagrees: (cell: string) => `Received, and different in the source: ${cell}.`,
+  chart: 'Chart data',
+  quoted: (source: string) => `(${source}, quoted by Beaver's simulated model)`,
+}
+type Words = typeof english
+
+const chinese: Words = {
+  note: (model) =>
+    `本文由 Beaver 的模拟模型（${model}）按固定规则写成，没有询问语言模型；数字和引文照抄自所列来源。`,
+  source: '来源：',
+  sources: '来源',
+  comparison: '对比',
+  metric: '指标',
+  check: '校验',
+  same: (label, value) => `${label}：各来源一致（${value}）。`,
+  differs: (label, values) => `${label}：不一致。${values}`,
+  alone: (subject, label) => `只有 ${subject} 的来源给出，未作对比：${label}。`,
+  agrees: '已重新读取来源：收到的每个数字都在其中。',
+  disagrees: (cell) => `收到的数字与来源不同：${cell}。`,
+  chart: '图表数据',
+  quoted: (source) => `（${source}，由 Beaver 的模拟模型摘录）`,
+}
+
+function wordsFor({ instruction, task }: Pick<WorkOrder, 'instruction' | 'task'>): Words {
+  if (/中文|汉语|Chinese/i.test(instruction)) return chinese
+  if (/English|英文|英语/i.test(instruction)) return english
+  return /\p{Script=Han}/u.test(`${instruction}${task}`) ? chinese : english
+}
+
+// Compares the figures of several pages: the rows that all of them have, and what the pages say about their
+// figures. Every figure is an unchanged cell of a page's table. What only some pages have is named, not
+// compared.
+
+interface Comparison {
+  readonly subjects: readonly string[]
+  /** The heads of the first two columns, if all pages agree on them. */
+  readonly label: string
+  readonly column: string | null
+  readonly rows: readonly { readonly label: string; readonly values: readonly string[] }[]
+  /** Facts whose label all pages have, except the one that names the subject. */
+  readonly facts: readonly { readonly label: string; readonly values: readonly string[] }[]
+  readonly alone: readonly { readonly subject: string; readonly label: string }[]
+}
+
+/** Returns `null` if the pages have no two tables with a common row. */
+export function compare(pages: readonly Page[]): Comparison | null {
+  const sides = pages.flatMap((page) => {
+    const [table] = page.tables
+    return table === undefined || table.head.length < 2
+      ? []
+      : [{ page, table, subject: page.facts[0]?.value ?? page.title }]
+  })
+  const [first] = sides
+  if (
+    first === undefined ||
+    sides.length < 2 ||
+    new Set(sides.map(({ subject }) => subject)).size < sides.length
+  )
+    return null
+  const labels = first.table.rows
+    .map(([label = '']) => label)
+    .filter((label) => sides.every(({ table }) => cellOf(table, label) !== null))
+  if (labels.length === 0) return null
+  const same = (column: number): string | null => {
+    const heads = new Set(sides.map(({ table }) => table.head[column]))
+    return heads.size === 1 ? (first.table.head[column] ?? null) : null
+  }
+  return {
+    subjects: sides.map(({ subject }) => subject),
+    label: same(0) ?? '',
+    column: same(1),
+    rows: labels.map((label) => ({ label, values: sides.map(({ table }) => cellOf(table, label) ?? '') })),
+    facts: first.page.facts.slice(1).flatMap(({ label }) => {
+      const values = sides.map(({ page }) => page.facts.find((fact) => fact.label === label)?.value)
+      return values.every((value) => value !== undefined) ? [{ label, values }] : []
+    }),
+    alone: sides.flatMap(({ table, subject }) =>
+      table.rows.flatMap(([label = '']) => (labels.includes(label) ? [] : [{ subject, label }])),
+    ),
+  }
+}
+
+const cellOf = ({ rows }: Table, label: string): string | null =>
+  rows.find(([name]) => name === label)?.[1] ?? null
+
+/** The cells of received tables that differ from the comparison. `null` if no received table is about it. */
+export function differencesFrom(
+  { subjects, rows }: Comparison,
+  received: readonly Table[],
+): readonly string[] | null {
+  const about = received.filter(({ head }) => subjects.every((subject) => head.includes(subject)))
+  if (about.length === 0) return null
+  return about.flatMap((table) =>
+    rows.flatMap(({ label, values }) => {
+      const row = table.rows.find(([name]) => name === label)
+      return subjects.flatMap((subject, index) => {
+        const cell = row?.[table.head.indexOf(subject)]
+        return cell === values[index] ? [] : [`${subject}, ${label}: ${cell ?? '–'} ≠ ${values[index]}`]
+      })
+    }),
+  )
+}
+
+/** The number in a cell. `null` if it is none, or if it has more digits than a JavaScript number keeps. */
+export function figureIn(cell: string): number | null {
+  const [, number = ''] = /^(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
+  return number === '' || number.replace(/\D/g, '').length > digitsMax
+    ? null
+    : Number(number.replaceAll(',', ''))
+}
+
+const digitsMax = 15

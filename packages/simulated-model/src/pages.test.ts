@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { compare, differencesFrom, figureIn } from './comparison.ts'
+import { compare, differencesFrom, figureIn } from './page-report.ts'
 import { blocksOf, openingOf, pageIn, pageOf, tablesIn, withHeadingsAt } from './pages.ts'
 
 const filing = (company: string, rows: readonly string[], unit = 'million') =>

@@ -15,8 +15,7 @@ import { toolContext } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answer } from './answer.ts'
-import { examplesAfter } from './named-tools.ts'
+import { answer, examplesAfter } from './answer.ts'
 
 let workspace: string
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 // Writes the final text of a worker of the simulated model. What the worker knows decides the form.
 import { failureIn, parseJson } from './conversation.ts'
-import { describeFolder } from './describe-folder.ts'
-import { folderReport } from './folder-report.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
-import type { Known } from './known.ts'
+import type { FileList, FilePart, FileStats, FolderSummary, Known, Recount } from './known.ts'
+import { bar, code, codeCell, heading, mermaidLabel, prose, table } from './markdown.ts'
 import { aboutPages, aboutReceived } from './page-report.ts'
 import { pageIn } from './pages.ts'
+import { simulatedModelName } from './simulated-model-name.ts'
 import { verdict } from './verdict.ts'
 
 export function writeUp(order: WorkOrder, calls: readonly MadeCall[], known: Known): string {
@@ -72,3 +72,283 @@ function vote({ instruction }: WorkOrder): string[] {
     /The options, one of which you must write exactly: ("(?:[^"\\]|\\.)*")/.exec(instruction) ?? []
   return [`VOTE: ${first === undefined ? 'no opinion' : String(parseJson(first))}`]
 }
+
+// Says what a folder is, only with words from its files.
+
+const sentenceCharsMax = 400
+
+export function describeFolder(list: FileList, parts: readonly FilePart[]): FolderSummary {
+  const notes = parts.map((part) => ({ path: part.path, note: noteOn(part) }))
+  const readme = parts.map(readmeOf).find((found) => found !== null)
+  const manifest = parts.map(manifestOf).find((found) => found !== null)
+  const sentences = [readme?.heading, readme?.paragraph, manifest?.description].filter(
+    (text) => text !== undefined && text !== '',
+  )
+  const said = [...new Set(sentences)]
+    .map((text) => (/[.!?。！？]$/.test(text ?? '') ? text : `${text}.`))
+    .join(' ')
+  return { name: list.folder, path: list.path, what_it_is: said || whatItHolds(list), notable_files: notes }
+}
+
+function noteOn(part: FilePart): string {
+  if (part.text === null) return 'binary'
+  const readme = readmeOf(part)
+  if (readme !== null) return readme.heading || 'readme'
+  const manifest = manifestOf(part)
+  if (manifest !== null) return manifest.name === '' ? 'manifest' : `manifest of ${manifest.name}`
+  return clip(
+    part.text
+      .split('\n')
+      .find((line) => line.trim() !== '')
+      ?.trim()
+      .replace(/^#{1,6}\s+/, '') ?? 'empty',
+    80,
+  )
+}
+
+/** The first heading and the first paragraph of prose. */
+function readmeOf({ path, text }: FilePart): { heading: string; paragraph: string } | null {
+  if (text === null || !/(^|\/)(readme[^/]*|index\.md|about\.(md|txt))$/i.test(path)) return null
+  let heading = ''
+  const paragraph: string[] = []
+  let fenced = false
+  for (const line of text.split('\n').map((each) => each.trim())) {
+    if (/^(```|~~~)/.test(line)) fenced = !fenced
+    const isProse =
+      !fenced && line !== '' && !/^(#|=+$|-+$|<|\[!|!\[|\[\[|\||>|```|~~~|---|[*+-] |\d+\. )/.test(line)
+    if (heading === '' && /^#+\s/.test(line)) heading = plainProse(line.replace(/^#+\s*/, ''))
+    else if (isProse) paragraph.push(line)
+    else if (paragraph.length > 0) break
+  }
+  return { heading: clip(heading, 120), paragraph: clip(plainProse(paragraph.join(' ')), sentenceCharsMax) }
+}
+
+function manifestOf({ path, text }: FilePart): { name: string; description: string } | null {
+  if (text === null) return null
+  if (/(^|\/)(package|composer|deno)\.json$/.test(path)) {
+    const value = parseJson(text) as { name?: unknown; description?: unknown } | null | undefined
+    if (typeof value !== 'object' || value === null) return null
+    return {
+      name: clip(typeof value.name === 'string' ? value.name : '', 80),
+      description:
+        typeof value.description === 'string' ? clip(oneLine(value.description), sentenceCharsMax) : '',
+    }
+  }
+  if (!/(^|\/)(cargo|pyproject)\.toml$/i.test(path)) return null
+  const field = (name: string): string => clip(oneLine(tomlText(text, name)), sentenceCharsMax)
+  return { name: field('name'), description: field('description') }
+}
+
+/** The value of a field with a text on one line. Empty if there is none. */
+function tomlText(toml: string, field: string): string {
+  const [, literal, basic] =
+    new RegExp(String.raw`^${field}[ \t]*=[ \t]*(?:'([^'\n]*)'|("(?:[^"\\\n]|\\.)*"))`, 'm').exec(toml) ?? []
+  if (literal !== undefined || basic === undefined) return literal ?? ''
+  const read = parseJson(basic)
+  return typeof read === 'string' ? read : basic.slice(1, -1)
+}
+
+function whatItHolds(list: FileList): string {
+  if (list.entries.length === 0) return 'The folder is empty.'
+  const names = list.entries.slice(0, 5).map((entry) => entry.path)
+  return clip(
+    `No readme or manifest says what the folder is. The listing begins with ${names.join(', ')}.`,
+    sentenceCharsMax,
+  )
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
+const clip = (text: string, charactersMax: number): string =>
+  text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text
+
+// Reads a line of Markdown as a person reads it: without its marks. Only what is a mark is removed. The text
+// of inline code, names such as `OPENAI_API_KEY` and figures such as `2*3*4` stay as they are. The time is
+// bounded by the length of the text.
+
+/**
+ * The elements of HTML that people write in a readme. Anything else between angle brackets is text, such as
+ * `List<String>`.
+ */
+const elements = new Set(
+  'a abbr b big blockquote br center cite code dd del details div dl dt em figcaption figure font h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark nobr ol p picture pre q s samp section small source span strike strong sub summary sup svg table tbody td th thead tr tt u ul video wbr'.split(
+    ' ',
+  ),
+)
+
+function plainProse(markdown: string): string {
+  return splitCode(markdown)
+    .map(({ text, code }) => (code ? text : withoutMarks(text)))
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+/** Removes images, the targets of links, elements of HTML, and emphasis. */
+function withoutMarks(text: string): string {
+  const unlinked = text
+    .replace(/!\[[^[\]]{0,500}\]\([^()\s]{0,1000}(?:\s+"[^"]{0,300}")?\)/g, '')
+    .replace(
+      /(?<![\p{L}\p{N}_)\]])\[([^[\]]{0,500})\]\([^()\s]{0,1000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?(?:\s+"[^"]{0,300}")?\)/gu,
+      '$1',
+    )
+    .replace(/<!--[\s\S]{0,2000}?-->/g, '')
+    .replace(/<(https?:\/\/[^<>\s]{1,1000})>/g, '$1')
+    .replace(/<\/?([a-z][a-z0-9]*)(?:\s[^<>]{0,1000})?\/?>/gi, (whole, name: string) =>
+      elements.has(name.toLowerCase()) ? '' : whole,
+    )
+  let left = unlinked
+  for (let depth = 0; depth < depthMax; depth++)
+    for (const mark of emphasis)
+      left = left.replace(mark, (whole, _, inside: string) => (isName(whole) ? whole : inside))
+  return left
+}
+
+/** Emphasis within emphasis is read to this depth. */
+const depthMax = 3
+
+// A mark of emphasis begins a word and ends one. Inside a word, `_` and `*` are part of a name or a formula.
+const emphasis = ['\\*{1,3}', '_{1,3}', '~~'].map(
+  (mark) =>
+    new RegExp(
+      String.raw`(?<![\p{L}\p{N}_*~\\/])(${mark})(?![\s*_~])([^*~\n]{1,500}?)(?<![\s*_~\\])\1(?![\p{L}\p{N}_*~/])`,
+      'gu',
+    ),
+)
+
+/** Whether a text between marks is a name with these marks, such as `__init__`. */
+const isName = (text: string): boolean => /^__[^\s_]+(?:_[^\s_]+)*__$/.test(text)
+
+/** Splits a text into inline code, without its backticks, and the text between. */
+function splitCode(markdown: string): { text: string; code: boolean }[] {
+  const parts: { text: string; code: boolean }[] = []
+  const runs = [...markdown.matchAll(/`+/g)]
+  /** The places of the runs that are left, by their length. */
+  const places = new Map<number, number[]>()
+  for (const { 0: run, index } of runs.toReversed()) {
+    const same = places.get(run.length)
+    if (same === undefined) places.set(run.length, [index])
+    else same.push(index)
+  }
+  let at = 0
+  for (const { 0: run, index } of runs) {
+    const same = places.get(run.length)
+    same?.pop()
+    const end = index < at ? undefined : same?.at(-1)
+    if (end === undefined) continue
+    const inside = markdown.slice(index + run.length, end)
+    parts.push({ text: markdown.slice(at, index), code: false })
+    parts.push({ text: inside.trim() === '' ? inside : inside.replace(/^ (.+) $/s, '$1'), code: true })
+    at = end + run.length
+  }
+  return [...parts, { text: markdown.slice(at), code: false }]
+}
+
+// Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is
+// copied from the tools' results.
+
+const slicesMax = 8
+
+function folderReport(known: Known): string {
+  const { stats, folder, recount } = known
+  if (stats === null) return 'There are no figures to report: no file_stats result was handed on.'
+  return [
+    heading(1, `Folder report: ${folder?.name ?? stats.folder}`),
+    `> Written by Beaver's simulated model (${simulatedModelName}): the sentences follow fixed rules, no language model was asked. Every figure was computed by tools from the files themselves.`,
+    heading(2, 'What this folder is'),
+    prose(folder?.what_it_is ?? 'No description was handed on.'),
+    ...notableFiles(known),
+    heading(2, 'Figures'),
+    figureTable(stats),
+    heading(3, 'Bytes by type'),
+    pie(stats),
+    ...bars(stats),
+    heading(2, 'Largest files'),
+    largestFiles(stats),
+    heading(2, 'Validation'),
+    ...validation(recount),
+    ...notes(stats),
+  ].join('\n\n')
+}
+
+function notableFiles({ folder }: Known): string[] {
+  const files = folder?.notable_files ?? []
+  return files.length === 0
+    ? []
+    : [files.map(({ path, note }) => `- ${code(path)} – ${prose(note)}`).join('\n')]
+}
+
+function figureTable({ types, totals }: FileStats): string {
+  const row = (name: string, of: FileStats['totals'], mark = ''): string[] => [
+    name,
+    ...[of.files, of.lines, of.words, of.bytes].map((figure) => `${mark}${figure}${mark}`),
+  ]
+  return table(
+    ['Type', 'Files', 'Lines', 'Words', 'Bytes'],
+    [...types.map((type) => row(prose(type.type), type)), row('**Total**', totals, '**')],
+  )
+}
+
+/** A slice is one type. Types without a slice are only in the table, so that no figure is computed here. */
+function pie({ types }: FileStats): string {
+  const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
+  const lines =
+    slices.length === 0
+      ? ['pie', '    "no bytes" : 1']
+      : ['pie showData', ...slices.map(({ type, bytes }) => `    "${mermaidLabel(type)}" : ${bytes}`)]
+  return ['```mermaid', ...lines, '```'].join('\n')
+}
+
+function bars({ types }: FileStats): string[] {
+  const shown = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
+  if (shown.length === 0) return []
+  const width = Math.max(...shown.map(({ type }) => type.length))
+  const lines = shown.map(
+    ({ type, bytes_percent: percent }) =>
+      `${type.padEnd(width)}  ${bar(percent / 100)} ${percent.toFixed(1).padStart(5)} %`,
+  )
+  return [['```text', ...lines, '```'].join('\n')]
+}
+
+function largestFiles({ largest }: FileStats): string {
+  if (largest.length === 0) return 'There are no files.'
+  return table(
+    ['File', 'Lines', 'Bytes'],
+    largest.map(({ path, lines, bytes }) => [codeCell(path), String(lines), String(bytes)]),
+  )
+}
+
+function validation(recount: Recount | null): string[] {
+  if (recount === null) return ['The figures were not counted a second time.']
+  const differences = recount.differences.map(
+    ({ figure, expected, found }) =>
+      `- ${prose(figure)}: file_stats has ${expected}, the second count ${found}`,
+  )
+  return [
+    prose(verdict(recount)),
+    ...(differences.length === 0 ? [] : [differences.join('\n')]),
+    ...(recount.problems.length === 0
+      ? []
+      : [`It reported:\n\n${recount.problems.map((problem) => `- ${code(problem)}`).join('\n')}`]),
+    'To check by hand:',
+    `\`\`\`sh\n${recount.command}\n\`\`\``,
+  ]
+}
+
+function notes(stats: FileStats): string[] {
+  const { ignored, unreadable } = stats
+  const lines = [
+    ...(ignored.paths.length === 0 ? [] : [`Not entered: ${listed(ignored)}.`]),
+    ...(stats.symlinks_not_followed === 0 ? [] : [`Symlinks not followed: ${stats.symlinks_not_followed}.`]),
+    ...(unreadable.paths.length === 0 ? [] : [`Could not be read: ${listed(unreadable)}.`]),
+    ...(stats.files_with_uncertain_words === 0
+      ? []
+      : [
+          `Files that are not plain text: ${stats.files_with_uncertain_words}. Versions of wc count words in such files differently; the figures are those of GNU wc 9.1.`,
+        ]),
+  ]
+  return lines.length === 0 ? [] : [heading(2, 'Notes'), lines.map((line) => `- ${line}`).join('\n')]
+}
+
+const listed = ({ paths, left_out }: { paths: readonly string[]; left_out: number }): string =>
+  paths.map(code).join(', ') + (left_out === 0 ? '' : ` and ${left_out} more`)

@@ -17,8 +17,7 @@ import { type Figures, figureNames } from './files/figures.ts'
 import { builtinTools } from './builtin-tools.ts'
 import { builtinToolOptions, defaultBuiltinToolOptions } from './options.ts'
 import type { FileList } from './files/list-files.ts'
-import { checkCommand, type Recount } from './files/recount-files.ts'
-import { recountInProcess } from './files/recount-in-process.ts'
+import { checkCommand, type Recount, recountInProcess } from './files/recount-files.ts'
 
 let workspace: string
 beforeEach(async () => {

@@ -1,22 +1,38 @@
 // The tools that every workspace has.
-import { readFile } from './files/read-file.ts'
-import type { Tool } from '@beaver/agent/tool-kit'
-import { askUser } from './ask-user.ts'
-import { echo } from './echo.ts'
-import { getCurrentTime } from './get-current-time.ts'
-import { knowledgeTool } from './knowledge.ts'
+import {
+  defineTool,
+  imageText,
+  openFileInside,
+  readImageFile,
+  type Tool,
+  ToolFailure,
+  ToolInputError,
+  workspaceRoot,
+} from '@beaver/agent/tool-kit'
+import {
+  askUserTool,
+  type Clock,
+  isTimeZone,
+  localTime,
+  type MemoryChange,
+  memoryTarget,
+  messageOf,
+  type Question,
+  systemClock,
+} from '@beaver/core'
+import { z } from 'zod'
+import { runCommand } from './command/run-command.ts'
 import { fileStats } from './files/file-stats.ts'
 import { listFiles } from './files/list-files.ts'
-import { memory } from './memory.ts'
-import { type BuiltinToolOptions, defaultBuiltinToolOptions } from './options.ts'
+import { shownPath } from './files/new-path.ts'
+import { hardLinksOf, mustBeReadable, readFile } from './files/read-file.ts'
 import { recountFiles } from './files/recount-files.ts'
-import { runCommand } from './command/run-command.ts'
-import { sessionSearch } from './session-search.ts'
+import { writeFile } from './files/write-file.ts'
+import { knowledgeTool } from './knowledge.ts'
+import { type BuiltinToolOptions, defaultBuiltinToolOptions } from './options.ts'
 import { skillView } from './skill-view.ts'
-import { viewImage } from './files/view-image.ts'
 import { webFetch } from './web/web-fetch.ts'
 import { webSearch } from './web/web-search.ts'
-import { writeFile } from './files/write-file.ts'
 
 /** Tools that are switched off are left out. */
 export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOptions): readonly Tool[] {
@@ -39,4 +55,195 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
     skillView,
     ...knowledgeBases.map(knowledgeTool),
   ]
+}
+
+// echo: returns its text, for trying things out.
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Returns its text.',
+  input: z.strictObject({ text: z.string().max(100_000) }),
+  pure: true,
+  run: ({ text }) => ({ text }),
+})
+
+// get_current_time: the date and the time, in the time zone of the user or in another one (D-71).
+
+/** @param clock the clock that is read. Default: the clock of the operating system */
+export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
+  defineTool({
+    name: 'get_current_time',
+    description: 'Returns the date and time now.',
+    input: z.strictObject({ time_zone: z.string().max(64).optional() }),
+    idempotent: true,
+    effects: 'reads',
+    run({ time_zone }, context) {
+      const zone = time_zone ?? context.timeZone ?? 'UTC'
+      if (!isTimeZone(zone))
+        throw new ToolInputError(
+          `There is no time zone ${JSON.stringify(zone)}. Use a name such as Europe/Zurich or UTC.`,
+        )
+      const now = clock.now()
+      return { time_zone: zone, ...localTime(now, zone), utc: new Date(now).toISOString() }
+    },
+  })
+
+// view_image: shows one image of the workspace to the model. The path is judged as read_file judges it, and
+// the rules for read_file hold for this tool, too. The model sees the image with the next request; the result
+// says what it is.
+
+export const viewImage = defineTool({
+  name: 'view_image',
+  description: 'Shows you an image: png, jpeg, gif or webp.',
+  input: z.strictObject({ path: z.string() }),
+  idempotent: true,
+  effects: 'reads',
+  subject: ({ path }) => shownPath(path),
+  subjectKind: 'path',
+  ruledAs: 'read_file',
+  async run({ path }, context): Promise<string> {
+    if (context.showImage === undefined)
+      throw new ToolFailure('images_unavailable', 'No image can be shown here.')
+    await using file = await openFileInside(workspaceRoot(context.workspace), path, {
+      hardLinks: hardLinksOf(context, path),
+    })
+    context.signal.throwIfAborted()
+    mustBeReadable(path, file, context)
+    const { content } = await readImageFile(file)
+    return `You are shown the ${imageText(await context.showImage(content, file.shown))}.`
+  },
+})
+
+// session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only
+// asks. Models send numbers as text, too.
+
+const limitDefault = 10
+const limitMax = 50
+
+export const sessionSearch = defineTool({
+  name: 'session_search',
+  description: 'Searches earlier sessions, newest first. All words must occur.',
+  input: z.strictObject({
+    query: z.string().max(1_000),
+    limit: z.coerce.number().optional(),
+    include_current: z.boolean().default(false),
+  }),
+  idempotent: true,
+  effects: 'reads',
+  async run({ query, limit, include_current: includeCurrent }, context) {
+    try {
+      return {
+        query,
+        matches: await context.searchSessions({ query, limit: clamped(limit), includeCurrent }),
+      }
+    } catch (error) {
+      context.signal.throwIfAborted()
+      throw new ToolFailure(
+        'session_search_failed',
+        `The sessions could not be searched: ${messageOf(error)}`,
+      )
+    }
+  },
+})
+
+function clamped(limit: number | undefined): number {
+  if (limit === undefined || Number.isNaN(limit)) return limitDefault
+  return Math.trunc(Math.min(limitMax, Math.max(1, limit)))
+}
+
+// ask_user: an agent asks the person for whom it works. How a call waits is decided in the loop
+// (ask-person.ts of @beaver/agent).
+
+const askUser = defineTool({
+  name: askUserTool,
+  description: 'Asks the user, only if you need the answer.',
+  input: z.strictObject({
+    // Bounds are checked where the question is asked: a bound here would be sent with each request to the
+    // model.
+    question: z.string(),
+    options: z.array(z.string()).optional(),
+    free_text: z.boolean().optional(),
+    several: z.boolean().optional(),
+    wait_minutes: z.number().optional(),
+  }),
+  // It changes nothing, and a call that is made again gets the recorded answer.
+  idempotent: true,
+  effects: 'reads',
+  subject: ({ question }) => question,
+  async run({ question: message, wait_minutes: minutes, ...rest }, { ask }) {
+    const timeout = minutes === undefined ? {} : { timeout_ms: Math.round(minutes * 60_000) }
+    const given = await ask({ message, ...rest, ...timeout } as Question)
+    switch (given.action) {
+      case 'accept':
+        return (given.answers ?? []).join('\n')
+      case 'decline':
+        throw new ToolFailure(
+          'declined',
+          `The user does not want to answer${because(given.reason)} Go on without the answer, or say what is missing.`,
+        )
+      case 'cancel':
+        throw new ToolFailure(
+          'not_answered',
+          `${unanswered(given.reason)} Go on without the answer, or say what is missing.`,
+        )
+      default:
+        return given.action satisfies never
+    }
+  },
+})
+
+const unanswered = (reason = ''): string =>
+  reason.trim() === '' ? 'Nobody answered.' : `There is no answer: ${reason.trim().replace(/\.$/, '')}.`
+const because = (reason = ''): string =>
+  reason.trim() === '' ? '.' : ` (${reason.trim().replace(/\.$/, '')}).`
+
+// memory: what an agent keeps for later runs (D-45). The store decides; this file has only the tool's
+// arguments and answers. The arguments are one flat object, because providers do not accept a union at the
+// top.
+
+/** More than the limit of any target. */
+const textCharsMax = 200_000
+
+export const memory = defineTool({
+  name: 'memory',
+  description: "Keeps facts for later runs, not this task's progress.",
+  input: z.strictObject({
+    action: z.enum(['add', 'replace', 'remove']),
+    target: memoryTarget,
+    content: z.string().max(textCharsMax).optional(),
+    old_text: z.string().max(textCharsMax).optional(),
+  }),
+  // A second removal may find another entry.
+  idempotent: false,
+  sink: 'memory',
+  async run(input, context) {
+    const answer = await context.memory(changeOf(input))
+    if (!answer.ok) throw new ToolFailure(answer.code, answer.message)
+    const { changed, entries, chars, charsMax } = answer
+    return { target: input.target, changed, entries, chars_used: chars, chars_max: charsMax }
+  },
+})
+
+function changeOf(input: {
+  action: MemoryChange['action']
+  target: MemoryChange['target']
+  content?: string | undefined
+  old_text?: string | undefined
+}): MemoryChange {
+  const { action, target } = input
+  const given = (name: 'content' | 'old_text'): string => {
+    const text = input[name]
+    if (text === undefined) throw new ToolInputError(`"${name}" is missing: ${action} needs it.`)
+    return text
+  }
+  switch (action) {
+    case 'add':
+      return { action, target, content: given('content') }
+    case 'replace':
+      return { action, target, old_text: given('old_text'), content: given('content') }
+    case 'remove':
+      return { action, target, old_text: given('old_text') }
+    default:
+      return action satisfies never
+  }
 }

@@ -2,15 +2,208 @@
 import { Argument, Option } from 'commander'
 import type { AcpOptions } from '../commands/acp.ts'
 import type { ArchiveOptions } from '../commands/archive.ts'
-import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
+import type { AuditCommand } from '../commands/audit.ts'
+import type { BackupOptions } from '../commands/backup.ts'
+import type { KeysOptions } from '../commands/keys.ts'
 import type { McpLoginOptions } from '../commands/mcp-login.ts'
+import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
+import type { NatsOptions } from '../commands/nats.ts'
+import type { RedactOptions } from '../commands/redact.ts'
+import type { TrustOptions } from '../commands/trust.ts'
+import { UsageError } from '../failures.ts'
 import { messageNumber, portNumber } from '../number-options.ts'
-import { backupCommands } from './backup-commands.ts'
-import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json, limit } from './command-spec.ts'
-import { trustCommand } from './trust-command.ts'
-import { keysCommand } from './keys-command.ts'
-import { natsCommand } from './nats-command.ts'
+import { mustOwn } from './own-options.ts'
+
+// `beaver audit` in the table of commands.
+
+/** The options of each word. */
+const optionsOf = {
+  show: [],
+  accept: ['reason', 'signed'],
+  verify: ['against', 'key', 'operator', 'offline'],
+  export: ['against', 'out'],
+  redact: ['event', 'text', 'reason'],
+}
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+const auditCommand: CommandSpec = {
+  name: 'audit',
+  usage: 'audit [what]',
+  group: 'System',
+  says: 'Show whether the record is as it was, or verify it',
+  example: 'beaver audit verify --against checkpoint.txt',
+  more: 'Without a word, it compares the newest tasks with the journal, and the journal with what Beaver saw before. accept says that the journal is right as it is now: the daemons write again, and the read model is built again. verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, and in exports and archives. The exit code of verify is 0 if nothing was found, else 1.',
+  build: (command, run) =>
+    command
+      .addArgument(
+        new Argument('[what]', 'show what is wrong, accept it, verify, write an export, or remove a text')
+          .choices(['show', 'accept', 'verify', 'export', 'redact'])
+          .default('show'),
+      )
+      .argument(
+        '[tasks...]',
+        'the ids of tasks, unique beginnings of them, or latest (default: the whole journal); redact takes one',
+      )
+      .option(
+        '--against <file>',
+        'verify, export: a checkpoint that you kept, or a file with several; may be repeated',
+        collect,
+      )
+      .option(
+        '--key <key>',
+        'verify: the public key of the projector as name+id+base64, or a file with it; may be repeated',
+        collect,
+      )
+      .option(
+        '--operator <key id>',
+        'verify: the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)',
+      )
+      .option('--offline <file>', 'verify: this export instead of a running system')
+      .option('--out <file>', 'export: write to this file (default: stdout)')
+      .option('--event <n...>', 'redact: remove every long text of these events')
+      .option('--text <text>', 'redact: remove this text wherever the task has it; "-" reads it from stdin')
+      .option('--reason <text>', 'redact, accept: why; Beaver keeps this text')
+      .option('--signed <file>', "accept: an acceptance that was signed where the operator's key is")
+      .addOption(
+        json(
+          'verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}; redact: {task_id, redacted}',
+        ),
+      )
+      .action(
+        (
+          what: 'show' | 'accept' | 'verify' | 'export' | 'redact',
+          tasks: string[],
+          options: AuditCommand & Partial<RedactOptions>,
+        ) =>
+          run(async (globals) => {
+            mustOwn('audit', what, options, optionsOf)
+            if (what === 'show' && tasks.length > 0)
+              throw new UsageError(
+                `"beaver audit show" takes no tasks: it compares the newest ones. Verify some tasks: beaver audit verify ${tasks.join(' ')}`,
+              )
+            if (what === 'accept' && tasks.length > 0)
+              throw new UsageError('"beaver audit accept" takes no tasks: it accepts the journal as a whole.')
+            if (what === 'show' || what === 'accept')
+              return (await import('../commands/audit-state.ts')).auditState(what, options, globals)
+            if (what === 'redact')
+              return (await import('../commands/redact.ts')).redact(tasks, options, globals)
+            return (await import('../commands/audit.ts')).audit(what, tasks, options, globals)
+          }),
+      ),
+}
+
+// `beaver backup` and `beaver restore` in the table of commands.
+
+const backupCommands: readonly CommandSpec[] = [
+  {
+    name: 'backup',
+    usage: 'backup <folder>',
+    group: 'System',
+    says: 'Copy the streams, keys and marks to a folder',
+    example: 'beaver backup /backups/2026-11-27',
+    more: 'The system may run meanwhile. The folder must not exist, or be empty. The backup holds private keys and tokens: a person who can read it can act in the name of this system. It is read again and checked. A backup that was interrupted has no manifest.json and counts for nothing.',
+    build: (command, run) =>
+      command
+        .argument('<folder>', 'a new folder for the backup')
+        .addOption(
+          json('print {folder, made_at, namespace, tenant, streams, files, bytes, left_out, keys_outside}'),
+        )
+        .action((folder: string, options: BackupOptions) =>
+          run(async (globals) => (await import('../commands/backup.ts')).backup(folder, options, globals)),
+        ),
+  },
+  {
+    name: 'restore',
+    usage: 'restore <folder>',
+    group: 'System',
+    says: 'Make a home, and its streams, from a backup',
+    example: 'beaver restore /backups/2026-11-27 --home .beaver',
+    more: 'Everything is checked before anything is written. The home must not exist, or be empty, and a server that NATS_URL names must hold nothing else. Stop the system from which the backup is before you start the restored one: both would go on with the same tasks.',
+    build: (command, run) =>
+      command
+        .argument('<folder>', 'the folder of the backup')
+        .addOption(json('print {home, made_at, namespace, tenant, streams, files, bytes, marks, findings}'))
+        .action((folder: string, options: BackupOptions) =>
+          run(async (globals) => (await import('../commands/backup.ts')).restore(folder, options, globals)),
+        ),
+  },
+]
+
+// `beaver trust` in the table of commands.
+
+const trustCommand: CommandSpec = {
+  name: 'trust',
+  usage: 'trust [folder]',
+  group: 'System',
+  says: 'Accept what the beaver.config.json of a folder asks for',
+  example: 'beaver trust --show',
+  more: 'Beaver uses modules, MCP servers, endpoints and permissions of a folder only if you trust it. Your consent is for what the folder asks for now; if that changes, Beaver asks again.',
+  build: (command, run) =>
+    command
+      .argument('[folder]', 'the folder of the beaver.config.json (default: the current one)')
+      .option('--always', 'trust the folder also after changes')
+      .addOption(
+        new Option(
+          '--show',
+          'only print what the folder asks for, and its digest for BEAVER_TRUST',
+        ).conflicts(['always', 'list', 'revoke']),
+      )
+      .addOption(new Option('--list', 'list the folders that you trust').conflicts(['always', 'revoke']))
+      .addOption(new Option('--revoke', 'no longer trust the folder').conflicts('always'))
+      .addOption(new Option('--json', 'print the answer as JSON'))
+      .action((folder: string | undefined, options: TrustOptions) =>
+        run(async (globals) => (await import('../commands/trust.ts')).trust(folder, options, globals)),
+      ),
+}
+
+// The entry of `beaver keys` in the table of commands.
+
+const keysCommand: CommandSpec = {
+  name: 'keys',
+  usage: 'keys',
+  group: 'System',
+  says: 'List, trust or revoke the keys that sign the journal',
+  example: 'beaver keys list',
+  more: 'list (the default) shows each key, its role and from which message of the journal on it counts. trust and revoke need the key of the operator, which is in the home of the daemon that started first.',
+  build: (command, run) =>
+    command
+      .addArgument(new Argument('[what]', 'what to do').choices(['list', 'trust', 'revoke']).default('list'))
+      .argument('[key]', 'trust, revoke: the id of the key, or its beginning')
+      .option('--reason <text>', 'revoke: why, for the record')
+      .addOption(new Option('--json', 'print one line of JSON for each key'))
+      .action((what: 'list' | 'trust' | 'revoke', key: string | undefined, options: KeysOptions) =>
+        run(async (globals) => {
+          mustOwn('keys', what, options, { list: [], trust: [], revoke: ['reason'] })
+          const { changeKey, listKeys } = await import('../commands/keys.ts')
+          return what === 'list' ? listKeys(options, globals) : changeKey(what, key, options, globals)
+        }),
+      ),
+}
+
+// The entry of `beaver nats` in the table of commands.
+
+const natsCommand: CommandSpec = {
+  name: 'nats',
+  usage: 'nats [show|apply]',
+  group: 'System',
+  says: 'Show or change how a cluster holds the streams',
+  example: 'beaver nats apply',
+  more: 'show (the default) lists each stream with its leader and its replicas; its exit code is 0 if the loss of any one server stops nothing, else 1. apply changes streams that exist to nats.replicas and nats.placement of the configuration: it shows the difference, asks, and makes the change a part of the record.',
+  build: (command, run) =>
+    command
+      .addArgument(new Argument('[what]', 'what to do').choices(['show', 'apply']).default('show'))
+      .option('--yes', 'apply: do not ask')
+      .addOption(json('show: print one line of JSON for each stream; apply: print {changed}'))
+      .action((what: 'show' | 'apply', options: NatsOptions) =>
+        run(async (globals) => {
+          mustOwn('nats', what, options, { show: [], apply: ['yes'] })
+          const { natsApply, natsShow } = await import('../commands/nats.ts')
+          return what === 'show' ? natsShow(options, globals) : natsApply(options, globals)
+        }),
+      ),
+}
 
 export const systemCommands: readonly CommandSpec[] = [
   {

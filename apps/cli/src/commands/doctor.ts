@@ -1,19 +1,46 @@
 // `beaver doctor`: checks what Beaver needs. Each check is one line, with advice. Exit code 0 if nothing
 // fails, otherwise 1.
-import { BeaverError } from '@beaver/core'
+import { existsSync, statSync } from 'node:fs'
+import { access, constants, statfs } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { findSandbox, sandboxAdvice, type SandboxPrograms } from '@beaver/agent/tool-kit'
+import { BeaverError, messageOf, systemClock } from '@beaver/core'
+import { tokensFile } from '@beaver/gateway'
+import { TokenStore } from '@beaver/http'
+import {
+  knowledgeFolders,
+  type LeftOutReason,
+  leftOutReasons,
+  surveyFolder,
+  surveyOptions,
+} from '@beaver/knowledge'
+import {
+  beyondRole,
+  callerName,
+  connectNats,
+  embeddedLogin,
+  findNatsServer,
+  type NatsLogin,
+  permitted,
+  type Role,
+  roles,
+  subjectsOf,
+} from '@beaver/nats'
+import { type Config, type FolderTrust, readSystemFile } from '@beaver/platform'
 import { configOf, type GlobalOptions } from '../context.ts'
-import { type Finding, fail, ok } from '../doctor/check.ts'
 import { checkChannels } from '../doctor/check-channels.ts'
-import { checkGateway } from '../doctor/check-gateway.ts'
-import { checkKnowledge } from '../doctor/check-knowledge.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
-import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
-import { checkPermissions } from '../doctor/check-permissions.ts'
-import { checkSandbox } from '../doctor/check-sandbox.ts'
 import { checkSystem } from '../doctor/check-system.ts'
-import { checkTrust } from '../doctor/check-trust.ts'
+import { fail, type Finding, ok, warn } from '../doctor/check.ts'
 import { screenOf } from '../screen.ts'
+import { type FoundSystem, lookForSystem } from '../system/find-system.ts'
+import { bytes } from '../text/figures.ts'
 import { findingLines } from '../text/finding-lines.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
+import { surveyText } from './kb.ts'
 
 export async function doctor(options: { readonly json?: true }, globals: GlobalOptions): Promise<number> {
   const screen = screenOf({ colour: globals.color })
@@ -62,4 +89,394 @@ function verdict(findings: readonly Finding[]): string {
   const of = (status: string): number => findings.filter((finding) => finding.status === status).length
   if (of('fail') > 0) return `${of('fail')} of ${findings.length} checks failed.`
   return of('warn') > 0 ? `Ready, with ${of('warn')} thing${of('warn') === 1 ? '' : 's'} to know.` : 'Ready.'
+}
+
+// Checks whether what the folder asks for counts, and says what it would do. The doctor never asks for
+// consent.
+
+const because = {
+  named: 'you named the file, so all of it counts',
+  own_code: 'it is part of the program that runs, so all of it counts',
+  told: 'BEAVER_TRUST or --trust says so, so all of it counts',
+  accepted: 'you accepted what it asks for',
+} as const
+
+function checkTrust({ state, by, asked, changed }: FolderTrust): Finding[] {
+  if (asked.length === 0) return []
+  const what = asked.length === 1 ? '1 setting that needs' : `${asked.length} settings that need`
+  if (state === 'trusted')
+    return by === null || by === 'nothing_asked' ? [] : [ok('trust', `${what} consent: ${because[by]}`)]
+  const says = asked.map((each) => each.says).join('; ')
+  if (state === 'refused')
+    return [
+      warn(
+        'trust',
+        `left out, as you said: ${says}`,
+        'To use these settings: unset BEAVER_TRUST, or leave --no-trust out.',
+      ),
+    ]
+  const [todo, why] = [
+    'If you agree: beaver trust. To work without these settings: --no-trust. Beaver checked the others.',
+    changed ? 'the folder has changed since you trusted it' : 'nobody trusted this folder yet',
+  ]
+  return [warn('trust', `${why}, so Beaver leaves out what it asks for: ${says}`, todo)]
+}
+
+// Checks what confines the programs that agents run, and says what it does not cover.
+
+const notCovered = 'it bounds the memory of each process, not of all together'
+
+const missing = ({ prlimit, perl }: SandboxPrograms): string[] => [
+  ...(prlimit === null ? ['without prlimit there are no bounds for processes'] : []),
+  ...(perl === null ? ['system calls are not filtered, which needs perl on x64 or arm64'] : []),
+]
+
+async function checkSandbox({
+  sandbox,
+  run_command: command,
+}: Pick<Config, 'sandbox' | 'run_command'>): Promise<Finding> {
+  if (sandbox === 'off')
+    return warn(
+      'sandbox',
+      'is off: commands and MCP servers have the rights of this user',
+      'Set "sandbox" to "auto" or "required".',
+    )
+  const found = await findSandbox()
+  if (found !== null) return ok('sandbox', [found.backend, notCovered, ...missing(found)].join('; '))
+  if (sandbox === 'required')
+    return fail(
+      'sandbox',
+      'is required and this machine has none: Beaver runs no commands and no MCP programs',
+      sandboxAdvice,
+    )
+  const says = command.enabled
+    ? 'there is none: commands have the rights of this user, and can read its keys'
+    : 'there is none on this machine'
+  return warn('sandbox', says, sandboxAdvice)
+}
+
+// Checks the folders of the knowledge bases: whether they are there, and what of them agents cannot find.
+
+async function checkKnowledge({
+  knowledge_bases,
+  home,
+}: Pick<Config, 'knowledge_bases' | 'home'>): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const of of knowledgeFolders(knowledge_bases)) {
+    const name = `kb:${of.id}`
+    try {
+      await using survey = await surveyFolder(of, surveyOptions(home, systemClock.now()))
+      // Files of other formats are usual: pictures beside a text.
+      const left = (Object.keys(survey.leftOut) as LeftOutReason[]).filter(
+        (reason) => reason !== 'other_format',
+      )
+      const says = left.map(
+        (reason) =>
+          `${leftOutReasons[reason]}: ${survey.leftOut[reason]} (such as ${survey.examples[reason]?.[0]})`,
+      )
+      if (survey.documents.length === 0)
+        findings.push(
+          warn(
+            name,
+            `${of.folder} has no document`,
+            'Agents find nothing there. Documents are text files, such as .md or .txt.',
+          ),
+        )
+      else findings.push(ok(name, `${surveyText(survey)} in ${of.folder}`))
+      if (left.length > 0)
+        findings.push(
+          warn(name, oneLine(`left out. ${says.join('; ')}`, 600), 'Agents do not find these files.'),
+        )
+    } catch (error) {
+      if (!(error instanceof BeaverError)) throw error
+      findings.push(warn(name, oneLine(error.message, 600), 'Until then, agents find nothing there.'))
+    }
+  }
+  return findings
+}
+
+// Checks the machine: Node.js, the nats-server binary, disk, ports.
+
+const nodeMajorMin = 24
+const diskBytesMin = 100_000_000
+const diskBytesComfortable = 1_000_000_000
+
+export function checkNode(version = process.versions.node): Finding {
+  const major = Number(version.split('.')[0])
+  return major >= nodeMajorMin
+    ? ok('Node.js', version)
+    : fail(
+        'Node.js',
+        `${version} is too old; Beaver needs ${nodeMajorMin} or newer`,
+        'Run "npm start" once. It installs a current Node.js in the project.',
+      )
+}
+
+/** The binary and its sync mode. A server of the user's own is checked by the system check. */
+async function checkNatsServer(config: Config): Promise<Finding[]> {
+  const external = config.nats_url !== undefined
+  try {
+    const { binary, version, from } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
+    const found = ok('nats-server', `${version} (${binary}, from ${from})`)
+    return external
+      ? [found]
+      : [found, ok('sync policy', 'always: the embedded server writes every event to disk before it answers')]
+  } catch (error) {
+    if (!(error instanceof BeaverError)) throw error
+    const [says = '', ...todo] = error.message.split(/(?<=\.) /)
+    return [
+      external
+        ? warn('nats-server', `${says} You do not need it while NATS_URL names a server.`, todo.join(' '))
+        : fail('nats-server', says, todo.join(' ')),
+    ]
+  }
+}
+
+export async function checkDisk(home: string): Promise<Finding> {
+  let folder = home
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  try {
+    await access(folder, constants.W_OK)
+    const { bavail, bsize } = await statfs(folder)
+    const free = bavail * bsize
+    const says = `${bytes(free)} free for ${home}`
+    if (free < diskBytesMin) return fail('disk', says, 'Make room, or choose another folder with --home.')
+    return free < diskBytesComfortable
+      ? warn('disk', says, 'Beaver never deletes the journal. Make room before it grows.')
+      : ok('disk', says)
+  } catch (error) {
+    return fail(
+      'disk',
+      `${folder} cannot be written: ${messageOf(error)}`,
+      'Choose another folder with --home, or change its permissions.',
+    )
+  }
+}
+
+export function checkLoopback(): Promise<Finding> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error) =>
+      resolve(
+        fail(
+          'ports',
+          `No port on 127.0.0.1 can be opened: ${error.message}`,
+          'Allow this user to listen on the loopback address.',
+        ),
+      ),
+    )
+    server.listen(0, '127.0.0.1', () =>
+      server.close(() =>
+        resolve(ok('ports', 'free ports on 127.0.0.1 can be opened; nothing listens on other addresses')),
+      ),
+    )
+  })
+}
+
+// Tries what the identities at the NATS server can do beyond their roles, and reports what gets through. The
+// attempts change nothing.
+
+const connectMsMax = 3_000
+const namedMax = 3
+
+/**
+ * The identities that this user can use: all at the embedded server, or the one that the environment gives.
+ */
+async function checkPermissions(config: Config): Promise<Finding[]> {
+  const found = lookForSystem(config)
+  if (found === null) return []
+  const embedded = config.nats_url === undefined && readSystemFile(config.home)?.embedded === true
+  const logins: [Role, NatsLogin][] = embedded
+    ? roles.map((role) => [role, embeddedLogin(join(config.home, 'nats'), role)])
+    : [[roleOf(found), found.login]]
+  try {
+    const beyond: string[] = []
+    for (const [role, login] of logins) {
+      const can = await canBeyond(found, role, login)
+      if (can === 'anything') return [asksNobody(found)]
+      if (can.length > 0) beyond.push(`${callerName(found.url, login)} (${role}) can also ${listed(can)}`)
+    }
+    const whom = embedded
+      ? 'no identity of the embedded server'
+      : `${callerName(found.url, found.login)} at ${new URL(hostOf(found.url)).host}`
+    if (beyond.length > 0)
+      return [
+        fail(
+          'permissions',
+          `${beyond.join('; ')}.`,
+          'Give each user the permissions that "beaver nats-config" prints, and no others.',
+        ),
+      ]
+    return [
+      ok(
+        'permissions',
+        embedded
+          ? `${whom} can do more than its role (${logins.length} tried)`
+          : `${whom} can do no more than ${roleOf(found) === 'operator' ? 'an' : 'a'} ${roleOf(found)}`,
+      ),
+    ]
+  } catch (error) {
+    return [
+      warn(
+        'permissions',
+        `They could not be tried: ${messageOf(error)}`,
+        'Correct the login, and run "beaver doctor" again.',
+      ),
+    ]
+  }
+}
+
+/** `beaver nats-config` gives each role but that of a client to the user of the same name. */
+const roleOf = ({ url, login }: FoundSystem): Role =>
+  roles.find((role) => role === callerName(url, login)) ?? 'client'
+
+async function canBeyond(found: FoundSystem, role: Role, login: NatsLogin): Promise<string[] | 'anything'> {
+  const nc = await connectNats({ url: found.url, login, name: 'beaver-doctor', timeoutMs: connectMsMax })
+  try {
+    if (nc.info?.auth_required !== true) return 'anything'
+    const subjects = subjectsOf(found.namespace, {
+      tenant: found.tenant,
+      caller: callerName(found.url, login),
+    })
+    return (await permitted(nc, beyondRole(role, subjects))).map(({ what }) => what)
+  } finally {
+    await nc.close()
+  }
+}
+
+const asksNobody = ({ url }: FoundSystem): Finding =>
+  warn(
+    'permissions',
+    `The NATS server at ${new URL(hostOf(url)).host} asks nobody for a login. Who reaches it can read every task, write into the journal, delete from it and decide approvals.`,
+    'Set up the users that "beaver nats-config" prints.',
+  )
+
+const hostOf = (url: string): string => {
+  const first = url.split(',')[0] ?? url
+  return first.includes('://') ? first : `nats://${first}`
+}
+
+const listed = (all: readonly string[]): string =>
+  all.length <= namedMax
+    ? all.join(', ')
+    : `${all.slice(0, namedMax).join(', ')}, and ${all.length - namedMax} other things`
+
+// Checks the gateway: whether it listens or could, who may reach it, and who may change the tokens that it
+// takes.
+
+type GatewayConfig = Pick<Config, 'gateway' | 'home' | 'foreignHome'>
+
+const pingMsMax = 2_000
+const mayWrite = 0o022
+const mayRead = 0o044
+
+export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
+  const { enabled } = config.gateway
+  const tokens = checkTokens(config)
+  if (!enabled)
+    return [
+      ok('gateway', '"beaver up" starts none here: gateway.enabled is false'),
+      ...tokens.filter(({ status }) => status !== 'ok'),
+    ]
+  return [
+    await checkPort(config),
+    ...checkExposure(config),
+    ...(tokens.length > 0 ? tokens : [noTokens(Object.keys(config.gateway.channels))]),
+  ]
+}
+
+/** A gateway may serve channels alone. */
+function noTokens(channels: readonly string[]): Finding {
+  const says = `there are none, ${withoutTokens(channels)}`
+  return channels.length > 0 ? ok('tokens', says) : warn('tokens', says, tokenAdvice())
+}
+
+async function checkPort({ gateway: { host, port }, home, foreignHome }: GatewayConfig): Promise<Finding> {
+  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const running = foreignHome ? null : readSystemFile(home)
+  if (running?.children['gateway'] !== undefined) return checkAnswer(at, port, running.children['gateway'])
+  const refused = await refusalOf(host, port)
+  if (refused === null)
+    return ok(
+      'gateway',
+      `"beaver up" starts one at ${port === 0 ? `any free port of ${host}` : `${at}, which is free`}`,
+    )
+  if (refused.code !== 'EADDRINUSE')
+    return fail(
+      'gateway',
+      `it cannot listen at ${at}: ${refused.message}`,
+      'Set "gateway": {"host": …, "port": …} to an address of this machine.',
+    )
+  return fail(
+    'gateway',
+    `the port ${port} of ${host} is taken by ${(await answers(at)) ? 'another gateway' : 'another program'}, so "beaver up" cannot start`,
+    'End that program, or set "gateway": {"port": …} to another port.',
+  )
+}
+
+async function checkAnswer(at: string, port: number, pid: number | null): Promise<Finding> {
+  const process = pid === null ? 'it is being restarted' : `process ${pid}`
+  if (port === 0) return ok('gateway', `runs (${process}). Its log has its port`)
+  if (await answers(at)) return ok('gateway', `answers at http://${at} (${process})`)
+  return fail(
+    'gateway',
+    `runs (${process}), but does not answer at ${at}`,
+    'Look at logs/gateway.log in the home. After a change of its address, restart "beaver up".',
+  )
+}
+
+/** Whether a gateway answers there, of whatever home. */
+async function answers(at: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://${at}/api/ping`, {
+      signal: AbortSignal.timeout(pingMsMax),
+      redirect: 'error',
+    })
+    const said: unknown = await answer.json()
+    return typeof said === 'object' && said !== null && 'mode' in said && 'running' in said
+  } catch {
+    return false
+  }
+}
+
+function refusalOf(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', resolve)
+    server.listen({ host, port }, () => server.close(() => resolve(null)))
+  })
+}
+
+function checkExposure({ gateway: { host, hosts } }: GatewayConfig): Finding[] {
+  if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return []
+  const everywhere = host === '0.0.0.0' || host === '::'
+  return [
+    warn(
+      'gateway host',
+      `listens on ${everywhere ? 'every address of this machine' : host}, without TLS: who can read the network can read the tokens`,
+      `Listen on 127.0.0.1, and put a proxy with TLS in front.${everywhere && hosts.length === 0 ? ' Name the proxy in gateway.hosts: without it, no name of this machine is answered.' : ''}`,
+    ),
+  ]
+}
+
+/** Nothing if there are no tokens. */
+function checkTokens({ home }: GatewayConfig): Finding[] {
+  const file = tokensFile(home)
+  try {
+    const tokens = new TokenStore(file).list()
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
+    const close = `Run: chmod 600 ${shellWord(file)}`
+    if ((mode & mayWrite) !== 0)
+      return [
+        fail('tokens', `other users of this machine may write ${file}, and give themselves a token`, close),
+      ]
+    if ((mode & mayRead) !== 0)
+      return [warn('tokens', `other users of this machine may read the names and hashes in ${file}`, close)]
+    const admins = tokens.filter(({ roles }) => roles.includes('admin')).length
+    return tokens.length === 0
+      ? []
+      : [ok('tokens', `${tokens.length} in ${file}, ${admins} of them with the role admin`)]
+  } catch (error) {
+    return [fail('tokens', messageOf(error), 'The gateway refuses every request until then.')]
+  }
 }

@@ -2,16 +2,20 @@
 // runs here. The input is checked before anything starts. A system that this command started is stopped
 // before the command ends, on success and on failure. Ctrl-C cancels the task if this command started the
 // system. Otherwise the task continues, and the command says how to follow it.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
-import { BeaverError, ulidIds } from '@beaver/core'
-import type { Config } from '@beaver/platform'
+import { BeaverError, type LiveUpdate, outageClasses, type RecordedEvent, ulidIds } from '@beaver/core'
+import { roleLogin } from '@beaver/nats'
+import { type Config, HomeInUse } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
-import { type Connection, connect } from '../connection.ts'
+import { connect, type Connection } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions, workingContextOf } from '../context.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
-import type { Finding } from '../doctor/check.ts'
 import { checkModels } from '../doctor/check-model.ts'
+import type { Finding } from '../doctor/check.ts'
 import { daemonEndpoints } from '../doctor/model-findings.ts'
+import { askApprovals } from '../follow/ask-approvals.ts'
+import { followTask } from '../follow/follow-task.ts'
 import {
   exitOf,
   type JsonLines,
@@ -21,14 +25,17 @@ import {
   printEnd,
   taskLines,
 } from '../follow/present-task.ts'
-import { askApprovals } from '../follow/ask-approvals.ts'
-import { followTask } from '../follow/follow-task.ts'
-import { type HeardLive, hearLive } from '../follow/hear-live.ts'
-import { faultOfModel, hearModelAway, type ModelAway } from '../follow/model-away.ts'
 import { type Interrupts, interruptText, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { findSystem, type FoundSystem, hasEnded, inRole, lookForSystem } from '../system/find-system.ts'
-import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
+import {
+  findSystem,
+  type FoundSystem,
+  hasEnded,
+  inRole,
+  loginAt,
+  lookForSystem,
+} from '../system/find-system.ts'
+import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { duration } from '../text/figures.ts'
 import { wrappedFor } from '../text/wrap-screen.ts'
 import { readTask, submitTask, type TaskOptions } from './task-input.ts'
@@ -324,4 +331,165 @@ async function followRun(
           { cause: error },
         )
   }
+}
+
+// Hears what is live of a task before the task is submitted: a model may answer within a millisecond, and
+// what nobody hears is lost.
+
+interface HeardLive extends Disposable {
+  /** What was heard since the beginning, and then what comes. */
+  readonly updates: AsyncGenerator<LiveUpdate>
+}
+
+export function hearLive(client: Pick<Connection['client'], 'live'>, taskId: string): HeardLive {
+  const over = new AbortController()
+  const items = client.live(taskId, { signal: over.signal })
+  // To ask for the next update begins to listen.
+  const first = items.next()
+  first.catch(() => {})
+  return { updates: from(items, first), [Symbol.dispose]: () => over.abort() }
+}
+
+async function* from(
+  items: AsyncGenerator<LiveUpdate>,
+  first: Promise<IteratorResult<LiveUpdate>>,
+): AsyncGenerator<LiveUpdate> {
+  const heard = await first
+  if (heard.done === true) return
+  yield heard.value
+  yield* items
+}
+
+// Notices soon after a task began that its model cannot be asked, and says so once, whole. The task itself
+// waits for the model. A model that refuses or cannot be reached fails its calls, which the events say. A
+// model that is silent fails none for a long time, so the daemon is asked to look at it.
+
+interface ModelAwayOptions {
+  /** What is wrong with the endpoints. */
+  look(): Promise<readonly Finding[]>
+  /** Receives the reason, at most once. */
+  tell(reason: string): void
+  /** How long the model may be silent before somebody looks, in milliseconds. Default: 1,500. */
+  readonly silentMsMax?: number
+}
+
+interface ModelAway extends Disposable {
+  onEvent(event: RecordedEvent): void
+  /** The model says something. */
+  onLive(): void
+}
+
+/** One failure is followed by the next try within a second, so it may be nothing. */
+const failuresMin = 3
+
+export function hearModelAway({ look, tell, silentMsMax = 1_500 }: ModelAwayOptions): ModelAway {
+  let over = false
+  const once = (reason: string): void => {
+    if (!over) tell(reason)
+    end()
+  }
+  const silent = setTimeout(() => {
+    look().then(
+      (findings) => {
+        const fault = faultOfModel(findings)
+        if (fault !== undefined) once(fault.says)
+      },
+      () => {}, // The system says itself what is wrong with it.
+    )
+  }, silentMsMax)
+  const end = (): void => {
+    over = true
+    clearTimeout(silent)
+  }
+  return {
+    onEvent(event) {
+      if (event.type === 'assistant_message_added') return end()
+      if (event.type !== 'provider_call_failed') return
+      const { failure, tries, retry_in_ms: retryMs } = event.data
+      if (outageClasses.has(failure.class) && retryMs !== null && tries >= failuresMin) once(failure.message)
+    },
+    onLive: () => clearTimeout(silent),
+    [Symbol.dispose]: end,
+  }
+}
+
+/** The fault of the model that every task needs. A fallback that answers does its work. */
+function faultOfModel(findings: readonly Finding[]): Finding | undefined {
+  const hasFallback = findings.some(({ name, status }) => name.startsWith('fallback') && status === 'ok')
+  return hasFallback ? undefined : findings.find(({ name, status }) => name === 'model' && status === 'fail')
+}
+
+// Finds a system for one task: the one that runs in this home, the configured server, or one that is started
+// for this task. A system that was running already is left as it was.
+
+interface BorrowedSystem {
+  readonly found: FoundSystem
+  /** The system if it was started here. The borrower stops it. */
+  readonly own: System | null
+}
+
+interface BorrowOptions {
+  readonly signal: AbortSignal
+  /** Called before a system is started. */
+  readonly onStart: () => void
+  /** Receives a problem in one sentence, for a person. */
+  readonly onTrouble: (text: string) => void
+}
+
+const otherStartMsMax = 30_000
+
+async function borrowSystem(config: Config, options: BorrowOptions): Promise<BorrowedSystem> {
+  const found = lookForSystem(config)
+  if (found !== null && (found.pid !== null || (await hasDaemon(found)))) return { found, own: null }
+  options.onStart()
+  try {
+    const own = await startSystem(config, {
+      signal: options.signal,
+      onStatus: (status) => tellTrouble(status, options.onTrouble),
+    })
+    return {
+      found: {
+        url: own.natsUrl,
+        login: own.embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'),
+        namespace: config.namespace,
+        tenant: config.tenant,
+        pid: process.pid,
+        keysFolder: config.keysFolder,
+      },
+      own,
+    }
+  } catch (error) {
+    if (!(error instanceof HomeInUse)) throw error
+    return { found: await startingElsewhere(config, options.signal, error), own: null }
+  }
+}
+
+/** @throws {BeaverError} `unreachable`, `server_too_old` */
+async function hasDaemon(found: FoundSystem): Promise<boolean> {
+  await using connection = await connect(found)
+  try {
+    await connection.daemonStatus()
+    return true
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'no_daemon') return false
+    throw error
+  }
+}
+
+/** Another process is starting a system in this home. This waits until that system is up. */
+async function startingElsewhere(config: Config, signal: AbortSignal, busy: HomeInUse): Promise<FoundSystem> {
+  for (const deadline = Date.now() + otherStartMsMax; Date.now() < deadline && !signal.aborted;) {
+    const found = lookForSystem(config)
+    if (found !== null) return found
+    await sleep(100)
+  }
+  throw busy
+}
+
+function tellTrouble(status: SystemStatus, tell: (text: string) => void): void {
+  if (status.kind === 'died')
+    tell(`The ${status.name} died (${status.reason}). It starts again in ${status.pauseMs / 1000} s.`)
+  else if (status.kind === 'home') tell(status.text)
+  else if (status.kind === 'ready' && status.restarted)
+    tell(`The ${status.name} runs again (process ${status.pid}).`)
 }

@@ -2,7 +2,7 @@ import type { NodeAnswer, NodeDetail, RunAnswer, TaskAnswer, TeamAnswer } from '
 import { expect, test } from 'vitest'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
-import { mergePages } from '../view/merge-pages.ts'
+import { mergePages } from './show.ts'
 import { nodeLines } from './show-node.ts'
 
 const surface = {

@@ -1,14 +1,14 @@
 // `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and
 // why, and what the result is.
-import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { whoDid } from '@beaver/core'
+import type { NodeAnswer, QueryOutput, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
+import { messageOf, whoDid } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
-import type { Screen } from '../screen.ts'
-import { costOfAll, costText, type Prices, partsText, pricesOf } from '../text/cost.ts'
 import { unfitTitle } from '../follow/present-task.ts'
+import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'
+import { costOfAll, costText, partsText, type Prices, pricesOf } from '../text/cost.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
@@ -17,10 +17,8 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
-import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
-import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
 import { questionLines, waitingQuestions } from '../view/show-questions.ts'
 import { checkLines, treeLines } from '../view/show-tree.ts'
@@ -265,3 +263,127 @@ const byWhom = ({
   user_id,
 }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string =>
   by === null && user_id === null ? '' : ` by ${oneLine(whoDid({ by, user_id }))}`
+
+// Joins the pages of the answer `task` to one answer. A page has some of the nodes, with the runs and teams
+// above them. Everything appears once, and what a later page says about it wins. Nodes are in declared order.
+
+export function mergePages(first: TaskAnswer, later: TaskAnswer): TaskAnswer {
+  return { ...later, runs: mergeRuns(first.runs, later.runs), teams: mergeTeams(first.teams, later.teams) }
+}
+
+function mergeBy<T>(
+  a: readonly T[],
+  b: readonly T[],
+  idOf: (item: T) => string,
+  merge: (a: T, b: T) => T,
+): T[] {
+  const byId = new Map(a.map((item) => [idOf(item), item]))
+  for (const item of b) {
+    const known = byId.get(idOf(item))
+    byId.set(idOf(item), known === undefined ? item : merge(known, item))
+  }
+  return [...byId.values()]
+}
+
+const mergeTeams = (a: readonly TeamAnswer[], b: readonly TeamAnswer[]): TeamAnswer[] =>
+  mergeBy(
+    a,
+    b,
+    (team) => team.team_run_id,
+    (one, other) => ({ ...other, nodes: mergeNodes(one.nodes, other.nodes) }),
+  )
+
+const mergeNodes = (a: readonly NodeAnswer[], b: readonly NodeAnswer[]): NodeAnswer[] =>
+  mergeBy(
+    a,
+    b,
+    (node) => node.node_id,
+    (one, other) => ({
+      ...other,
+      run: one.run === null || other.run === null ? (other.run ?? one.run) : mergeRun(one.run, other.run),
+    }),
+  ).toSorted((one, other) => one.declared_index - other.declared_index)
+
+const mergeRuns = (a: readonly RunAnswer[], b: readonly RunAnswer[]): RunAnswer[] =>
+  mergeBy(a, b, (run) => run.run_id, mergeRun)
+
+const mergeRun = (a: RunAnswer, b: RunAnswer): RunAnswer => {
+  const others = mergeRuns(a.other_runs ?? [], b.other_runs ?? [])
+  return { ...b, teams: mergeTeams(a.teams, b.teams), ...(others.length === 0 ? {} : { other_runs: others }) }
+}
+
+// What a screen may say about the record of a task. The claim is checked when it is made: the projector reads
+// the task's log again from the journal, builds the rows anew and compares them with the ones that it shows.
+// "verified" stands only beside a record that was compared just now, in a journal from which nothing
+// acknowledged is missing.
+
+/**
+ * - `verified`: the record is as it was written. - `broken`: a record does not follow the one before it.
+ * - `changed`: what is shown is not what the journal has now, or the journal is not as it was. - `unknown`:
+ * nobody could compare.
+ */
+interface RecordState {
+  readonly state: 'verified' | 'broken' | 'changed' | 'unknown'
+  /** Why it is not verified, in whole sentences. */
+  readonly messages: readonly string[]
+}
+
+/** Findings about other tasks and about how the journal is stored say nothing about this one. */
+const beside = new Set(['rows_differ'])
+
+async function recordState(
+  { client }: Answers,
+  { task, chain_ok: chainOk, findings }: TaskAnswer,
+): Promise<RecordState> {
+  let audit: QueryOutput<'audit'>
+  try {
+    const { task_id, session_id } = task
+    audit = await client.query('audit', { task_id, session_id, verify: true, limit: 1 })
+  } catch (error) {
+    return { state: 'unknown', messages: [`It could not be compared with the journal. ${messageOf(error)}`] }
+  }
+  const { verified, journal } = audit
+  const differs = verified?.differs.flatMap(({ messages }) => messages) ?? []
+  const whole = journal.filter(({ kind }) => !beside.has(kind))
+  const messages = [...differs, ...whole.map(({ message }) => message)]
+  if (!chainOk)
+    return {
+      state: 'broken',
+      messages: [
+        ...findings.map(({ taskseq, message }) => `event ${taskseq ?? '?'}: ${message}`),
+        ...messages,
+      ],
+    }
+  if (differs.length > 0 || journal.some(({ harmful }) => harmful)) return { state: 'changed', messages }
+  if (verified?.head === task.head_hash) return { state: 'verified', messages }
+  return { state: 'unknown', messages: ['Somebody writes to the task just now. Show it again.', ...messages] }
+}
+
+/** The line of a task that says whether its record is intact, and the reasons below it. */
+function recordLines(
+  { task, findings, unsigned, archive }: TaskAnswer,
+  { state, messages }: RecordState,
+  style: Style,
+): readonly [string, ...string[]] {
+  const reasons = messages.map((message) =>
+    (state === 'verified' || state === 'unknown' ? style.yellow : style.red)(`  ${oneLine(message)}`),
+  )
+  const elsewhere =
+    archive === undefined ? '' : `, of which ${archive.events} are in an archive and were not compared`
+  const chain = `${counted(task.last_taskseq, 'event')}${elsewhere}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
+  switch (state) {
+    case 'verified':
+      return [
+        unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${unsigned} of ${chain}`),
+        ...reasons,
+      ]
+    case 'broken':
+      return [style.red(`BROKEN: ${counted(findings.length, 'finding')}`), ...reasons]
+    case 'changed':
+      return [style.red('NOT VERIFIED: it is not as it was'), ...reasons]
+    case 'unknown':
+      return [style.yellow('not verified'), ...reasons]
+    default:
+      return state satisfies never
+  }
+}

@@ -2,8 +2,7 @@ import type { Skill, SkillCheck } from '@beaver/agent'
 import { describe, expect, it, test } from 'vitest'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
-import { checkLines } from '../view/render-skill-check.ts'
-import { type ListedSkill, skillLines, skillsTable } from './skills.ts'
+import { checkLines, type ListedSkill, skillLines, skillsTable } from './skills.ts'
 
 const style = styleOf(false)
 const symbols = symbolsOf({ utf8: true, turning: false })

@@ -5,15 +5,15 @@ import { basename, dirname, join, resolve } from 'node:path'
 import {
   checkSkill,
   defaultInventory,
-  type LoadDiagnostic,
   listSupportFiles,
+  type LoadDiagnostic,
   loadSkills,
   resolveInventory,
   type Skill,
   type SkillCheck,
   type SkillPlace,
-  type SkillSurroundings,
   skillPlaces,
+  type SkillSurroundings,
   type SupportFiles,
 } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
@@ -28,7 +28,6 @@ import { paintReport } from '../text/report.ts'
 import { table } from '../text/table.ts'
 import { wrapText } from '../text/wrap.ts'
 import { toolsetOf } from '../toolset.ts'
-import { checkLines } from '../view/render-skill-check.ts'
 
 interface SkillsOptions {
   readonly json?: true
@@ -255,3 +254,56 @@ const sourceOf = ({ folder }: Skill, places: readonly SkillPlace[]): SkillPlace[
 
 const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string =>
   oneLine(`${severity}: ${file}: ${message}`)
+
+// Formats the check of skills: what the standard says of each, and what Beaver does with it. No line is wider
+// than the screen. A message that both give in the same words appears once.
+
+const checkTitleColumns = 15
+const indent = '    '
+
+type Look = Pick<Screen, 'columns' | 'style' | 'symbols'>
+
+export function checkLines(checks: readonly SkillCheck[], look: Look): string[] {
+  return checks.flatMap((check) => [...verdictLines(check, look), ...rowsOf(check, look)])
+}
+
+function verdictLines(check: SkillCheck, { columns, style, symbols }: Look): string[] {
+  const ours = check.problems.filter(({ rule }) => rule === 'guidance').length
+  const broken = check.problems.length - ours
+  const standard = broken === 0 ? 'valid by the standard' : `${counted(broken, 'problem')} by the standard`
+  const verdict = ours === 0 ? standard : `${standard}, ${counted(ours, 'problem')} in its guidance`
+  const name = oneLine(folderOf(check), 200)
+  const mark = check.valid ? style.green(symbols.done) : style.red(symbols.failed)
+  const lines = wrapText(`${name}: ${verdict}; ${loading(check)}.`, columns - 2)
+  return lines.map((line, i) =>
+    i > 0
+      ? `  ${line}`
+      : `${mark} ${line.startsWith(name) ? style.bold(name) + line.slice(name.length) : line}`,
+  )
+}
+
+function rowsOf({ problems, advice, told }: SkillCheck, { columns, style }: Look): string[] {
+  const said = new Set([...problems, ...advice].map(({ message }) => message))
+  const rows = [
+    ...problems.map(({ rule, message }) => ({ title: rule, text: message, paint: style.red })),
+    ...advice.map(({ rule, message }) => ({ title: rule, text: `Advice: ${message}`, paint: style.dim })),
+    ...told
+      .filter(({ message }) => !said.has(message))
+      .map(({ message }) => ({ title: 'Beaver', text: message, paint: style.yellow })),
+  ]
+  return rows.flatMap(({ title, text, paint }) =>
+    wrapText(oneLine(text), columns - indent.length - checkTitleColumns).map(
+      (line, i) => indent + paint((i === 0 ? title : '').padEnd(checkTitleColumns)) + line,
+    ),
+  )
+}
+
+const folderOf = ({ folder }: SkillCheck): string =>
+  folder.split(/[/\\]/).findLast((part) => part !== '') ?? folder
+
+function loading(check: SkillCheck): string {
+  const { loads, name, told } = check
+  if (!loads) return 'Beaver leaves it out'
+  const as = name === folderOf(check) ? '' : ` as ${oneLine(name ?? '', 200)}`
+  return `Beaver loads it${as}${told.length === 0 ? '' : `, with ${counted(told.length, 'warning')}`}`
+}

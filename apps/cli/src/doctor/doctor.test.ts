@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { checkLoaded } from './check-loaded.ts'
-import { checkDisk, checkLoopback, checkNode } from './check-machine.ts'
+import { checkDisk, checkLoopback, checkNode } from '../commands/doctor.ts'
 import { checkModels, type ModelsConfig } from './check-model.ts'
 
 const closing: (() => void)[] = []

@@ -1,11 +1,15 @@
 // Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of
 // JSON.
+import { writeSync } from 'node:fs'
 import {
+  agentTitle,
+  describeEvent,
   type FailureClass,
   isProgress,
   type LiveUpdate,
   outageClasses,
   type RecordedEvent,
+  type Surroundings,
 } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
@@ -13,14 +17,13 @@ import type { Screen } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { paintReport, shownOutput } from '../text/report.ts'
-import { padEnd } from '../text/width.ts'
+import { cutToWidth, padEnd, padStart } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
-import { liveText } from '../view/live-text.ts'
-import { type LiveView, liveView } from '../view/live-view.ts'
+import { liveText, type LiveText } from '../view/live-text.ts'
 import { answerLines, nameAmong, nameOf, questionLines } from '../view/render-asked.ts'
-import { answerCommands, questionText } from '../view/render-question.ts'
 import { keptLines } from '../view/render-kept.ts'
-import { modelName } from '../view/render-task.ts'
+import { answerCommands, questionText } from '../view/render-question.ts'
+import { modelName, renderTask, rowsOf } from '../view/render-task.ts'
 import {
   askedCalls,
   askedQuestions,
@@ -30,7 +33,6 @@ import {
   type TaskView,
   totalsOf,
 } from '../view/task-view.ts'
-import { tellEvent } from '../view/tell-event.ts'
 import type { TaskEnd } from './follow-task.ts'
 
 export interface Presentation {
@@ -280,4 +282,159 @@ function summaryLines({ columns, style, symbols }: Screen, end: TaskEnd, view: T
 /** Exit code 0 if the task completed, otherwise 1. */
 export function exitOf(end: TaskEnd): number {
   return end.status === 'completed' ? 0 : 1
+}
+
+// Formats an event as one plain line, if no live view is possible: when, who, what. Events without news for a
+// person are left out.
+
+const whoColumns = 18
+const whatColumnsMax = 240
+
+/** The line of an event. `view` is the view after it. `null` if there is no news. */
+export function tellEvent(event: RecordedEvent, view: TaskView): string | null {
+  const { who, what, news } = describeEvent(event, around(event, view))
+  if (!news) return null
+  const at = view.submittedAt === null ? 0 : Date.parse(event.time) - view.submittedAt
+  const name = padEnd(cutToWidth(oneLine(who), whoColumns), whoColumns)
+  return `${padStart(duration(at), 9)}  ${name}  ${cutToWidth(oneLine(what), whatColumnsMax)}`
+}
+
+function around(event: RecordedEvent, view: TaskView): Surroundings {
+  const { data } = event
+  const runId = event.runId ?? null
+  const agent = runId === null ? undefined : view.byRun.get(runId)
+  const team =
+    'team_run_id' in data && data.team_run_id !== null ? view.teams.get(data.team_run_id) : undefined
+  return {
+    taskId: view.taskId ?? '',
+    runId,
+    agentName: agentTitle(agent?.isNode === true ? { team_run_id: '', agent_name: agent.name } : null),
+    team:
+      team === undefined
+        ? null
+        : {
+            workflow: team.workflow,
+            nodes: team.nodeCount,
+            completed: team.nodes.filter((node) => node.state === 'completed').length,
+          },
+    nodeTool: agent?.tool ?? null,
+    asked: ('call_id' in data && data.call_id !== null ? agent?.asked.get(data.call_id) : undefined) ?? null,
+    takenOver: view.takenOver,
+  }
+}
+
+// The live view: it draws a task in place on a terminal, at most ten times a second. However the process
+// ends, the cursor is shown again. A frame is one write. Nothing is written if nothing changed. A narrower
+// window wraps what was drawn. The view counts these lines and erases the whole frame. Nothing is drawn while
+// the view is paused. What was drawn is erased line by line, and only the last frame may scroll. tmux and
+// other terminals keep a screen that is erased from its first row to its end in their history: a view that
+// reaches this row would put a copy there ten times a second.
+
+interface LiveView {
+  /** Shown in yellow until it is set to null. */
+  notice: string | null
+  /**
+   * Removes the view from the screen, for a question. The returned function brings it back, below what was
+   * printed meanwhile.
+   */
+  pause(): () => void
+  /** Draws the last frame without a foot, and leaves it on the screen. */
+  finish(): void
+}
+
+const frameMs = 100
+const hideCursor = '\u001B[?25l'
+const showCursor = '\u001B[?25h'
+const finalRowsMin = 60
+
+interface LiveOptions {
+  readonly foot: string
+  /** How a person calls `beaver` here. */
+  readonly command: string
+  readonly said: LiveText
+}
+
+export function liveView(screen: Screen, view: TaskView, options: LiveOptions): LiveView {
+  const { foot, command, said } = options
+  let drawn: readonly string[] = []
+  let frame = 0
+  let notice: string | null = null
+  let finished = false
+  process.once('exit', restore)
+  screen.control(hideCursor)
+
+  const eraseDrawn = (): string => {
+    const rows = drawn.reduce((sum, line) => sum + rowsOf(line, screen.columns), 0)
+    const up = rows === 0 ? '' : `\u001B[${rows}A`
+    return `${up}\r${'\u001B[K\u001B[B'.repeat(rows)}\u001B[K${up}`
+  }
+  function draw(lines: readonly string[]): void {
+    if (lines.length === drawn.length && lines.every((line, i) => line === drawn[i])) return
+    screen.control(eraseDrawn(), `${lines.join('\n')}\n`)
+    drawn = lines
+  }
+
+  const render = (rows: number, footLine: string | null): string[] => {
+    const { columns, style, symbols } = screen
+    return renderTask(view, {
+      now: Date.now(),
+      columns: columns - 1,
+      rows,
+      frame,
+      style,
+      symbols,
+      foot: footLine,
+      notice,
+      command,
+      said,
+    })
+  }
+  const tick = (): void => {
+    frame++
+    draw(render(screen.rows - 1, foot))
+  }
+  tick()
+  let timer: NodeJS.Timeout | null = setInterval(tick, frameMs)
+  const still = (): void => {
+    if (timer !== null) clearInterval(timer)
+    timer = null
+  }
+
+  return {
+    get notice() {
+      return notice
+    },
+    set notice(text) {
+      notice = text
+    },
+    pause() {
+      // A question has the screen.
+      if (timer === null) return () => {}
+      still()
+      screen.control(eraseDrawn() + showCursor)
+      drawn = []
+      return () => {
+        if (timer !== null || finished) return
+        screen.control(hideCursor)
+        tick()
+        timer = setInterval(tick, frameMs)
+      }
+    },
+    finish() {
+      still()
+      finished = true
+      notice = null
+      draw(render(Math.max(screen.rows - 1, finalRowsMin), null))
+      process.off('exit', restore)
+      restore()
+    },
+  }
+}
+
+function restore(): void {
+  try {
+    writeSync(1, showCursor)
+  } catch {
+    // the terminal is gone
+  }
 }

@@ -1,13 +1,21 @@
 // Answers the questions about a task from an export, such as the file of an archive: the export is folded
 // into a read model in memory. The file passes the independent check before its content is called verified.
 // It needs no running system. What was removed from the record before the export was written is not shown.
-import { checkJournal, type JournalSource, placeOf } from '@beaver/check'
+import { checkJournal, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
-import type { LogId } from '@beaver/core'
+import {
+  BeaverError,
+  type Entry,
+  type LogId,
+  readKeyRing,
+  RemovalLog,
+  type Replacements,
+  replacementsOf,
+  type SystemLog,
+} from '@beaver/core'
 import { answer, type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
 import { counted } from '../text/figures.ts'
 import { exportedJournal } from './journal-source.ts'
-import { textsIn } from './texts-in-export.ts'
 
 /** Who answers queries: a running system, or a file. */
 export interface Answers {
@@ -76,3 +84,39 @@ async function verifiedIn(
     differs,
   }
 }
+
+// Reads the texts of an export as its own system logs say that they may be read: what was removed from the
+// record before it was written is replaced.
+
+/** @throws {BeaverError} if a system log of the export cannot be read */
+async function textsIn(source: JournalSource): Promise<Replacements> {
+  const log = systemLogIn(source)
+  // No task is looked up by its tenant here: only texts are replaced.
+  const removals = new RemovalLog('', log, () => readKeyRing({ log, namespace: source.about.stream }))
+  const stored = {
+    async get(sha256: string): Promise<Uint8Array> {
+      const bytes = await source.readBlob(sha256)
+      if (bytes === null) throw new BeaverError('blob_missing', `The file does not have the blob ${sha256}.`)
+      return bytes
+    },
+  }
+  const texts = replacementsOf(stored, () => removals.now())
+  await texts.refresh()
+  return texts
+}
+
+function systemLogIn(source: JournalSource): Pick<SystemLog, 'read' | 'last'> {
+  const read: SystemLog['read'] = async (name) => {
+    const entries: Entry[] = []
+    if (name !== 'checkpoints') for await (const page of source[name]()) entries.push(...page.map(entryOf))
+    return entries
+  }
+  return { read, last: async (name) => (await read(name)).at(-1) ?? null }
+}
+
+const entryOf = ({ sequence, time, payload, signature }: StreamMessage): Entry => ({
+  revision: sequence,
+  timeMs: Date.parse(time),
+  payload,
+  signature,
+})

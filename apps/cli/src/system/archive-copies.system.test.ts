@@ -18,7 +18,7 @@ import {
   type Refused,
   type StepBounds,
 } from './archive-copies.ts'
-import { removeArchived } from './archive-removal.ts'
+import { removeArchived } from '../commands/archive.ts'
 import { findSystem } from './find-system.ts'
 import { startSystem, type System } from './start-system.ts'
 

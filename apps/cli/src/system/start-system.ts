@@ -17,6 +17,7 @@ import {
   type Supervision,
   type SupervisionStatus,
   supervisors,
+  switchOff,
   systemClock,
 } from '@beaver/core'
 import {
@@ -24,6 +25,8 @@ import {
   connectNats,
   embeddedIdentities,
   embeddedLogin,
+  type EmbeddedServer,
+  type EmbeddedServerOptions,
   findNatsServer,
   neededBy,
   permitted,
@@ -31,12 +34,13 @@ import {
   type Role,
   roleLogin,
   shownUrl,
+  startEmbeddedServer,
   subjectsOf,
 } from '@beaver/nats'
 import {
   type Config,
-  HomeInUse,
   homeChangeTexts,
+  HomeInUse,
   lockHome,
   makeHomePrivate,
   markHome,
@@ -45,13 +49,12 @@ import {
   requireOwnHome,
   stderrLogger,
   trustForChild,
-  writeSystemFile,
   workspaceRootsEnvironment,
+  writeSystemFile,
 } from '@beaver/platform'
-import { rotateLog } from './log-file.ts'
 import { serverLogAt } from './find-system.ts'
 import { healJournal, roomOf, startFault } from './heal-journal.ts'
-import { natsProcess } from './nats-process.ts'
+import { rotateLog } from './log-file.ts'
 import { serviceProcess } from './service-process.ts'
 import type { Service, ServiceSpec } from './service.ts'
 
@@ -398,5 +401,42 @@ function serviceEnvironment(config: Config, natsUrl: string, role: Role): Record
     ...(config.nats_url === undefined
       ? natsLoginEnvironment(embeddedLogin(join(config.home, 'nats'), role))
       : {}),
+  }
+}
+
+// Runs the embedded nats-server as a supervised child. A restart uses the port of the first start, so that
+// every client reconnects by itself.
+
+/** The server's scheduling is an optimisation that a benchmark may switch off. */
+function natsProcess(options: EmbeddedServerOptions & { version: string; logFile: string }): ServiceSpec {
+  switchOff(process.env['BEAVER_SWITCH_OFF'])
+  let port: number | null = null
+  return {
+    name: 'nats-server',
+    logFile: options.logFile,
+    async start() {
+      const server = await startEmbeddedServer({ ...options, ...(port === null ? {} : { port }) })
+      port = server.port
+      return running(server, options.version)
+    },
+  }
+}
+
+function running(server: EmbeddedServer, version: string): Service {
+  return {
+    pid: server.pid,
+    info: { url: server.url, version },
+    gone: server.closed.then(({ code }) => ({
+      reason: code === null ? 'killed' : code > 128 ? `killed by signal ${code - 128}` : `exit code ${code}`,
+      normal: code === 0,
+    })),
+    stop: () => server.stop(),
+    kill: () => {
+      try {
+        process.kill(server.pid, 'SIGKILL')
+      } catch {
+        // gone already
+      }
+    },
   }
 }

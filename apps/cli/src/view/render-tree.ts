@@ -2,10 +2,11 @@
 // `columns`. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents
 // say is left out first, agents at work or in trouble last.
 import { count, counted, duration } from '../text/figures.ts'
-import { oneLine } from '../text/plain-text.ts'
+import { oneLine, plainText } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
+import { wrapText } from '../text/wrap.ts'
 import {
   type AgentState,
   atWork,
@@ -18,7 +19,6 @@ import {
 } from './agent-tree.ts'
 import { type AgentView, heldTools, type TeamView } from './agent-view.ts'
 import type { LiveText } from './live-text.ts'
-import { saidLines } from './render-said.ts'
 import type { TaskView } from './task-view.ts'
 
 export interface TreeOptions {
@@ -316,4 +316,23 @@ function waitsFor({ dependsOn, quorum }: AgentView, team: TeamView | null): stri
     quorum === null || quorum >= dependsOn.length ? '' : `; ${quorum} of ${dependsOn.length} will do`
   if (left.length <= namedMax) return `for ${left.join(', ')}${enough}`
   return `for ${left.length === dependsOn.length ? '' : `${count(left.length)} of `}${count(dependsOn.length)} nodes${enough}`
+}
+
+// Formats the end of what an agent is saying. It has at most `rowsMax` lines of at most `columns`, and no
+// text can move the cursor. The work is bounded, whatever the text is.
+
+function saidLines(
+  text: string,
+  { columns, rowsMax }: { readonly columns: number; readonly rowsMax: number },
+): string[] {
+  if (rowsMax < 1 || columns < 8) return []
+  // Twice what fits, because a character may take no column, and a word may take a line.
+  const tail = text.slice(-(columns + 1) * (rowsMax + 1) * 2)
+  const lines = plainText(tail)
+    .replaceAll('\t', ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-rowsMax)
+    .flatMap((line) => wrapText(line.trim(), columns))
+  return lines.slice(-rowsMax)
 }

@@ -2,12 +2,12 @@
 // the loop does not. If a skill is named, the run has only this one. A run that is resumed has the skills
 // that its journal records. Nothing is chosen twice. A skill that guides a team is for a root. A worker gets
 // such a skill only if it is named.
-import { findIn, type Toolbox } from './assembly.ts'
 import type { DataOf, RunState } from '@beaver/core'
-import { assembleSkill } from '../skills/assemble-skill.ts'
 import { findGuidance } from '../skills/find-guidance.ts'
+import { recallByWords } from '../skills/recall.ts'
+import { type AssembleOptions, assembleSkills } from '../skills/skill-assembler.ts'
 import type { Skill, WorkflowGuidance } from '../skills/skill.ts'
-import { assembleSkills, type AssembleOptions } from '../skills/skill-assembler.ts'
+import { findIn, type Toolbox } from './assembly.ts'
 import type { Routing } from './decide.ts'
 import type { LoopServices } from './loop-services.ts'
 import type { LoopPart } from './loop-spec.ts'
@@ -118,4 +118,16 @@ export function routingOf(
 function guidanceOf(skill: RunState['skills'][number], loaded: readonly Skill[]): WorkflowGuidance | null {
   const same = loaded.find(({ name, sha256 }) => name === skill.name && sha256 === skill.sha256)
   return same === undefined ? findGuidance(skill.content, () => {}) : same.guidance
+}
+
+// Finds the skill for a worker's `skill_query` if no model is asked (D-40): the best match by words, or none.
+// Pure. At least half of the query's words are in the skill's name and description. Of equal matches, the
+// first wins. A skill that guides a team is for a root: no worker gets it. No worker gets a skill that models
+// may not invoke.
+
+const shareMin = 0.5
+
+export function assembleSkill(query: string, skills: readonly Skill[]): Skill | null {
+  const open = skills.filter((skill) => skill.modelInvocable && skill.guidance === null)
+  return recallByWords(query, open, { oneWord: 'any' }).find(({ share }) => share >= shareMin)?.skill ?? null
 }

@@ -8,27 +8,30 @@
 // whose schemas the provider refuses (left-out-tools.ts). A fallback whose context window is known to be too
 // small for the request is not asked. It counts as a step that failed.
 import {
+  type ChatMessage,
   type DataOf,
   type DomainEvent,
+  estimateTokens,
   event,
   fallbackClasses,
+  imageTokens,
   maskedData,
+  type ModelSettings,
   paidTriesMax,
   retryPauseMs,
 } from '@beaver/core'
-import { outgrows, tokensOver } from '../context/outgrows.ts'
+import { contentsOf } from '../images/asked-images.ts'
 import { beginningOf } from '../provider/cached-beginning.ts'
 import {
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
   ProviderError,
+  type ToolSchema,
   type TurnWait,
 } from '../provider/chat-provider.ts'
-import { contentsOf } from '../images/asked-images.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
-import { leaveOut, toolsFor } from './left-out-tools.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 
 export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output'> {
@@ -328,4 +331,135 @@ function reasonOf([first, ...further]: FailedSteps): ProviderError {
     status,
     cause: further.at(-1)?.error,
   })
+}
+
+// Estimates whether a request is too long for the context window of a model, so that a conversation is
+// shortened before it is refused. Servers that cut a conversation that is too long do not say so.
+
+/** An estimate may be wrong by so much: it may fill only this part of the window. */
+const filledMax = 0.9
+/** What the answer needs if nobody said how long it may be. */
+const answerTokens = 4_096
+
+/** The part of a request that grows with a conversation, and what is sent beside it. */
+interface Sent {
+  readonly messages: readonly ChatMessage[]
+  /** The estimated tokens of the tools. */
+  readonly toolsTokens: number
+  readonly settings: ModelSettings | undefined
+}
+
+/** @param windowTokens the context window of the model, in tokens */
+function outgrows(windowTokens: number, { messages, ...sent }: Sent): boolean {
+  const room = roomFor(windowTokens, sent)
+  let tokens = 0
+  for (const message of messages) {
+    tokens += tokensOf(message)
+    if (tokens > room) return true
+  }
+  return false
+}
+
+/** How many tokens the conversation may have. */
+function roomFor(windowTokens: number, { toolsTokens, settings }: Omit<Sent, 'messages'>): number {
+  const answer = Math.min(settings?.output_tokens_max ?? answerTokens, windowTokens / 4)
+  return windowTokens * filledMax - answer - toolsTokens
+}
+
+/** By how many tokens a conversation is too long, by an estimate. Negative: so much room is left. */
+const tokensOver = (windowTokens: number, { messages, ...sent }: Sent): number =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0) - roomFor(windowTokens, sent)
+
+/** A message never changes, and each turn asks again. */
+const known = new WeakMap<ChatMessage, number>()
+
+function tokensOf(message: ChatMessage): number {
+  const before = known.get(message)
+  if (before !== undefined) return before
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
+  const state =
+    message.role === 'assistant' && message.provider_state !== undefined
+      ? JSON.stringify(message.provider_state.fields)
+      : ''
+  const text = [
+    message.content ?? '',
+    state,
+    ...calls.map(({ name, arguments: args }) => `${name} ${args}`),
+  ].join('\n')
+  const images = message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : []
+  const tokens = images.reduce((sum, image) => sum + imageTokens(image), estimateTokens(text))
+  known.set(message, tokens)
+  return tokens
+}
+
+// Tools that a run asks a provider without, because the provider refuses their schemas. Otherwise one such
+// schema would fail every run. That a tool is left out is durable before the request without it, so a run
+// that is resumed sends the same request. What one run learned holds for the later runs of its thread, for as
+// long as the thread has the same tools.
+
+type LeftOutTool = DataOf<'tools_left_out'>['tools'][number]
+
+/** More refusals of one provider end the try. */
+const leftOutMax = 64
+/** What a thread remembers. The oldest is forgotten first, and is learned again by one refusal. */
+const rememberedMax = 1_000
+const remembered = new WeakMap<object, Map<string, string>>()
+
+/** The tools for a request to the provider. */
+async function toolsFor(
+  work: LoopWork,
+  provider: ChatProvider,
+  tools: readonly ToolSchema[],
+): Promise<readonly ToolSchema[]> {
+  const known = memoryOf(work)
+  const left = tools.flatMap((tool): LeftOutTool[] => {
+    const reason = known.get(keyOf(provider, tool.name))
+    return reason === undefined || isLeftOut(work, provider, tool.name) ? [] : [{ name: tool.name, reason }]
+  })
+  if (left.length > 0) await record(work, provider, left)
+  return tools.some(({ name }) => isLeftOut(work, provider, name))
+    ? tools.filter(({ name }) => !isLeftOut(work, provider, name))
+    : tools
+}
+
+/**
+ * Leaves the tools out of all later requests to the provider. Returns `false` if that would not change the
+ * request.
+ */
+async function leaveOut(
+  work: LoopWork,
+  provider: ChatProvider,
+  sent: readonly ToolSchema[],
+  refused: readonly LeftOutTool[],
+): Promise<boolean> {
+  const left = refused.filter(({ name }) => sent.some((tool) => tool.name === name))
+  if (left.length === 0 || namesOf(work, provider).length + left.length > leftOutMax) return false
+  const known = memoryOf(work)
+  for (const { name, reason } of left) {
+    known.set(keyOf(provider, name), reason)
+    if (known.size > rememberedMax) known.delete(known.keys().next().value as string)
+    const message = `The provider ${provider.name} refuses the schema of the tool ${name}. Agents do not have this tool there. It says: ${reason}`
+    work.services.logger?.warn('tool_left_out', message, { provider: provider.name, tool: name, reason })
+  }
+  await record(work, provider, left)
+  return true
+}
+
+const record = (work: LoopWork, provider: ChatProvider, tools: LeftOutTool[]): Promise<void> =>
+  work.record([event('tools_left_out', { provider_name: provider.name, tools }, work.start.run_id)])
+
+function namesOf(work: LoopWork, { name }: ChatProvider): readonly string[] {
+  const { toolsLeftOut } = work.run()
+  return Object.hasOwn(toolsLeftOut, name) ? (toolsLeftOut[name] ?? []) : []
+}
+
+const isLeftOut = (work: LoopWork, provider: ChatProvider, tool: string): boolean =>
+  namesOf(work, provider).includes(tool)
+const keyOf = ({ name, model }: ChatProvider, tool: string): string => JSON.stringify([name, model, tool])
+
+function memoryOf({ services }: LoopWork) {
+  const owner = services.toolboxesOf ?? services
+  const known = remembered.get(owner) ?? new Map<string, string>()
+  remembered.set(owner, known)
+  return known
 }

@@ -8,19 +8,24 @@ import {
   type DataOf,
   type Doer,
   type DomainEvent,
+  egressGuard,
   event,
+  type Guard,
   isUnlabelled,
   type RunState,
+  type Sink,
   stricter,
   type ToolCall,
+  type ToolFact,
   whoDid,
 } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
-import { defaultEgressRules } from '../taint/egress-rules.ts'
-import { judgeEgress } from '../taint/judge-egress.ts'
+import { isHostOf } from '../hosts/host-pattern.ts'
+import { defaultEgressRules, type EgressRules } from '../taint/egress-rules.ts'
+import { readsOf, sinkOf } from '../taint/tool-kind.ts'
 import { readCallArguments } from '../tools/call-arguments.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { type PermissionDecision, permissionOf, type PermissionRule } from '../tools/permission.ts'
+import { type PermissionDecision, permissionOf, type PermissionRule, subjectOf } from '../tools/permission.ts'
 import type { CallPreview, Tool } from '../tools/tool.ts'
 import { type Assembly, findIn } from './assembly.ts'
 import type { LoopServices } from './loop-services.ts'
@@ -200,4 +205,254 @@ function denied(name: string, { subject, rule, reason }: Judged): ToolResult {
     'permission_denied',
     `${name} was not called${on}: ${by}. Do not call it like this again. Do the work with the tools that you may use, or say what is missing.`,
   )
+}
+
+// Judges a call by what its run has read: whether the call may begin by itself, asks a person, or is refused.
+// Pure. The same journal and the same configuration give the same judgement, so a resumed run is judged like
+// the first one. The judgement never widens what a rule or the tool itself forbids. It only asks for more
+// (permission.ts decides first). Calls of one answer are judged by what the run had read when the model gave
+// the answer.
+
+interface EgressJudgement {
+  readonly guard: Exclude<Guard, 'allow'>
+  /** For the person who is asked, and for the model. */
+  readonly reason: string
+}
+
+interface Reader {
+  readonly run: RunState
+  readonly spec: Pick<LoopSpec, 'part' | 'history'>
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly rules: EgressRules
+}
+
+/** A question or a pasted page may hold more than what somebody would type. */
+const typedCharsMax = 2_000
+
+/** Returns `null` if what the run has read does not matter for this call. */
+function judgeEgress(tool: Tool, args: unknown, reader: Reader): EgressJudgement | null {
+  const { run, rules } = reader
+  if (isUnlabelled(run.taint)) return null
+  const sink = sinkOf(tool)
+  if (sink === null) return null
+  const guard = egressGuard(run.taint, sink, rules.policy)
+  if (guard === 'allow') return null
+  if (sink === 'fetch' && mayContact(tool, args, reader, guard)) return null
+  return { guard, reason: reasonOf(tool.name, sink, run) }
+}
+
+function mayContact(tool: Tool, args: unknown, { run, spec, tools, rules }: Reader, guard: Guard): boolean {
+  const url = addressOf(tool, args)
+  if (url === null || url.username !== '' || url.password !== '') return false
+  if (rules.hostsAllowed.some((host) => isHostOf(url, host))) return true
+  // Where the operator forbids it, only the list of hosts counts.
+  if (guard === 'deny') return false
+  const trustedText = trustedTextOf(spec)
+  const told = { run, tools, trustedText }
+  if (isKnownAddress(url, told)) return true
+  return (
+    run.taint.public &&
+    run.taint.secret.length === 0 &&
+    trustedText.length <= typedCharsMax &&
+    isChosenHost(url, told)
+  )
+}
+
+function addressOf(tool: Tool, args: unknown): URL | null {
+  try {
+    return readAddress(subjectOf(tool, args))
+  } catch {
+    return null
+  }
+}
+
+function trustedTextOf({ part, history }: Reader['spec']): string {
+  switch (part.kind) {
+    case 'root':
+      return [...history.flatMap(({ role, content }) => (role === 'user' ? [content] : [])), part.text].join(
+        '\n',
+      )
+    case 'worker':
+      return part.trustedText ?? ''
+    case 'tool':
+      return ''
+    default:
+      return part satisfies never
+  }
+}
+
+const doing: Readonly<Record<Sink, string>> = {
+  fetch: 'sends data out with the address',
+  query: 'hands its arguments to a service',
+  send: 'acts on the outside',
+  memory: 'writes what later runs read',
+  command: 'runs a program',
+  files: 'writes files',
+}
+
+function reasonOf(tool: string, sink: Sink, { taint }: RunState): string {
+  const read = (['untrusted', 'secret'] as const).flatMap((label) => {
+    const [first, ...more] = taint[label]
+    return first === undefined
+      ? []
+      : [`${first}${more.length === 0 ? '' : ` and ${more.length} more`} (${label})`]
+  })
+  return `this run has read ${read.join(' and ')}, and ${tool} ${doing[sink]}`
+}
+
+// Addresses that a run may contact although it has read a stranger's text: contacting them tells nobody
+// anything about what the run knows. An address counts only as a whole, as it was written before the run
+// could add anything to it. A query that the model composed is not known. Search results count by their
+// addresses alone. The query is part of the answer of a search, and the model wrote the query. A run that
+// holds nothing but public text may go where it likes, but not to a host that only a page named: a page does
+// not choose where a run goes. A page may send a run on to other pages of its own host. While the run holds
+// private text this is bounded, because the choice among many links could spell it out.
+
+/** How many pages of one host a run with private text follows without a question. */
+const pagesOfHostMax = 10
+const addressCharsMax = 4_096
+/**
+ * Each repetition is bounded, because strangers write the texts: the time of a search grows with the length
+ * of a text and not with its square.
+ */
+const addressPattern =
+  /\b(?:https?:\/\/|www\.)[^\s"'<>`\\^{}|]{1,4096}|\b(?:[a-z0-9][a-z0-9-]{0,62}\.){1,8}[a-z]{2,24}(?:\/[^\s"'<>`\\^{}|]{0,4096})?/giu
+const closing = new Set(".,;:!?)]*_'’”")
+
+/** What a run may be told an address by. */
+interface Told {
+  readonly run: RunState
+  readonly tools: ReadonlyMap<string, Tool>
+  /** The words of people, and of agents that had read nothing but those. */
+  readonly trustedText: string
+}
+
+/** One spelling for an address. `null` if the text is none that a tool could contact. */
+export function readAddress(text: string): URL | null {
+  if (text.length > addressCharsMax) return null
+  const url = URL.parse(
+    /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text) ? text : `https://${text}`,
+  )
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null
+  url.hostname = url.hostname.replace(/\.+$/, '')
+  url.hash = ''
+  return url
+}
+
+/** `http` and `https` lead to the same host, which learns the same. */
+const spelled = (url: URL): string =>
+  `${url.username}:${url.password}@${url.host}${url.pathname === '/' ? '' : url.pathname}${url.search}`
+
+/** Whether the address is known as a whole, from a person, a search, or a page of the same host. */
+function isKnownAddress(url: URL, told: Told): boolean {
+  const wanted = spelled(url)
+  if (addressesIn(told.trustedText).some((each) => spelled(each) === wanted)) return true
+  const web = told.run.facts.flatMap((fact) => webFactOf(fact, told.tools) ?? [])
+  if (
+    web.some(
+      ({ kind, content }) =>
+        kind === 'query' && foundBySearch(content).some((each) => spelled(each) === wanted),
+    )
+  )
+    return true
+  // Where a secret is, nobody but a person or a search names an address.
+  if (told.run.taint.secret.length > 0) return false
+  const ofHost = web.filter(({ kind, host }) => kind === 'fetch' && host === url.host)
+  if (!told.run.taint.public && ofHost.length >= pagesOfHostMax) return false
+  return ofHost.some(
+    ({ success, content }) =>
+      success && names(content, url) && addressesIn(content).some((each) => spelled(each) === wanted),
+  )
+}
+
+/**
+ * Whether the host is the run's own choice, or one that it has to do with already: a person named it, a
+ * search found it, or the run read a page of it. A host that stands only in the text of a page is the choice
+ * of whoever wrote the page.
+ */
+function isChosenHost(url: URL, { run, tools, trustedText }: Told): boolean {
+  const hosts = (urls: readonly URL[]): boolean => urls.some(({ host }) => host === url.host)
+  if (hosts(addressesIn(trustedText))) return true
+  const web = run.facts.flatMap((fact) => webFactOf(fact, tools) ?? [])
+  if (
+    web.some(({ kind, host, success, content }) =>
+      kind === 'fetch' ? success && host === url.host : hosts(foundBySearch(content)),
+    )
+  )
+    return true
+  return !run.facts.some(({ result = '' }) => names(result, url) && hosts(addressesIn(result)))
+}
+
+/** A quick look, before the addresses of a long text are read. */
+const names = (text: string, { hostname }: URL): boolean => text.toLowerCase().includes(hostname)
+
+interface WebFact {
+  readonly kind: 'query' | 'fetch'
+  readonly success: boolean
+  readonly host: string
+  readonly content: string
+}
+
+/** Facts never change, so each is read once. */
+const webFacts = new WeakMap<ToolFact, WebFact | null>()
+
+function webFactOf(fact: ToolFact, tools: Told['tools']): WebFact | null {
+  const known = webFacts.get(fact)
+  if (known !== undefined) return known
+  const read = readWebFact(fact, tools)
+  webFacts.set(fact, read)
+  return read
+}
+
+function readWebFact(
+  { tool: name, success, result = '', arguments: text = '' }: ToolFact,
+  tools: Told['tools'],
+): WebFact | null {
+  const tool = tools.get(name)
+  if (tool === undefined) return null
+  const sink = sinkOf(tool)
+  if (sink !== 'query' && sink !== 'fetch') return null
+  const args = readCallArguments(name, text)
+  if (!args.ok || readsOf(tool, args.value) === 'own') return null
+  if (sink === 'query')
+    return success && readsOf(tool, args.value) === 'web'
+      ? { kind: sink, success, host: '', content: result }
+      : null
+  const asked = readAddress(tool.subject?.(args.value) ?? '')
+  return { kind: sink, success, host: finalHost(result) ?? asked?.host ?? '', content: result }
+}
+
+/** The host that answered, after redirects, if the tool says it. */
+function finalHost(content: string): string | null {
+  const page = parsed(content)
+  return isObject(page) && typeof page['url'] === 'string' ? (readAddress(page['url'])?.host ?? null) : null
+}
+
+function foundBySearch(content: string): URL[] {
+  const answer = parsed(content)
+  const results = isObject(answer) && Array.isArray(answer['results']) ? (answer['results'] as unknown[]) : []
+  return results.flatMap((each) =>
+    isObject(each) && typeof each['url'] === 'string' ? (readAddress(each['url']) ?? []) : [],
+  )
+}
+
+export function addressesIn(text: string): URL[] {
+  return [...text.matchAll(addressPattern)].flatMap(([found]) => {
+    // The end of a sentence or of a bracket does not belong to the address. Both readings count.
+    let end = found.length
+    while (closing.has(found.charAt(end - 1))) end--
+    const bare = found.slice(0, end)
+    return [readAddress(found), bare === found ? null : readAddress(bare)].filter((each) => each !== null)
+  })
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

@@ -4,32 +4,49 @@
 // to the user, the events of that come with the result (deliver.ts). A pure tool gets nothing of the host
 // that it could change or read.
 import {
+  type Clock,
   type DomainEvent,
+  event,
   type ExecutionGraph,
+  faultsText,
   joinTaints,
+  type LiveProgress,
+  maskSecrets,
   noSuspects,
+  noUsage,
+  type RunState,
   type SessionSearchRequest,
   type Taint,
   teamOutputTool,
+  teamRunId,
   type ToolCall,
 } from '@beaver/core'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
 import { callImages } from '../images/call-images.ts'
+import {
+  defaultEgressRules,
+  type EgressRules,
+  holdsSecretText,
+  isSecretPath,
+  isUntrustedPath,
+  pathsIn,
+} from '../taint/egress-rules.ts'
+import { readsOf, sinkOf } from '../taint/tool-kind.ts'
+import { readCallArguments } from '../tools/call-arguments.ts'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
-import { defaultEgressRules } from '../taint/egress-rules.ts'
-import { taintOfResult } from '../taint/taint-of-result.ts'
 import type { AskPerson } from '../tools/external-tools.ts'
-import { permissionOnSubject } from '../tools/permission.ts'
+import { type CallProgress, newestProgress } from '../tools/newest-progress.ts'
+import { permissionOnSubject, subjectOf } from '../tools/permission.ts'
 import { teamOutput } from '../tools/team-output.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
-import { deliveryEvents, deliveryFault } from './deliver.ts'
 import { filesFound } from './finalize.ts'
-import { callProgress } from './live-progress.ts'
+import type { TeamResult } from './loop-spec.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
+import { finalEvents } from './run-ends.ts'
 import { deliveredResult, workflowResult } from './workflow-result.ts'
 
 /**
@@ -249,4 +266,166 @@ async function runWorkflow(
     ...deliveredResult(call, result),
     delivery: deliveryEvents(run(), result, isTool, await filesFound(work)),
   }
+}
+
+// Passes on how far a call is while its tool runs, to the people who follow the task. newest-progress.ts
+// decides how often. An update is bounded and contains no secret.
+
+const messageCharsMax = 200
+/**
+ * More of a message is not looked at. It is so much more than is shown that no secret is cut in what is
+ * shown.
+ */
+const readCharsMax = 20_000
+
+/**
+ * What the tool of a call tells its progress by.
+ *
+ * @param send passes an update on
+ * @example
+ * import { systemClock } from '@beaver/core'
+ *
+ * const sent: string[] = []
+ * const call = callProgress(systemClock, ({ progress, total }) => void sent.push(`${progress} of ${total}`))
+ * call.tell({ progress: 1, total: 4 })
+ * call.end()
+ * sent // => ['1 of 4']
+ */
+export function callProgress(
+  clock: Clock,
+  send: (update: Pick<LiveProgress, 'progress' | 'total' | 'message'>) => void,
+): CallProgress {
+  return newestProgress(clock, ({ progress, total, message }) => {
+    const text =
+      typeof message === 'string'
+        ? maskSecrets(message.slice(0, readCharsMax)).trim().slice(0, messageCharsMax).toWellFormed()
+        : ''
+    send({
+      progress,
+      total: Number.isFinite(total) ? (total as number) : null,
+      message: text === '' ? null : text,
+    })
+  })
+}
+
+// Delivers a team's text to the user: it becomes the answer of the task, word for word, without another call
+// of a model (D-61). Pure. The result of the call, the answer and the end of the run are recorded together.
+// No crash comes between them. Only a complete team with a text is delivered, and only if its call is the
+// only one of its answer. In all other cases the root goes on with the result, which says why.
+
+/** The `finish_reason` of an answer that is a team's text. */
+const deliveredFinish = 'delivered'
+
+/** Why the text is not delivered. `null` if it can be. */
+function deliveryFault(run: RunState, team: TeamResult, isTool: (name: string) => boolean): string | null {
+  if (team.outcome !== 'complete')
+    return `The team is not complete (${team.outcome}), so you go on with its result.`
+  if (run.calls.length !== 1) return 'The answer had other calls, so you go on with all results.'
+  const [end] = finalEvents(run, answerOf(team), isTool)
+  if (end?.type === 'output_rejected')
+    return `The text does not fit the JSON Schema of the answer (${faultsText(end.data.faults)}), so write the answer from it.`
+  return end?.type === 'run_failed' ? `The text cannot be an answer: ${end.data.failure.message}` : null
+}
+
+/**
+ * The answer and the end of the run, which follow the result of the call. @param found the facts that come
+ * before the end
+ */
+function deliveryEvents(
+  run: RunState,
+  team: TeamResult,
+  isTool: (name: string) => boolean,
+  found: readonly DomainEvent[] = [],
+): DomainEvent[] {
+  const answer = event(
+    'assistant_message_added',
+    {
+      content: team.final_output,
+      tool_calls: [],
+      finish_reason: deliveredFinish,
+      usage: noUsage,
+      provider_name: run.provider ?? '',
+      model: run.model ?? '',
+      response_id: null,
+      duration_ms: 0,
+      delivered_from: teamRunId.parse(team.team_run_id),
+    },
+    run.start.run_id,
+  )
+  return [answer, ...found, ...finalEvents(run, answerOf(team), isTool)]
+}
+
+const answerOf = ({ final_output }: TeamResult) => ({
+  content: final_output,
+  finishReason: deliveredFinish,
+  usage: noUsage,
+})
+
+// The labels of a tool's result, which are recorded with it. They follow from what the tool declares, what
+// the call acted on and the text of the result. The model decides nothing about them. What a failed call says
+// may be a stranger's text too. Only the words that are Beaver's own have no labels.
+
+const ownWords: ReadonlySet<string | null> = new Set([
+  'tool_not_available',
+  'invalid_arguments',
+  'tool_timeout',
+  'cancelled',
+  'in_doubt',
+  'not_pure',
+])
+const sourceCharsMax = 160
+
+/** Returns `null` if the result has no labels: it is the user's own text. */
+function taintOfResult(
+  tool: Tool | undefined,
+  call: Pick<ToolCall, 'arguments'>,
+  result: ToolResult,
+  rules: EgressRules,
+): Taint | null {
+  if (tool === undefined || ownWords.has(result.error)) return null
+  const args = readCallArguments(tool.name, call.arguments)
+  const subject = args.ok ? shownSubject(tool, args.value) : ''
+  const reads = args.ok ? readsOf(tool, args.value) : 'untrusted'
+  const paths =
+    reads === 'web' || tool.pure === true ? [] : (tool.filesOf?.(result.content) ?? pathsRead(tool, subject))
+  const untrusted =
+    reads === 'web' || reads === 'untrusted' || paths.some((path) => isUntrustedPath(path, rules))
+  const secret =
+    reads === 'secret' || paths.some((path) => isSecretPath(path, rules)) || holdsSecretText(result.content)
+  if (!untrusted && !secret) return null
+  const source = sourceOf(tool, subject)
+  return {
+    untrusted: untrusted ? [source] : [],
+    secret: secret ? [source] : [],
+    public: reads === 'web' && !secret,
+  }
+}
+
+/**
+ * A call that writes or sends does not read what it names. Outside of command lines, a word is a path only if
+ * it looks like one.
+ */
+function pathsRead(tool: Tool, subject: string): string[] {
+  const sink = sinkOf(tool)
+  if (sink === 'command') return pathsIn(subject)
+  if (sink !== null) return []
+  return pathsIn(subject).filter((path) => path === subject || /[./]/.test(path))
+}
+
+function shownSubject(tool: Tool, args: unknown): string {
+  try {
+    return subjectOf(tool, args)
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * For people: the tool, and what it acted on if the tool can say it. Nothing in it can move a cursor or
+ * change the writing direction.
+ */
+function sourceOf(tool: Tool, subject: string): string {
+  const on = tool.subject === undefined || subject === '' ? '' : ` ${subject}`
+  const source = `${tool.name}${on}`.toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
+  return source.length > sourceCharsMax ? `${source.slice(0, sourceCharsMax).toWellFormed()}…` : source
 }

@@ -7,16 +7,13 @@
 // person is named by the id in the network: names can change, and somebody else may take them. The network
 // has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages;
 // those that arrived are not sent again by this process.
-import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
 import type { OutboundMessage } from '@beaver/contracts'
+import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { Adapter, Message } from 'chat'
 import type { Channel, Receive, Sent, ShownWork } from '../channel.ts'
 import { codesIn, decisionIn } from '../decision.ts'
 import { pauseAfter } from '../persist.ts'
-import { adapterOf, type AdapterOptions } from './load-adapter.ts'
-import { piecesOf, withoutCalls } from './pieces.ts'
-import { outcomeOf } from './network-errors.ts'
-import { type Intake, thinChat } from './thin-chat.ts'
+import { chatLogger, type Intake, thinChat } from './thin-chat.ts'
 
 export interface ChatSdkChannelOptions extends Omit<AdapterOptions, 'channel'> {
   readonly name: string
@@ -252,4 +249,157 @@ function textFor({ text, attachments, formatted }: Message, adapter: Adapter): s
   const named = attachments.slice(0, attachmentsNamed).map(({ name, type }) => (name ?? type).slice(0, 100))
   const notes = named.length === 0 ? [] : [`[Attachments that were not read: ${named.join(', ')}]`]
   return [said === '' ? '[The message has no text.]' : said, ...notes].join('\n\n')
+}
+
+// A long text as messages of a network that takes only so much. The pieces together are the text. They end at
+// the ends of lines or words where there is one. A character that a network writes with an escape counts as
+// two. Nothing in the text calls everybody in a chat.
+
+const escaped = /[_*[\]()~`>#+\-=|{}.!\\<&]/
+const wordMin = 0.5
+
+/** @param most the weight of a piece */
+export function piecesOf(text: string, most: number): readonly string[] {
+  const pieces: string[] = []
+  for (let from = 0; from < text.length;) {
+    const end = endOf(text, from, most)
+    pieces.push(text.slice(from, end))
+    from = end
+  }
+  return pieces
+}
+
+function endOf(text: string, from: number, most: number): number {
+  let [weight, end] = [0, from]
+  for (; end < text.length; end++) {
+    weight += escaped.test(text[end] ?? '') ? 2 : 1
+    if (weight > most) break
+  }
+  if (end >= text.length) return end
+  const least = from + Math.max(1, Math.floor((end - from) * wordMin))
+  const line = text.lastIndexOf('\n', end - 1) + 1
+  if (line > least) return line
+  const word = text.lastIndexOf(' ', end - 1) + 1
+  if (word > least) return word
+  // Both halves of a character outside the basic plane stay together.
+  const split = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end - 1 > from
+  return Math.max(split ? end - 1 : end, from + 1)
+}
+
+/** The text, with an invisible space in what would call people. */
+export const withoutCalls = (text: string): string =>
+  text.replaceAll(/<(?=[!@#])/g, '<\u200B').replaceAll(/@(?=everyone\b|here\b|channel\b|all\b)/gi, '@\u200B')
+
+// What became of a message, by the error of its adapter: a pure function.
+// A network that answered has not got the message; if no answer came, nobody knows.
+
+/**
+ * Errors of adapters, by the names of their classes: the network has answered, and will say the same again.
+ */
+const lasting = new Set(['PermissionError', 'ResourceNotFoundError', 'ValidationError'])
+/** What Slack says if nothing is wrong with the message. */
+const passing = new Set([
+  'ratelimited',
+  'rate_limited',
+  'internal_error',
+  'fatal_error',
+  'service_unavailable',
+  'invalid_auth',
+  'token_expired',
+  'token_revoked',
+])
+
+function outcomeOf(error: unknown): Sent {
+  const reason = messageOf(error).slice(0, 300)
+  if (!(error instanceof Error)) return { kind: 'later', reason, unknown: true }
+  if (error.name === 'AdapterRateLimitError' || error.name === 'RateLimitError')
+    return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
+  if (error.name === 'AuthenticationError') return { kind: 'later', reason }
+  if (lasting.has(error.name)) return { kind: 'never', reason }
+  // The client of Slack has codes of its own.
+  const code = 'code' in error ? error.code : null
+  if (code === 'slack_webapi_rate_limited_error')
+    return { kind: 'later', reason, afterMs: secondsIn(error, 'retryAfter') }
+  if (code === 'slack_webapi_platform_error')
+    return passing.has(slackError(error)) ? { kind: 'later', reason } : { kind: 'never', reason }
+  return { kind: 'later', reason, unknown: true }
+}
+
+const secondsIn = (error: object, name: string): number | undefined => {
+  const value = (error as Record<string, unknown>)[name]
+  return typeof value === 'number' && value >= 0 ? value * 1_000 : undefined
+}
+
+const slackError = (error: object): string => {
+  const { data } = error as { data?: { error?: unknown } }
+  return typeof data?.error === 'string' ? data.error : ''
+}
+
+// Finds and makes the adapter of a network. The packages of adapters are large, so each is loaded only if a
+// channel uses it.
+
+interface AdapterOptions {
+  readonly channel: string
+  /** `slack`, `telegram`, or another one whose package `@chat-adapter/<name>` is installed. */
+  readonly adapter: string
+  /** What the adapter is given, as its documentation says, with the secrets. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** How long the network may take to answer, in milliseconds. */
+  readonly timeoutMs: number
+  readonly logger: Logger
+}
+
+type Factory = (options: Readonly<Record<string, unknown>>) => Adapter
+
+/** The adapters that come with Beaver. */
+const known: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
+  slack: () => import('@chat-adapter/slack'),
+  telegram: () => import('./telegram-adapter.ts'),
+}
+
+/** What is not to be left to an adapter: its own repetitions would be neither bounded nor counted. */
+const fixed: Readonly<Record<string, (timeoutMs: number) => Readonly<Record<string, unknown>>>> = {
+  slack: (timeout) => ({
+    webClientOptions: { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true, timeout },
+  }),
+}
+
+/** @throws {BeaverError} `invalid_configuration` */
+async function adapterOf({ channel, adapter, options, timeoutMs, logger }: AdapterOptions): Promise<Adapter> {
+  const factory = await factoryOf(channel, adapter)
+  try {
+    return factory({ ...options, ...fixed[adapter]?.(timeoutMs), logger: chatLogger(channel, logger) })
+  } catch (error) {
+    throw new BeaverError(
+      'invalid_configuration',
+      `The adapter ${adapter} of the channel ${channel} refuses its options: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+async function factoryOf(channel: string, adapter: string): Promise<Factory> {
+  const name = `@chat-adapter/${adapter}`
+  let loaded: Readonly<Record<string, unknown>>
+  try {
+    loaded = await (known[adapter]?.() ?? (import(name) as Promise<Record<string, unknown>>))
+  } catch (error) {
+    throw new BeaverError(
+      'invalid_configuration',
+      `The channel ${channel} needs the package ${name}. Install it beside Beaver.`,
+      { cause: error },
+    )
+  }
+  const factories = Object.entries(loaded).filter(
+    ([key, value]) => /^create[A-Z]\w*Adapter$/.test(key) && typeof value === 'function',
+  )
+  const [found] = factories
+  if (found === undefined || factories.length > 1)
+    throw new BeaverError(
+      'invalid_configuration',
+      `The package ${name} of the channel ${channel} is no adapter of the Chat SDK that Beaver can use.`,
+    )
+  return found[1] as Factory
 }

@@ -4,12 +4,14 @@
 // keeps no keywords gets the flag `\Answered` instead. A mail that cannot be taken now holds up its chat, and
 // no other. It is tried again by the next look. A server that is away is asked again, with longer and longer
 // pauses.
+import { messageCharsMax } from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, messageOf, pause } from '@beaver/core'
 import type { ImapFlow } from 'imapflow'
-import type { Receive } from '../channel.ts'
+import type { Receive, Received } from '../channel.ts'
 import { pauseAfter } from '../persist.ts'
-import { mailBytesMax, type MailReader, readMail } from './read-mail.ts'
-import { SenderRate } from './sender-rate.ts'
+import { contentOf, type MailContent } from './mail-content.ts'
+import { chatOf, idsIn, madeId, referencesMax, routeOf, subjectLine } from './mail-thread.ts'
+import { automaticFault, type MailHeader, type SenderCheck, senderFault, senderOf } from './sender.ts'
 import type { MailServer } from './smtp.ts'
 
 export interface MailboxOptions {
@@ -241,4 +243,186 @@ function faultOf(error: unknown): string {
       ? `: ${error.responseText}`
       : ''
   return `${messageOf(error)}${said}`.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 300)
+}
+
+// How much one sender writes. A program that answers every answer, and says nothing about it, is stopped
+// here. The time of a mail is when it came, so a mailbox that waited for a day is no flood.
+
+const hourMs = 3_600_000
+const sendersMax = 10_000
+
+export class SenderRate {
+  readonly #perHour: number
+  readonly #arrivals = new Map<string, readonly number[]>()
+
+  constructor(perHour: number) {
+    this.#perHour = perHour
+  }
+
+  /** Whether a mail is one too many of its hour. */
+  isTooMany(sender: string, atMs: number): boolean {
+    return this.#around(sender, atMs).length >= this.#perHour
+  }
+
+  /** Counts a mail that was taken. */
+  count(sender: string, atMs: number): void {
+    const all = [...this.#around(sender, atMs), atMs]
+    this.#arrivals.delete(sender)
+    this.#arrivals.set(sender, all)
+    if (this.#arrivals.size > sendersMax) this.#arrivals.delete(this.#arrivals.keys().next().value as string)
+  }
+
+  #around(sender: string, atMs: number): readonly number[] {
+    return (this.#arrivals.get(sender) ?? []).filter((each) => Math.abs(atMs - each) < hourMs)
+  }
+}
+
+// What a mail says: from its bytes to a message, or to the reason why it is none. A sender who is not proven,
+// and one whom nobody knows, gets no answer: it would go to somebody who wrote nothing, or tell that somebody
+// reads. Of a mail only the beginning is read. Attachments are named and not read. Until the sender is proven
+// and known, only the headers are read. The body of a mail may be built so that reading it takes minutes.
+
+interface RawMail {
+  /** The beginning of the mail. */
+  readonly source: Uint8Array
+  /** The length of the whole mail. */
+  readonly bytes: number
+}
+
+export interface MailReader {
+  /** The own address. */
+  readonly own: string
+  readonly check: SenderCheck
+  /** Whether somebody may write. */
+  knows(address: string): boolean
+}
+
+type ReadMail =
+  | { readonly kind: 'message'; readonly message: Received }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** How many bytes of a mail are read. */
+const mailBytesMax = 1_000_000
+
+/** @throws the reason of `signal`, and nothing else: a mail that cannot be read is refused */
+export async function readMail(
+  raw: RawMail,
+  reader: MailReader,
+  stop: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<ReadMail> {
+  const headers = headersOf(raw.source)
+  if (headers === null) return refused('its headers can be read in several ways')
+  const sender = senderOf(headers)
+  if (sender === null) return refused('it has not exactly one plain sender')
+  const fault = mailFaultOf(headers, sender, reader)
+  if (fault !== null) return refused(fault)
+  const first = (key: string): string => headers.find((each) => each.key === key)?.value ?? ''
+  const references = [...idsIn(first('references')), ...idsIn(first('in-reply-to'))]
+  if (references.length > referencesMax)
+    return refused('programs seem to answer each other: its thread is too long')
+  const content = await contentOf({ source: raw.source, own: reader.own }, stop)
+  if (content === null) return refused('its parts cannot be read')
+  if (!content.isToOwn) return refused('it is not addressed to Beaver')
+  const text = textOf(content, raw)
+  const subject = subjectLine(content.subject)
+  const messageId = idsIn(first('message-id'))[0] ?? madeId([sender, first('date'), subject, text])
+  const isReply = references.length > 0
+  return {
+    kind: 'message',
+    message: {
+      chat_id: chatOf({ messageId, references }, reader.own),
+      message_id: messageId,
+      user: sender,
+      // The subject of a reply says nothing new. A decision has to be at the beginning.
+      text: cut(isReply || subject === '' ? text : `${subject}\n\n${text}`),
+      at: timeIn(content.date),
+      route: routeOf({ sender, subject, messageId, references }),
+    },
+  }
+}
+
+function mailFaultOf(
+  headers: readonly MailHeader[],
+  sender: string,
+  { own, check, knows }: MailReader,
+): string | null {
+  if (sender === own) return 'it is from the address of Beaver'
+  const fault = senderFault(headers, sender, check) ?? automaticFault(headers, sender)
+  if (fault !== null) return fault
+  return knows(sender) ? null : 'its sender is not among the users of the channel'
+}
+
+const refused = (reason: string): ReadMail => ({ kind: 'refused', reason })
+
+function textOf({ text, attachments, attachmentsCount }: MailContent, { source, bytes }: RawMail): string {
+  const said = withoutQuotes(text.replaceAll('\r\n', '\n')).trim()
+  const more =
+    attachmentsCount > attachments.length ? ` and ${attachmentsCount - attachments.length} more` : ''
+  const notes = [
+    ...(attachmentsCount === 0
+      ? []
+      : [`[Attachments that were not read: ${attachments.map(subjectLine).join(', ')}${more}]`]),
+    ...(bytes > source.length
+      ? [`[Only the first ${source.length} of ${bytes} bytes of the mail were read.]`]
+      : []),
+  ]
+  return [said === '' ? '[The mail has no text.]' : said.slice(0, messageCharsMax - 10_000), ...notes].join(
+    '\n\n',
+  )
+}
+
+/**
+ * The text without the lines at its end that quote another mail, and without the line that announces them.
+ * The session has that mail.
+ */
+function withoutQuotes(text: string): string {
+  const lines = text.trimEnd().split('\n')
+  let end = lines.length
+  while (end > 0 && /^\s*(?:>|$)/.test(lines[end - 1] ?? '')) end--
+  if (end === lines.length || !lines.slice(end).some((line) => line.trimStart().startsWith('>'))) return text
+  const announced = (lines[end - 1] ?? '').trimEnd().endsWith(':')
+  return lines.slice(0, announced ? end - 1 : end).join('\n')
+}
+
+const cut = (text: string): string =>
+  text.length <= messageCharsMax ? text : text.slice(0, messageCharsMax).toWellFormed()
+
+/** The time in a mail, if it is one. */
+function timeIn(date: string): string | undefined {
+  const ms = Date.parse(date)
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}
+
+// The headers of a mail, as they stand in it. This is all that is read of a mail before its sender is proven
+// and known, so it is simple and takes time that grows with the length alone.
+
+const headersMax = 10_000
+
+/**
+ * @returns `null` if a program could read them in another way: there are too many, or there are characters
+ * that some take for the end of a line
+ */
+export function headersOf(source: Uint8Array): readonly MailHeader[] | null {
+  const lines = headOf(new TextDecoder().decode(source)).split(/\r?\n/)
+  const fields: string[][] = []
+  for (const line of lines) {
+    if (/[\0\r\u0085\u2028\u2029]/.test(line)) return null
+    const isFolded = line.startsWith(' ') || line.startsWith('\t')
+    if (isFolded) fields.at(-1)?.push(line)
+    else if (line !== '') fields.push([line])
+    if (fields.length > headersMax) return null
+  }
+  return fields.flatMap((parts) => {
+    const field = parts.join('')
+    const colon = field.indexOf(':')
+    return colon < 1
+      ? []
+      : [{ key: field.slice(0, colon).trim().toLowerCase(), value: field.slice(colon + 1).trim() }]
+  })
+}
+
+/** The text before the first empty line. */
+function headOf(text: string): string {
+  const ends = [text.indexOf('\r\n\r\n'), text.indexOf('\n\n')].filter((each) => each >= 0)
+  return ends.length === 0 ? text : text.slice(0, Math.min(...ends))
 }

@@ -1,22 +1,285 @@
 // The table of queries: what the projector answers, by name, at `beaver.<namespace>.query.<name>`.
-import type { z } from 'zod'
-import type { Contract } from '../contract.ts'
+import { jsonObject, jsonValue } from '@beaver/core'
+import { z } from 'zod'
+import { type Contract, contract } from '../contract.ts'
+import {
+  after,
+  archiveOfLog,
+  before,
+  count,
+  cursor,
+  limitOf,
+  ofNode,
+  onlyOfTenant,
+  onlyOfUser,
+  paged,
+  runIdField,
+  sessionIdField,
+  taskIdField,
+  taskNameOfUser,
+  tenantField,
+  textOrNull,
+  time,
+} from '../fields.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
-import { events } from './events.ts'
 import { node } from './node.ts'
 import { openTasks } from './open-tasks.ts'
 import { proof } from './proof.ts'
-import { quarantine } from './quarantine.ts'
 import { questions } from './questions.ts'
-import { search } from './search.ts'
-import { sessionSearch } from './session-search.ts'
 import { oneSession, sessions } from './sessions.ts'
 import { status } from './status.ts'
 import { task } from './task.ts'
-import { tasks } from './tasks.ts'
-import { timeline } from './timeline.ts'
-import { usage } from './usage.ts'
+import { tasks, usageFields } from './tasks.ts'
+
+// `timeline`: what happened in one task, in words for people. One item for each event, in the order of the
+// journal.
+
+const timelineItem = z.object({
+  event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
+  taskseq: z.int().describe('The place of the event in the log of the task.'),
+  run_id: runIdField.nullable().describe('The run to which the event belongs. null: it belongs to no run.'),
+  parent_run_id: runIdField.nullable().describe('The run that called this run. null: none.'),
+  node_id: textOrNull.describe('The node to which the event belongs. null: it belongs to no node.'),
+  kind: z.string().describe('The type of the event.'),
+  actor_type: z.string().describe('Who did it: client, system, daemon, agent, team, node, tool or provider.'),
+  actor_id: z.string().describe('The id of who did it.'),
+  actor_name: z.string().describe('The name of who did it.'),
+  text: z.string().describe('What happened, in one sentence.'),
+  created_at: time,
+  offset_ms: z
+    .int()
+    .nullable()
+    .describe('The time since the submission of the task, in milliseconds. null: not known.'),
+  status: z
+    .string()
+    .describe('What came of it: started, waiting, done, skipped, failed, blocked or cancelled.'),
+  metadata: jsonObject.describe('The task_id, the timeline_type, and more for some kinds of events.'),
+})
+export type TimelineItem = z.infer<typeof timelineItem>
+
+const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
+  input: z.strictObject({
+    ...taskNameOfUser,
+    node_id: ofNode,
+    after,
+    limit: limitOf('items', { usual: 500, max: 2000 }),
+  }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    events: z.array(timelineItem).describe('The items, in the order of the log.'),
+    archive: archiveOfLog,
+    ...paged,
+  }),
+})
+
+// `usage`: what calls of models used, by day, by user, by tenant or by model.
+
+const groups = ['day', 'user', 'tenant', 'model'] as const
+/** By what usage is summed. */
+export type UsageGroup = (typeof groups)[number]
+
+const group = z
+  .object({
+    key: textOrNull.describe(
+      'The day (YYYY-MM-DD), the user, the tenant or the model. null: no user, or a model without a name.',
+    ),
+    ...usageFields,
+  })
+  .meta({
+    id: 'usage_group',
+    description: 'What calls of models used on one day, for one user, for one tenant or by one model.',
+  })
+
+const usageAnswer = z.object({
+  since: z.iso.date().describe('The first day that counts. YYYY-MM-DD, UTC.'),
+  until: z.iso.date().describe('The last day that counts. YYYY-MM-DD, UTC.'),
+  total: z.object(usageFields).describe('All groups together, also those that the answer leaves out.'),
+  groups: z
+    .array(group)
+    .describe('Days: newest first. Users, tenants and models: the one with most tokens first.'),
+  more: paged.more.describe('Whether the answer leaves out groups.'),
+})
+export type UsageAnswer = z.infer<typeof usageAnswer>
+
+const usage = contract(
+  'What calls of models used, as providers reported it, by day, by user, by tenant or by model. It does not count calls of archived events.',
+  {
+    input: z.strictObject({
+      by: z.enum(groups).default('day').describe('By what to sum.'),
+      since: z.iso
+        .date()
+        .optional()
+        .describe('The first day that counts. YYYY-MM-DD, UTC. Default: 30 days before the last one.'),
+      until: z.iso.date().optional().describe('The last day that counts. YYYY-MM-DD, UTC. Default: today.'),
+      split_at: z
+        .array(z.iso.date())
+        .max(100)
+        .optional()
+        .describe(
+          'Days on which a period begins. usage_by_model then has an item for each model and period. Default: one period.',
+        ),
+      tenant: onlyOfTenant('tasks'),
+      user_id: onlyOfUser('tasks'),
+      limit: limitOf('groups', { usual: 100, max: 1_000 }),
+    }),
+    output: usageAnswer,
+  },
+)
+
+// `events`: the journal of one task as it was written.
+
+const item = z.object({
+  taskseq: z.int().describe('The place of the event in the log of the task.'),
+  type: z.string().describe('The type of the event.'),
+  epoch: z.int().describe('The number of the claim under which the event was written.'),
+  time,
+  run_id: runIdField.nullable().describe('The run to which the event belongs. null: it belongs to no run.'),
+  node_id: textOrNull.describe('The node to which the event belongs. null: it belongs to no node.'),
+  data: jsonValue.describe('The data of the event. null: the data is larger than 512 KiB, or it is lost.'),
+  data_bytes: count.describe('The size of the data in bytes.'),
+  blob_sha256: textOrNull.describe(
+    'The SHA-256 of the blob that has the data. null: the record itself has it.',
+  ),
+  hash: z.string().describe('The hash of the record.'),
+  sequence: count.describe('The sequence number of the message in the journal stream.'),
+})
+export type EventItem = z.infer<typeof item>
+
+const events = contract('The events of one task as they are in the journal.', {
+  input: z.strictObject({
+    ...taskNameOfUser,
+    node_id: ofNode,
+    after,
+    limit: limitOf('events', { usual: 500, max: 2000 }),
+  }),
+  output: z.object({
+    task_id: taskIdField,
+    session_id: sessionIdField,
+    tenant: tenantField,
+    events: z.array(item).describe('The events, in the order of the log.'),
+    archive: archiveOfLog,
+    ...paged,
+  }),
+})
+
+// `quarantine`: the messages of the journal that are no records.
+
+const quarantinedMessage = z
+  .object({
+    sequence: count.describe('The sequence number of the message in the journal stream.'),
+    tenant: textOrNull.describe(
+      'The tenant in the subject of the message. null: the subject is none of a log.',
+    ),
+    session_id: textOrNull.describe(
+      'The session in the subject of the message. null: the subject is none of a log.',
+    ),
+    task_id: textOrNull.describe(
+      'The task in the subject of the message, which may not exist. null: the subject is none of a log.',
+    ),
+    subject: textOrNull.describe(
+      'The subject of the message, if it is none of a log. null: it is the subject of a log.',
+    ),
+    reason: z.string().describe('Why the message is no record, in one sentence.'),
+    bytes: count.describe('The size of the message.'),
+    sha256: z.string().describe('The SHA-256 of the message.'),
+    excerpt: z
+      .string()
+      .describe('How the message begins, at most 2,048 bytes. Empty for a message after the first 10,000.'),
+  })
+  .meta({ id: 'quarantined_message', description: 'A message of the journal that is no record.' })
+
+const quarantine = contract(
+  'Lists the messages of the journal that are no records. Somebody who is no daemon published them.',
+  {
+    input: z.strictObject({
+      sequence: count
+        .optional()
+        .describe('Only the message with this sequence number. Absent: all messages.'),
+      after: after.describe(
+        'Only messages after this one: the "next" of the page before. 0: the first page.',
+      ),
+      limit: limitOf('messages', { usual: 20, max: 200 }),
+    }),
+    output: z.object({
+      total: count.describe('The number of all such messages.'),
+      messages: z.array(quarantinedMessage).describe('The messages, oldest first.'),
+      more: z.boolean().describe('Whether there are more messages after this page.'),
+      next: cursor.nullable().describe('The "after" of the next page. null: this is the last page.'),
+    }),
+  },
+)
+
+// `search`: full text over the visible transcript and over what failed, newest first.
+
+const searchHit = z.object({
+  task_id: taskIdField,
+  session_id: sessionIdField,
+  tenant: tenantField,
+  taskseq: z.int().describe('The place of the event in the log of the task.'),
+  run_id: runIdField.nullable().describe('The run that said it. null: none.'),
+  agent_name: textOrNull.describe('The name of the agent. null: not known.'),
+  role: z.string().describe('Who said it: user, assistant or tool. failure: the text tells what failed.'),
+  name: textOrNull.describe('The name of the tool, or of the node that failed. null: neither.'),
+  time,
+  snippet: z.string().describe('The text around the first word that was found.'),
+})
+
+const search = contract('Searches the texts and the failures of all tasks. The newest hit comes first.', {
+  input: z.strictObject({
+    query: z
+      .string()
+      .max(1000)
+      .describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
+    tenant: onlyOfTenant('tasks'),
+    session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
+    user_id: onlyOfUser('tasks'),
+    limit: limitOf('hits', { usual: 20, max: 100 }),
+    before,
+  }),
+  output: z.object({ hits: z.array(searchHit).describe('The hits, newest first.'), ...paged }),
+})
+export type SearchAnswer = z.infer<(typeof search)['output']>
+
+// `session_search`: what an agent finds of earlier sessions, newest first (D-46, D-67).
+
+const hit = z.object({
+  session_id: sessionIdField,
+  task_id: taskIdField,
+  role: z.enum(['user', 'assistant', 'tool']).describe('Who said it.'),
+  excerpt: z.string().describe('The text around the first word that was found.'),
+  at: time,
+})
+
+const sessionSearch = contract(
+  "Searches a tenant's earlier sessions for an agent. The newest hit comes first.",
+  {
+    input: z.strictObject({
+      query: z
+        .string()
+        .max(1000)
+        .describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
+      tenant: z.string().min(1).max(128).describe('The tenant.'),
+      user_id: onlyOfUser('sessions'),
+      session_id: z
+        .string()
+        .max(128)
+        .optional()
+        .describe('The session of the agent. The search leaves it out, unless include_current is true.'),
+      include_current: z
+        .boolean()
+        .default(false)
+        .describe('Whether to search the session of the agent, too.'),
+      limit: z
+        .number()
+        .default(10)
+        .describe('At most this many hits, from 1 to 50. Beaver uses the nearest allowed number.'),
+    }),
+    output: z.object({ hits: z.array(hit).describe('The hits, newest first.') }),
+  },
+)
 
 const table = {
   tasks,

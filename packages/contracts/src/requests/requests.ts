@@ -1,15 +1,59 @@
 // The table of requests: what any daemon answers, by name, at `beaver.<namespace>.service.<name>`.
-import type { z } from 'zod'
-import type { Contract } from '../contract.ts'
+import { foreignId } from '@beaver/core'
+import { z } from 'zod'
+import { type Contract, contract } from '../contract.ts'
+import { count, onBehalfOf, taskIdField } from '../fields.ts'
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { decide } from './decide.ts'
-import { memory } from './memory.ts'
-import { retry } from './retry.ts'
 import { status } from './status.ts'
-import { storeImage } from './store-image.ts'
 import { steer } from './steer.ts'
-import { run, submit } from './submit.ts'
+import { storeImage } from './store-image.ts'
+import { run, submit, submittedFields } from './submit.ts'
+
+// `task.retry`: a retry of a task that ended without completing.
+
+const retried = z.object({
+  ...submittedFields,
+  task_id: taskIdField.describe('The id of the new task.'),
+  retry_of: taskIdField.describe('The id of the old task.'),
+})
+/** The task that retries another one. */
+export type RetriedTask = z.infer<typeof retried>
+
+const retry = contract(
+  'Retries a task that failed, is incomplete or was cancelled. The same request again gives the same answer.',
+  {
+    input: z.strictObject({
+      task_id: foreignId.describe('The id of the task that ended.'),
+      user_id: onBehalfOf,
+    }),
+    output: retried,
+  },
+)
+
+// `memory`: what agents keep for later runs, as a run that began now would see it.
+
+const list = z.object({
+  entries: z.array(z.string()).describe('The entries, oldest first.'),
+  chars: count.describe('The length of all entries together, in UTF-16 units.'),
+  chars_max: count.describe('The limit of that length.'),
+})
+
+const memoryAnswer = z.object({
+  memory: list.describe('What agents keep about the work. It belongs to the tenant.'),
+  user: list.describe('What agents keep about the user. Without a user it belongs to the tenant.'),
+})
+/** What agents keep for later runs. */
+export type MemoryReport = z.infer<typeof memoryAnswer>
+
+const memory = contract(
+  'Reads what agents keep for later runs: the list of the tenant, and the list of one user.',
+  {
+    input: z.strictObject({ user_id: onBehalfOf }),
+    output: memoryAnswer,
+  },
+)
 
 const table = {
   'task.submit': submit,

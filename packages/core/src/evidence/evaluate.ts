@@ -1,20 +1,21 @@
 // The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a
 // text proves nothing. The gate is pure. A natural-language requirement is `not_checked` and fails nothing
 // (D-11). Every verdict names the events on which it rests. A missing fact satisfies no requirement.
-import { argumentsMatch } from './arguments-match.ts'
 import { citesVerdict } from './cites.ts'
-import { givenNumbersVerdict, numbersVerdict } from './numbers-verdict.ts'
+import { datesWithin } from './dates.ts'
+import { type Atom, type Figure, figuresIn, scaled, valueOf, withoutListNumbers } from './figures.ts'
 import { looksInside, verdictAt } from './output-part.ts'
 import { schemaMismatch } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
-import { quotesVerdict } from './quotes-verdict.ts'
 import type {
   EvidenceCheck,
   EvidenceDemands,
   EvidenceRequirement,
   MachineRequirement,
 } from './requirement.ts'
+import { resultTexts } from './result-texts.ts'
 import type { RunFacts } from './run-facts.ts'
+import { compatible, type StatedMagnitude, statedMagnitudes } from './units.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
 /**
@@ -199,4 +200,271 @@ const absence: Readonly<Record<string, string>> = {
   refused: 'lies outside of the workspace',
   unreadable: 'may not be read',
   unknown: 'was not looked for',
+}
+
+// Decides whether the arguments of a call contain what a requirement names. An object matches if each named
+// field matches; its other fields may be anything. A list matches if each wanted item matches some item of
+// it. All other values must be equal: `1` equals `1.0` and does not equal `"1"`.
+
+/** @param sent the text that the model sent as arguments; it may not be JSON */
+function argumentsMatch(sent: string, wanted: unknown): boolean {
+  try {
+    return holds(JSON.parse(sent.trim() === '' ? '{}' : sent), wanted)
+  } catch {
+    return false
+  }
+}
+
+function holds(value: unknown, wanted: unknown): boolean {
+  if (isList(wanted)) return isList(value) && wanted.every((each) => value.some((item) => holds(item, each)))
+  if (isObject(wanted)) {
+    return (
+      isObject(value) &&
+      Object.entries(wanted).every(
+        ([field, each]) => Object.hasOwn(value, field) && holds(value[field], each),
+      )
+    )
+  }
+  return value === wanted
+}
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !isList(value)
+
+// The check `quotes_from_dependencies`: does each quotation of the output occur in an output that the node
+// received? A quotation is a text in quotation marks of at least `chars_min` characters, or the lines of a
+// Markdown quote. Shorter ones are words in quotation marks. Fenced blocks and inline code are no quotations.
+// White space, the form of quotation marks and dashes, and the marks of emphasis do not matter. Every other
+// character does. An ellipsis in a quotation leaves text out: each part must occur, in this order, in one
+// output.
+
+function quotesVerdict(
+  { times_min = 1, chars_min = 12 }: MachineRequirement & { kind: 'quotes_from_dependencies' },
+  facts: RunFacts,
+): Verdict {
+  const restsOn = [facts.outputSeq]
+  const given = (facts.given?.outputs ?? []).map(plain)
+  const quotes = quotesIn(facts.outputText).filter((quote) => plain(quote).length >= chars_min)
+  const invented = quotes.filter((quote) => !given.some((text) => occurs(quote, text)))
+  if (invented.length > 0) {
+    const which =
+      invented.length === 1
+        ? 'A quotation of the output stands'
+        : `${invented.length} quotations of the output stand`
+    return {
+      passed: false,
+      detail: `${which} in no output that the node received: ${listed(invented.map(quoted))}.`,
+      restsOn,
+    }
+  }
+  const detail = `The output has ${quotes.length} ${quotes.length === 1 ? 'quotation' : 'quotations'} from what the node received; ${times_min} required.`
+  return { passed: quotes.length >= times_min, detail, restsOn }
+}
+
+const marked =
+  /“([^“”]{1,4000})”|„([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|「([^「」]{1,4000})」|『([^『』]{1,4000})』|(?<![\p{L}\p{N}])"([^"\n]{1,4000})"(?![\p{L}\p{N}])/gu
+
+function quotesIn(text: string): string[] {
+  const bare = withoutFences(text).replace(/`[^`\n]*`/g, '')
+  const lines = [...bare.matchAll(/(?:^ {0,3}>[^\n]*(?:\n|$))+/gm)].map(([block]) =>
+    block.replace(/^ {0,3}> ?/gm, ''),
+  )
+  const inline = bare.replace(/^ {0,3}>[^\n]*$/gm, '')
+  return [
+    ...lines.flatMap((block) => block.split(/\n[ \t]*\n/)),
+    ...[...inline.matchAll(marked)].map((match) => match.slice(1).find((part) => part !== undefined) ?? ''),
+  ]
+}
+
+/** The text without its fenced blocks. */
+function withoutFences(text: string): string {
+  let fence = ''
+  const kept: string[] = []
+  for (const line of text.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
+    if (fence === '' && mark !== '') fence = mark
+    else if (fence !== '' && mark.startsWith(fence) && line.trim() === mark) fence = ''
+    else if (fence === '') kept.push(line)
+  }
+  return kept.join('\n')
+}
+
+const plain = (text: string): string =>
+  text
+    .replace(/[“”„«»「」『』‘’]/g, (mark) => ('‘’'.includes(mark) ? "'" : '"'))
+    .replace(/[‐-―]/g, '-')
+    .replace(/\*{1,3}|(?<![\p{L}\p{N}])_{1,2}|_{1,2}(?![\p{L}\p{N}])/gu, '')
+    .replace(/^"|"$/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+function occurs(quote: string, text: string): boolean {
+  let at = 0
+  for (const part of quote.split(/\[?(?:…{1,2}|\.{3})\]?/).map((each) => plain(each))) {
+    const found = text.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return true
+}
+
+// The checks `numbers_from_tools` and `numbers_from_dependencies`: does every figure of the output occur in a
+// result of the named tools, or in what the node was given? Without a successful call of these tools nothing
+// passes, because then nothing was read.
+
+function numbersVerdict(
+  requirement: MachineRequirement & { kind: 'numbers_from_tools' },
+  facts: RunFacts,
+): Verdict {
+  const of = requirement.tools.join(' or ')
+  const calls = facts.tools.filter((fact) => fact.success && requirement.tools.includes(fact.tool))
+  if (calls.length === 0)
+    return {
+      passed: false,
+      detail: `No call of ${of} succeeded, so no number of the output can come from one.`,
+      restsOn: [facts.outputSeq],
+    }
+  const sources = calls.flatMap(({ taskseq, result }) =>
+    result === undefined ? [] : [{ seq: taskseq, texts: resultTexts(result) }],
+  )
+  return figuresVerdict(requirement, facts, {
+    sources,
+    none: `in no result of ${of}`,
+    some: `in results of ${of}`,
+    against: `the results of ${of}`,
+  })
+}
+
+function givenNumbersVerdict(
+  requirement: MachineRequirement & { kind: 'numbers_from_dependencies' },
+  facts: RunFacts,
+): Verdict {
+  const { outputs = [], texts = [] } = facts.given ?? {}
+  const sources = [...outputs, ...texts].map((text) => ({ seq: 0, texts: resultTexts(text) }))
+  const given = 'what the node was given'
+  return figuresVerdict(requirement, facts, {
+    sources,
+    none: `nowhere in ${given}`,
+    some: `in ${given}`,
+    against: given,
+  })
+}
+
+interface Sources {
+  readonly sources: readonly { readonly seq: number; readonly texts: readonly string[] }[]
+  /** For the detail. */
+  readonly none: string
+  readonly some: string
+  readonly against: string
+}
+
+function figuresVerdict(
+  { allow = [], integers_below = 0 }: { allow?: number[] | undefined; integers_below?: number | undefined },
+  facts: RunFacts,
+  { sources, none, some, against }: Sources,
+): Verdict {
+  const known = new KnownFigures()
+  known.allow(allow.map(valueOf))
+  const stated = statedMagnitudes(facts.outputText)
+  const free = (figure: Figure): boolean => figure.plainInteger && Number(firstValue(figure)) < integers_below
+  const judged = figuresIn(withoutListNumbers(facts.outputText)).filter(
+    (figure) => !free(figure) && !known.has(figure, stated),
+  )
+  const read: number[] = []
+  /** The sources in which a figure of the output was found. */
+  const used: number[] = []
+  let open = judged
+  for (const { seq, texts } of sources) {
+    if (open.length === 0) break
+    for (const text of texts) known.learn(text)
+    const left = open.filter((figure) => !known.has(figure, stated))
+    read.push(seq)
+    if (left.length < open.length) used.push(seq)
+    open = left
+  }
+  const shown = [...new Set(open.map((figure) => figure.shown))]
+  const detail =
+    open.length > 0
+      ? `${shown.length === 1 ? 'A number of the output stands' : `${shown.length} numbers of the output stand`} ${none}: ${listed(shown)}.`
+      : judged.length === 0
+        ? `The output contains no number to check against ${against}.`
+        : `${judged.length === 1 ? 'The number' : `All ${judged.length} numbers`} of the output ${judged.length === 1 ? 'stands' : 'stand'} ${some}.`
+  return {
+    passed: open.length === 0,
+    detail,
+    restsOn: [facts.outputSeq, ...(open.length === 0 ? used : read)],
+  }
+}
+
+function firstValue({ readings }: Figure): string {
+  const atom = readings[0]?.[0]
+  return atom?.kind === 'value' ? atom.value : 'NaN'
+}
+
+// What is known of figures: those that a check allows, and those that texts of tools contain. A figure
+// without a sign may be one with a minus, because prose says "fell by 5". A figure that rises may not. A
+// figure without a magnitude has the one that the head of its text states: "HK$ million". Nothing else
+// converts.
+
+class KnownFigures {
+  /** The tags of each value. */
+  readonly #values = new Map<string, Set<string>>()
+  /** Dates and dotted numbers. */
+  readonly #texts = new Set<string>()
+
+  allow(values: readonly string[]): void {
+    for (const value of values) {
+      this.#add(value, '')
+      this.#texts.add(value)
+    }
+  }
+
+  learn(text: string): void {
+    const stated = statedMagnitudes(text)
+    for (const { readings } of figuresIn(text)) for (const atom of readings.flat()) this.#learn(atom, stated)
+  }
+
+  /** @param stated the magnitudes that the text of the figure states in heads */
+  has({ readings }: Figure, stated: readonly StatedMagnitude[]): boolean {
+    return readings.some((atoms) => atoms.every((atom) => this.#knows(atom, stated)))
+  }
+
+  #learn(atom: Atom, stated: readonly StatedMagnitude[]): void {
+    if (atom.kind === 'value') for (const { value, tag } of meanings(atom, stated)) this.#add(value, tag)
+    else
+      for (const value of atom.kind === 'date' ? datesWithin(atom.value) : [atom.value])
+        this.#texts.add(value)
+  }
+
+  #add(value: string, tag: string): void {
+    const tags = this.#values.get(value)
+    if (tags === undefined) this.#values.set(value, new Set([tag]))
+    else tags.add(tag)
+  }
+
+  #knows(atom: Atom, stated: readonly StatedMagnitude[]): boolean {
+    if (atom.kind !== 'value') return this.#texts.has(atom.value)
+    const either = atom.rises !== true && !atom.value.startsWith('-')
+    return meanings(atom, stated).some(
+      ({ value, tag }) => this.#hasValue(value, tag) || (either && this.#hasValue(`-${value}`, tag)),
+    )
+  }
+
+  #hasValue(value: string, tag: string): boolean {
+    const tags = this.#values.get(value)
+    return tags !== undefined && [...tags].some((each) => compatible(each, tag))
+  }
+}
+
+const noMagnitude = new Set(['%', 'bp', 'ratio'])
+
+/** A value as it is written, and with each magnitude that a head of its text states. */
+function meanings(
+  { value, tag, bare }: Extract<Atom, { kind: 'value' }>,
+  stated: readonly StatedMagnitude[],
+): { value: string; tag: string }[] {
+  const own = { value, tag }
+  if (!bare || noMagnitude.has(tag)) return [own]
+  return [own, ...stated.map((of) => ({ value: scaled(value, of.power), tag: tag || of.tag }))]
 }

@@ -6,17 +6,19 @@
 // continue if they are not complete (judged-teams.ts, retry-team.ts). What the root did after their end is
 // left out. The texts with which the task was steered are kept, also those that the root was not given. The
 // ids of runs and teams stay the same, because the copied events refer to each other by them.
-import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
+import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
+import { factsOf } from '../evidence/run-facts.ts'
+import { definitionPrefix } from '../graph/execution-graph.ts'
+import type { TeamProgram } from '../graph/team-program.ts'
+import { enteredNode, settledNode } from '../graph/team-step.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import type { TeamProgram } from '../graph/team-program.ts'
-import { judgedTeams } from './judged-teams.ts'
-import { runKept, runReopened } from './reopen-run.ts'
-import { keptTeam } from './retry-team.ts'
+import { canonicalJson } from '../json.ts'
+import type { RunState } from './run-state.ts'
 import { foldTask, type TaskState } from './task-state.ts'
-import type { TeamState } from './team-state.ts'
+import { evolveTeam, startTeam, type TeamState } from './team-state.ts'
 
 type ProgramOf = (workflow: string) => TeamProgram | null
 
@@ -206,4 +208,266 @@ function moved(
   places: ReadonlyMap<number, number>,
 ): typeof check {
   return { ...check, rests_on: check.rests_on.flatMap((taskseq) => places.get(taskseq) ?? []) }
+}
+
+// Decides by which teams a task is judged (D-60). Pure. The order of the calls decides, never the order in
+// which the teams began or ended. A takeover therefore changes nothing. The teams of one answer count
+// together. The teams of a later answer supersede those of earlier answers. A `workflow:` definition that was
+// called as a tool is an ordinary tool. Its team never counts. A call that started no team, because it was
+// refused, is not counted: the model got the refusal as the result of the call.
+
+/**
+ * A team and the call that started it. `call_id`: `null` if the task is a workflow and the team is its only
+ * one.
+ */
+export interface CalledTeam {
+  readonly call_id: string | null
+  readonly workflow: string
+}
+
+/**
+ * The teams by which a task is judged, in the order of their calls. The task completes only if all of them
+ * are complete.
+ *
+ * @param callsOfAnswers the ids of the calls of each answer of the root run, in the order of the answers
+ * @returns an empty list if no team counts
+ * @example
+ * const draft = { call_id: 'c1', workflow: 'SequentialWorkflow' }
+ * const final = { call_id: 'c2', workflow: 'GraphWorkflow' }
+ * judgedTeams([['c1'], ['c2']], [final, draft]) // => [final]
+ * judgedTeams([['c1', 'c2']], [final, draft]) // => [draft, final]
+ */
+export function judgedTeams<Team extends CalledTeam>(
+  callsOfAnswers: readonly (readonly string[])[],
+  teams: Iterable<Team>,
+): Team[] {
+  const all = [...teams]
+  const own = all.filter(({ call_id }) => call_id === null)
+  if (own.length > 0) return own
+  const counted = new Map(
+    all.flatMap((team) =>
+      team.call_id === null || isDefinition(team) ? [] : [[team.call_id, team] as const],
+    ),
+  )
+  const newest = callsOfAnswers.findLast((calls) => calls.some((id) => counted.has(id))) ?? []
+  return newest.flatMap((id) => counted.get(id) ?? [])
+}
+
+const isDefinition = ({ workflow }: CalledTeam): boolean => workflow.startsWith(definitionPrefix)
+
+// The events of one run that a retry keeps: all of them if the run completed, otherwise those up to the point
+// where it can continue. Pure. The kept events fold to a run that thinks or acts: its next model call or its
+// next tool call is due. Failed tries are left out, because the retry has tries and waits of its own. The
+// order of events does not change.
+
+const ends: ReadonlySet<EventType> = new Set(['run_completed', 'run_failed', 'run_cancelled'])
+
+/**
+ * Failed tries and restarts are of no use to a retry. A restart that names suspect tools is kept: their calls
+ * run in a cell from then on.
+ */
+const isTrouble = (event: RecordedEvent): boolean =>
+  event.type === 'provider_call_failed' ||
+  (event.type === 'run_restarted' && (event.data.suspect_tools ?? []).length === 0)
+
+/** The events of a run that stays ended, without its failed tries. */
+function runKept(run: readonly RecordedEvent[]): RecordedEvent[] {
+  return run.filter((event) => !isTrouble(event))
+}
+
+/**
+ * The events of a run that continues. The list is empty if the run had not begun to think; then the run
+ * starts from the beginning.
+ *
+ * @param due calls that lose their results; what the run did after the answer that asked for one of them is
+ * left out
+ */
+function runReopened(run: readonly RecordedEvent[], due: ReadonlySet<string>): RecordedEvent[] {
+  if (!run.some(({ type }) => type === 'user_message_added' || type === 'tool_call_requested')) return []
+  const last = newestAnswer(run, due)
+  const calls = new Set(last === null ? ofToolNode(run) : callsOf(last))
+  const answers = run.filter((event) => event.type === 'assistant_message_added')
+  const dropped = answers.find(({ taskseq }) => taskseq > (last?.taskseq ?? 0))
+  const kept = run.filter((event) => {
+    if (ends.has(event.type) || isTrouble(event)) return false
+    // The first answer of a run chooses its mode.
+    if (event.type === 'execution_mode_selected' && dropped === answers[0]) return answers.length === 0
+    if (event.type === 'tool_result_recorded' && calls.has(event.data.call_id)) {
+      // A cancelled call is due again. What happens to it depends on whether it may have taken effect.
+      return event.data.error !== 'cancelled' && !due.has(event.data.call_id)
+    }
+    if (last !== null && due.size > 0 && event.taskseq > last.taskseq)
+      return 'call_id' in event.data && calls.has(event.data.call_id ?? '')
+    return dropped === undefined || event.taskseq < dropped.taskseq
+  })
+  return withIterations(kept, run)
+}
+
+type Answer = Extract<RecordedEvent, { type: 'assistant_message_added' }>
+
+/** The newest answer from which the run continues. An answer without calls ended the run, without success. */
+function newestAnswer(run: readonly RecordedEvent[], due: ReadonlySet<string>): Answer | null {
+  const calling = run.filter(
+    (event): event is Answer => event.type === 'assistant_message_added' && event.data.tool_calls.length > 0,
+  )
+  return calling.find((answer) => callsOf(answer).some((id) => due.has(id))) ?? calling.at(-1) ?? null
+}
+
+const callsOf = (answer: Answer): string[] => answer.data.tool_calls.map(({ id }) => id)
+const ofToolNode = (run: readonly RecordedEvent[]): string[] =>
+  run.flatMap((event) => (event.type === 'tool_call_requested' ? [event.data.call.id] : []))
+
+/**
+ * A run that used up its iterations could do nothing in a retry. It gets as many iterations again as it used.
+ */
+function withIterations(kept: RecordedEvent[], run: readonly RecordedEvent[]): RecordedEvent[] {
+  const failed = run.find((event) => event.type === 'run_failed')
+  if (failed?.data.failure.class !== 'iterations_exhausted') return kept
+  return kept.map((event) =>
+    event.type === 'run_started'
+      ? {
+          ...event,
+          data: {
+            ...event.data,
+            max_tool_iterations: event.data.max_tool_iterations + failed.data.tool_iterations,
+          },
+        }
+      : event,
+  )
+}
+
+// What a retry keeps of a team that continues. Pure. The team is decided again from its start, by its graph
+// and its program, in the order of the old log. A decision of the old log is kept if the team, with nothing
+// but what was kept before, decides the same. So a node keeps its result only if everything that it was given
+// is the same. A node that failed, was blocked or was cancelled is decided anew. So is everything that rested
+// on it. If something else would follow from a kept result now, the node keeps its run, which has ended, and
+// the team draws the conclusion anew. A run is not kept if it may have read in the shared state what a run
+// wrote that is not kept.
+
+interface RetriedTeam {
+  /** As it ended. */
+  readonly team: TeamState
+  /**
+   * The events of the team, in the order of the log: those that name it and are of no run, and what its runs
+   * wrote into the shared state.
+   */
+  readonly events: readonly RecordedEvent[]
+  readonly runs: ReadonlyMap<string, RunState>
+  readonly program: TeamProgram | null
+  /** Whether a run that did not complete goes on in the retry. */
+  readonly goesOn: (runId: string) => boolean
+}
+
+/** What is kept of a team. */
+interface KeptTeam {
+  readonly events: readonly RecordedEvent[]
+  /** The runs that are kept, by their ids. */
+  readonly runs: ReadonlySet<string>
+}
+
+/** What a retry keeps of a team that is not complete. */
+function keptTeam(of: RetriedTeam): KeptTeam {
+  const refused = new Set<string>()
+  for (;;) {
+    const kept = new Again(of, refused).decide()
+    const misled = misledRuns(kept, of)
+    if (misled.length === 0) return kept
+    for (const runId of misled) refused.add(runId)
+  }
+}
+
+/** The runs that ended, or go on, after something was written into the shared state that is not there now. */
+function misledRuns({ events: left, runs }: KeptTeam, { events }: RetriedTeam): string[] {
+  const kept = new Set(left)
+  const firstLost =
+    events.find((event) => event.type === 'shared_state_changed' && !kept.has(event))?.taskseq ?? Infinity
+  const before = events.flatMap((event) =>
+    event.type === 'node_completed' && event.taskseq < firstLost ? [event.data.run_id] : [],
+  )
+  return firstLost === Infinity ? [] : [...new Set(runs).difference(new Set(before))]
+}
+
+/** The team, decided again. */
+class Again {
+  readonly #of: RetriedTeam
+  readonly #refused: ReadonlySet<string>
+  readonly #team: TeamState
+  readonly #outputs = new Map<string, string>()
+  readonly #events: RecordedEvent[] = []
+  readonly #runs = new Set<string>()
+
+  constructor(of: RetriedTeam, refused: ReadonlySet<string>) {
+    this.#of = of
+    this.#refused = refused
+    this.#team = startTeam(of.team.start, 0)
+  }
+
+  decide(): KeptTeam {
+    const { events } = this.#of
+    for (let i = 0; i < events.length;) {
+      const kept = this.#keptAt(i)
+      for (const event of events.slice(i, i + kept)) this.#keep(event)
+      i += Math.max(1, kept)
+    }
+    return { events: this.#events, runs: this.#runs }
+  }
+
+  /** How many of the events from this one on are kept. They are one decision. */
+  #keptAt(i: number): number {
+    const event = this.#of.events[i] as RecordedEvent
+    if (event.type === 'task_team_run_started') return 1
+    if (event.type === 'shared_state_changed')
+      return event.data.run_id !== null && this.#runs.has(event.data.run_id) ? 1 : 0
+    const nodeId =
+      'node_id' in event.data && typeof event.data.node_id === 'string' ? event.data.node_id : null
+    if (nodeId === null || (event.type === 'node_started' && !this.#isKept(nodeId, event.data.run_id)))
+      return 0
+    const decided = this.#decided(nodeId)
+    return decided.every((each, place) => isSame(each, this.#of.events[i + place])) ? decided.length : 0
+  }
+
+  /** Whether the run is the last one of its node and has a result, or goes on. */
+  #isKept(nodeId: string, runId: string): boolean {
+    const node = this.#of.team.nodes.get(nodeId)
+    return (
+      node?.runId === runId &&
+      !this.#refused.has(runId) &&
+      (node.status === 'completed' || this.#of.goesOn(runId))
+    )
+  }
+
+  /** What the team decides about a node now. */
+  #decided(nodeId: string): readonly DomainEvent[] {
+    const options = { program: this.#of.program, outputs: this.#outputs }
+    const node = this.#team.nodes.get(nodeId)
+    if (node?.status !== 'running')
+      return node?.status === 'waiting' ? enteredNode(this.#team, nodeId, options) : []
+    const run = this.#of.runs.get(node.runId ?? '')
+    if (run?.status !== 'completed' || this.#of.team.nodes.get(nodeId)?.status !== 'completed') return []
+    return settledNode(
+      this.#team,
+      { nodeId, runId: run.start.run_id, status: 'completed', facts: factsOf(run), failure: null },
+      options,
+    )
+  }
+
+  #keep(event: RecordedEvent): void {
+    this.#events.push(event)
+    if (event.type === 'task_team_run_started') return
+    evolveTeam(this.#team, event, { clockMs: 0 })
+    if (event.type === 'node_started') this.#runs.add(event.data.run_id)
+    if (event.type === 'node_computed') this.#outputs.set(event.data.node_id, event.data.output)
+    if (event.type === 'node_completed')
+      this.#outputs.set(event.data.node_id, this.#of.runs.get(event.data.run_id)?.outputText ?? '')
+  }
+}
+
+/** A run has another id each time. */
+function isSame(decided: DomainEvent, old: RecordedEvent | undefined): boolean {
+  if (old === undefined || decided.type !== old.type) return false
+  const data =
+    decided.type === 'node_started' && old.type === 'node_started'
+      ? { ...decided.data, run_id: old.data.run_id }
+      : decided.data
+  return canonicalJson(data) === canonicalJson(old.data)
 }

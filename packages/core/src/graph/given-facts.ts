@@ -3,9 +3,9 @@
 // its program put into its instruction. A text is never checked against itself. What a team says is checked
 // against what its authors were given.
 import type { GivenFact } from '../evidence/run-facts.ts'
-import type { JsonObject } from '../json.ts'
+import type { FramedText } from '../fold/frame.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
 import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
-import { givenInstruction } from './given-instruction.ts'
 
 /** A team, as far as one has to know it to say what its nodes were given. */
 export interface GivingTeam {
@@ -65,4 +65,25 @@ export function authorsOf({ nodes, output, outputs }: ExecutionGraph): Execution
     if (node?.kind === 'code') open.push(...node.depends_on)
   }
   return nodes.filter((node) => node.kind !== 'code' && seen.has(node.node_id))
+}
+
+/**
+ * The instruction that a program gave a node with its input. `null`: the node has the instruction of the
+ * graph.
+ *
+ * @example
+ * givenInstruction({ instruction: ['Sum up ', { value: 'Twice a day.' }] }) // => ['Sum up ', { value: 'Twice
+ * a day.' }]
+ */
+export function givenInstruction(input: JsonObject | null): FramedText | null {
+  const instruction = input?.['instruction']
+  if (typeof instruction === 'string') return instruction
+  if (!Array.isArray(instruction)) return null
+  return instruction.map((part: JsonValue) => (typeof part === 'string' ? part : { value: valueOf(part) }))
+}
+
+function valueOf(part: JsonValue): string {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return ''
+  const { value } = part as JsonObject
+  return typeof value === 'string' ? value : ''
 }

@@ -2,22 +2,23 @@
 // server speaks. Connecting ends within `startMsMax`. If it fails, everything that it started is gone. `gone`
 // reports the end, whichever side ended the connection. A server over HTTP that has forgotten the session
 // answers 404, and has done nothing. Then the connection begins a new session.
-import type { Clock } from '@beaver/core'
-import { messageOf } from '@beaver/core'
+import { type Clock, messageOf } from '@beaver/core'
 import {
   type AuthProvider,
   Client,
+  type ContentBlock,
   type ElicitResult,
   InsufficientScopeError,
+  type JSONRPCMessage,
   SdkHttpError,
+  specTypeSchemas,
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client'
-import { boundedFetch } from './bounded-fetch.ts'
-import { type ChildTransport, childTransport } from './child-transport.ts'
+import type { CallInputs } from '../elicitation/call-inputs.ts'
+import type { ElicitationAnswer } from '../elicitation/read-elicitation.ts'
 import { LoginNeeded } from '../oauth/oauth-access.ts'
-import { OpenCalls } from '../elicitation/open-calls.ts'
-import { keepReadable } from './readable-content.ts'
+import { type ChildTransport, childTransport, messageBytesMax } from './child-transport.ts'
 import type { Address } from './server-spec.ts'
 
 export interface Link {
@@ -228,4 +229,131 @@ function stderrOf(child: ChildTransport | null): string {
   const tail = (child?.stderrTail ?? '').replace(/\s+/g, ' ').trim()
   if (tail === '') return ''
   return `; its stderr ends with: ${tail.length <= stderrCharsTold ? tail : `…${tail.slice(-stderrCharsTold)}`}`
+}
+
+// A fetch for one MCP server over HTTP that bounds bodies: each message of an event stream, or the whole of
+// any other answer.
+
+async function boundedFetch(input: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init)
+  if (response.body === null) return response
+  const streams = response.headers.get('content-type')?.includes('text/event-stream') === true
+  const { status, statusText, headers } = response
+  return new Response(response.body.pipeThrough(bound(streams)), { status, statusText, headers })
+}
+
+/**
+ * Fails after `messageBytesMax` bytes. With `streams`, the count starts again after each chunk that contains
+ * an empty line.
+ */
+function bound(streams: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      if (streams && endsMessage(chunk)) bytes = 0
+      if (bytes > messageBytesMax)
+        controller.error(
+          new Error(`The server sent more than ${messageBytesMax / 1024 / 1024} MiB in one message.`),
+        )
+      else controller.enqueue(chunk)
+    },
+  })
+}
+
+function endsMessage(chunk: Uint8Array): boolean {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  return text.includes('\n\n') || text.includes('\r\n\r\n')
+}
+
+// Reads the pieces of a result one by one, before the client of the protocol refuses all of them because of
+// one.
+
+/**
+ * From now on, a piece of content that cannot be read becomes a text that says so. The transport is
+ * connected.
+ */
+function keepReadable(transport: Transport): void {
+  const { onmessage } = transport
+  if (onmessage === undefined) return
+  Object.assign(transport, {
+    onmessage: (message, extra) => onmessage(readable(message), extra),
+  } satisfies Pick<Transport, 'onmessage'>)
+}
+
+function readable(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('result' in message) || !Array.isArray(message.result['content'])) return message
+  return {
+    ...message,
+    result: { ...message.result, content: (message.result['content'] as unknown[]).map(blockOf) },
+  }
+}
+
+function blockOf(given: unknown): ContentBlock {
+  const read = specTypeSchemas.ContentBlock['~standard'].validate(given)
+  if (read.issues === undefined) return given as ContentBlock
+  const { type } = (given ?? {}) as { readonly type?: unknown }
+  return {
+    type: 'text',
+    text: `[content of the kind ${typeof type === 'string' ? JSON.stringify(type.slice(0, 100)) : 'unknown'}, which Beaver cannot read]`,
+  }
+}
+
+// OpenCalls: which call a server means when it asks in the protocol of 2025. Its request does not name the
+// call, and all calls share one connection. A question goes to the person of the call that asked, or to
+// nobody. So it is given to a call only if no other call could have asked. A call that has ended did not ask,
+// because it would wait for the answer. So the question of several open calls waits, for a bounded time,
+// until all but one of them have ended. A question outside of all calls gets `cancel`.
+
+const waitMsMax = 10_000
+const waitingMax = 100
+
+export class OpenCalls {
+  readonly #clock: Clock
+  readonly #open = new Set<CallInputs>()
+  readonly #waiting = new Set<() => void>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @returns a function that ends the call */
+  begin(inputs: CallInputs): () => void {
+    this.#open.add(inputs)
+    return () => {
+      this.#open.delete(inputs)
+      for (const look of this.#waiting) look()
+    }
+  }
+
+  async answer(params: unknown): Promise<ElicitationAnswer> {
+    const asker = await this.#asker()
+    return asker === null ? { action: 'cancel' } : asker.answer(params)
+  }
+
+  #asker(): Promise<CallInputs | null> {
+    const could = [...this.#open]
+    const [only = null] = could
+    if (could.length <= 1 || this.#waiting.size >= waitingMax)
+      return Promise.resolve(could.length === 1 ? only : null)
+    const { promise, resolve } = Promise.withResolvers<CallInputs | null>()
+    const look = (): void => {
+      const left = could.filter((each) => this.#open.has(each))
+      if (left.length <= 1) end(left[0] ?? null)
+    }
+    const end = (asker: CallInputs | null): void => {
+      late.cancel()
+      this.#waiting.delete(look)
+      resolve(asker)
+    }
+    const late = this.#clock.after(waitMsMax, () => {
+      for (const each of could)
+        each.note(
+          'A question was cancelled, because several calls of its server were open and it did not say which one asked.',
+        )
+      end(null)
+    })
+    this.#waiting.add(look)
+    return promise
+  }
 }

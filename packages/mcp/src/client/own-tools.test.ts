@@ -2,7 +2,7 @@
 import { type RawHttp, rawHttpServer } from '@beaver/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bench } from '../../test/kit.ts'
-import { matchesAny } from './resource-pattern.ts'
+import { matchesAny } from './own-tools.ts'
 import type { McpHttpSpec } from './server-spec.ts'
 
 const cacheable = { ttlMs: 0, cacheScope: 'private' }

@@ -3,14 +3,13 @@
 // resources or prompts, and if the configuration does not say otherwise. A tool of the server itself keeps
 // its name: ours is left out. Lists and texts are bounded. A resource that the configuration does not name is
 // not asked for.
-import { matchesAny } from './resource-pattern.ts'
 import type { ExternalResult } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'
 import { type Client, specTypeSchemas } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import { requestWithInput } from '../elicitation/request-with-input.ts'
 import { failed, resultOf } from './call-result.ts'
 import type { ToolCallOptions } from './call-tool.ts'
-import { requestWithInput } from '../elicitation/request-with-input.ts'
 import type { ListedTool } from './list-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
 
@@ -198,3 +197,26 @@ const text = (lines: readonly string[], none: string): ExternalResult => ({
 })
 const isAllowed = (uri: string, patterns: readonly string[] | null): boolean =>
   patterns === null || matchesAny(patterns, uri)
+
+// Compares the URI of a resource with the patterns of the configuration. `*` means any text. A path that
+// leads upwards matches no pattern, because the server may read it as another resource.
+
+/** @example matchesAny(['docs://*'], 'docs://a/b') // true */
+export function matchesAny(patterns: readonly string[], uri: string): boolean {
+  if (/(^|[/\\]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i.test(uri)) return false
+  return patterns.some((pattern) => matches(pattern.split('*'), uri))
+}
+
+/** In linear time: a pattern is the operator's, and a URI is a model's. */
+function matches([first = '', ...rest]: readonly string[], uri: string): boolean {
+  if (!uri.startsWith(first)) return false
+  const last = rest.pop()
+  if (last === undefined) return uri === first
+  let at = first.length
+  for (const part of rest) {
+    const found = uri.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return uri.length - last.length >= at && uri.endsWith(last)
+}

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failureOf, resultOf } from './call-result.ts'
 import { joinExternalTools } from './join-external-tools.ts'
-import { lineSplitter } from './line-splitter.ts'
+import { lineSplitter } from './child-transport.ts'
 import { offeredName } from './offered-name.ts'
 import { expand } from './server-spec.ts'
 

@@ -5,11 +5,10 @@
 // approves it. When tools begin to be withheld, the log says so once.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
-import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'
+import type { PinKeeper, Pinned } from '../pins/pin-keeper.ts'
 import { boundTools } from './bound-tools.ts'
-import { type ListedTool, type Listing, listTools } from './list-tools.ts'
+import { type LeftOut, type ListedTool, type Listing, listTools } from './list-tools.ts'
 import { type OwnTool, ownTools } from './own-tools.ts'
-import { selectTools } from './select-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
 
 export interface ServerToolsPorts {
@@ -120,5 +119,32 @@ export class ServerTools {
       `A tool of the MCP server ${server} ${appeared ? 'appeared after the server was first seen' : 'has changed'} and is withheld. Look: beaver mcp pins. Approve: beaver mcp approve ${server}`,
       { server, tool },
     )
+  }
+}
+
+// Selects the tools of a listing that the configuration wants. list-tools.ts makes the listing, and
+// server-tools.ts decides what is offered. Without a selection every listed tool is kept. A tool that is
+// selected but not listed is left out with a reason.
+
+/** @param wanted the names under `tools` in the configuration. Default: all tools. */
+function selectTools(listing: Listing, wanted: readonly string[] | undefined): Listing {
+  if (wanted === undefined) return listing
+  const { tools, leftOut, workflows } = listing
+  const missing = wanted.filter(
+    (each) =>
+      tools.every((tool) => tool.name !== each) &&
+      leftOut.every(({ tool }) => tool !== each) &&
+      !workflows.includes(each),
+  )
+  return {
+    ...listing,
+    tools: tools.filter((tool) => wanted.includes(tool.name)),
+    leftOut: [
+      ...leftOut.filter(({ tool }) => tool === '*' || wanted.includes(tool)),
+      ...missing.map((tool): LeftOut => ({
+        tool,
+        reason: 'is in the configuration, but the server does not list it',
+      })),
+    ],
   }
 }

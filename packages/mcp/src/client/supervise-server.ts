@@ -16,23 +16,22 @@ import {
   startSupervision,
   type Supervision,
   type SupervisionStatus,
-  type SupervisorSpec,
   supervisors,
+  type SupervisorSpec,
 } from '@beaver/core'
 import { type Client, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import { LoginNeeded, type OAuthAccess } from '../oauth/oauth-access.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { admitCall, type CalledServer } from './admit-call.ts'
+import { failed } from './call-result.ts'
+import { confineServer } from './confine-server.ts'
 import { connectLink, isForgotten, isInSession, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
-import { confineServer } from './confine-server.ts'
+import { type AskedBy, type CallOutcome, type ForgottenCall, sendCall, type SentCall } from './send-call.ts'
+import { accessTo, addressFault, loginFor } from './server-access.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
-import { failed } from './call-result.ts'
-import { accessTo, addressFault, loginFor } from './server-access.ts'
-import { type AskedBy, type CallOutcome, type ForgottenCall, sendCall, type SentCall } from './send-call.ts'
 import { ServerTools } from './server-tools.ts'
-import { UsedClients } from './used-clients.ts'
-import { LoginNeeded, type OAuthAccess } from '../oauth/oauth-access.ts'
 
 export interface SupervisedServer {
   readonly name: string
@@ -440,3 +439,31 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
 
 const periodOf = (spec: McpServerSpec): string =>
   `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
+
+// Which clients have calls under way. A server that has forgotten its session gets a new client, and the old
+// one is closed after its last call.
+
+class UsedClients {
+  readonly #calls = new WeakMap<Client, number>()
+
+  /** Makes one call with the present client of a link. */
+  async during<Value>(at: Link, call: () => Promise<Value>): Promise<Value> {
+    const { client } = at
+    this.#calls.set(client, this.#of(client) + 1)
+    try {
+      return await call()
+    } finally {
+      this.#calls.set(client, this.#of(client) - 1)
+      this.closeUnused(at, client)
+    }
+  }
+
+  /** Closes a client that is not that of the present session, unless it has calls under way. */
+  closeUnused(at: Link, client: Client): void {
+    if (this.#of(client) === 0 && client !== at.client) void client.close().catch(() => {})
+  }
+
+  #of(client: Client): number {
+    return this.#calls.get(client) ?? 0
+  }
+}

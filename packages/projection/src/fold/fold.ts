@@ -5,37 +5,26 @@
 import {
   type DataOf,
   type EventType,
+  type Failure,
   isTerminalTaskEvent,
   type RecordedEvent,
   type TerminalTaskEvent,
 } from '@beaver/core'
-import { approvalDecided, approvalRequested } from './fold-approvals.ts'
-import { questionAnswered, questionAsked } from './fold-questions.ts'
+import { bit, type Sql } from '../store/sql.ts'
+import type { HeldTask } from './batch.ts'
 import {
   answered,
   providerCallFailed,
+  runStatusOfCalls,
   toolCallRequested,
   toolCallStarted,
   toolResultRecorded,
 } from './fold-calls.ts'
-import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
-import { steerGiven, steerRequested } from './fold-steers.ts'
-import {
-  cancelRequested,
-  claimed,
-  copied,
-  deadLettered,
-  ended,
-  endedUnread,
-  released,
-  submitted,
-  suspended,
-  waitsNoMore,
-} from './fold-task.ts'
 import {
   diagnosticRecorded,
   evidenceEvaluated,
   graphExtended,
+  keepChecks,
   nodeBlocked,
   nodeCancelled,
   nodeCancelRequested,
@@ -55,9 +44,309 @@ import {
   skillSelected,
   summaryRefused,
 } from './fold-usage.ts'
-import type { Sql } from '../store/sql.ts'
-import type { HeldTask } from './batch.ts'
-import { nodeFailure, runFailure, userMessage } from './transcript.ts'
+import {
+  nodeFailure,
+  runFailure,
+  taskAnswered,
+  taskFailure,
+  userMessage,
+  workflowAsked,
+} from './transcript.ts'
+
+// Folds the row of a task. Its place in the chain (epoch, last_taskseq, head_hash) belongs to audit.ts. A
+// task that has ended stays ended, whatever follows.
+
+function submitted(
+  task: HeldTask,
+  at: Place,
+  { request, previous_task_id, by }: DataOf<'task_submitted'>,
+): void {
+  const row = task.change()
+  row.text = request.text
+  row.skill = request.skill
+  row.workspace = request.workspace
+  row.source = request.source
+  row.submitted_by = by ?? null
+  row.user_id = request.user_id ?? null
+  row.title = request.title ?? null
+  row.workflow = request.workflow?.name ?? null
+  row.profile = request.profile ?? null
+  row.previous_task_id = previous_task_id
+  row.retry_of = request.retry_of ?? null
+  row.submitted_at = at.time
+  task.sql.run(
+    'update sessions set user_id = ?3 where session_id = ?1 and tenant = ?2 and user_id is not ?3',
+    [row.session_id, row.tenant, row.user_id],
+  )
+  if (request.workflow !== undefined) workflowAsked(task, at, request.text)
+}
+
+/** The events that follow are those that the retry keeps of the task that it retries. */
+function copied(task: HeldTask, at: Place, { events }: DataOf<'task_log_copied'>): void {
+  task.change().copied_to = at.taskseq + events
+}
+
+function claimed(task: HeldTask, at: Place, { daemon }: DataOf<'task_claimed'>): void {
+  const row = task.change()
+  row.claims++
+  row.started_at ??= at.time
+  if (row.chain_ok === 0) return // It is in quarantine.
+  row.daemon = daemon
+  if (row.ended_at === null) row.status = 'running'
+}
+
+function released(task: HeldTask): void {
+  task.change().daemon = null
+}
+
+/** The task waits without a daemon until something wakes it. */
+function suspended(task: HeldTask, { waits_for, until, reason }: DataOf<'task_suspended'>): void {
+  const row = task.change()
+  row.daemon = null
+  row.waits_for = waits_for
+  row.wake_at = until
+  row.wait_reason = reason
+}
+
+/** The task has an event after its suspension, so it waits for nothing. Core's fold has the same rule. */
+function waitsNoMore(task: HeldTask): void {
+  if (task.row.waits_for === null) return
+  const row = task.change()
+  row.waits_for = null
+  row.wake_at = null
+  row.wait_reason = null
+}
+
+function cancelRequested(task: HeldTask, { reason }: DataOf<'task_cancel_requested'>): void {
+  task.change().cancel_reason ??= reason
+}
+
+function deadLettered(task: HeldTask): void {
+  task.change().dead_lettered = 1
+}
+
+function ended(task: HeldTask, at: Place, type: TerminalTaskEvent, result: DataOf<TerminalTaskEvent>): void {
+  if (task.row.ended_at !== null) return
+  endedUnread(task, at, type)
+  const row = task.change()
+  row.final_output = result.final_output
+  row.outputs = JSON.stringify(result.outputs)
+  row.simulated = bit(result.simulated)
+  row.provider = result.provider ?? row.provider
+  row.model = result.model ?? row.model
+  row.failure_class = result.failure?.class ?? null
+  row.failure_message = result.failure?.message ?? null
+  keepChecks(task.sql, at, { team_run_id: '', node_id: '', run_id: '', checks: result.evidence ?? [] })
+  taskAnswered(task, at, result)
+  if (result.failure !== null) taskFailure(task, at, result.failure)
+}
+
+function endedUnread(task: HeldTask, at: Place, type: TerminalTaskEvent): void {
+  if (task.row.ended_at !== null) return
+  const row = task.change()
+  waitsNoMore(task)
+  row.status = statusAfter(type)
+  row.ended_at = at.time
+}
+
+const statusAfter = (type: TerminalTaskEvent): string => type.slice('task_'.length)
+
+// Folds the row of a run: one execution of one AgentLoop, from its start to its end.
+
+function runStarted(task: HeldTask, at: Place, run: DataOf<'run_started'>): void {
+  const {
+    run_id,
+    parent_run_id,
+    agent_name,
+    team_run_id,
+    node_id,
+    attempt_index,
+    source,
+    max_tool_iterations,
+  } = run
+  const began = { status: 'assembling', started_at: at.time, started_taskseq: at.taskseq }
+  if (
+    !task.addRun({
+      run_id,
+      parent_run_id,
+      agent_name,
+      team_run_id,
+      node_id,
+      attempt_index,
+      source,
+      max_tool_iterations,
+      ...began,
+    })
+  )
+    return
+  const row = task.change()
+  row.agents++
+  if (team_run_id === null) row.root_run_id = run_id
+}
+
+function skillsActivated(
+  task: HeldTask,
+  at: Place,
+  { skills }: DataOf<'skill_activation_snapshotted'>,
+): void {
+  const run = task.run(at.runId)
+  // The name alone, or with the mark: rows of earlier versions have names only.
+  if (run !== undefined)
+    run.skills = JSON.stringify(
+      skills.map(({ name, from_workspace }) => (from_workspace === true ? { name, from_workspace } : name)),
+    )
+}
+
+function modeSelected(
+  task: HeldTask,
+  at: Place,
+  { execution_mode }: DataOf<'execution_mode_selected'>,
+): void {
+  const run = task.run(at.runId)
+  if (run !== undefined) run.execution_mode = execution_mode
+}
+
+function runEnded(
+  task: HeldTask,
+  at: Place,
+  end: {
+    status: 'completed' | 'failed' | 'cancelled'
+    finishReason: string | null
+    toolIterations: number | null
+    failure: Failure | null
+  },
+): void {
+  const run = task.run(at.runId)
+  if (run === undefined || run.ended_at !== null) return
+  run.status = end.status
+  run.ended_at = at.time
+  run.finish_reason = end.finishReason ?? run.finish_reason
+  run.tool_iterations = end.toolIterations ?? run.tool_iterations
+  run.failure_class = end.failure?.class ?? null
+  run.failure_message = end.failure?.message ?? null
+}
+
+function runRestarted(task: HeldTask, at: Place, { restarts }: DataOf<'run_restarted'>): void {
+  const run = task.run(at.runId)
+  if (run !== undefined) run.restarts = restarts
+}
+
+// Folds what a running call asked a person, and the answers. As with approvals, a question belongs to the
+// run's newest open call of that id. Without such a call it changes nothing.
+
+function questionAsked(
+  task: HeldTask,
+  at: Place,
+  { call_id, question_index, question }: DataOf<'question_asked'>,
+): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call === undefined) return
+  call.asking_taskseq = at.taskseq
+  task.sql.run(
+    `insert or ignore into questions (task_key, taskseq, run_id, asked_taskseq, call_index, call_id, tool, question_index, question, asked_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      task.key,
+      at.taskseq,
+      at.runId,
+      call.asked_taskseq,
+      call.call_index,
+      call_id,
+      call.tool,
+      question_index,
+      JSON.stringify(question),
+      at.time,
+    ],
+  )
+  runStatusOfCalls(task, at)
+}
+
+function questionAnswered(
+  task: HeldTask,
+  at: Place,
+  { call_id, answer, by, user_id, reason }: DataOf<'question_answered'>,
+): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call === undefined || call.asking_taskseq === null) return
+  const said =
+    answer.answers?.join('\n') ?? (answer.content === undefined ? null : JSON.stringify(answer.content))
+  task.sql.run(
+    'update questions set action = ?, answer = ?, answered_by = ?, answered_for = ?, reason = ?, answered_at = ? where task_key = ? and taskseq = ?',
+    [answer.action, said, by, user_id ?? null, reason ?? null, at.time, task.key, call.asking_taskseq],
+  )
+  call.asking_taskseq = null
+  runStatusOfCalls(task, at)
+}
+
+// Folds what a person was asked about a call, and what was decided. Like a start and a result, a decision
+// belongs to the run's newest open call of that id. Without such a call it changes nothing.
+
+function approvalRequested(
+  task: HeldTask,
+  at: Place,
+  { call_id, subject, rule, reason, call_hash, preview }: DataOf<'approval_requested'>,
+): void {
+  const call = task.openCall(at.runId, call_id)
+  if (call === undefined) return
+  call.approval = 'requested'
+  call.approval_subject = subject
+  call.approval_rule = rule ?? reason ?? null
+  call.approval_hash = call_hash ?? null
+  call.approval_preview = preview === undefined ? null : JSON.stringify(preview)
+  call.approval_requested_at = at.time
+  call.approval_requested_taskseq = at.taskseq
+  runStatusOfCalls(task, at)
+}
+
+function approvalDecided(
+  task: HeldTask,
+  at: Place,
+  decision: {
+    call_id: string
+    by: string
+    user_id?: string | undefined
+    approval: 'granted' | 'denied'
+    reason: string | null
+    arguments?: string | undefined
+  },
+): void {
+  const call = task.openCall(at.runId, decision.call_id)
+  if (call === undefined) return
+  call.approval = decision.approval
+  call.approval_by = decision.by
+  call.approval_user = decision.user_id ?? null
+  call.approval_arguments = decision.arguments ?? null
+  call.approval_reason = decision.reason
+  call.approval_decided_at = at.time
+  runStatusOfCalls(task, at)
+}
+
+// Folds the texts with which a task is steered: requested, and given to the root agent. The texts themselves
+// are in the events.
+
+function steerRequested(
+  { sql, key }: HeldTask,
+  at: Place,
+  { request_id }: DataOf<'task_steer_requested'>,
+): void {
+  sql.run('insert into steers (task_key, taskseq, request_id) values (?, ?, ?)', [
+    key,
+    at.taskseq,
+    request_id,
+  ])
+}
+
+function steerGiven(
+  { sql, key }: HeldTask,
+  at: Place,
+  { steer_request_id }: DataOf<'user_message_added'>,
+): void {
+  if (steer_request_id === undefined) return
+  sql.run(
+    'update steers set given_taskseq = ? where task_key = ? and request_id = ? and given_taskseq is null',
+    [at.taskseq, key, steer_request_id],
+  )
+}
 
 /** The place of an event. */
 export interface Place {

@@ -4,15 +4,16 @@
 // The compiler and the tests hold each query to its contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
-import type { Around, Query } from './query.ts'
-import { approvals } from './query-approvals.ts'
-import { questions } from './query-questions.ts'
+import type { Sql } from '../store/sql.ts'
+import { callView, waitingCalls } from './approvals.ts'
+import { questionView, waitingQuestions } from './asked-questions.ts'
+import { findTask } from './find-task.ts'
+import { page } from './page.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { node } from './query-node.ts'
 import { openTasks } from './query-open-tasks.ts'
 import { proof } from './query-proof.ts'
-import { quarantine } from './query-quarantine.ts'
 import { search } from './query-search.ts'
 import { sessionSearch } from './query-session-search.ts'
 import { session, sessions } from './query-sessions.ts'
@@ -21,7 +22,73 @@ import { task } from './query-task.ts'
 import { tasks } from './query-tasks.ts'
 import { timeline } from './query-timeline.ts'
 import { usage } from './query-usage.ts'
-import type { Sql } from '../store/sql.ts'
+import type { Around, Query } from './query.ts'
+
+// `quarantine`: the messages of the journal that are no records, oldest first.
+
+type Row = QueryOutput<'quarantine'>['messages'][number]
+
+const quarantine: Query<'quarantine'> = (sql, { sequence, after, limit }) => {
+  const { where, values } =
+    sequence === undefined
+      ? { where: 'sequence > ?', values: [after] }
+      : { where: 'sequence = ?', values: [sequence] }
+  const rows = sql.each<Row>(`select * from quarantine where ${where} order by sequence limit ?`, [
+    ...values,
+    limit + 1,
+  ])
+  const { items, more, next } = page(rows, limit, {
+    item: (row) => ({ ...row }),
+    cursor: (row) => row.sequence,
+  })
+  return {
+    total: sql.one<{ n: number }>('select count(*) as n from quarantine').n,
+    messages: items,
+    more,
+    next,
+  }
+}
+
+// `approvals`: the calls that wait for a person, oldest first, of one task or of all.
+
+const argumentsCharsMax = 4_000
+
+const approvals: Query<'approvals'> = (sql, input) => {
+  const found = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id })
+  const rows = waitingCalls(
+    sql,
+    {
+      taskKey: found?.task_key ?? null,
+      tenant: input.tenant ?? null,
+      session: input.session_id ?? null,
+      user: input.user_id,
+    },
+    input.limit,
+  )
+  const { items, more } = page(rows, input.limit, {
+    item: (row) => callView(row, argumentsCharsMax),
+    cursor: (row) => row.approval_requested_taskseq,
+  })
+  return { task_id: found?.task_id ?? null, calls: items, more }
+}
+
+// `questions`: the questions that wait for an answer, oldest first, of one task or of all.
+
+const questions: Query<'questions'> = (sql, input) => {
+  const found = input.task_id === undefined ? null : findTask(sql, { ...input, task_id: input.task_id })
+  const rows = waitingQuestions(
+    sql,
+    {
+      taskKey: found?.task_key ?? null,
+      tenant: input.tenant ?? null,
+      session: input.session_id ?? null,
+      user: input.user_id,
+    },
+    input.limit,
+  )
+  const { items, more } = page(rows, input.limit, { item: questionView, cursor: (row) => row.taskseq })
+  return { task_id: found?.task_id ?? null, questions: items, more }
+}
 
 const queries: { readonly [Name in QueryName]: Query<Name> } = {
   tasks,

@@ -1,10 +1,74 @@
 // Defines the tables of the read model. The SQL of each operation is beside the operation. Every row is a
 // function of the journal alone: no clock, no random key. `task_key` numbers the logs in the order in which
 // the stream first named them. A changed table needs a higher `schemaVersion`. Older files are built again.
-
-import { questionTables } from './question-tables.ts'
 import { systemTables } from './system-tables.ts'
-import { usageTables } from './usage-tables.ts'
+
+// The tables of what calls of models used, for schema.ts. usage-rows.ts mirrors them. The parts of a total,
+// such as the tokens of a cache, are counted in the total, too.
+const usageTables = `-- What each run used of each model; a run nobody knows is ''.
+create table model_usage (
+  task_key integer not null,
+  run_id text not null,
+  provider text not null,
+  model text not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  calls integer not null,
+  cached_input_tokens integer not null,
+  cache_write_tokens integer not null,
+  reasoning_tokens integer not null,
+  audio_input_tokens integer not null,
+  audio_output_tokens integer not null,
+  unknown_calls integer not null,
+  primary key (task_key, run_id, provider, model)
+) strict;
+
+-- The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is ''. The users of a model are side by side.
+create table usage_by_day (
+  day text not null,
+  tenant text not null,
+  user_id text not null,
+  provider text not null,
+  model text not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  calls integer not null,
+  cached_input_tokens integer not null,
+  cache_write_tokens integer not null,
+  reasoning_tokens integer not null,
+  audio_input_tokens integer not null,
+  audio_output_tokens integer not null,
+  unknown_calls integer not null,
+  primary key (day, tenant, provider, model, user_id)
+) strict, without rowid;
+create index usage_by_day_of_user on usage_by_day (user_id, day);
+`
+
+// Defines the table of what running calls asked people.
+
+const questionTables = `
+-- What running calls asked people. \`question\` is JSON; \`action\` is null until there is an answer.
+create table questions (
+  task_key integer not null,
+  taskseq integer not null,
+  run_id text,
+  asked_taskseq integer not null,
+  call_index integer not null,
+  call_id text not null,
+  tool text not null,
+  question_index integer not null,
+  question text not null,
+  asked_at text not null,
+  action text,
+  answer text,
+  answered_by text,
+  answered_for text,
+  reason text,
+  answered_at text,
+  primary key (task_key, taskseq)
+) strict;
+create index questions_open on questions (task_key) where action is null;
+`
 
 export const schemaVersion = 16
 

@@ -1,3 +1,2 @@
 export type { ShardPlace } from './protocol.ts'
-export { serveShard } from './serve-shard.ts'
-export { guardThread } from './thread-guard.ts'
+export { guardThread, serveShard } from './serve-shard.ts'

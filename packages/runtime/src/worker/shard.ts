@@ -9,11 +9,16 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
 import type { ExternalCalls } from './external-calls.ts'
-import { abandonAll, answerCall } from './host-calls.ts'
-import { type Charge, chargeFor } from './loss.ts'
 import { processorWaitMs } from './processor-wait.ts'
-import { batchedPost, type FromShard, type ShardPlace, type ToShard } from './protocol.ts'
-import { newVitals, readVitals } from './thread-vitals.ts'
+import {
+  batchedPost,
+  type FromShard,
+  type HostAnswer,
+  type HostCall,
+  type ShardPlace,
+  type ToShard,
+} from './protocol.ts'
+import { newVitals, readVitals, type VitalsReading } from './thread-vitals.ts'
 import { threadWatch } from './thread-watch.ts'
 
 export type LoopOutcome =
@@ -252,5 +257,108 @@ class ThreadShard implements Shard {
         clearTimeout(timer)
         this.#lose({ reason })
       })
+  }
+}
+
+// Decides who is charged for the loss of a worker thread. Pure. What happens to the charged loops is decided
+// in loop-supervisor.ts. A loop is charged only if it had work in the thread at that moment: a tool, or an
+// answer that it was reading. A loop that waits for its host, for the model or for a cell is not charged. The
+// user's tools are charged before built-in tools, which run in every system and are bounded. A tool whose
+// loop has ended may still be the cause. Then the thread was lost to a suspect, and no loop is charged.
+
+interface Charge {
+  /** By loop, the tools under way; empty for an answer that was read. Loops may have ended since. */
+  readonly loops: ReadonlyMap<number, readonly string[]>
+  /** The user's tools that were under way. */
+  readonly ownTools: readonly string[]
+}
+
+export function chargeFor({ reader, calls }: Pick<VitalsReading, 'reader' | 'calls'>): Charge {
+  if (reader !== null) return { loops: new Map([[reader, []]]), ownTools: [] }
+  const own = calls.filter((call) => call.own)
+  const loops = new Map<number, string[]>()
+  for (const { loop, tool } of own.length > 0 ? own : calls) {
+    const tools = loops.get(loop) ?? []
+    if (!tools.includes(tool)) tools.push(tool)
+    loops.set(loop, tools)
+  }
+  return { loops, ownTools: [...new Set(own.map(({ tool }) => tool))] }
+}
+
+// Answers, in the main thread, what a loop in a worker thread asks of its host. Each call is answered once,
+// unless its thread is gone. A call that may be abandoned ends when its loop says so, or when its loop is
+// lost.
+
+/** A loop's side of its calls. */
+interface Asking {
+  readonly host: LoopHost
+  /** Calls that may be abandoned. */
+  readonly open: Map<number, AbortController>
+  readonly external: ExternalCalls
+}
+
+function answerCall(
+  asking: Asking,
+  { call, ask }: { call: number; ask: HostCall },
+  send: (message: ToShard) => void,
+): void {
+  hostCall(asking, call, ask).then(
+    (value) => send({ kind: 'reply', call, ok: true, value }),
+    (error: unknown) => send({ kind: 'reply', call, ok: false, message: messageOf(error) }),
+  )
+}
+
+function abandonAll({ open, external }: Asking): void {
+  external.stopAll()
+  for (const call of open.values()) call.abort()
+}
+
+function hostCall({ host, open, external }: Asking, call: number, ask: HostCall): Promise<HostAnswer> {
+  switch (ask.of) {
+    case 'append':
+      return host.append(ask.drafts, ask.end)
+    case 'still_ours':
+      return Promise.resolve(host.stillOurs?.()).then(() => null)
+    case 'team':
+      return host.runTeam(ask.callId, ask.graph, ask.taint)
+    case 'team_of':
+      return host.teamOf(ask.callId)
+    case 'shared_state':
+      return host.sharedState(ask.access, ask.taint)
+    case 'approval':
+      return host.approval(ask.callId)
+    case 'answer':
+      return abandonable((signal) => host.answer(ask.question, signal))
+    case 'memory':
+      return host.memory(ask.change)
+    case 'search':
+      return host.searchSessions(ask.request)
+    case 'pause':
+      return abandonable((signal) => host.pause(ask.request, signal).then(() => null))
+    case 'store_blob':
+      return (
+        host.storeBlob?.(ask.sha256, ask.bytes) ?? Promise.reject(new Error('This daemon stores no images.'))
+      ).then(() => null)
+    case 'load_blob':
+      return host.loadBlob?.(ask.sha256) ?? Promise.resolve(null)
+    case 'describe':
+      return host.describeExternal?.(ask.external) ?? Promise.resolve(null)
+    case 'external':
+      return abandonable((signal) => stopped(ask.external.callId, signal, external.begin(host, ask.external)))
+    case 'external_told':
+      return abandonable((signal) => stopped(ask.callId, signal, external.told(ask.callId, ask.answer)))
+    default:
+      return ask satisfies never
+  }
+
+  function stopped(callId: string, signal: AbortSignal, next: Promise<HostAnswer>): Promise<HostAnswer> {
+    signal.addEventListener('abort', () => external.stop(callId), { once: true })
+    return next
+  }
+
+  function abandonable(begin: (signal: AbortSignal) => Promise<HostAnswer>): Promise<HostAnswer> {
+    const stop = new AbortController()
+    open.set(call, stop)
+    return begin(stop.signal).finally(() => open.delete(call))
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chargeFor } from './loss.ts'
+import { chargeFor } from './shard.ts'
 import { newVitals, readVitals, writeVitals } from './thread-vitals.ts'
 
 const tools = ['echo', 'fetch_page']

@@ -1,8 +1,7 @@
 import { loggerOver, type LogLine, pause, silentLogger, systemClock } from '@beaver/core'
 import { type MemoryHost, memoryHost, rootSpec, until } from '@beaver/testing'
 import { afterAll, describe, expect, it, test } from 'vitest'
-import { poolPolicy } from './thread-losses.ts'
-import { type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
+import { poolPolicy, type RunningLoop, startWorkerPool, type WorkerPool } from './worker-pool.ts'
 
 const moduleOf = (name: string): string => new URL(`../../test/${name}.ts`, import.meta.url).href
 const pools: WorkerPool[] = []

@@ -7,16 +7,26 @@
 // can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until then its task may
 // be handed over.
 import type { MessagePort, Worker } from 'node:worker_threads'
-import type { Piscina } from 'piscina'
 import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'
-import { BeaverError, type KnownSecret, type Logger, messageOf, silentLogger } from '@beaver/core'
+import {
+  type Backoff,
+  BeaverError,
+  type Intensity,
+  isExceeded,
+  type KnownSecret,
+  type Logger,
+  messageOf,
+  pauseBefore,
+  recentDeaths,
+  silentLogger,
+  supervisors,
+  threadFacts,
+} from '@beaver/core'
+import type { Piscina } from 'piscina'
 import { ExternalCalls } from './external-calls.ts'
 import type { ShardPlace } from './protocol.ts'
-import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
-import { tellLoss } from './tell-loss.ts'
-import { type PoolPolicy, poolPolicy, threadLosses } from './thread-losses.ts'
+import { type LoopOutcome, type Loss, newShard, type PlacedLoop, type Shard } from './shard.ts'
 import { watchLimits } from './thread-watch.ts'
-import { toolLosses } from './tool-losses.ts'
 import { type WorkerThreads, workerThreads } from './worker-threads.ts'
 
 export type { LoopOutcome } from './shard.ts'
@@ -303,4 +313,85 @@ function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   let best: Shard | null = null
   for (const shard of shards) if (best === null || shard.loops.size < best.loops.size) best = shard
   return best
+}
+
+// The one line a lost thread leaves in the daemon's log: who was on it, what is suspect, what starts again.
+
+function tellLoss(logger: Logger, { thread, message, charge, loops, charged, stuck }: Loss): void {
+  threadFacts.lost(logger, {
+    thread,
+    reason: message,
+    suspects: [...new Set([...charge.loops.values()].flat())],
+    charged: charged.map(({ spec }) => ({ task: spec.taskId, run: spec.start.run_id })),
+    runs: loops.length,
+    stuck,
+  })
+}
+
+// Remembers which of the user's tools have cost so many threads that their calls no longer run in a shared
+// thread. It applies the row `suspect_tool` of core's supervisors. A tool that was under way in more lost
+// threads than the intensity allows is suspect until the daemon ends. An innocent tool that is called as
+// often becomes suspect too: its calls cost more, and still have their results.
+
+interface ToolLosses {
+  /** @returns whether a tool has become suspect by it */
+  add(tools: readonly string[], nowMs: number): boolean
+  names(): readonly string[]
+}
+
+export function toolLosses(
+  intensity: Pick<Intensity, 'restartsMax' | 'periodMs'> = supervisors.suspect_tool.intensity,
+): ToolLosses {
+  const losses = new Map<string, readonly number[]>()
+  const suspects = new Set<string>()
+  return {
+    add(tools, nowMs) {
+      const before = suspects.size
+      for (const tool of tools) {
+        if (suspects.has(tool)) continue
+        const recent = recentDeaths([...(losses.get(tool) ?? []), nowMs], nowMs, intensity)
+        losses.set(tool, recent)
+        if (isExceeded(recent.length, intensity)) suspects.add(tool)
+      }
+      return suspects.size > before
+    },
+    names: () => [...suspects],
+  }
+}
+
+// Decides how the worker pool replaces its threads. It applies the row `worker_pool` of core's supervisors to
+// the losses of one pool. A loss that is charged to a suspect does not count for the intensity: the suspect
+// runs in a cell from then on, which ends the series. Every loss within the period makes the next pause
+// longer, whoever is charged.
+
+interface PoolPolicy {
+  readonly intensity: Intensity
+  readonly backoff: Backoff
+}
+
+export const poolPolicy: PoolPolicy = supervisors.worker_pool
+
+type AfterLoss =
+  | { readonly kind: 'replace'; readonly pauseMs: number }
+  | { readonly kind: 'fail'; readonly message: string }
+
+interface ThreadLosses {
+  add(loss: { readonly charged: boolean; readonly message: string }, nowMs: number): AfterLoss
+}
+
+export function threadLosses({ intensity, backoff }: PoolPolicy): ThreadLosses {
+  let all: readonly number[] = []
+  let uncharged: readonly number[] = []
+  return {
+    add({ charged, message }, nowMs) {
+      all = recentDeaths([...all, nowMs], nowMs, intensity)
+      if (!charged) uncharged = recentDeaths([...uncharged, nowMs], nowMs, intensity)
+      if (!charged && isExceeded(uncharged.length, intensity))
+        return {
+          kind: 'fail',
+          message: `Worker threads died ${uncharged.length} times within ${(intensity.periodMs ?? 0) / 1000} s; the last: ${message}`,
+        }
+      return { kind: 'replace', pauseMs: pauseBefore(all.length, backoff) }
+    },
+  }
 }

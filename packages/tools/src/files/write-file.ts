@@ -4,13 +4,12 @@
 // second name. A file is written as a whole or not at all: under another name first, then moved to its place
 // in one step. A failure leaves nothing. Appending is one write at the end, so parallel appends lose nothing.
 // Only this mode is not whole or nothing.
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'
 import { defineTool, quoted, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import type { BuiltinToolOptions } from '../options.ts'
-import { previewWrite } from './preview-write.ts'
 import { newInWorkspace, type NewPath, shownPath } from './new-path.ts'
 
 export interface WrittenFile {
@@ -138,4 +137,124 @@ async function putNew(beside: string, place: NewPath): Promise<void> {
     await (await place.open(place.name, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL)).close()
     await rename(place.entry(beside), place.entry(place.name))
   }
+}
+
+// What a call of write_file would change, for the person who is asked. Nothing is written, and nothing is
+// read that the call itself could not replace.
+
+type Preview = NonNullable<Tool['preview']>
+type Input = {
+  readonly path: string
+  readonly content: string
+  readonly mode: 'create' | 'overwrite' | 'append'
+}
+
+/** A present file up to this size is compared. Of a larger one, only the hash and the size are shown. */
+const comparedBytesMax = 1_048_576
+
+/** @throws {ToolFailure} what the call itself would throw about its path */
+async function previewWrite(
+  { path, content, mode }: Input,
+  context: Parameters<Preview>[1],
+  guarded: BuiltinToolOptions['protected'],
+) {
+  await using place = await newInWorkspace(context, path, guarded)
+  const bytes = Buffer.from(content.toWellFormed())
+  const found = place.found === null ? null : await readWhole(place)
+  const effect =
+    found === null
+      ? 'create'
+      : mode === 'create'
+        ? found.equals(bytes)
+          ? 'unchanged'
+          : 'refused: the file exists'
+        : mode
+  const compared = found === null || found.length <= comparedBytesMax
+  const old = compared ? (found?.toString() ?? '') : ''
+  const diff = !compared
+    ? { text: '', linesLeftOut: 0 }
+    : lineDiff(old, mode === 'append' ? old + bytes.toString() : bytes.toString())
+  return {
+    effect,
+    path: place.real,
+    bytes: bytes.length,
+    sha256: sha256(bytes),
+    before: found === null ? null : { bytes: found.length, sha256: sha256(found) },
+    diff: diff.text,
+    diff_lines_left_out: diff.linesLeftOut,
+  }
+}
+
+async function readWhole(place: Awaited<ReturnType<typeof newInWorkspace>>): Promise<Buffer> {
+  await using handle = await place.open(place.name, constants.O_RDONLY)
+  return await handle.readFile()
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+// A unified diff of two texts for a person, bounded in work and in length. Equal lines at the start and at
+// the end are found first, so a small change to a large file is small. If what is left is too large to
+// compare line by line, all its old lines are removed and all its new lines are added: longer, and right.
+
+const contextLines = 3
+const comparedLinesMax = 600
+const shownLinesMax = 120
+const lineCharsMax = 400
+
+interface LineDiff {
+  readonly text: string
+  readonly linesLeftOut: number
+}
+
+export function lineDiff(before: string, after: string): LineDiff {
+  const [old, fresh] = [linesOf(before), linesOf(after)]
+  let start = 0
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start++
+  let end = 0
+  while (
+    end < old.length - start &&
+    end < fresh.length - start &&
+    old[old.length - 1 - end] === fresh[fresh.length - 1 - end]
+  )
+    end++
+  const from = Math.max(0, start - contextLines)
+  const changed = changes(old.slice(start, old.length - end), fresh.slice(start, fresh.length - end))
+  if (changed.length === 0) return { text: '', linesLeftOut: 0 }
+  const tail = old.slice(old.length - end, old.length - end + contextLines)
+  const lines = [
+    `@@ -${from + 1},${old.length - end - from + tail.length} +${from + 1},${fresh.length - end - from + tail.length} @@`,
+    ...old.slice(from, start).map((line) => ` ${line}`),
+    ...changed,
+    ...tail.map((line) => ` ${line}`),
+  ]
+  const text = lines
+    .slice(0, shownLinesMax)
+    .map((line) => (line.length > lineCharsMax ? `${line.slice(0, lineCharsMax)}…` : line))
+  return { text: text.join('\n'), linesLeftOut: Math.max(0, lines.length - shownLinesMax) }
+}
+
+const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
+
+/** The longest common subsequence decides which lines stay. */
+function changes(old: readonly string[], fresh: readonly string[]): string[] {
+  if (old.length > comparedLinesMax || fresh.length > comparedLinesMax)
+    return [...old.map((line) => `-${line}`), ...fresh.map((line) => `+${line}`)]
+  const width = fresh.length + 1
+  const longest = new Uint16Array((old.length + 1) * width)
+  const at = (i: number, j: number): number => longest[i * width + j] ?? 0
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = fresh.length - 1; j >= 0; j--)
+      longest[i * width + j] =
+        old[i] === fresh[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+  const lines: string[] = []
+  for (let i = 0, j = 0; i < old.length || j < fresh.length;) {
+    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
+      lines.push(` ${old[i]}`)
+      i++
+      j++
+    } else if (i < old.length && (j === fresh.length || at(i + 1, j) >= at(i, j + 1)))
+      lines.push(`-${old[i++]}`)
+    else lines.push(`+${fresh[j++]}`)
+  }
+  return lines
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
 import { play, scripted, statusOf, structure } from '../../test/team-driver.ts'
 import { groupChat } from '../index.ts'
-import { bidIn } from './group-chat-answers.ts'
+import { bidIn } from './group-chat-program.ts'
 
 const args = { task: 'Agree on a name', agents: agents('alice', 'bob') }
 const moderator = { name: 'chair', instruction: 'Lead the discussion.' }

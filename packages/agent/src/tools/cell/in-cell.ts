@@ -3,17 +3,69 @@
 // (loop-spec, core's ownerLosses). A tool that asks for a cell always runs in one. A suspect tool runs in a
 // process of its own, with the environment that it had before, because a thread that hangs in a system call
 // cannot be ended. A cell loads a module only while it has the content that was accepted.
-import { resolve } from 'node:path'
-import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
-import { groupsSupported } from '../process/process-group.ts'
-import { noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { type AcceptedFiles, changedFile } from '../accepted-files.ts'
-import { ToolFailure, ToolInputError } from '../tool-failure.ts'
+import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
+import { groupsSupported, startGroup } from '../process/process-group.ts'
+import { packageRoot } from '../sandbox/confinement.ts'
+import { confined, noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
+import { thrownText, ToolFailure, ToolInputError } from '../tool-failure.ts'
 import type { Tool, ToolContext } from '../tool.ts'
-import type { CellCall } from './cell-call.ts'
-import { cellSlots } from './cell-slots.ts'
-import { runInProcess } from './process-cell.ts'
-import { runInThread } from './thread-cell.ts'
+import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
+import { fullHeapListener, isFullHeap, outOfMemory } from './full-heap.ts'
+
+// Limits how many cells run at the same time, and keeps the queue for them. At most `cellsMax` slots are
+// taken. At most `waitingMax` callers wait, first come first served. A caller that stops waiting leaves the
+// queue.
+
+interface CellSlots {
+  /**
+   * Resolves to the function that frees the slot.
+   *
+   * @throws {ToolFailure} `cells_busy`; the reason of `signal`
+   */
+  take(signal: AbortSignal): Promise<() => void>
+}
+
+export function cellSlots(cellsMax: number, waitingMax: number): CellSlots {
+  let taken = 0
+  const waiting = new Set<() => void>()
+  const free = (): void => {
+    const [next] = waiting
+    if (next === undefined) taken--
+    else next()
+  }
+  return {
+    async take(signal) {
+      signal.throwIfAborted()
+      if (taken < cellsMax) {
+        taken++
+        return free
+      }
+      if (waiting.size >= waitingMax)
+        throw new ToolFailure(
+          'cells_busy',
+          `${cellsMax} tools already run in cells, and ${waitingMax} wait. Call it again later.`,
+        )
+      return await new Promise((resolve, reject) => {
+        const begin = (): void => {
+          waiting.delete(begin)
+          signal.removeEventListener('abort', leave)
+          resolve(free)
+        }
+        const leave = (): void => {
+          waiting.delete(begin)
+          reject(signal.reason as Error)
+        }
+        waiting.add(begin)
+        signal.addEventListener('abort', leave, { once: true })
+      })
+    },
+  }
+}
 
 /** The slots of each worker thread. */
 const slots = cellSlots(8, 256)
@@ -117,5 +169,142 @@ async function inSlot(signal: AbortSignal, run: () => ReturnType<typeof runInThr
       : new ToolFailure(answer.code, answer.message)
   } finally {
     free()
+  }
+}
+
+// Makes a call in a worker thread of its own. The promise settles only after the thread is gone. After the
+// abort the thread may clean up for `cellGraceMs`. Then it is terminated, whatever it does. A full heap ends
+// only the cell.
+
+const entry = new URL(
+  import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js',
+  import.meta.url,
+)
+
+/** @throws the reason of `signal` if it ended the cell */
+function runInThread(
+  call: CellCall,
+  signal: AbortSignal,
+  onProgress: ToolContext['progress'],
+): Promise<CellAnswer> {
+  const worker = new Worker(entry, {
+    workerData: call,
+    name: `tool ${call.tool}`,
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: cellHeapMbMax, maxYoungGenerationSizeMb: 32 },
+  })
+  const prints = cellPrints()
+  worker.stdout.on('data', prints.hear).once('end', prints.end)
+  worker.stderr.on('data', prints.hear).once('end', prints.end)
+  let answer: CellAnswer | null = null
+  let grace: NodeJS.Timeout | undefined
+  const end = (how: CellAnswer): void => {
+    answer ??= how
+    void worker.terminate()
+  }
+  const onAbort = (): void => {
+    worker.postMessage(abortOf(signal), [])
+    grace = setTimeout(() => void worker.terminate(), cellGraceMs)
+  }
+  worker.on('message', (message: unknown) => {
+    const sent = sentByCell(message)
+    if (sent.kind === 'progress') onProgress(sent.update)
+    else if (sent.kind !== 'started') end(sent)
+  })
+  worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
+  worker.once('error', (error: Error) =>
+    end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }),
+  )
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  return new Promise((resolve, reject) => {
+    worker.once('exit', (code) => {
+      clearTimeout(grace)
+      signal.removeEventListener('abort', onAbort)
+      if (signal.aborted) reject(signal.reason as Error)
+      else resolve(answer ?? { kind: 'crash', message: `its thread ended with code ${code} and no answer.` })
+    })
+  })
+}
+
+// Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are
+// those of thread-cell.ts. The caller gives the environment: `childEnvironment`, without keys, for a tool
+// that asked for the cell; the daemon's environment for a tool that is put there, because it had this
+// environment in the thread. It runs in the sandbox that this machine has, with its workspace and the
+// packages of its module.
+
+const processCellEntry = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url),
+)
+
+interface ProcessCellOptions {
+  readonly env: Record<string, string>
+  /** Default: none. */
+  readonly sandbox?: SandboxOptions
+  /** Called when the cell is about to make the call. */
+  readonly onStart?: () => void
+  readonly onProgress: ToolContext['progress']
+}
+
+/** @throws the reason of `signal` if it ended the cell */
+async function runInProcess(
+  call: CellCall,
+  { env, onStart, onProgress, sandbox = noSandbox }: ProcessCellOptions,
+  signal: AbortSignal,
+): Promise<CellAnswer> {
+  signal.throwIfAborted()
+  const { workspace } = call.at
+  const readable = [
+    packageRoot(fileURLToPath(call.module)),
+    packageRoot(processCellEntry),
+    dirname(dirname(process.execPath)),
+  ]
+  // The author of the tool decides whether it uses the network.
+  const of = { cwd: workspace, writable: [workspace], readable, network: true, path: env['PATH'] }
+  const what = await confined(sandbox, of, [
+    process.execPath,
+    `--max-old-space-size=${cellHeapMbMax}`,
+    processCellEntry,
+  ])
+  signal.throwIfAborted()
+  const own = what.backend === 'none' ? {} : { HOME: '/tmp', TMPDIR: '/tmp' }
+  const group = startGroup(what.program, what.args, { cwd: workspace, env: { ...env, ...own }, ipc: true })
+  const { child } = group
+  const prints = cellPrints()
+  const hearsFullHeap = fullHeapListener()
+  let full = false
+  child.stdout?.on('data', prints.hear)
+  child.stderr?.on('data', (chunk: Buffer) => {
+    full = hearsFullHeap(chunk)
+    prints.hear(chunk)
+  })
+  let answer: CellAnswer | null = null
+  let grace: NodeJS.Timeout | undefined
+  child.on('message', (message: unknown) => {
+    const sent = sentByCell(message)
+    if (sent.kind === 'started') return onStart?.()
+    if (sent.kind === 'progress') return onProgress(sent.update)
+    answer ??= sent
+    group.kill('SIGKILL')
+  })
+  const send = (message: object): void => void child.send(message, () => undefined)
+  const onAbort = (): void => {
+    send(abortOf(signal))
+    grace = setTimeout(() => group.kill('SIGKILL'), cellGraceMs)
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  send(call)
+  const { exitCode, signal: endedBy, error } = await group.ended
+  clearTimeout(grace)
+  prints.end()
+  signal.removeEventListener('abort', onAbort)
+  signal.throwIfAborted()
+  if (answer !== null) return answer
+  if (full) return outOfMemory(call)
+  return {
+    kind: 'crash',
+    message: error?.message ?? `its process ended with ${endedBy ?? `code ${exitCode}`} and no answer.`,
   }
 }

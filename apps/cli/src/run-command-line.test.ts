@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { commands } from './command-table/index.ts'
+import { parseCommandLine } from './run-command-line.ts'
+
+test.each([
+  [['team', 'run'], 'Required option \'-f, --file <team.json>\' not specified. See "beaver team --help".'],
+  [['run', '--nope'], 'See "beaver run --help".'],
+  [['nope'], 'See "beaver --help".'],
+])('%j points to the help of its own command', async (argv, message) => {
+  await expect(parseCommandLine(argv, '1.2.3')).rejects.toThrow(message)
+})
+
+test.each([
+  [
+    ['audit', '--offline', 'export.ndjson'],
+    '"beaver audit show" has no option --offline. It is for: beaver audit verify.',
+  ],
+  [
+    ['audit', 'show', 'task_1'],
+    '"beaver audit show" takes no tasks: it compares the newest ones. Verify some tasks: beaver audit verify task_1',
+  ],
+  [
+    ['audit', 'verify', '--out', 'x'],
+    '"beaver audit verify" has no option --out. It is for: beaver audit export.',
+  ],
+  [
+    ['audit', 'export', '--operator', 'x'],
+    '"beaver audit export" has no option --operator. It is for: beaver audit verify.',
+  ],
+  [
+    ['audit', 'redact', 'task_1', '--against', 'x'],
+    '"beaver audit redact" has no option --against. It is for: beaver audit verify, beaver audit export.',
+  ],
+  [
+    ['keys', 'list', '--reason', 'x'],
+    '"beaver keys list" has no option --reason. It is for: beaver keys revoke.',
+  ],
+  [
+    ['show', 'task_1', '--node', 'a', '--all'],
+    'The option --all shows all agents of a task. Leave it out with --node.',
+  ],
+  [['watch', 'task_1', '--deltas'], 'The option --deltas needs --json.'],
+])('%j is refused, because a part of it would do nothing', async (argv, message) => {
+  const parsed = await parseCommandLine(argv, '1.2.3')
+  await expect(parsed?.()).rejects.toThrow(message)
+})
+
+test.each([40, 60, 80])('the help has whole words at %i columns', async (columns) => {
+  const { stdout } = process
+  const { write, isTTY, columns: before } = stdout
+  const texts: string[] = []
+  Object.assign(stdout, { isTTY: true, columns, write: (text: string) => texts.push(text) > 0 })
+  onTestFinished(() => void Object.assign(stdout, { isTTY, columns: before, write }))
+  for (const argv of [['--help'], ...commands.map(({ name }) => [name, '--help'])])
+    await parseCommandLine(argv, '1.2.3')
+  const tooLong = texts
+    .join('')
+    .split('\n')
+    // A command that is to be copied stays whole.
+    .filter((line) => line.length > columns && !/^ *beaver /.test(line) && line.trim().split(' ').length > 2)
+  expect(tooLong).toEqual([])
+})
