@@ -89,7 +89,7 @@ describe('beaver plan', () => {
     expect(out).not.toContain('\u001B')
   })
 
-  test('keeps within the limits of the configuration, both ways (issue 16, item 15)', async () => {
+  test('keeps within the limits of the configuration, both ways', async () => {
     const configured = (team: object): string => join(folder, file({ team }))
     const few = await beaver([
       '--config',

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { cliEntry, cliEnvironment, type CommandHost, type Ran } from '../support/cli.ts'
 import { keptCommands } from '../support/kept-system.ts'
 
-/** S1 §2.3.1, with the node it needs to run. */
+/** The golden example (CT-13), with the node it needs to run. */
 const summarizeText = {
   description: '对提供的长文本进行摘要。当需要理解大量文本的核心内容时使用。',
   interfaceInputs: {
@@ -141,7 +141,7 @@ describe('beaver tools schema', () => {
     },
   }
 
-  it('of a definition is exactly what S1 §2.3.1 shows', async () => {
+  it('of a definition is exactly what CT-13 shows', async () => {
     const { exit, out } = await beaver('tools', 'schema', 'workflow:summarize_text')
     expect(exit).toBe(0)
     expect(JSON.parse(out)).toEqual(schema)

@@ -86,7 +86,7 @@ describe('a service that the app was given', () => {
     const app = around(service, true)
     await app.start()
     kit.provider.answerBy(() => say('hello'))
-    // The request of seed S4.
+    // The request of API-01.
     const request = {
       message: 'Describe the tides.',
       strategy: 'leader_worker',

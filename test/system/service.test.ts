@@ -353,7 +353,7 @@ describe('what a program brings', () => {
     })
   })
 
-  it('whose subject the rules of the configuration see; nobody is asked about arguments that do not fit (issue 16, item 14)', async () => {
+  it('whose subject the rules of the configuration see; nobody is asked about arguments that do not fit', async () => {
     kit.provider.answerBy(({ results }) =>
       results.length === 0
         ? use(

@@ -1,4 +1,4 @@
-// The safety ceiling on a worker's tools. It never adds a tool; it only removes some (S0 §5).
+// The safety ceiling on a worker's tools. It never adds a tool; it only removes some (TA-01, TA-02).
 
 /** The tools of a worker. `effective`: the tools that it has. */
 export interface ToolScope {

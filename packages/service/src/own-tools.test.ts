@@ -13,7 +13,7 @@ const call = {
 }
 const live = (): AbortSignal => new AbortController().signal
 
-describe('what a tool of a program says about a call (issue 16, item 14)', () => {
+describe('what a tool of a program says about a call', () => {
   const shell = (over: Partial<Tool> = {}): Tool => ({
     ...defineTool({
       name: 'shell',

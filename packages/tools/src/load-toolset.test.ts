@@ -170,7 +170,7 @@ it('no id of a member’s profile is lost: what is known only later, and what a 
   })
 })
 
-it('a profile that lists a workflow whose file is broken is told so (issue 16, item 15)', async () => {
+it('a profile that lists a workflow whose file is broken is told so', async () => {
   await mkdir(join(root, 'bad'), { recursive: true })
   await writeFile(join(root, 'bad', 'report.json'), '{"nodes": ')
   await writeFile(

@@ -46,7 +46,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('tells which nodes run only if a condition is true, and how far the graph grows (issue 16, item 15)', () => {
+  test('tells which nodes run only if a condition is true, and how far the graph grows', () => {
     const nodes = [
       log.agentNode('a'),
       { ...log.agentNode('b', ['a']), settings: { scope: '', when: '{{ nodes.a.output != "" }}' } },

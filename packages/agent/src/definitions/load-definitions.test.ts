@@ -160,7 +160,7 @@ describe('a definition that calls another', () => {
   })
 })
 
-describe('what a definition says about tools (issue 16, item 15)', () => {
+describe('what a definition says about tools', () => {
   const fetch = defineTool({
     name: 'fetch',
     description: 'd',

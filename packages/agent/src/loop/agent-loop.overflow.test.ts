@@ -340,7 +340,7 @@ function interleaved(replies: ScriptedReply[]): ScriptedReply[] {
   )
 }
 
-describe('a node whose dependency outputs are too long (issue 16, item 8)', () => {
+describe('a node whose dependency outputs are too long', () => {
   const dependencies = [
     { node_id: 'short', output: 'brief' },
     { node_id: 'long', output: `${'x'.repeat(40_000)} the end` },

@@ -7,10 +7,7 @@ import { evidenceRequirement } from '../evidence/requirement.ts'
 import { jsonObject } from '../json.ts'
 import { modelSettings } from '../model-settings.ts'
 
-/**
- * The descriptor of an agent node. `role` is always empty, because nodes are peers, not roles (S0 §2.3,
- * §8.2).
- */
+/** The descriptor of an agent node (EG-02). `role` is always empty: nodes are peers, not roles (EG-03). */
 export const agentDescriptor = z.object({
   name: z.string(),
   role: z.literal(''),
@@ -45,7 +42,7 @@ export const agentNode = z.object({
   instruction: z.string(),
   use_skill: z.string().optional(),
   skill_query: z.string().optional(),
-  /** The ceiling on the node's tools (S0 §5). `null`: no ceiling; `[]`: no tools. */
+  /** The ceiling on the node's tools (TA-03). `null`: no ceiling; `[]`: no tools. */
   allowed_tool_names: z.array(z.string()).nullable(),
   required_evidence: z.array(evidenceRequirement),
   /** Rules for the output. Default: none. */

@@ -231,7 +231,7 @@ describe('leader_worker', () => {
   it.each([
     ['an extra key', { plan: [{ member: 'Writer', task: 'Write it.', reason: 'Writes well.' }] }],
     [
-      'analysis and synthesis around it (S4)',
+      'analysis and synthesis around it (AT-06)',
       { analysis: 'x', plan: [{ member: 'Writer', task: 'Write it.' }], final_synthesis: 'y' },
     ],
     ['other names', { assignments: [{ agent: 'Writer', sub_task: 'Write it.', Dependencies: null }] }],

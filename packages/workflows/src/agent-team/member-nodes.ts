@@ -94,7 +94,7 @@ export const partOf = (node: ExecutionNode): Part | null => {
   return part === 'plan' || part === 'synthesis' ? part : null
 }
 
-/** One exchange with a member (S4 §3.3). Its time is in the journal. */
+/** One exchange with a member (AT-10). Its time is in the journal. */
 export interface Interaction {
   readonly member_name: string
   readonly input: string

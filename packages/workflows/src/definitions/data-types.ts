@@ -1,4 +1,4 @@
-// The data types of S1 §2.3 and D-15: the schema of each in a tool, the values that it accepts, and how it
+// The data types of CT-10 and D-15: the schema of each in a tool, the values that it accepts, and how it
 // reads a text.
 import type { JsonObject, JsonValue } from '@beaver/core'
 import { jsonOf, valueText } from './text.ts'

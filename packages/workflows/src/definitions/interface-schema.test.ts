@@ -18,7 +18,7 @@ function inputsOf(workflow: Workflow, args: unknown): JsonValue | undefined {
   return result.graph.settings?.['inputs']
 }
 
-it('the tool of S1 §2.3.1 is exactly that of S1 (CT-13)', () => {
+it('the tool of the golden example is exactly that of CT-13', () => {
   const { name, description, parameters } = definitionWorkflow(
     accepted('summarize_text', file('summarize_text')),
     none,

@@ -17,7 +17,7 @@ import {
 } from '../../test/definitions.ts'
 import { type Played, scripted, statusOf, structure } from '../../test/team-driver.ts'
 
-describe('the example of S1', () => {
+describe('the golden example (CT-13)', () => {
   it('runs its agent with the inputs in its instruction, the default filled in, and gives back the bare value (CT-15)', () => {
     const played = run(file('summarize_text'), {
       args: { text_to_summarize: '很长的文本' },

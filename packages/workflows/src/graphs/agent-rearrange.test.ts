@@ -11,7 +11,7 @@ const refused = (flow: unknown, code: string, parts: string[], path = 'flow') =>
   refuses(agentRearrange, of(flow), { code, path, parts })
 
 describe('AgentRearrange builds', () => {
-  it('the flow of S0 §6.6, with consecutive steps fully connected', () => {
+  it('the flow of WT-50, with consecutive steps fully connected (WT-57)', () => {
     const names = ['collector', 'tactics', 'players', 'media', 'synthesizer']
     const graph = graphOf(
       agentRearrange.plan({

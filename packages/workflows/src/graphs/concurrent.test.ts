@@ -3,7 +3,7 @@ import { agents, dependencies, graphOf } from '../../test/kit.ts'
 import { concurrentWorkflow } from './concurrent.ts'
 
 describe('ConcurrentWorkflow', () => {
-  it('builds the independent nodes of S0 §6.4, all of them outputs in declared order', () => {
+  it('builds the independent nodes of WT-30 and WT-31, all of them outputs in declared order', () => {
     const graph = graphOf(
       concurrentWorkflow.plan({
         task: '从多个独立角度调研同一主题',

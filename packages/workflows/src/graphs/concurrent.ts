@@ -1,4 +1,4 @@
-// ConcurrentWorkflow: independent nodes without dependencies (S0 §6.4). Every agent is an output of the team.
+// ConcurrentWorkflow: independent nodes without dependencies (WT-31). Every agent is an output of the team.
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'
 import { teamGraph, teamTopology } from './team-graph.ts'

@@ -27,7 +27,7 @@ const refused = (args: object, code: string, path: string, parts: string[]) =>
   refuses(graphWorkflow, args, { code, path, parts })
 
 describe('GraphWorkflow builds', () => {
-  it('the graph of S0 §6.7', () => {
+  it('the graph of WT-60', () => {
     const graph = graphOf(graphWorkflow.plan(football))
     expect(dependencies(graph)).toEqual([
       ['collector', []],

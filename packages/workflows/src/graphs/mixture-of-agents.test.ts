@@ -9,7 +9,7 @@ const args = {
 }
 
 describe('MixtureOfAgents', () => {
-  it('builds the experts and the aggregator of S0 §6.5', () => {
+  it('builds the experts and the aggregator of WT-40', () => {
     const graph = graphOf(mixtureOfAgents.plan(args))
     expect(dependencies(graph)).toEqual([
       ['tactics', []],

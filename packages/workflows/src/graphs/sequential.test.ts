@@ -3,7 +3,7 @@ import { agentNodes, agents, dependencies, graphOf, refuses } from '../../test/k
 import { sequentialWorkflow } from './sequential.ts'
 
 describe('SequentialWorkflow', () => {
-  it('builds the chain of S0 §6.3: each agent depends on exactly the one before it', () => {
+  it('builds the chain of WT-21: each agent depends on exactly the one before it', () => {
     const args = {
       task: '比较 MGM China 和 Galaxy Entertainment，输出中文财务报告',
       agents: [

@@ -1,4 +1,4 @@
-// SequentialWorkflow: a chain. Each agent gets the output of the one before it (S0 §6.3).
+// SequentialWorkflow: a chain. Each agent gets the output of the one before it (WT-21).
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, agentsField, placed, taskField } from '../agent-spec.ts'

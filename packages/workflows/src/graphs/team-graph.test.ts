@@ -18,7 +18,7 @@ const full = {
 }
 
 describe('a node', () => {
-  it('carries the descriptor of S0 §8.2, without a role', () => {
+  it('carries the descriptor of EG-02, without a role', () => {
     const [node] = agentNodes(graphOf(sequentialWorkflow.plan({ task: 'x', agents: agents('collector') })))
     expect(node?.agent).toEqual({
       name: 'collector',

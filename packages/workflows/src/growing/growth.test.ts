@@ -24,7 +24,7 @@ const mapOf = (map: object) => {
   return definitionWorkflow(definition, new Map([['each', definition]]))
 }
 
-it('is the bound of the rounds, turns, steps or items (issue 16, item 15)', () => {
+it('is the bound of the rounds, turns, steps or items', () => {
   const people = { task: 't', manager: agent('m'), workers: [agent('a')] }
   expect(growthOf(graphOf(hierarchicalWorkflow.plan({ ...people, rounds_max: 2, delegations_max: 3 })))).toBe(
     12,
