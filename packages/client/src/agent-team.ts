@@ -1,4 +1,4 @@
-// AgentTeam (S4, D-17): a configured team as an object that a program runs. It uses the same tasks, journal
+// AgentTeam (AT-05, D-17): a configured team as an object that a program runs. It uses the same tasks, journal
 // and runtime as everything else. A run is a task of its own, so it continues if this program ends.
 // `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
 import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'

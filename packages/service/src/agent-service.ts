@@ -1,4 +1,4 @@
-// AgentService: Beaver inside another program (requirements.md §18). It combines the same parts as the apps.
+// AgentService: Beaver inside another program (LC-01 to LC-12). It combines the same parts as the apps.
 // The daemon makes a loop for each run; the service itself is not an agent. Which operation is allowed in
 // which state is defined in lifecycle.ts. `stop` affects only the tasks that this instance started. A task
 // whose result it only waits for continues. Tasks of one session are accepted in the order of the calls.

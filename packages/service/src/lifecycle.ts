@@ -1,4 +1,4 @@
-// Which operations a service allows in which state (requirements.md §18). Pure. The table is total: in every
+// Which operations a service allows in which state (LC-03 to LC-09). Pure. The table is total: in every
 // state, every operation is allowed or refused. A refusal says what to call instead.
 import { BeaverError } from '@beaver/core'
 

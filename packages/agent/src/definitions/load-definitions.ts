@@ -1,5 +1,5 @@
 // Loads workflow definitions from disk: `<folder>/*.json`, one level. The file name without its extension is
-// the definition's id (S1 §2.2). A broken definition does not keep another from loading. What is wrong with
+// the definition's id (CT-03). A broken definition does not keep another from loading. What is wrong with
 // it is a diagnostic. If two folders have the same id, the folder that is given first wins. What a definition
 // says about tools is checked against the tools that are loaded. A definition that calls something missing is
 // not offered, and neither is a definition that calls such a definition.

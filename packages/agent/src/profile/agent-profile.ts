@@ -1,4 +1,4 @@
-// AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (S1 §2.1, D-10, D-17). A
+// AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (CT-02, D-10, D-17). A
 // value that cannot be used is a diagnostic that says where and why, never an exception. An unknown field is
 // reported and left out.
 import { type JsonObject, modelSettings, type ModelSettings, outputSchema } from '@beaver/core'

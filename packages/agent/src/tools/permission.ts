@@ -1,4 +1,4 @@
-// Decides the permission of a tool call: allow, ask or deny (decisions.md D-19). Pure. The first rule that
+// Decides the permission of a tool call: allow, ask or deny (D-19). Pure. The first rule that
 // matches decides. Without one, the tool's own permission decides.
 // P2. A rule that cannot be evaluated denies. Rules see the whole subject. People see it with hidden
 // characters made visible, and with a note if it is cut. A rule that asks or denies holds for every spelling

@@ -1,4 +1,4 @@
-// AgentTeam (S4, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as
+// AgentTeam (AT-02, D-17): members and a strategy, on the same graph and runtime as every workflow. It runs as
 // the workflow of a task and is never offered to a model, because the author of the configuration chooses the
 // strategy. `max_steps` bounds the graph. A configuration that needs more from the start is refused.
 import type { NodeSequel, TeamProgram } from '@beaver/core'
@@ -51,7 +51,7 @@ const program: TeamProgram = {
   },
 }
 
-/** The shared state also contains the members that a plan led to (S4 §3.4). */
+/** The shared state also contains the members that a plan led to (AT-11). */
 function withPlan({ shares_state }: TeamSettings, sequel: NodeSequel): NodeSequel {
   if (!shares_state || sequel.kind !== 'go_on' || sequel.growth === undefined) return sequel
   const value = sequel.growth.nodes.flatMap((node) =>

@@ -1,5 +1,5 @@
 // Reads the configuration of an AgentTeam: the content of a team file, and the arguments of a task that runs
-// a team (S4, D-17). A member is a configuration, or its name alone. There are no roles. A name alone that is
+// a team (AT-04, D-17). A member is a configuration, or its name alone. There are no roles. A name alone that is
 // the name of a loaded profile is that profile. `coordinator_role` is another name of `coordinator`. Settings
 // that conflict are refused. A coordinator that the strategy does not use is accepted.
 import {
@@ -281,7 +281,7 @@ export function withInstruction(member: Member): WorkflowAgentSpec {
   return { ...spec, instruction }
 }
 
-/** The initial state of a team (S4 §3.4): the given keys, and the four keys that always exist. */
+/** The initial state of a team (AT-11): the given keys, and the four keys that always exist. */
 export function initialState(given: JsonObject, message: string): JsonObject {
   const context = given['task_context']
   const task_context = context === undefined || isObject(context) ? { message, ...context } : context

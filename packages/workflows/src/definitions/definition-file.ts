@@ -1,5 +1,5 @@
-// WorkflowDefinitionFile: the shape of a definition file (S1 §2). read-definition.ts checks how its parts fit
-// together. `interfaceInputs` and `interfaceOutputs` follow S1 and may contain what editors add. Nodes
+// WorkflowDefinitionFile: the shape of a definition file (CT-06). read-definition.ts checks how its parts fit
+// together. `interfaceInputs` and `interfaceOutputs` follow CT-09 and may contain what editors add. Nodes
 // contain only known fields. A text with `{{ … }}` is a template. docs/reference/workflow-definitions.md says
 // which fields are templates.
 import { jsonObject, jsonValue } from '@beaver/core'

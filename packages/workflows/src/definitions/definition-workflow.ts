@@ -1,4 +1,4 @@
-// Turns a definition into a Workflow: the tool `workflow:<id>` of S1 §2, planned into an ExecutionGraph like
+// Turns a definition into a Workflow: the tool `workflow:<id>` (CT-03), planned into an ExecutionGraph like
 // any other. `plan` reads the definition and never changes it, so parallel calls share nothing that changes.
 // The graph contains all that its program needs, including the definitions that its maps may call.
 import { definitionPrefix, type ExecutionGraph, graphFault, invariant, type JsonObject } from '@beaver/core'

@@ -1,5 +1,5 @@
 // Builds the parameters of a tool from `interfaceInputs`, and the values of the inputs from a call's
-// arguments (S1 §2.3, §2.4). The parameters are exactly those of S1: a type, a description, an enum. Defaults
+// arguments (CT-09 to CT-14). The parameters are exactly those of CT-09 to CT-13: a type, a description, an enum. Defaults
 // are filled in here, and the model does not see them. Nothing is repaired silently: an argument of another
 // type is refused with the correct spelling.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'

@@ -1,4 +1,4 @@
-// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (S0 §6.6, D-32). The
+// AgentRearrange: steps written as a flow text. Consecutive steps are fully connected (WT-57, D-32). The
 // graph has no cycle, and every agent leads to the last step, because an agent appears once and each step
 // feeds the next. The outputs are the agents of the last step, in declared order.
 import type { Edge } from '@beaver/core'
@@ -83,7 +83,7 @@ function flowAdvice(list: readonly unknown[]): string {
 }
 
 // The flow text of AgentRearrange: `collector -> tactics, players -> synthesizer`. It is structure, not
-// natural language (S0 §6.6, D-32). `->` separates steps, `,` separates the agents of a step. Names are
+// natural language (WT-51, D-32). `->` separates steps, `,` separates the agents of a step. Names are
 // trimmed and then compared exactly. Every agent appears once. Other arrows, commas, quotes and brackets
 // cannot be part of a name. They are refused, with the corrected flow.
 

@@ -1,4 +1,4 @@
-// GraphWorkflow: the one tool that takes edges (S0 §6.7, D-33). Duplicate edges count once, a self-loop is a
+// GraphWorkflow: the one tool that takes edges (WT-61, D-33). Duplicate edges count once, a self-loop is a
 // cycle, and edges may have any order. More than one agent needs edges. Every agent is in the output agent's
 // weakly connected component, unless `allow_disconnected` is set. Other components are islands. If the output
 // agent's component has other agents, at least one edge leads to it. Otherwise its answer would rest on no

@@ -1,4 +1,4 @@
-// MixtureOfAgents: independent experts, then one aggregator that depends on all of them (S0 §6.5). The
+// MixtureOfAgents: independent experts, then one aggregator that depends on all of them (WT-41). The
 // experts are in declared order, and the aggregator is last. The aggregator is none of the experts.
 import type { Edge } from '@beaver/core'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Builds an ExecutionGraph from agents and edges (S0 §8.2). Nodes, `depends_on` and `outputs` are in declared
+// Builds an ExecutionGraph from agents and edges (WT-08). Nodes, `depends_on` and `outputs` are in declared
 // order, whatever the order of the edges. The graph shares nothing with the arguments, because reading them
 // made a copy. Every node has the same generic worker as its descriptor: nodes are peers.
 import {
