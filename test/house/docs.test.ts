@@ -96,6 +96,32 @@ describe('the pages', () => {
   })
 })
 
+describe('docs/decisions', () => {
+  const records = listed('docs/decisions/0*.md').map((path) => ({
+    name: posix.basename(path),
+    text: read(path),
+  }))
+
+  it('lists exactly the records, with their titles, dates and statuses', () => {
+    const rows = tableRows(read('docs/decisions/README.md'), ['record', 'decision', 'date', 'status'])
+    expect(rows.map((row) => Object.values(row))).toEqual(
+      records.map(({ name, text }) => {
+        const [, title, date, status] = /^# \d+\. (.+)\n\nDate: (\S+)\. Status: ([^.]+)\./.exec(text) ?? []
+        return [`[${name.slice(0, 4)}](${name})`, title, date, status]
+      }),
+    )
+  })
+
+  it('has records of one form, each of fewer than 400 words', () => {
+    const sections = ['## Context', '## Options', '## Decision', '## Consequences']
+    for (const { name, text } of records) {
+      expect([name, ...(text.match(/^## .+$/gm) ?? [])]).toEqual([name, ...sections])
+      const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))
+      expect(words.length, `${name} has ${words.length} words`).toBeLessThan(400)
+    }
+  })
+})
+
 describe('docs/reference/errors.md', () => {
   it('lists exactly the error codes, with their exit codes and meanings', () => {
     const rows = tableRows(read('docs/reference/errors.md'), ['code', 'exit', 'meaning', 'what to do'])

@@ -1,5 +1,5 @@
 // WorkflowAgentSpec: one slot that the root agent fills, and the checks that every workflow makes of its
-// slots (WT-04 to WT-07). Unknown fields are refused. Names are unique and compared exactly. A
+// slots (WT-05 to WT-08). Unknown fields are refused. Names are unique and compared exactly. A
 // requirement that is accepted can be checked.
 import { modelSettings, outputSchema, plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
