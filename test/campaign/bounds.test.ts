@@ -55,7 +55,7 @@ it('SIGTERM ends a daemon in time while NATS does not answer', async () => {
   }
 })
 
-it('a task is answered within 20 s behind 3,000 acceptances of 27 kB that are no records (docs/decisions/0040)', async () => {
+it('a task is answered within 20 s behind 3,000 acceptances of 27 kB that are no records', async () => {
   await using server = await testServer()
   await using system = await testSystem(server)
   system.provider.answerBy(() => say('42'))

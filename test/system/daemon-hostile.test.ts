@@ -1,5 +1,5 @@
 // What a stranger publishes neither stops a daemon nor sticks, nor blocks what comes after it
-// (docs/decisions/0040).
+// (docs/ARCHITECTURE.md).
 import { clientOn } from '@beaver/client'
 import { askProjector, connectNats, encodeToken, presentDaemons, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'

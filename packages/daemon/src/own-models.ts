@@ -1,4 +1,4 @@
-// The models that a program brings (docs/decisions/0099). They are functions of the program, so they stay in
+// The models that a program brings (docs/how-to/embed.md). They are functions of the program, so they stay in
 // its thread, the main thread; the loops ask them through the port that each worker thread has for it.
 import type { ChatProvider } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'

@@ -1,4 +1,4 @@
-// Tasks that the daemon which accepts them drives at once (docs/decisions/0020).
+// Tasks that the daemon which accepts them drives at once (docs/decisions/0031).
 import type { ChatAnswer } from '@beaver/agent'
 import { BeaverError, type LogId, splitBatch } from '@beaver/core'
 import { held, says, type ScriptedProvider, scriptedProvider, until } from '@beaver/testing'

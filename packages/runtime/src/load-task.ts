@@ -38,7 +38,7 @@ export interface LoadedTask {
    */
   readonly archive: string | null
   /**
-   * How many messages in the log are no records: somebody who is no daemon wrote them (docs/decisions/0040).
+   * How many messages in the log are no records: somebody who is no daemon wrote them.
    */
   readonly foreign: number
 }
