@@ -349,7 +349,7 @@ function endHeard(
 }
 
 // Spreads the requests of a client in time, so that a program may make thousands of calls at once: a daemon
-// drops what one caller sends too often (docs/decisions/0072).
+// drops what one caller sends too often (SECURITY.md).
 
 /** Fewer than an endpoint handles of one caller in a second. */
 const perSecond = 1_500

@@ -5,7 +5,7 @@
 // nothing against the task, unless it happens again and again without progress. The bounds are the rows
 // `task` and `task_without_progress` of core's supervisors, with the configured number. The first claim of a
 // retry also writes what the retry keeps of the old task, in the same write. A task into whose log a stranger
-// wrote is given up: what it says cannot be trusted any more (docs/decisions/0040).
+// wrote is given up: what it says cannot be trusted any more (docs/ARCHITECTURE.md).
 import {
   type DomainEvent,
   draft,

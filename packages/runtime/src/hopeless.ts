@@ -1,5 +1,5 @@
 // Says when trying again can never help a task. A log that does not verify, and an append that can never be
-// stored, do not become better. A task into whose log a stranger wrote is given up (docs/decisions/0040).
+// stored, do not become better. A task into whose log a stranger wrote is given up (docs/ARCHITECTURE.md).
 import { BeaverError, type LogId } from '@beaver/core'
 
 /** Whether trying again can never help: what the task would write does not fit, or its log cannot be read. */

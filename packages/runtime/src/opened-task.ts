@@ -1,4 +1,4 @@
-// A task that is driven by the daemon that accepts it, at once and without the queue (docs/decisions/0020).
+// A task that is driven by the daemon that accepts it, at once and without the queue (docs/decisions/0031).
 // The first entries of the task and its acceptance are one write: before it, nothing of the task exists. If
 // the acceptance is refused, or if nothing was written, nothing has begun, and the task is accepted like any
 // other.

@@ -5,7 +5,7 @@
 // The death of an owner is charged to the task only if the journal shows a call that had started and had no
 // result, of a tool that ran inside the owner's process. A task that waits for the model, for a person, for a
 // team or for its turn is not charged. A tool is charged once. From the next claim on, its calls run in a
-// process of their own, where they cannot kill an owner. A pure tool runs before its record (decision 0021),
+// process of their own, where they cannot kill an owner. A pure tool runs before its record (decision 0002),
 // so a death inside it leaves no trace. Therefore a death while a run was about to act makes the pure tools
 // of the task suspect, without a charge. The fold is pure. An owner that let go (`task_released`,
 // `task_suspended`) is not lost.

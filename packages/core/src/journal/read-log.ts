@@ -7,8 +7,8 @@
 // knows whose signatures count, it refuses an entry before it yields anything of it. An unreachable blob
 // store is not a fault of the log. Its error is passed on. A message that is not a batch of records is
 // *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of the log.
-// `LogReader` passes over it and counts it, so that the log can still be read and ended
-// (docs/decisions/0040). If the entries between two entries were moved to an archive, `LogReader` continues
+// `LogReader` passes over it and counts it, so that the log can still be read and ended.
+// If the entries between two entries were moved to an archive, `LogReader` continues
 // behind them (archived.ts). Any other gap is a fault. What was removed from the record is never read from a
 // log. `LogReader` asks once what was removed, before the first record. Only records of ended tasks are
 // redacted, so one question is enough for a log that still grows. A blob that is gone is asked about when it

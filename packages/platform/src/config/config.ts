@@ -1,7 +1,7 @@
 // The configuration: flags come before the environment, the environment before beaver.config.json, and that
 // file before the defaults. Only the composition roots read it, once. Every problem is reported with its path
 // and with the origin of the value. A message never contains a secret. What a file that was only found asks
-// for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
+// for beyond safe settings counts if its folder is trusted, and not otherwise (docs/how-to/trust-folders.md).
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
