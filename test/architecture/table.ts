@@ -269,7 +269,7 @@ export const environmentReaders: readonly Exception[] = [
     why: 'the entry of a thread: like an app, it reads which optimisations are off',
   },
   {
-    path: 'packages/daemon/src/external-tools-of.ts',
+    path: 'packages/daemon/src/daemon-workers.ts',
     what: 'process.env',
     why: 'MCP servers get the variables that the configuration names',
   },
@@ -284,12 +284,12 @@ export const environmentReaders: readonly Exception[] = [
     why: 'the `openai` client reads headers there by itself, and other endpoints than OpenAI do not get them',
   },
   {
-    path: 'packages/agent/src/tools/process/child-environment.ts',
+    path: 'packages/agent/src/tools/sandbox/sandbox.ts',
     what: 'process.env',
     why: 'a child gets PATH, HOME and the locale, and nothing else; that of a suspect tool what it would have had in the thread',
   },
   {
-    path: 'packages/tools/src/files/recount-by-system.ts',
+    path: 'packages/tools/src/files/recount-files.ts',
     what: 'process.env',
     why: 'a child gets PATH and nothing else',
   },
@@ -427,7 +427,7 @@ export const realTime: readonly Exception[] = [
     ['performance.now', 'setTimeout'],
     'measures and ends a process',
   ),
-  ...each('tools/src/files/recount-by-system.ts', ['setTimeout'], 'ends a process'),
+  ...each('tools/src/files/recount-files.ts', ['setTimeout'], 'ends a process'),
   ...each('tools/src/web/web-fetch.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('tools/src/web/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('agent/src/tools/cell/in-cell.ts', ['setTimeout'], 'ends a process'),

@@ -22,6 +22,7 @@ export {
   type ThreadWork,
 } from './loop/loop-spec.ts'
 export {
+  type CachedBeginning,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,
@@ -32,10 +33,13 @@ export {
   type ToolSchema,
   type TurnWait,
 } from './provider/chat-provider.ts'
-export type { CachedBeginning } from './provider/cached-beginning.ts'
 export { finishMeaning } from './provider/finish-reason.ts'
-export type { EmbeddingProvider } from './provider/embedding-provider.ts'
-export { type AskedProviders, onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
+export {
+  type AskedProviders,
+  type EmbeddingProvider,
+  onlyProvider,
+  type ProviderBundle,
+} from './provider/provider-bundle.ts'
 export { type AgentProfile, type AgentProfileInput, readProfile } from './profile/agent-profile.ts'
 export {
   type CatalogEntry,
@@ -54,8 +58,12 @@ export { stampOfJson, stampOfSkills, workspaceSkills } from './texts/workspace-s
 export { isBuiltin, loadPlacedSkills } from './texts/placed-skills.ts'
 export { toolNameAtProvider, toolNameCollision, toolNamesFromProvider } from './provider/tool-name.ts'
 export { type AssembleOptions, type SkillSelection } from './skills/skill-assembler.ts'
-export { type SkillSurroundings } from './skills/check-guidance.ts'
-export { checkSkill, type SkillCheck, type SkillProblem } from './skills/check-skill.ts'
+export {
+  checkSkill,
+  type SkillCheck,
+  type SkillProblem,
+  type SkillSurroundings,
+} from './skills/check-skill.ts'
 export { type LoadedSkills, loadSkills, parseSkill } from './skills/load-skills.ts'
 export type { GuidanceAgent, Skill, WorkflowGuidance } from './skills/skill.ts'
 export { type SkillPlace, skillPlaces } from './skills/skill-places.ts'

@@ -48,8 +48,7 @@ import {
   type StructuredOutput,
   untilAborted,
 } from '@beaver/providers'
-import { keptContent } from './kept-content.ts'
-import { promptOf } from './prompt.ts'
+import { keptContent, promptOf } from './prompt.ts'
 import { type ModelOutput, streamedOutput } from './streamed-output.ts'
 
 /** How Beaver uses a model of the AI SDK. */

@@ -5,11 +5,10 @@
 // V3. If two events name one message, the first one counts.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { KeyLog } from './key-log.ts'
+import { type KeyLog, SystemTrails } from './key-log.ts'
 import { eventsSubject, type LogPlace, placeOf } from './layout.ts'
 import { type ReadRecord, readEntry, systemTypeOf, type WireRecord } from './record.ts'
 import type { JournalSource, StreamMessage } from './source.ts'
-import { SystemTrails } from './system-trails.ts'
 import type { Head } from './trail.ts'
 import { leafOfHash } from './tree.ts'
 

@@ -2,10 +2,9 @@
 // checked and what it did not. It shares no code with what it checks, and needs no running system.
 import { ArchiveLog } from './archive-log.ts'
 import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
-import { type Evidence, noEvidence } from './evidence.ts'
+import { type Evidence, type JournalSource, noEvidence } from './source.ts'
 import { KeyLog } from './key-log.ts'
 import type { Finding, Rule } from './rules.ts'
-import type { JournalSource } from './source.ts'
 import { counted, type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
 
 /** The options of an audit. */

@@ -9,9 +9,15 @@ import { hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
-import { type Evidence, noEvidence } from './evidence.ts'
+import {
+  type Evidence,
+  type JournalAbout,
+  type JournalSource,
+  noEvidence,
+  type StreamMessage,
+  UnreadableJournal,
+} from './source.ts'
 import { placeOf } from './layout.ts'
-import { type JournalAbout, type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
 const format = 'beaver-journal/1'
 

@@ -1,7 +1,6 @@
 // JournalSource: where a journal is read from. The adapters are natsSource (a running system) and openExport
 // (a file). Messages come in stream order, in pages of bounded size. Reading changes nothing and leaves
 // nothing behind.
-import type { Evidence, ProofOfInclusion } from './evidence.ts'
 
 /** One message of the journal stream. */
 export interface StreamMessage {
@@ -48,3 +47,38 @@ export interface JournalSource {
 
 /** The input cannot be checked at all: there is no stream, or the file is not an export. */
 export class UnreadableJournal extends Error {}
+
+// Evidence: what somebody gives beside a journal, so that the journal can be verified: keys, signed
+// checkpoints, and proofs. Evidence of an export is part of the export, so it proves nothing by itself before
+// a key that the reader knows has signed it.
+
+/** A signed checkpoint, and where it is from. */
+export interface GivenCheckpoint {
+  readonly note: string
+  /** For people, such as `checkpoint.txt`. */
+  readonly from: string
+}
+
+export interface ProofOfConsistency {
+  /** The size of the older tree. */
+  readonly size: number
+  readonly hashes: readonly Uint8Array[]
+}
+
+export interface ProofOfInclusion {
+  /** The number of the leaf, from 0. */
+  readonly index: number
+  readonly hashes: readonly Uint8Array[]
+}
+
+export interface Evidence {
+  /** Public keys as name+id+base64. */
+  readonly keys: readonly string[]
+  /** The checkpoint to which the proofs belong. */
+  readonly checkpoint: string | null
+  /** A signed note with the ends of logs. */
+  readonly heads: string | null
+  readonly consistency: readonly ProofOfConsistency[]
+}
+
+export const noEvidence: Evidence = { keys: [], checkpoint: null, heads: null, consistency: [] }

@@ -7,13 +7,12 @@
 // counted as checked.
 import { z } from 'zod'
 import type { ArchiveLog } from './archive-log.ts'
-import type { Evidence, GivenCheckpoint } from './evidence.ts'
+import type { Evidence, GivenCheckpoint, JournalAbout, StreamMessage } from './source.ts'
 import type { KeyLog } from './key-log.ts'
 import { placeOf } from './layout.ts'
 import { judgeNote, notesOf, readNote, readVerifierKey, type ReadNote, type VerifierKey } from './note.ts'
 import { readEntry } from './record.ts'
 import type { Rule } from './rules.ts'
-import type { JournalAbout, StreamMessage } from './source.ts'
 import { LeafTree, leafOf, provesConsistency, provesInclusion } from './tree.ts'
 
 /** What the reader knows besides the journal and its evidence. */

@@ -130,7 +130,13 @@ export {
 export { type WaitingCall, waitingCalls } from './question/waiting-calls.ts'
 export { agentAsks, askingCall, type OpenQuestion, openQuestions } from './question/open-questions.ts'
 export { answerInForm, questionForm } from './question/question-form.ts'
-export { type FormField, formFields, questionLines } from './question/question-text.ts'
+export {
+  answerInText,
+  type FormField,
+  formFields,
+  questionLines,
+  readAnswer,
+} from './question/read-answer.ts'
 export {
   answerFault,
   askUserTool,
@@ -142,7 +148,6 @@ export {
   questionFault,
   takesFreeText,
 } from './question/question.ts'
-export { answerInText, readAnswer } from './question/read-answer.ts'
 export {
   alreadySettled,
   type Answered,
@@ -248,17 +253,17 @@ export {
 } from './journal/journal.ts'
 export {
   type Exchange,
-  type GivenMessage,
   exchangeOf,
+  type GivenMessage,
   historyBound,
   type HistoryBound,
   type LogSource,
   type PastExchange,
   type PastTask,
   readPastTask,
+  visibleAnswer,
   visibleHistory,
 } from './journal/past-task.ts'
-export { visibleAnswer } from './fold/visible-answer.ts'
 export { isTimeZone, type LocalTime, localTime } from './context/time-zone.ts'
 export {
   blobNameOf,
@@ -366,7 +371,7 @@ export {
   protectedSecrets,
   protectSecrets,
 } from './secrets/process-secrets.ts'
-export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
+export { isHideable, type KnownSecret } from './secrets/secret-masker.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
 export {

@@ -1,14 +1,12 @@
 // The worker threads of a daemon, and the external tools that their loops are offered.
-import type { ExternalTools } from '@beaver/agent'
-import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets } from '@beaver/core'
+import type { EgressRules, ExternalTools } from '@beaver/agent'
+import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets, silentLogger } from '@beaver/core'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
-import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
+import { type DaemonOptions, startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
-import { externalToolsOf, type OwnedExternalTools } from './external-tools-of.ts'
 import type { ModelChoice } from './model.ts'
 import { type OwnModels, servedModels } from './own-models.ts'
-import { egressRules } from './task-limits.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface DaemonWorkers {
@@ -157,3 +155,84 @@ function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge |
     },
   }
 }
+
+// The bounds of every task, and where its runs may send something, taken from the configuration.
+
+export const taskLimits = ({ agent, team, daemon, permissions }: Config): DaemonOptions['limits'] => ({
+  toolIterationsMax: agent.tool_iterations_max,
+  nodeToolIterationsMax: agent.node_tool_iterations_max,
+  concurrentNodesMax: team.concurrent_nodes_max,
+  teamRunsMax: team.runs_max,
+  graphMax: { agents: team.agents_max, edges: team.edges_max },
+  teamDeadlineMs: team.deadline_ms || null,
+  nodeDeadlineMs: team.node_deadline_ms || null,
+  ownersLostMax: daemon.owners_lost_max,
+  unattended: permissions.unattended,
+  approvalWaitMsMax: permissions.wait_ms_max,
+})
+
+export function egressRules({ egress }: Config): EgressRules {
+  const {
+    policy,
+    hosts_allowed: hostsAllowed,
+    secret_paths: secretPaths,
+    untrusted_paths: untrustedPaths,
+  } = egress
+  return { policy, hostsAllowed, secretPaths, untrustedPaths }
+}
+
+// The external tools of the daemon's process: those of the configured MCP servers, and those of a program
+// that embeds the daemon. If no MCP server is configured, the MCP client is not loaded: it is a large part of
+// a daemon's start.
+
+interface OwnedExternalTools extends ExternalTools {
+  /** Ends the connections made here. */
+  close(): Promise<void>
+}
+
+/** @param taken names that no MCP tool may have */
+async function externalToolsOf(
+  config: Pick<Config, 'mcp' | 'home' | 'sandbox' | 'sandbox_readable'>,
+  embedded: ExternalTools | null,
+  taken: readonly string[],
+  logger: Logger = silentLogger,
+): Promise<OwnedExternalTools> {
+  if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
+  const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } =
+    await import('@beaver/mcp')
+  const mcp = await startMcpServers(config.mcp, {
+    environment: process.env,
+    pinsFile: mcpPinsFile(config.home),
+    loginsFolder: mcpLoginsFolder(config.home),
+    reportFile: mcpReportFile(config.home),
+    version: '0.1.0',
+    reserved: taken,
+    sandbox: { mode: config.sandbox, hidden: [config.home], readable: config.sandbox_readable },
+    logger,
+  })
+  const joined = embedded === null ? mcp : joinExternalTools([embedded, mcp])
+  return owned(joined, () => mcp.close())
+}
+
+const none: ExternalTools = {
+  tools: [],
+  onChange: () => () => {},
+  call: async ({ name }) => ({
+    success: false,
+    error: 'tool_not_available',
+    content: `There is no tool ${name} any more.`,
+  }),
+}
+
+/** `tools` changes, so it is read again for each access. */
+const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTools => ({
+  get tools() {
+    return from.tools
+  },
+  onChange: (listener) => from.onChange(listener),
+  ...(from.arrival === undefined ? {} : { arrival: from.arrival.bind(from) }),
+  ...(from.refused === undefined ? {} : { refused: from.refused.bind(from) }),
+  ...(from.describe === undefined ? {} : { describe: from.describe.bind(from) }),
+  call: (...call) => from.call(...call),
+  close,
+})

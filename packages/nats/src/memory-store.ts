@@ -10,6 +10,7 @@ import {
   BeaverError,
   changeMemory,
   type Clock,
+  emptyMemory,
   type MemoryAnswer,
   type MemoryChange,
   type MemoryLimits,
@@ -24,9 +25,9 @@ import {
 import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
 import { isRefusedWith, noMessage, wrongLastMessage, wrongLastMessageAgain } from './api-refusal.ts'
-import { memoryText, type MemoryValue, noMemory, readMemory } from './memory-value.ts'
-import { type MemoryWatch, type WatchedBucket, watchMemories } from './memory-watch.ts'
+import { type MemoryWatch, type SeenValue, type WatchedBucket, watchMemories } from './memory-watch.ts'
 import { placeOfBucket } from './stream-place.ts'
 import { encodeToken, type Subjects } from './subjects.ts'
 
@@ -245,3 +246,33 @@ class KnownMemories {
     }
   }
 }
+
+// MemoryValue: the value of one key of the memory bucket, and its stored form. A value that cannot be read is
+// not an empty memory: its snapshot is `null`. A key that somebody deleted is an empty memory.
+
+interface MemoryValue {
+  readonly revision: number
+  /** `null` if the value cannot be read. */
+  readonly snapshot: MemorySnapshot | null
+}
+
+const version = 1
+const stored = z.strictObject({
+  version: z.literal(version),
+  memory: z.array(z.string()),
+  user: z.array(z.string()),
+})
+
+const noMemory: MemoryValue = { revision: 0, snapshot: emptyMemory }
+
+function readMemory(entry: SeenValue): MemoryValue {
+  if (entry.operation !== 'PUT') return { revision: entry.revision, snapshot: emptyMemory }
+  try {
+    const { memory, user } = stored.parse(entry.json())
+    return { revision: entry.revision, snapshot: { memory, user } }
+  } catch {
+    return { revision: entry.revision, snapshot: null }
+  }
+}
+
+const memoryText = (snapshot: MemorySnapshot): string => JSON.stringify({ version, ...snapshot })

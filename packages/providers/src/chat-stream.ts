@@ -6,10 +6,16 @@
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
-import { answerIn, type AnswerPlace, answerFrom, malformed, type Said } from './chat-completion.ts'
+import {
+  answerFrom,
+  answerIn,
+  type AnswerPlace,
+  malformed,
+  type Said,
+  thoughtFilter,
+} from './chat-completion.ts'
 import { errorInChoice, errorOfEvent } from './provider-failure.ts'
 import type { StreamEvent } from './response-body.ts'
-import { thoughtFilter } from './think-block.ts'
 import {
   wireArguments,
   wireContent,

@@ -5,10 +5,16 @@
 import type { ChatAnswer } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
-import { type AnswerPlace, answerFrom, begin, malformed, parseJson } from './chat-completion.ts'
+import {
+  answerFrom,
+  type AnswerPlace,
+  begin,
+  malformed,
+  parseJson,
+  withoutThoughts,
+} from './chat-completion.ts'
 import { errorInAnswer, errorInResponse } from './provider-failure.ts'
 import { type WireItem, stateOfOutput } from './responses-state.ts'
-import { withoutThoughts } from './think-block.ts'
 import { unquoted, wireArguments, wireContent, wireId, wireUsage } from './wire-shapes.ts'
 
 const outputItem = z.looseObject({ type: z.string().nullish() })

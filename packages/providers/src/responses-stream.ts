@@ -6,13 +6,12 @@
 // when it is complete.
 import { ProviderError } from '@beaver/agent'
 import { z } from 'zod'
-import { type AnswerPlace, malformed } from './chat-completion.ts'
+import { type AnswerPlace, malformed, thoughtFilter } from './chat-completion.ts'
 import type { AnswerStream } from './model-call.ts'
 import { errorInResponse, errorOfEvent } from './provider-failure.ts'
 import type { StreamEvent } from './response-body.ts'
 import { answerOfResponse, responseIn, type WireResponse } from './responses-answer.ts'
 import { field } from './server-error.ts'
-import { thoughtFilter } from './think-block.ts'
 import { wireArguments, wireId } from './wire-shapes.ts'
 
 const anItem = z.looseObject({ type: z.string().nullish(), id: wireId, arguments: wireArguments })

@@ -1,10 +1,9 @@
 import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { figureIn } from './page-report.ts'
+import { figureIn, prose } from './page-report.ts'
 import { describeFolder } from './write-up.ts'
 import type { FileList } from './known.ts'
-import { prose } from './markdown.ts'
 
 const list: FileList = { folder: 'x', path: '.', entries: [], entries_left_out: 0 }
 const part = (path: string, text: string) => ({ path, text, encoding: 'utf-8' })

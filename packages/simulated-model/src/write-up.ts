@@ -2,11 +2,19 @@
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
 import type { FileList, FilePart, FileStats, FolderSummary, Known, Recount } from './known.ts'
-import { bar, code, codeCell, heading, mermaidLabel, prose, table } from './markdown.ts'
-import { aboutPages, aboutReceived } from './page-report.ts'
+import {
+  aboutPages,
+  aboutReceived,
+  bar,
+  code,
+  codeCell,
+  heading,
+  mermaidLabel,
+  prose,
+  table,
+} from './page-report.ts'
 import { pageIn } from './pages.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
-import { verdict } from './verdict.ts'
 
 export function writeUp(order: WorkOrder, calls: readonly MadeCall[], known: Known): string {
   const parts = [
@@ -352,3 +360,11 @@ function notes(stats: FileStats): string[] {
 
 const listed = ({ paths, left_out }: { paths: readonly string[]; left_out: number }): string =>
   paths.map(code).join(', ') + (left_out === 0 ? '' : ` and ${left_out} more`)
+
+/** The result of an independent count, in a sentence. */
+function verdict({ agrees, differences, method }: Recount): string {
+  if (agrees === null)
+    return `The folder was counted again (${method}); there were no figures to compare with.`
+  if (agrees) return `The independent count (${method}) agrees in every figure.`
+  return `The independent count (${method}) does not agree: ${differences.map(({ figure, expected, found }) => `${figure} ${expected} against ${found}`).join(', ')}.`
+}

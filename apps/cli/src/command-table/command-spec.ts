@@ -2,7 +2,7 @@
 // is loaded when it runs.
 import { type Command, Option } from 'commander'
 import type { GlobalOptions } from '../context.ts'
-import { place, wholeNumber } from '../number-options.ts'
+import { UsageError } from '../failures.ts'
 
 export type Run = (globals: GlobalOptions) => Promise<number>
 
@@ -25,3 +25,58 @@ export const before = (): Option =>
   ).argParser(place)
 export const limit = (what: string, max = 1_000_000): Option =>
   new Option('--limit <n>', `at most this many ${what}`).argParser(wholeNumber(max))
+
+// Reads options that are whole numbers.
+
+/** The number of a message in the journal. */
+export function messageNumber(text: string): number {
+  const n = Number(text)
+  if (Number.isSafeInteger(n) && n > 0) return n
+  throw new UsageError(
+    `${JSON.stringify(text)} is not the number of a message. "beaver quarantine" lists the messages with their numbers.`,
+  )
+}
+
+/**
+ * Reads `--limit`: from 1 to `max`.
+ *
+ * @throws {UsageError}
+ */
+function wholeNumber(max: number): (text: string) => number {
+  return (text) => {
+    const n = Number(text)
+    if (!Number.isInteger(n) || n < 1 || n > max)
+      throw new UsageError(
+        `The option --limit needs a whole number from 1 to ${max}, not ${JSON.stringify(text)}.`,
+      )
+    return n
+  }
+}
+
+/**
+ * Reads `--before`: the place at which the page before ended.
+ *
+ * @throws {UsageError}
+ */
+function place(text: string): number {
+  const n = Number(text)
+  if (!Number.isSafeInteger(n) || n < 0)
+    throw new UsageError(
+      `The option --before needs the place that the page before names, not ${JSON.stringify(text)}.`,
+    )
+  return n
+}
+
+/**
+ * Reads `--port`: from 0 to 65535.
+ *
+ * @throws {UsageError}
+ */
+export function portNumber(text: string): number {
+  const n = Number(text)
+  if (!Number.isInteger(n) || n < 0 || n > 65_535)
+    throw new UsageError(
+      `The option --port needs a whole number from 0 to 65535, not ${JSON.stringify(text)}.`,
+    )
+  return n
+}

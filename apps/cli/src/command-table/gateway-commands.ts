@@ -3,8 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 import type { ChannelAction, ChannelsOptions } from '../commands/channels.ts'
 import type { GatewayOptions } from '../commands/gateway.ts'
 import type { TokenOptions } from '../commands/token.ts'
-import { portNumber } from '../number-options.ts'
-import { type CommandSpec, json, limit } from './command-spec.ts'
+import { type CommandSpec, json, limit, portNumber } from './command-spec.ts'
 
 const roles = ['read', 'submit', 'approve', 'admin']
 

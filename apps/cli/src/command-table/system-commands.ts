@@ -11,9 +11,7 @@ import type { NatsOptions } from '../commands/nats.ts'
 import type { RedactOptions } from '../commands/redact.ts'
 import type { TrustOptions } from '../commands/trust.ts'
 import { UsageError } from '../failures.ts'
-import { messageNumber, portNumber } from '../number-options.ts'
-import { type CommandSpec, json, limit } from './command-spec.ts'
-import { mustOwn } from './own-options.ts'
+import { type CommandSpec, json, limit, messageNumber, portNumber } from './command-spec.ts'
 
 // `beaver audit` in the table of commands.
 
@@ -425,3 +423,28 @@ export const systemCommands: readonly CommandSpec[] = [
         ),
   },
 ]
+
+// Refuses options that would do nothing. A person who gives an option relies on it: "audit --offline file"
+// must not answer about something else.
+
+/**
+ * @param command the command with several words, such as `audit`
+ * @param of the options of each word, without --json
+ * @throws {UsageError} for an option that belongs to other words
+ */
+function mustOwn<Word extends string>(
+  command: string,
+  word: Word,
+  options: object,
+  of: Readonly<Record<Word, readonly string[]>>,
+): void {
+  for (const name of Object.keys(options)) {
+    if (name === 'json' || of[word].includes(name)) continue
+    const words = (Object.keys(of) as Word[])
+      .filter((each) => of[each].includes(name))
+      .map((each) => `beaver ${command} ${each}`)
+    throw new UsageError(
+      `"beaver ${command} ${word}" has no option --${name}. It is for: ${words.join(', ')}.`,
+    )
+  }
+}

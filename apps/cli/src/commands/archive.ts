@@ -29,12 +29,12 @@ import type { Screen } from '../screen.ts'
 import {
   archiveCopies,
   type ArchivedFile,
+  archivedTasks,
   type ArchiveWork,
   orRefused,
   type Refused,
 } from '../system/archive-copies.ts'
 import { isStillThere } from '../system/archive-file.ts'
-import { archivedTasks } from '../system/archived-tasks.ts'
 import { findSystem } from '../system/find-system.ts'
 import { count, counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'

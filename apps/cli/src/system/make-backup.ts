@@ -14,11 +14,11 @@ import { bytes } from '../text/figures.ts'
 import {
   type BackupFile,
   checkedBackup,
+  homeFiles,
   type Manifest,
   manifestName,
   manifestText,
 } from './backup-manifest.ts'
-import { homeFiles } from './home-files.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
 
 /** The streams of a tenant, in the order in which they are copied. */

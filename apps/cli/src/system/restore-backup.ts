@@ -11,18 +11,20 @@ import { BeaverError, messageOf } from '@beaver/core'
 import {
   deleteEmptyStream,
   describeStream,
+  embeddedIdentities,
+  findNatsServer,
   judgeMark,
   restoreStream,
+  startEmbeddedServer,
   type StreamDescription,
   type Subjects,
 } from '@beaver/nats'
 import { type Config, homeMark, isMarked, lockHome, markHome } from '@beaver/platform'
-import { type Connection, connect } from '../connection.ts'
+import { connect, type Connection } from '../connection.ts'
 import { bytes } from '../text/figures.ts'
 import { checkedBackup, type Manifest } from './backup-manifest.ts'
-import { findSystem } from './find-system.ts'
+import { findSystem, loginAt } from './find-system.ts'
 import { percent, streamsOf } from './make-backup.ts'
-import { withOwnServer } from './own-nats.ts'
 import { syncFolder, writeSynced } from './synced-file.ts'
 
 export interface Restored {
@@ -258,4 +260,40 @@ async function judgeMarks({ nc, subjects }: Connection, { manifest, folder }: Re
     findings.push(...harmful)
   }
   return { marks, findings: [...new Set(findings)] }
+}
+
+// The nats-server of a home without the rest of the system, for a command that works on the streams while
+// nothing runs.
+
+/**
+ * Runs the server with the data of a home while `act` works. The caller has the lock of the home.
+ *
+ * @throws {BeaverError} `server_missing`, `server_too_old`, `start_failed`, and what `act` throws
+ */
+export async function withOwnServer<T>(
+  config: Config,
+  home: string,
+  act: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { namespace, tenant, keysFolder } = config
+  const dataDir = join(home, 'nats')
+  const { binary } = await findNatsServer(config.natsServerBinary, process.env['PATH'])
+  const server = await startEmbeddedServer({
+    binary,
+    dataDir,
+    identities: embeddedIdentities(dataDir, config),
+  })
+  try {
+    await using connection = await connect({
+      url: server.url,
+      login: loginAt(home, 'operator'),
+      namespace,
+      tenant,
+      pid: null,
+      keysFolder,
+    })
+    return await act(connection)
+  } finally {
+    await server.stop()
+  }
 }

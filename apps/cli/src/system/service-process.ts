@@ -9,9 +9,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { BeaverError, type ChildEnd, type ErrorCode, errorCodes } from '@beaver/core'
+import { BeaverError, type ChildEnd, type ErrorCode, errorCodes, type RunningChild } from '@beaver/core'
 import { lastLine, openLog } from './log-file.ts'
-import type { Service, ServiceSpec } from './service.ts'
 
 export interface ServiceOptions {
   /** Names the app whose entry is run: `supervisor` is the package `@beaver/supervisor-app`. */
@@ -197,4 +196,23 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // gone already
   }
+}
+
+// A part of the system that `beaver up` keeps alive: a process with an id, a log, and the report of its
+// start. Core's table `supervisors` defines how often it is started again.
+
+export interface Service extends RunningChild {
+  readonly pid: number
+  /** What it reported when it was ready. */
+  readonly info: Readonly<Record<string, unknown>>
+  kill(): void
+}
+
+export interface ServiceSpec {
+  readonly name: string
+  /** The file with more details. */
+  readonly logFile: string
+  start(signal: AbortSignal): Promise<Service>
+  /** Ends what it keeps for its next start. Absent: it keeps nothing. */
+  release?(): void
 }

@@ -55,8 +55,7 @@ import {
 import { serverLogAt } from './find-system.ts'
 import { healJournal, roomOf, startFault } from './heal-journal.ts'
 import { rotateLog } from './log-file.ts'
-import { serviceProcess } from './service-process.ts'
-import type { Service, ServiceSpec } from './service.ts'
+import { type Service, serviceProcess, type ServiceSpec } from './service-process.ts'
 
 export type SystemStatus =
   /** Something about the home that a person should know, in one sentence. */

@@ -5,11 +5,17 @@
 // reported; they never end the walk. Each folder and each file is opened from the folder in which the walk
 // starts, and is then asked where it is (open-below.ts). One that was exchanged meanwhile for a link, or
 // moved, counts as unreadable.
-import type { Dirent } from 'node:fs'
-import { type FileHandle, readdir } from 'node:fs/promises'
+import { constants, type Dirent, fstatSync } from 'node:fs'
+import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { ToolFailure } from '../tools/tool-failure.ts'
-import { type FolderAccess, folderAccesses, joined } from './held-folder.ts'
-import { bytesBelow, holdBelow, openBelow } from './open-below.ts'
+import {
+  type FolderAccess,
+  folderAccesses,
+  type HeldFolder,
+  joined,
+  noFollow,
+  placeOnly,
+} from './held-folder.ts'
 import type { OpenedFolder } from './open-inside.ts'
 
 /** Folders that are not entered: machines make them, and they are often larger than everything else. */
@@ -116,4 +122,54 @@ function kindOf(entry: Dirent<Buffer>): WalkedEntry['kind'] {
   if (entry.isSymbolicLink()) return 'symlink'
   if (entry.isDirectory()) return ignoredNames.has(entry.name.toString()) ? 'ignored_folder' : 'folder'
   return 'other'
+}
+
+// Opens what is below a folder that is held, in one step, and then asks where it is. Something that was
+// exchanged for a link, or moved, since its name was read is refused: what is opened is at the named place,
+// or it is closed again unread.
+
+type From = Pick<OpenedFolder, 'folder'>
+
+const elsewhere = (): Error => Object.assign(new Error('It is at another place.'), { code: 'EXDEV' })
+
+/**
+ * Holds the folder at `way`, which is relative to `from` and contains no link. @throws {Error} with a `code`
+ * of the system, or `EXDEV`
+ */
+export function holdBelow(
+  { folder }: From,
+  way: Buffer,
+  access = folderAccesses[0] as FolderAccess,
+): Promise<HeldFolder> {
+  return access.hold(folder.entry(way), joined(folder.path, way))
+}
+
+/** Opens the regular file at `way`. @throws {Error} with a `code` of the system, or `EXDEV` */
+export function openBelow(from: From, way: Buffer, access?: FolderAccess): Promise<FileHandle> {
+  return opened(from, way, { access, flags: constants.O_RDONLY })
+}
+
+/**
+ * The size of the regular file at `way`. It needs no right to read the file on Linux. @throws {Error} with a
+ * `code` of the system, or `EXDEV`
+ */
+async function bytesBelow(from: From, way: Buffer, access?: FolderAccess): Promise<number> {
+  await using handle = await opened(from, way, { access, flags: placeOnly })
+  return (await handle.stat()).size
+}
+
+async function opened(
+  { folder }: From,
+  way: Buffer,
+  {
+    access = folderAccesses[0] as FolderAccess,
+    flags,
+  }: { readonly access: FolderAccess | undefined; readonly flags: number },
+): Promise<FileHandle> {
+  const handle = await open(folder.entry(way), flags | noFollow)
+  const expected = joined(folder.path, way)
+  const found = await access.placeOf(handle, expected).catch(() => null)
+  if (found?.equals(expected) === true && fstatSync(handle.fd).isFile()) return handle
+  await handle.close()
+  throw elsewhere()
 }

@@ -21,8 +21,8 @@ import {
   retryPauseMs,
 } from '@beaver/core'
 import { contentsOf } from '../images/asked-images.ts'
-import { beginningOf } from '../provider/cached-beginning.ts'
 import {
+  beginningOf,
   type ChatAnswer,
   type ChatProvider,
   type ChatRequest,

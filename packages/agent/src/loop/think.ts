@@ -15,15 +15,13 @@ import {
   type RunState,
   type ToolCall,
 } from '@beaver/core'
-import { compaction, newestCut, newestParts } from '../context/compaction.ts'
+import { allImages, compaction, newestCut, newestParts, surplusImages } from '../context/compaction.ts'
 import { conversation } from '../context/context-builder.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
-import { allImages, surplusImages } from '../images/surplus-images.ts'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
-import { briefTool } from '../tools/brief-parameters.ts'
-import { meantCall, throughUseTool } from '../tools/further-tools.ts'
+import { briefTool, meantCall, throughUseTool } from '../tools/further-tools.ts'
 import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
 import {

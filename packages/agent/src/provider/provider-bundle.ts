@@ -2,7 +2,6 @@
 // call asks the main provider first, then its fallbacks in their order, which is the route (PR-02). The
 // auxiliary provider never takes part in the dialogue of a loop (PR-03).
 import type { ChatProvider } from './chat-provider.ts'
-import type { EmbeddingProvider } from './embedding-provider.ts'
 
 /** The providers of a run. */
 export interface ProviderBundle {
@@ -36,4 +35,19 @@ export type AskedProviders = Pick<ProviderBundle, 'main' | 'fallbacks'>
  */
 export function onlyProvider(main: ChatProvider): ProviderBundle {
   return { main, fallbacks: [], auxiliary: null, embeddings: null }
+}
+
+// The EmbeddingProvider port: it turns texts into vectors to find similar ones. It has the same failure
+// classes as chat.
+
+/** An embedding back end. */
+export interface EmbeddingProvider {
+  readonly name: string
+  readonly model: string
+  /**
+   * Returns one vector for each text, in the same order, all of the same length.
+   *
+   * @throws {ProviderError}
+   */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]>
 }

@@ -10,7 +10,6 @@ import { findGuidance } from './find-guidance.ts'
 import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile, skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'
-import { skillNameFaults } from './skill-name.ts'
 
 /** The loaded skills, and what was wrong with files. */
 export interface LoadedSkills {
@@ -180,4 +179,22 @@ export function kindOf(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return 'a number'
   if (typeof value === 'boolean') return 'true or false'
   return value === null ? 'empty' : 'a group of fields'
+}
+
+// The names that the Agent Skills standard's own library takes (`skills-ref`, read 2026-11): the letters and
+// digits of any script.
+const skillNameCharsMax = 64
+
+/** What the standard says against a name, in sentences. Empty: the name follows the standard. */
+export function skillNameFaults(given: string): string[] {
+  const name = given.normalize('NFKC')
+  const characters = [...name].length
+  const faults: string[] = []
+  if (characters > skillNameCharsMax)
+    faults.push(`It has ${characters} characters; at most ${skillNameCharsMax} are allowed.`)
+  if (!/^[\p{L}\p{N}-]+$/u.test(name)) faults.push('Only letters, digits and "-" are allowed.')
+  if (name !== name.toLowerCase()) faults.push('Use lower-case letters.')
+  if (name.startsWith('-') || name.endsWith('-')) faults.push('It must not begin or end with "-".')
+  if (name.includes('--')) faults.push('It must not contain "--".')
+  return faults
 }

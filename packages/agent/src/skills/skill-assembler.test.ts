@@ -2,7 +2,7 @@ import { says, scriptedProvider, type ScriptedReply } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
-import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
+import type { EmbeddingProvider } from '../provider/provider-bundle.ts'
 import { assembleSkills, type SkillSelection } from './skill-assembler.ts'
 import type { Skill } from './skill.ts'
 

@@ -21,9 +21,8 @@ import {
   type PaidAnswer,
   ProviderError,
 } from '../provider/chat-provider.ts'
-import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
+import type { EmbeddingProvider, ProviderBundle } from '../provider/provider-bundle.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
-import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { recallByVectors, recallByWords, type Recalled } from './recall.ts'
 import type { Skill } from './skill.ts'
 

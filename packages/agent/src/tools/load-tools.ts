@@ -6,11 +6,10 @@
 // module are loaded. A module that was accepted by its content is loaded only while it has this content.
 import { messageOf } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
-import { changedFile } from './accepted-files.ts'
+import { changedFile, type Tool } from './tool.ts'
 import { type CellOptions, inCell } from './cell/in-cell.ts'
 import { toolNamePattern } from './definition-fault.ts'
 import { exportedTools, moduleUrl } from './exported-tools.ts'
-import type { Tool } from './tool.ts'
 
 /** How tools are loaded. */
 export interface LoadToolsOptions extends CellOptions {

@@ -2,7 +2,7 @@
 // loads this entry with the module of its tool, for each call. So this entry imports nothing of the loop, the
 // skills or the providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
-export { holdBelow, openBelow } from '../files/open-below.ts'
+export { holdBelow, ignoredFolders, openBelow, walk, type WalkedEntry } from '../files/walk.ts'
 export {
   openHeldEntry,
   openFileInside,
@@ -14,7 +14,6 @@ export {
   type ReachedPlace,
 } from '../files/open-inside.ts'
 export { foldedName, isSecretPath, secretFile } from '../files/secret-paths.ts'
-export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
 export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
 export { readImageFile } from '../images/image-file.ts'
 export { isHostOf } from '../hosts/host-pattern.ts'
@@ -22,11 +21,8 @@ export { inCell } from './cell/in-cell.ts'
 export { matches } from './matches.ts'
 export { permissionOf, permissionOnSubject, type PermissionRule } from './permission.ts'
 export { commandLine } from './programs/read-command.ts'
-export { childEnvironment } from './process/child-environment.ts'
-export { groupsSupported, startGroup } from './process/process-group.ts'
-export { packageRoot } from './sandbox/confinement.ts'
-export type { SandboxPrograms } from './sandbox/confinement.ts'
 export {
+  childEnvironment,
   confined,
   findSandbox,
   noSandbox,
@@ -34,6 +30,9 @@ export {
   type SandboxMode,
   type SandboxOptions,
 } from './sandbox/sandbox.ts'
+export { groupsSupported, startGroup } from './process/process-group.ts'
+export { packageRoot } from './sandbox/confinement.ts'
+export type { SandboxPrograms } from './sandbox/confinement.ts'
 export type { AskPerson } from './external-tools.ts'
 export { wholeEnd } from './result-text.ts'
 export { imageText } from '@beaver/core'

@@ -8,12 +8,10 @@
 // (D-67). Today a session has one user. In an older session with several, the history begins after the newest
 // task of somebody else.
 import { BeaverError } from '../errors.ts'
-import type { DataOf, TaskResult } from '../events/catalog.ts'
-import { isTerminalTaskEvent } from '../events/catalog.ts'
-import { visibleAnswer } from '../fold/visible-answer.ts'
+import { type DataOf, isTerminalTaskEvent, type TaskResult } from '../events/catalog.ts'
 import type { LogId, TaskId } from '../ids.ts'
-import type { Taint } from '../taint/taint.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
+import type { Taint } from '../taint/taint.ts'
 import type { Entry } from './journal.ts'
 import { headBefore, LogReader, newestRecord, type SignatureJudge } from './read-log.ts'
 import type { RecordedEvent } from './record.ts'
@@ -238,3 +236,26 @@ const beginning = (text: string, charsMax: number): string =>
   text.length <= charsMax
     ? text
     : `${text.slice(0, Math.max(0, charsMax - leftOut.length)).toWellFormed()}${leftOut}`
+
+// What a session shows as the answer of an ended task: its output, or one line that says why there is none
+// (AL-12). Pure. The reason is marked and never appears together with an output, so that nobody takes it for
+// an output (D-34). The reason is bounded.
+
+const reasonCharsMax = 1_000
+
+/**
+ * The answer of a task. It is empty if there is nothing to show.
+ *
+ * @example
+ * visibleAnswer({ final_output: '42', failure: null }) // => '42'
+ * const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
+ * visibleAnswer({ final_output: '', failure }) // => '[No answer: The key was refused.]'
+ */
+export function visibleAnswer({
+  final_output,
+  failure,
+}: Pick<TaskResult, 'final_output' | 'failure'>): string {
+  if (final_output !== '' || failure === null) return final_output
+  const { message } = failure
+  return `[No answer: ${message.length > reasonCharsMax ? `${message.slice(0, reasonCharsMax)}…` : message}]`.toWellFormed()
+}

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answerFault, type Question } from './question.ts'
 import { answerInForm, questionForm } from './question-form.ts'
-import { formFields, questionLines } from './question-text.ts'
-import { answerInText, readAnswer } from './read-answer.ts'
+import { answerInText, formFields, questionLines, readAnswer } from './read-answer.ts'
 
 const one: Question = { message: 'Which?', options: ['main', 'next', '3'] }
 const several: Question = { ...one, several: true }

@@ -1,8 +1,7 @@
 // Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the
 // log. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
 // an error needs no such text.
-import { secretMasker } from './secret-masker.ts'
-import type { KnownSecret } from './secret-spellings.ts'
+import { type KnownSecret, secretMasker } from './secret-masker.ts'
 
 /**
  * A known secret of this length or longer is removed from errors and logs, even if it could be ordinary text.

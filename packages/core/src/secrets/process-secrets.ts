@@ -5,8 +5,7 @@
 // into any journal, whichever part of the program writes. `draft` masks the data of every event before it is
 // hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run that goes on in
 // memory equals one that is folded from the journal.
-import { type SecretMasker, secretMasker } from './secret-masker.ts'
-import type { KnownSecret } from './secret-spellings.ts'
+import { type KnownSecret, type SecretMasker, secretMasker } from './secret-masker.ts'
 
 let secrets: readonly KnownSecret[] = []
 let masker: SecretMasker | null = null

@@ -20,11 +20,10 @@ import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
 import { AgentOutput, type Step } from '../agent-output.ts'
-import { createdAt } from './created-at.ts'
+import { createdAt, isWhole, responseId, ResponseView } from './response-object.ts'
 import { type LeftTask, sameRequest } from './left-tasks.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
-import { isWhole, responseId, ResponseView } from './response-object.ts'
 
 /**
  * How a request ends: with the result of its task, or with the text of a question. `from`: how many items

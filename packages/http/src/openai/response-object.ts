@@ -8,9 +8,8 @@ import { createHash } from 'node:crypto'
 import { type DataOf, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { z } from 'zod'
-import { agentOf } from '../agents.ts'
 import { AgentOutput, type OutputItem } from '../agent-output.ts'
-import { createdAt } from './created-at.ts'
+import { agentOf } from '../agents.ts'
 
 const prefix = 'resp_'
 
@@ -321,3 +320,6 @@ export function shownItem(
   }
   return { id: `mcp_${taskId}_${index}`, type: 'mcp_call', status, ...call }
 }
+
+/** The time of an event (RFC 3339) as clients of OpenAI read it: seconds since 1970. */
+export const createdAt = (time: string): number => Math.floor(Date.parse(time) / 1_000)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { failureOf, resultOf } from './call-result.ts'
 import { joinExternalTools } from './join-external-tools.ts'
 import { lineSplitter } from './child-transport.ts'
-import { offeredName } from './offered-name.ts'
+import { offeredName } from './start-mcp-servers.ts'
 import { expand } from './server-spec.ts'
 
 // fast-check's own `binary` takes seconds to set up.

@@ -7,10 +7,9 @@ import { type Clock, type JsonObject, messageOf } from '@beaver/core'
 import { type Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { CallInputs } from '../elicitation/call-inputs.ts'
 import { failed, failureOf, resultOf } from './call-result.ts'
-import { callTool } from './call-tool.ts'
+import { callOwnTool, callTool, isOwnTool } from './own-tools.ts'
 import { isForgotten, isInSession, type Link } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
-import { callOwnTool, isOwnTool } from './own-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
 
 export interface SentCall {

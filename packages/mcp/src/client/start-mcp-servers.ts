@@ -3,6 +3,7 @@
 // the tools. The start waits for no server. Listeners are informed only if the offered tools differ from
 // those before. What is left out of the tools of a server is logged when it changes, and it is part of the
 // status. Nothing of a server outlives `close` or an ordinary end of the process.
+import { createHash } from 'node:crypto'
 import type {
   CallDescription,
   ExternalCall,
@@ -12,11 +13,11 @@ import type {
 } from '@beaver/agent'
 import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
+import { isWorkflowTool } from '@beaver/workflows'
 import { type PinKeeper, pinKeeper } from '../pins/pin-keeper.ts'
 import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import { failed } from './call-result.ts'
 import type { LeftOut } from './list-tools.ts'
-import { offeredName, type TakenNames } from './offered-name.ts'
 import { isOwnTool } from './own-tools.ts'
 import type { Environment, McpServerSpec } from './server-spec.ts'
 import type { McpServerStatus } from './server-status.ts'
@@ -384,4 +385,35 @@ function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): G
     }
   }
   return { offered, known, leftOut }
+}
+
+// The names under which MCP tools are offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`. A name
+// depends only on the configuration and on the tool's own name, never on which server answered first. If a
+// name does not fit, is taken, or could also be a tool of another server, it ends in a hash of both names.
+
+const charsMax = 64
+const hashChars = 8
+
+interface TakenNames {
+  /** The names of all servers of the configuration. */
+  readonly servers: readonly string[]
+  /** The names of tools that are not MCP tools. */
+  readonly reserved: ReadonlySet<string>
+}
+
+/**
+ * @example offeredName('github', 'search issues', { servers: ['github'], reserved: new Set() }) // 'github_search_issues_' and a hash
+ */
+export function offeredName(server: string, tool: string, { servers, reserved }: TakenNames): string {
+  const plain = `${server}_${tool}`
+  const ambiguous = servers.some(
+    (other) => other !== server && other.startsWith(`${server}_`) && plain.startsWith(`${other}_`),
+  )
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(plain) && !ambiguous && !reserved.has(plain) && !isWorkflowTool(plain))
+    return plain
+  const hash = createHash('sha256')
+    .update(JSON.stringify([server, tool]))
+    .digest('hex')
+    .slice(0, hashChars)
+  return `${plain.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, charsMax - hashChars - 1)}_${hash}`
 }

@@ -20,15 +20,14 @@ import {
   type SupervisorSpec,
 } from '@beaver/core'
 import { type Client, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
-import { LoginNeeded, type OAuthAccess } from '../oauth/oauth-access.ts'
+import { LoginNeeded, OAuthAccess } from '../oauth/oauth-access.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { admitCall, type CalledServer } from './admit-call.ts'
-import { failed } from './call-result.ts'
-import { confineServer } from './confine-server.ts'
+import { failed, loginCommand } from './call-result.ts'
+import { confineServer } from './child-transport.ts'
 import { connectLink, isForgotten, isInSession, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { type AskedBy, type CallOutcome, type ForgottenCall, sendCall, type SentCall } from './send-call.ts'
-import { accessTo, addressFault, loginFor } from './server-access.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
 import { ServerTools } from './server-tools.ts'
@@ -465,5 +464,50 @@ class UsedClients {
 
   #of(client: Client): number {
     return this.#calls.get(client) ?? 0
+  }
+}
+
+// How a server is reached: its address, its login.
+
+interface AccessPorts {
+  readonly environment: Environment
+  /** The folder of the logins. `null`: no server gets a token of OAuth. */
+  readonly loginsFolder: string | null
+  readonly clock: Clock
+}
+
+/** What a person has to do before the server can be connected, or `null`. */
+function loginFor(error: unknown, server: string): LoginNeeded | null {
+  if (error instanceof LoginNeeded) return error
+  if (!(error instanceof InsufficientScopeError)) return null
+  return new LoginNeeded(
+    `its login does not allow to list its tools. Log in with more rights: ${loginCommand(server, error.requiredScope)}`,
+  )
+}
+
+/** A server whose key the configuration has needs no other token. */
+function accessTo(
+  server: string,
+  spec: McpServerSpec,
+  { environment, loginsFolder, clock }: AccessPorts,
+): OAuthAccess | null {
+  if (!('url' in spec) || loginsFolder === null || spec.oauth === false) return null
+  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) return null
+  return new OAuthAccess({
+    server,
+    url: spec.url,
+    settings: spec.oauth ?? {},
+    environment,
+    folder: loginsFolder,
+    clock,
+  })
+}
+
+function addressFault(spec: McpServerSpec, environment: Environment): string | null {
+  try {
+    addressOf(spec, environment)
+    return null
+  } catch (error) {
+    return messageOf(error)
   }
 }

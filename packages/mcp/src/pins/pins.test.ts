@@ -6,8 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bench, call, quickClock, until } from '../../test/kit.ts'
 import { approvePins, checkPins, type Pin } from './pin.ts'
-import { changePins, readPins } from './pin-file.ts'
-import { pinKeeper } from './pin-keeper.ts'
+import { changePins, pinKeeper, readPins } from './pin-keeper.ts'
 
 const approve = (file: string, server: string, tool: string | null = null) =>
   changePins(file, (pins) => approvePins(pins, server, tool, 'now').pins)

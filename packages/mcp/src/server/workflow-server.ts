@@ -28,8 +28,7 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { ownCapability, workflowMeta } from '../own-server.ts'
-import { mcpCategories, type McpCategoryId } from './category.ts'
+import { mcpCategories, type McpCategoryId, ownCapability, workflowMeta } from '../own-server.ts'
 import {
   type McpTask,
   type McpTasks,

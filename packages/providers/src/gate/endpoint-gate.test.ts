@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Ticket } from './circuit.ts'
-import { endpointGate, type EndpointGate, gateBuffer, type GateLimits } from './endpoint-gate.ts'
+import { endpointGate, type EndpointGate, gateBuffer, type GateLimits, type Ticket } from './endpoint-gate.ts'
 import { rateOf } from './gcra.ts'
 
 const second = 1_000_000_000n

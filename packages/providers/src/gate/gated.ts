@@ -16,8 +16,7 @@ import {
 } from '@beaver/agent'
 import { type Clock, imageTokens, pause, type Usage } from '@beaver/core'
 import type { Reservation } from './call-slots.ts'
-import type { Ticket } from './circuit.ts'
-import type { EndpointGate } from './endpoint-gate.ts'
+import type { EndpointGate, Ticket } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'
 
 const waitMsMax = 300_000

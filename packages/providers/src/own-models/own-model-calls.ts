@@ -4,15 +4,20 @@
 // answers. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it
 // later is dropped.
 import type { MessagePort } from 'node:worker_threads'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '@beaver/agent'
-import { invariant } from '@beaver/core'
+import {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  ProviderError,
+  type RefusedTool,
+  toolNameAtProvider,
+} from '@beaver/agent'
+import { type ChatMessage, type FailureClass, hasSecret, invariant, maskedData } from '@beaver/core'
 import { watchCall } from '../call-watch.ts'
 import { withIds } from '../chat-completion.ts'
 import { callsIn } from '../model-call.ts'
 import { providerErrorOf } from '../provider-failure.ts'
-import { toolNameIn } from '../request-body.ts'
-import type { FromProgram, ToProgram } from './own-model-messages.ts'
-import { sentRequest } from './own-request.ts'
+import { objectText, toolNameIn } from '../request-body.ts'
 
 /** A model of the program, as a daemon chose to ask it. Plain data. */
 export interface OwnModelChoice {
@@ -158,3 +163,83 @@ function parsed({ onRead }: ChatRequest, text: string): ChatAnswer {
     over?.()
   }
 }
+
+// The messages between a thread whose loops ask a model of the program, and the main thread, where the
+// program has it. Requests and answers are texts: they are made and read once, and a value that is no plain
+// data cannot cross.
+
+/** From the thread of a loop. */
+export type ToProgram =
+  | {
+      readonly kind: 'ask'
+      readonly call: number
+      /** The name under which the program gave the model. */
+      readonly model: string
+      /** `SentRequest` as JSON. */
+      readonly request: string
+      readonly images?: ReadonlyMap<string, Uint8Array>
+      readonly streams: boolean
+    }
+  /** Nobody waits for the call any more. */
+  | { readonly kind: 'abandon'; readonly call: number }
+
+/** From the main thread. A call ends with one `answer` or one `failed`, and nothing of it follows. */
+export type FromProgram =
+  | { readonly kind: 'text'; readonly call: number; readonly text: string }
+  /** A `ChatAnswer` as JSON. */
+  | { readonly kind: 'answer'; readonly call: number; readonly answer: string }
+  | { readonly kind: 'failed'; readonly call: number; readonly failure: SentFailure }
+
+/** A `ProviderError` as data. */
+export interface SentFailure {
+  readonly class: FailureClass
+  readonly message: string
+  readonly status: number | null
+  readonly retryAfterMs: number | null
+  readonly refusedTools: readonly RefusedTool[]
+}
+
+// A request as the model of a program gets it. It is what an HTTP endpoint would get, so a program can pass
+// it on as it is. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls
+// are JSON objects. Of the state in messages only what this model sent is left. Secrets are masked, as in
+// each request that leaves.
+
+/** The part of a request that crosses as a text. */
+export type SentRequest = Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output' | 'cache'>
+
+/** @param provider the name of the model in events */
+function sentRequest({ messages, tools, settings, output, cache }: ChatRequest, provider: string): string {
+  const sent: SentRequest = {
+    messages: messages.map((message) => sentMessage(message, provider)),
+    tools: tools.map((tool) => ({ ...tool, name: toolNameAtProvider(tool.name) })),
+    settings,
+    ...(output === undefined ? {} : { output }),
+    ...(cache === undefined ? {} : { cache }),
+  }
+  const text = JSON.stringify(sent)
+  return hasSecret(text) ? JSON.stringify(maskedData(sent)) : text
+}
+
+function sentMessage(message: ChatMessage, provider: string): ChatMessage {
+  if (message.role !== 'assistant' || message.tool_calls === undefined) return message
+  const { provider_state: state, tool_calls: calls, ...said } = message
+  const own = state?.provider === provider
+  return {
+    ...said,
+    tool_calls: calls.map(({ extra_content: extra, ...call }) => ({
+      ...call,
+      name: toolNameAtProvider(call.name),
+      arguments: objectText(call.arguments),
+      ...(own && extra !== undefined ? { extra_content: extra } : {}),
+    })),
+    ...(own ? { provider_state: state } : {}),
+  }
+}
+
+/** The messages as the program's provider reads them: what is left of the state is its own. */
+export const ownedMessages = (messages: readonly ChatMessage[], name: string): ChatMessage[] =>
+  messages.map((message) =>
+    message.role === 'assistant' && message.provider_state !== undefined
+      ? { ...message, provider_state: { ...message.provider_state, provider: name } }
+      : message,
+  )

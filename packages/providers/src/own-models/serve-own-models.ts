@@ -9,9 +9,14 @@ import { jsonObject, partsOfUsage, toolCall, type Usage, type UsagePart, usagePa
 import { z } from 'zod'
 import { bodyBytesMax } from '../response-body.ts'
 import { wireTokens } from '../wire-shapes.ts'
-import { ownModelInWords } from './own-model-calls.ts'
-import type { FromProgram, SentFailure, ToProgram } from './own-model-messages.ts'
-import { ownedMessages, type SentRequest } from './own-request.ts'
+import {
+  type FromProgram,
+  ownedMessages,
+  ownModelInWords,
+  type SentFailure,
+  type SentRequest,
+  type ToProgram,
+} from './own-model-calls.ts'
 import { isDefect, providerErrorFrom } from './thrown-error.ts'
 
 export interface ServeOptions {

@@ -5,9 +5,8 @@
 import { extname } from 'node:path'
 import { defineTool, openFolderInside, walk, type WalkedEntry, workspaceRoot } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
-import { type BoundedList, boundedList } from './bounded-list.ts'
+import { type BoundedList, boundedList, folderName } from './list-files.ts'
 import { addFigures, type Figures, noFigures } from './figures.ts'
-import { folderName } from './list-files.ts'
 import { shownPath } from './new-path.ts'
 
 const concurrentFilesMax = 6

@@ -8,7 +8,6 @@ import {
   workspaceRoot,
 } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
-import { boundedList } from './bounded-list.ts'
 import { shownPath } from './new-path.ts'
 
 const entriesDefault = 500
@@ -88,4 +87,22 @@ async function listed(entry: WalkedEntry): Promise<ListedEntry> {
   if (entry.kind !== 'file') return { path: entry.shown, kind: entry.kind as 'symlink' | 'folder' | 'other' }
   const bytes = await entry.bytes().catch(() => null)
   return { path: entry.shown, kind: 'file', ...(bytes === null ? {} : { bytes }) }
+}
+
+// A list in a tool result that says how much it left out.
+
+export interface BoundedList {
+  readonly paths: readonly string[]
+  readonly left_out: number
+}
+
+export function boundedList(pathsMax: number): { add(path: string): void; result(): BoundedList } {
+  const paths: string[] = []
+  let count = 0
+  return {
+    add(path) {
+      if (count++ < pathsMax) paths.push(path)
+    },
+    result: () => ({ paths, left_out: count - paths.length }),
+  }
 }

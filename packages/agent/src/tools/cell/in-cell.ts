@@ -6,13 +6,17 @@
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { type AcceptedFiles, changedFile } from '../accepted-files.ts'
-import { childEnvironment, wholeEnvironment } from '../process/child-environment.ts'
+import { type AcceptedFiles, changedFile, type Tool, type ToolContext } from '../tool.ts'
+import {
+  childEnvironment,
+  confined,
+  noSandbox,
+  type SandboxOptions,
+  wholeEnvironment,
+} from '../sandbox/sandbox.ts'
 import { groupsSupported, startGroup } from '../process/process-group.ts'
 import { packageRoot } from '../sandbox/confinement.ts'
-import { confined, noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import { thrownText, ToolFailure, ToolInputError } from '../tool-failure.ts'
-import type { Tool, ToolContext } from '../tool.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
 import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
 import { fullHeapListener, isFullHeap, outOfMemory } from './full-heap.ts'

@@ -6,7 +6,6 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { ToolFailure } from '../tool-failure.ts'
-import { wholeEnvironment } from '../process/child-environment.ts'
 import { confinedCommand, type Confinement, type SandboxPrograms } from './confinement.ts'
 import { callFilter } from './system-calls.ts'
 
@@ -127,4 +126,29 @@ function isProgram(file: string): boolean {
   } catch {
     return false
   }
+}
+
+// The part of the daemon's environment that a tool's child process gets: where programs and the home are, and
+// the language settings. It contains no keys and no tokens.
+
+const inherited = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR']
+
+export function childEnvironment(
+  from: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  return Object.fromEntries(
+    inherited.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])),
+  )
+}
+
+/**
+ * The whole environment of this process, for a tool that runs in a child process although it did not ask for
+ * one.
+ */
+export function wholeEnvironment(
+  from: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(from).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
 }

@@ -7,7 +7,7 @@ import { ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { toolContext } from '@beaver/testing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { skillView } from './skill-view.ts'
+import { skillView } from './builtin-tools.ts'
 
 let base: string
 const made: string[] = []

@@ -1,7 +1,7 @@
 // How servers name a tool whose schema they refuse: the wordings of public threads.
 import { afterEach, describe, expect, it } from 'vitest'
 import { ask, closeServers, failureOf, json, provider, serve } from '../test/kit.ts'
-import { refusedTools } from './tool-refusal.ts'
+import { refusedTools } from './provider-failure.ts'
 
 afterEach(closeServers)
 

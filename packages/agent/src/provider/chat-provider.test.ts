@@ -1,7 +1,7 @@
 import type { ChatMessage } from '@beaver/core'
 import { expect, it } from 'vitest'
 import { systemPrompt } from '../context/context-builder.ts'
-import { beginningOf } from './cached-beginning.ts'
+import { beginningOf } from './chat-provider.ts'
 
 const prompt = (sessionId: string, own = 'You write.'): string =>
   systemPrompt({

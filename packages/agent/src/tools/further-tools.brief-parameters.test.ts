@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { briefTool } from './brief-parameters.ts'
+import { briefTool } from './further-tools.ts'
 import { defineTool } from './tool.ts'
 
 const brief = (parameters: Record<string, unknown>): Record<string, unknown> =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { visibleAnswer } from './visible-answer.ts'
+import { visibleAnswer } from './past-task.ts'
 
 const failure = { class: 'provider_refused', message: 'The key was refused.' } as const
 

@@ -1,6 +1,6 @@
 import type { LoadDiagnostic } from '@beaver/agent'
 import { describe, expect, it } from 'vitest'
-import { LookPace, WatchedFiles } from './watched-files.ts'
+import { LookPace, WatchedFiles } from './agents.ts'
 
 const broken = (file: string): LoadDiagnostic => ({ file, severity: 'error', message: 'It is broken.' })
 

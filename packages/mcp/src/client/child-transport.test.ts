@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { confineServer } from './confine-server.ts'
+import { confineServer } from './child-transport.ts'
 
 let folder: string
 beforeEach(async () => {

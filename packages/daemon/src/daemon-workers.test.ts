@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Config, loadConfig } from '@beaver/platform'
 import { expect, it } from 'vitest'
-import { egressRules, taskLimits } from './task-limits.ts'
+import { egressRules, taskLimits } from './daemon-workers.ts'
 
 function configured(content: object): Config {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-limits-'))
