@@ -142,8 +142,9 @@ export class ChatQuestions {
       ...ofUser,
     })
     return questions.flatMap((asked) => {
-      const { run_id, call_id: callId, tool, question_index: index, taskseq } = asked
-      const open = { runId: run_id ?? undefined, callId, tool, index, question: questionIn(asked), taskseq }
+      const { run_id, call_id: callId, agent_name, tool, question_index: index, taskseq } = asked
+      const at = { runId: run_id ?? undefined, callId, agent: agent_name ?? '', tool, index, taskseq }
+      const open = { ...at, question: questionIn(asked) }
       return isApprover || agentAsks(open) ? [chatQuestion(asked.task_id, open)] : []
     })
   }

@@ -468,6 +468,34 @@ export {
   sharedStateBytesMax,
   sharedStateChange,
 } from './team/shared-state.ts'
+export {
+  type AgentState,
+  type AgentView,
+  type CallView,
+  growthOrder,
+  heldTools,
+  type TeamProgress,
+} from './task-view/agent-view.ts'
+export type { AskedCall, SettledByPerson } from './task-view/asked.ts'
+export {
+  askInOutput,
+  type CallItem,
+  type OutputChange,
+  type OutputItem,
+  type OutputView,
+} from './task-view/output-view.ts'
+export {
+  agentsOf,
+  type AgentRunResult,
+  evolveTaskView,
+  evolveTaskViewLive,
+  newTaskView,
+  readTaskView,
+  resultOf,
+  type SeenTask,
+  type TaskView,
+  type TaskViewEnd,
+} from './task-view/task-view.ts'
 export { describeEvent } from './telling/describe-event.ts'
 export { clip, count, counted, excerpt } from './telling/text.ts'
 export { type Actor, agentTitle, type Surroundings, type Told } from './telling/told.ts'

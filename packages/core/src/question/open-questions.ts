@@ -6,6 +6,8 @@ import { stillWaiting, type WaitingPlace, without } from './still-waiting.ts'
 
 /** A question that waits for an answer. */
 export interface OpenQuestion extends WaitingPlace {
+  /** The name of the agent or the node that calls. Empty: its run is not known. */
+  readonly agent: string
   readonly tool: string
   /** The number of the question in its call, from 0. */
   readonly index: number
@@ -28,6 +30,7 @@ export function openQuestions(open: readonly OpenQuestion[], event: RecordedEven
   const asked = {
     runId,
     callId: data.call_id,
+    agent: '',
     tool: data.tool_name,
     index: data.question_index,
     question: data.question,

@@ -1,6 +1,14 @@
-import type { LiveDelta, RecordedEvent } from '@beaver/core'
 import { expect, it } from 'vitest'
-import { AgentOutput, type Step } from './agent-output.ts'
+import type { RecordedEvent } from '../journal/record.ts'
+import type { LiveDelta } from '../ports/live-output.ts'
+import {
+  addPiece,
+  endOutput,
+  evolveOutput,
+  newOutput,
+  type OutputChange,
+  type OutputView,
+} from './output-view.ts'
 
 const began = { type: 'run_started', data: { run_id: 'root', team_run_id: null } } as RecordedEvent
 const said = (content: string, tools: readonly string[] = [], runId = 'root'): RecordedEvent =>
@@ -24,18 +32,21 @@ const piece = (call: number, offset: number, text: string, node: string | null =
   text,
 })
 
-/** What a reader is told, one word for each step. */
-const words = (steps: readonly Step[]): string[] =>
-  steps.map((step) =>
-    step.kind === 'text'
-      ? `${step.index}+${step.delta}`
-      : `${step.index} ${step.kind}${step.kind === 'ended' && step.item.kind === 'text' ? ` ${step.item.final ? 'final' : 'not final'}` : ''}`,
+const evolve = (output: OutputView, each: RecordedEvent | LiveDelta): OutputChange[] =>
+  'call' in each ? addPiece(output, each) : evolveOutput(output, each)
+
+/** What a reader is told, one word for each change. */
+const words = (changes: readonly OutputChange[]): string[] =>
+  changes.map((change) =>
+    change.kind === 'text'
+      ? `${change.index}+${change.delta}`
+      : `${change.index} ${change.kind}${change.kind === 'ended' && change.item.kind === 'text' ? ` ${change.item.final ? 'final' : 'not final'}` : ''}`,
   )
 
 function told(end: string | null, ...inputs: readonly (RecordedEvent | LiveDelta)[]): string[] {
-  const output = new AgentOutput()
-  const steps = inputs.flatMap((each) => ('call' in each ? output.piece(each) : output.event(each)))
-  return words([...steps, ...(end === null ? [] : output.end({ output_text: end }))])
+  const output = newOutput({})
+  const changes = inputs.flatMap((each) => evolve(output, each))
+  return words([...changes, ...(end === null ? [] : endOutput(output, end))])
 }
 
 it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
@@ -120,12 +131,12 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
     ['0 begun', '0+ab', '0 ended final'],
   ],
   ['nothing', '', [], []],
-])('%s', (_, end, inputs, steps) => expect(told(end, ...inputs)).toEqual(steps))
+])('%s', (_, end, inputs, changes) => expect(told(end, ...inputs)).toEqual(changes))
 
 it('an item is shown as it was when it was told', () => {
-  const output = new AgentOutput()
-  const steps = [began, said('a', ['c1']), result('c1')].flatMap((event) => output.event(event))
-  expect(steps.map((step) => (step.kind === 'text' ? step.delta : step.item))).toMatchObject([
+  const output = newOutput({})
+  const changes = [began, said('a', ['c1']), result('c1')].flatMap((event) => evolveOutput(output, event))
+  expect(changes.map((change) => (change.kind === 'text' ? change.delta : change.item))).toMatchObject([
     { text: '', done: false, final: null },
     'a',
     { text: 'a', done: true },
@@ -146,7 +157,7 @@ it('the pieces of each text are together the text, whatever comes in whichever o
     said('dd'),
   ]
   for (let seed = 1; seed < 2_000; seed++) {
-    const output = new AgentOutput()
+    const output = newOutput({})
     const events = inputs.filter((each) => !('call' in each))
     const pieces = inputs.filter((each) => 'call' in each)
     const texts = new Map<number, string>()
@@ -158,11 +169,11 @@ it('the pieces of each text are together the text, whatever comes in whichever o
       const next = (events.length === 0 || (pieces.length > 0 && state % 7 < 3) ? pieces : events).shift() as
         | RecordedEvent
         | LiveDelta
-      for (const step of 'call' in next ? output.piece(next) : output.event(next as RecordedEvent))
-        if (step.kind === 'text') texts.set(step.index, (texts.get(step.index) ?? '') + step.delta)
+      for (const change of evolve(output, next))
+        if (change.kind === 'text') texts.set(change.index, (texts.get(change.index) ?? '') + change.delta)
     }
-    for (const step of output.end({ output_text: 'dd' }))
-      if (step.kind === 'text') texts.set(step.index, (texts.get(step.index) ?? '') + step.delta)
+    for (const change of endOutput(output, 'dd'))
+      if (change.kind === 'text') texts.set(change.index, (texts.get(change.index) ?? '') + change.delta)
     expect(
       output.items.flatMap((item, i) => (item.kind === 'text' ? [[i, item.text, item.done]] : [])),
     ).toEqual([...texts].toSorted(([a], [b]) => a - b).map(([i, text]) => [i, text, true]))
