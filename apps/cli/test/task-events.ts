@@ -4,14 +4,17 @@ import {
   type DataOf,
   type DomainEvent,
   event,
+  evolveTaskView,
   type ExecutionGraph,
   type ExecutionNode,
   genesisHash,
+  newTaskView,
   type RecordedEvent,
   type RunId,
   type SessionId,
   type TaskId,
   type TaskResult,
+  type TaskView,
   type TeamRunId,
 } from '@beaver/core'
 
@@ -29,6 +32,12 @@ export function recorded(events: readonly DomainEvent[]): RecordedEvent[] {
     hash: genesisHash,
     time: new Date(startedAt + i * stepMs).toISOString(),
   })) as RecordedEvent[]
+}
+
+export function foldView(events: readonly RecordedEvent[]): TaskView {
+  const view = newTaskView()
+  for (const each of events) evolveTaskView(view, each)
+  return view
 }
 
 const usage = { input_tokens: 900, output_tokens: 100, calls: 1 }

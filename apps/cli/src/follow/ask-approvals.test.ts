@@ -1,9 +1,8 @@
-import { event } from '@beaver/core'
+import { event, evolveTaskView, newTaskView } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
-import { evolveView, newView } from '../view/task-view.ts'
 import { type ApprovalQuestions, askApprovals } from './ask-approvals.ts'
 
 interface Scene extends AsyncDisposable {
@@ -29,7 +28,7 @@ const grants = (name: string) =>
 
 function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve()): Scene {
   const input = new PassThrough()
-  const view = newView()
+  const view = newTaskView()
   const decisions: [string, boolean][] = []
   const notices: string[] = []
   let written = ''
@@ -46,7 +45,7 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
   })
   const happen: Scene['happen'] = (...events) => {
     for (const each of log.recorded(events)) {
-      evolveView(view, each)
+      evolveTaskView(view, each)
       questions.onEvent(each)
     }
   }

@@ -4,21 +4,22 @@
 // question is withdrawn. After the end of the input no question is asked. The commands beside the view are
 // then the way to answer.
 import {
+  askingCall,
   BeaverError,
   formFields,
   messageOf,
+  type OpenQuestion,
   type QuestionAnswer,
   readAnswer,
   type RecordedEvent,
+  type TaskView,
 } from '@beaver/core'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
-import type { AskedCall } from '../view/agent-view.ts'
 import { styleOf } from '../text/style.ts'
-import { nameOf, previewLines } from '../view/render-asked.ts'
-import { type AskedQuestionView, questionText } from '../view/render-question.ts'
-import { askedCalls, askedQuestions, type TaskView } from '../view/task-view.ts'
+import { callsAsked, nameOf, previewLines, questionsAsked, type ShownCall } from '../view/render-asked.ts'
+import { questionText } from '../view/render-question.ts'
 import { discardTyped, readLine } from './read-line.ts'
 
 export interface ApprovalQuestions extends AsyncDisposable {
@@ -87,10 +88,10 @@ class Asker implements ApprovalQuestions {
   async #askAll(): Promise<void> {
     const { view } = this.#options
     while (!this.#over.signal.aborted && !this.#inputEnded) {
-      const call = askedCalls(view).find((each) => !this.#answered.has(callKey(each)))
+      const call = callsAsked(view).find((each) => !this.#answered.has(callKey(each)))
       const question =
         call === undefined
-          ? askedQuestions(view).find((each) => !this.#answered.has(questionKey(each)))
+          ? questionsAsked(view).find((each) => !this.#answered.has(questionKey(each)))
           : undefined
       if (call !== undefined) await this.#ask(call)
       else if (question !== undefined) await this.#put(question)
@@ -98,16 +99,16 @@ class Asker implements ApprovalQuestions {
     }
   }
 
-  async #put(asked: AskedQuestionView): Promise<void> {
+  async #put(asked: OpenQuestion): Promise<void> {
     const { view, terminal, answer } = this.#options
     const isAsked = (): boolean =>
-      askedQuestions(view).some((each) => questionKey(each) === questionKey(asked))
+      questionsAsked(view).some((each) => questionKey(each) === questionKey(asked))
     await this.#shown(isAsked, async (signal, isGone) => {
       try {
         terminal.write(`${questionText(asked).join('\n')}\n`)
         const said = await this.#typedAnswer(asked, signal)
         if (said === null) return terminal.write(isGone() ? '\nSomebody else has answered it.\n' : '\n')
-        await answer({ callId: `${asked.runId}/${asked.callId}`, questionIndex: asked.index }, said)
+        await answer({ callId: askingCall(asked), questionIndex: asked.index }, said)
         this.#answered.add(questionKey(asked))
       } catch (error) {
         // What does not fit is asked again. Anything else is for the commands beside the view.
@@ -118,16 +119,16 @@ class Asker implements ApprovalQuestions {
     })
   }
 
-  async #ask(call: AskedCall): Promise<void> {
+  async #ask(call: ShownCall): Promise<void> {
     const { view, terminal, decide, tell } = this.#options
-    const isAsked = (): boolean => askedCalls(view).some((each) => callKey(each) === callKey(call))
+    const isAsked = (): boolean => callsAsked(view).some((each) => callKey(each) === callKey(call))
     await this.#shown(isAsked, async (signal, isGone) => {
       try {
         const line = await this.#read(questionOf(call), signal)
         if (line === null) return terminal.write(isGone() ? '\nSomebody else has decided it.\n' : '\n')
         this.#answered.add(callKey(call))
         await decide(
-          { callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined },
+          { callId: nameOf(call, callsAsked(view)), callHash: call.callHash ?? undefined },
           /^\s*y(es)?\s*$/i.test(line),
         )
       } catch (error) {
@@ -166,7 +167,7 @@ class Asker implements ApprovalQuestions {
   }
 
   /** `null`: no answer was typed. */
-  async #typedAnswer({ question }: AskedQuestionView, signal: AbortSignal): Promise<QuestionAnswer | null> {
+  async #typedAnswer({ question }: OpenQuestion, signal: AbortSignal): Promise<QuestionAnswer | null> {
     if (question.form === undefined) {
       const several = question.several === true && (question.options ?? []).length > 0
       const line = await this.#read(
@@ -190,10 +191,10 @@ class Asker implements ApprovalQuestions {
   }
 }
 
-const callKey = ({ runId, callId }: AskedCall): string => `${runId} ${callId}`
-const questionKey = ({ runId, callId, index }: AskedQuestionView): string => `${runId} ${callId} ${index}`
+const callKey = ({ runId, callId }: ShownCall): string => `${runId} ${callId}`
+const questionKey = ({ runId, callId, index }: OpenQuestion): string => `${runId} ${callId} ${index}`
 
-function questionOf({ agent, tool, subject, reason, callHash, preview }: AskedCall): string {
+function questionOf({ agent, tool, subject, reason, callHash, preview }: ShownCall): string {
   const text = plainText(subject)
   const left = text.length - subjectCharsMax
   const lines = text

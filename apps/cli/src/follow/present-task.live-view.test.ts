@@ -5,7 +5,6 @@ import type { Screen } from '../screen.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { liveText } from '../view/live-text.ts'
 import { liveView } from './present-task.ts'
-import { foldView } from '../view/task-view.ts'
 
 const screenOn = (terminal: SmallTerminal): Screen => ({
   print: (...lines) => terminal.write(`${lines.join('\n')}\n`),
@@ -27,7 +26,7 @@ const options = { foot: 'Ctrl-C stops watching', command: 'beaver', said: liveTe
 const frames = (n: number): unknown => vi.advanceTimersByTime(n * 100)
 const agents = (n: number) => log.teamStarted(...Array.from({ length: n }, (_, i) => `agent ${i}`))
 const largeTeam = () =>
-  foldView(log.recorded([...log.teamAtWork.slice(0, 5), agents(60), log.nodeStarted('agent 0')]))
+  log.foldView(log.recorded([...log.teamAtWork.slice(0, 5), agents(60), log.nodeStarted('agent 0')]))
 
 beforeEach(() => void vi.useFakeTimers({ now: log.startedAt }))
 afterEach(() => void vi.useRealTimers())
@@ -70,7 +69,7 @@ describe('a view that reaches the first row', () => {
         return columns
       },
     }
-    const view = liveView(screen, foldView(log.recorded(log.teamAtWork)), options)
+    const view = liveView(screen, log.foldView(log.recorded(log.teamAtWork)), options)
     columns = 30
     frames(1)
     expect(terminal.screen().filter((line) => line.startsWith('Report on'))).toHaveLength(1)

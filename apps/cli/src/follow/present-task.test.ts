@@ -1,18 +1,17 @@
-import { event } from '@beaver/core'
+import { event, evolveTaskView, newTaskView } from '@beaver/core'
 import { expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
-import { evolveView, newView } from '../view/task-view.ts'
 import { tellEvent } from './present-task.ts'
 
 test('a workflow without a root agent is told by its nodes', () => {
-  const view = newView()
+  const view = newTaskView()
   const more = [
     log.shared('find', { action: 'increment', path: 'seen', by: 2 }),
     log.nodeCancelRequested('find', 'enough'),
     log.nodeCancelled('find', 'enough'),
   ]
   const lines = log.recorded([...log.workflowAtWork, ...more]).flatMap((event) => {
-    evolveView(view, event)
+    evolveTaskView(view, event)
     return tellEvent(event, view) ?? []
   })
   expect(lines.map((line) => line.slice(11))).toEqual([
@@ -33,7 +32,7 @@ test('a workflow without a root agent is told by its nodes', () => {
 })
 
 test('a run is told in plain lines: when, who, what', () => {
-  const view = newView()
+  const view = newTaskView()
   const lines = log
     .recorded([
       ...log.teamAtWork.slice(0, 11),
@@ -42,7 +41,7 @@ test('a run is told in plain lines: when, who, what', () => {
       log.ended('task_incomplete', { class: 'evidence_missing', message: 'No list.' }),
     ])
     .flatMap((event) => {
-      evolveView(view, event)
+      evolveTaskView(view, event)
       return tellEvent(event, view) ?? []
     })
   expect(lines).toEqual([
@@ -60,7 +59,7 @@ test('a run is told in plain lines: when, who, what', () => {
 })
 
 test('what a person was asked and answered is told by the name of the tool, a failed call by its message', () => {
-  const view = newView()
+  const view = newTaskView()
   const call = { call_id: 'run_root.run_command', tool_name: 'run_command' }
   const refused = {
     ...call,
@@ -79,7 +78,7 @@ test('what a person was asked and answered is told by the name of the tool, a fa
       event('tool_result_recorded', refused, 'run_root'),
     ])
     .flatMap((each) => {
-      evolveView(view, each)
+      evolveTaskView(view, each)
       return tellEvent(each, view) ?? []
     })
   expect(lines.slice(2).map((line) => line.slice(31))).toEqual([
@@ -92,12 +91,12 @@ test('what a person was asked and answered is told by the name of the tool, a fa
 })
 
 test('a daemon takes a task over only from another one', () => {
-  const view = newView()
+  const view = newTaskView()
   const claims = ['daemon_a', 'daemon_a', 'daemon_b', 'daemon_a'].map((daemon) =>
     event('task_claimed', { daemon }),
   )
   const lines = log.recorded([...log.teamAtWork.slice(0, 1), ...claims]).map((each) => {
-    evolveView(view, each)
+    evolveTaskView(view, each)
     return tellEvent(each, view)?.slice(31) ?? null
   })
   expect(lines.slice(1)).toEqual([null, null, 'took the task over.', 'took the task over.'])

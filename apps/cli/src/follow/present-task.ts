@@ -4,12 +4,15 @@ import { writeSync } from 'node:fs'
 import {
   agentTitle,
   describeEvent,
+  evolveTaskView,
   type FailureClass,
   isProgress,
   type LiveUpdate,
+  newTaskView,
   outageClasses,
   type RecordedEvent,
   type Surroundings,
+  type TaskView,
 } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
@@ -20,19 +23,17 @@ import { paintReport, shownOutput } from '../text/report.ts'
 import { cutToWidth, padEnd, padStart } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 import { liveText, type LiveText } from '../view/live-text.ts'
-import { answerLines, nameAmong, nameOf, questionLines } from '../view/render-asked.ts'
+import {
+  answerLines,
+  callsAsked,
+  nameAmong,
+  nameOf,
+  questionLines,
+  questionsAsked,
+} from '../view/render-asked.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
-import { modelName, renderTask, rowsOf } from '../view/render-task.ts'
-import {
-  askedCalls,
-  askedQuestions,
-  elapsedMs,
-  evolveView,
-  newView,
-  type TaskView,
-  totalsOf,
-} from '../view/task-view.ts'
+import { elapsedMs, modelName, renderTask, rowsOf, totalsOf } from '../view/render-task.ts'
 import type { TaskEnd } from './follow-task.ts'
 
 export interface Presentation {
@@ -82,7 +83,7 @@ export function mustFollowAs({ json, deltas }: { readonly json?: true; readonly 
 const answersIndent = 29
 
 export function presentTask(screen: Screen, options: PresentOptions): Presentation {
-  const view = newView()
+  const view = newTaskView()
   const { json, quiet, foot } = options
   const command = commandName()
   const said = liveText()
@@ -90,14 +91,14 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
   /** Without a view, a question is printed once, with the command that answers. */
   const askQuestion = (event: Extract<RecordedEvent, { type: 'question_asked' }>): void => {
-    const asked = askedQuestions(view)
+    const asked = questionsAsked(view)
     const one = asked.find(({ runId, callId }) => runId === event.runId && callId === event.data.call_id)
-    if (one === undefined || view.taskId === null) return
+    if (one === undefined || view.submitted === null) return
     const name = asked.length > 1 ? nameOf(one, asked) : null
     const [first = '', ...options] = questionText(one)
     const lines = [
       ...options,
-      ...answerCommands({ taskId: view.taskId, command, name }, one.question, Infinity),
+      ...answerCommands({ taskId: view.submitted.task_id, command, name }, one.question, Infinity),
     ]
     if (quiet) screen.warn(first, ...lines)
     else screen.print(...lines.map((line) => ' '.repeat(answersIndent) + line))
@@ -105,15 +106,15 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   /** Without a view, a waiting call is printed once, with the commands that answer. */
   const ask = (event: RecordedEvent): void => {
     if (event.type === 'question_asked') return askQuestion(event)
-    const calls = event.type === 'approval_requested' ? askedCalls(view) : []
+    const calls = event.type === 'approval_requested' ? callsAsked(view) : []
     const call = calls.find(
       (each) =>
         each.runId === event.runId &&
         event.type === 'approval_requested' &&
         each.callId === event.data.call_id,
     )
-    if (call === undefined || view.taskId === null) return
-    const asked = { taskId: view.taskId, command, name: nameAmong(call, calls) }
+    if (call === undefined || view.submitted === null) return
+    const asked = { taskId: view.submitted.task_id, command, name: nameAmong(call, calls) }
     const surface = { columns: Infinity, style: screen.errorStyle, symbols: screen.symbols }
     if (quiet) screen.warn(...questionLines(call, surface), ...answerLines(asked, surface))
     else screen.print(...answerLines(asked, surface).map((line) => ' '.repeat(answersIndent) + line))
@@ -122,7 +123,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     view,
     live,
     onEvent(event) {
-      evolveView(view, event)
+      evolveTaskView(view, event)
       said.event(event)
       if (live !== null) live.notice = null
       if (json !== null) {
@@ -303,10 +304,11 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
   const { data } = event
   const runId = event.runId ?? null
   const agent = runId === null ? undefined : view.byRun.get(runId)
+  const asked = 'call_id' in data ? agent?.calls.find(({ id }) => id === data.call_id)?.asked : null
   const team =
     'team_run_id' in data && data.team_run_id !== null ? view.teams.get(data.team_run_id) : undefined
   return {
-    taskId: view.taskId ?? '',
+    taskId: view.submitted?.task_id ?? '',
     runId,
     agentName: agentTitle(agent?.isNode === true ? { team_run_id: '', agent_name: agent.name } : null),
     team:
@@ -317,8 +319,8 @@ function around(event: RecordedEvent, view: TaskView): Surroundings {
             nodes: team.nodeCount,
             completed: team.nodes.filter((node) => node.state === 'completed').length,
           },
-    nodeTool: agent?.tool ?? null,
-    asked: ('call_id' in data && data.call_id !== null ? agent?.asked.get(data.call_id) : undefined) ?? null,
+    nodeTool: agent?.node?.kind === 'tool' ? agent.node.tool : null,
+    asked: asked === null || asked === undefined ? null : { tool: asked.tool_name, subject: asked.subject },
     takenOver: view.takenOver,
   }
 }

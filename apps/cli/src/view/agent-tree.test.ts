@@ -1,6 +1,7 @@
+import type { AgentState } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { symbolsOf } from '../text/style.ts'
-import { type AgentState, teamProgress, type TreeAgent, treeRows, type TreeTeam } from './agent-tree.ts'
+import { teamProgress, type TreeAgent, treeRows, type TreeTeam } from './agent-tree.ts'
 
 interface Agent extends TreeAgent<Agent> {}
 

@@ -2,12 +2,9 @@
 // leaves out, and how progress is counted. The live view folds it from events, and `beaver show` reads it
 // from an answer. A long list of nodes is folded into those that failed, those at work or in trouble, a few
 // others, and a count. A count is of the whole team, also if only some of its nodes are known.
-import type { ExecutionNode, RunStatus } from '@beaver/core'
+import type { AgentState, ExecutionNode } from '@beaver/core'
 import { count, counted } from '../text/figures.ts'
 import type { Symbols } from '../text/style.ts'
-
-/** The status of its run, or the status of a node without a run. */
-export type AgentState = RunStatus | 'waiting' | 'skipped' | 'blocked'
 
 /** An agent, or a node of a team that is a tool's call or is computed. */
 export interface TreeAgent<Self> {
@@ -16,8 +13,8 @@ export interface TreeAgent<Self> {
   readonly kind: ExecutionNode['kind']
   readonly state: AgentState
   readonly teams: readonly TreeTeam<Self>[]
-  /** Runs that it called without a team. */
-  readonly others: readonly Self[]
+  /** Runs that it called without a team. Absent: none. */
+  readonly others?: readonly Self[]
 }
 
 export interface TreeTeam<Agent> {
@@ -84,7 +81,7 @@ export function treeRows<Agent extends TreeAgent<Agent>>(
   const agentRows = (agent: Agent, team: Agent['teams'][number] | null, at: Place): void => {
     const children = [
       ...agent.teams.map((each) => (place: Place) => teamRows(each, place)),
-      ...agent.others.map((each) => (place: Place) => agentRows(each, null, place)),
+      ...(agent.others ?? []).map((each) => (place: Place) => agentRows(each, null, place)),
     ]
     rows.push({
       kind: 'agent',

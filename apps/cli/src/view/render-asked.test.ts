@@ -2,10 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { plainText } from '../text/plain-text.ts'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
-import type { AskedCall } from './agent-view.ts'
-import { askedLines } from './render-asked.ts'
+import { askedLines, type ShownCall } from './render-asked.ts'
 
-const call = (callId: string, more: Partial<AskedCall> = {}): AskedCall => ({
+const call = (callId: string, more: Partial<ShownCall> = {}): ShownCall => ({
   runId: 'run_1',
   callId,
   agent: 'root',
@@ -20,7 +19,7 @@ const surface = (columns = 100) => ({
   style: styleOf(false),
   symbols: symbolsOf({ utf8: true, turning: false }),
 })
-const lines = (calls: readonly AskedCall[], columns?: number): string[] =>
+const lines = (calls: readonly ShownCall[], columns?: number): string[] =>
   askedLines({ taskId: 'task_1', command: 'beaver', calls }, surface(columns))
 
 describe('a call that waits', () => {

@@ -2,20 +2,62 @@
 // cut: a terminal that is too narrow wraps it, and what is copied is still one line. If one call waits, the
 // command needs no id; if several wait, it has the id; if ids are equal, it has the run too. A model writes
 // what is asked, so it is shown as plain text, and a command quotes it.
-import { visible } from '@beaver/core'
+import type { AskedCallAnswer } from '@beaver/contracts'
+import { agentsOf, type OpenQuestion, type TaskView, visible } from '@beaver/core'
 import { bytes, count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'
-import type { AskedCall } from './agent-view.ts'
+
+/** A call that a person is asked about. */
+export interface ShownCall {
+  readonly runId: string
+  readonly callId: string
+  readonly agent: string
+  readonly tool: string
+  readonly subject: string
+  /** What the run has read, if the call asks because of it. */
+  readonly reason?: string
+  /** The hash of what is shown. A decision names it. `null`: an older daemon asked. */
+  readonly callHash: string | null
+  /** What the call would change. `null`: its tool cannot say it. */
+  readonly preview: AskedCallAnswer['preview']
+}
+
+/** The calls of a task that a person is asked about now, in the order of their agents. */
+export const callsAsked = (view: TaskView): ShownCall[] =>
+  byAgents(view, view.askedCalls).map(({ runId = '', callId, agent, asked }) => ({
+    runId,
+    callId,
+    agent,
+    tool: asked.tool_name,
+    subject: asked.subject,
+    callHash: asked.call_hash ?? null,
+    preview: asked.preview ?? null,
+    ...(asked.reason === undefined ? {} : { reason: asked.reason }),
+  }))
+
+/** What calls of a task ask a person now, in the order of their agents. */
+export const questionsAsked = (view: TaskView): OpenQuestion[] => byAgents(view, view.openQuestions)
+
+/** Nobody is asked if calls that need an approval are refused. */
+function byAgents<Asking extends { readonly runId: string | undefined }>(
+  view: TaskView,
+  asking: readonly Asking[],
+): Asking[] {
+  if (asking.length === 0 || view.submitted?.request.approvals === 'refuse') return []
+  const places = new Map(agentsOf(view).map(({ runId }, place) => [runId, place]))
+  const placeOf = ({ runId }: Asking): number => (runId === undefined ? -1 : (places.get(runId) ?? -1))
+  return asking.filter((each) => placeOf(each) >= 0).toSorted((a, b) => placeOf(a) - placeOf(b))
+}
 
 export interface Asked {
   readonly taskId: string
   /** How a person calls `beaver` here. */
   readonly command: string
-  readonly calls: readonly AskedCall[]
+  readonly calls: readonly ShownCall[]
 }
 
 const shownMax = 3
@@ -42,7 +84,7 @@ export function askedLines(asked: Asked, surface: Surface, of: { readonly whole?
 
 /** For example `? root asks to call run_command: rm -rf build`. */
 export function questionLines(
-  call: AskedCall,
+  call: ShownCall,
   { columns, style, symbols }: Surface,
   { whole = false }: { readonly whole?: boolean } = {},
 ): string[] {
@@ -59,7 +101,7 @@ export function questionLines(
   ]
 }
 
-function whyLines({ reason }: AskedCall, columns: number): string[] {
+function whyLines({ reason }: ShownCall, columns: number): string[] {
   return reason === undefined
     ? []
     : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
@@ -70,7 +112,7 @@ function whyLines({ reason }: AskedCall, columns: number): string[] {
  * escapes, because a person decides about what the text is, not about what it looks like.
  */
 export function previewLines(
-  { preview, callHash }: Pick<AskedCall, 'preview' | 'callHash'>,
+  { preview, callHash }: Pick<ShownCall, 'preview' | 'callHash'>,
   { columns, style }: Pick<Surface, 'columns' | 'style'>,
 ): string[] {
   const hash = callHash === null ? [] : [style.dim(`  call hash: ${callHash}`)]
@@ -110,19 +152,19 @@ export function answerLines(
 }
 
 /** For example `run_command: rm -rf build`. */
-export const whatIsAsked = ({ tool, subject }: Pick<AskedCall, 'tool' | 'subject'>): string => {
+export const whatIsAsked = ({ tool, subject }: Pick<ShownCall, 'tool' | 'subject'>): string => {
   const text = oneLine(subject, subjectCharsMax)
   return `${oneLine(tool)}${text === '' ? '' : `: ${text}`}`
 }
 
 /** What a person has to type besides the task. `null`: nothing. */
-export const nameAmong = (call: AskedCall, calls: readonly AskedCall[]): string | null =>
+export const nameAmong = (call: ShownCall, calls: readonly ShownCall[]): string | null =>
   calls.length === 1 ? null : nameOf(call, calls)
 
 /** The name of a call in a decision: its id, or `<run>/<call>` if several runs have a call with that id. */
 export function nameOf(
-  { runId, callId }: Pick<AskedCall, 'runId' | 'callId'>,
-  calls: readonly Pick<AskedCall, 'callId'>[],
+  { runId, callId }: Pick<OpenQuestion, 'runId' | 'callId'>,
+  calls: readonly Pick<ShownCall, 'callId'>[],
 ): string {
   return calls.filter((each) => each.callId === callId).length > 1 || callId.includes('/')
     ? `${runId}/${callId}`

@@ -1,19 +1,9 @@
 // Shows a question of a call, and what to type to answer it. A model or a server writes the question, so it
 // is shown as plain text.
-import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core'
+import { askUserTool, formFields, type OpenQuestion, type Question, takesFreeText } from '@beaver/core'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { textWidth } from '../text/width.ts'
-
-/** A question that a call asks now. */
-export interface AskedQuestionView {
-  readonly runId: string
-  readonly callId: string
-  readonly agent: string
-  readonly tool: string
-  readonly index: number
-  readonly question: Question
-}
 
 const messageCharsMax = 4_000
 
@@ -22,7 +12,7 @@ export function questionText({
   agent,
   tool,
   question,
-}: Pick<AskedQuestionView, 'agent' | 'tool' | 'question'>): string[] {
+}: Pick<OpenQuestion, 'agent' | 'tool' | 'question'>): string[] {
   const by = tool === askUserTool ? oneLine(agent) : `${oneLine(agent)} (${oneLine(tool)})`
   const options = (question.options ?? []).map((each, i) => `  ${i + 1}) ${oneLine(each, messageCharsMax)}`)
   const fields = formFields(question).map(

@@ -1,4 +1,4 @@
-import { event } from '@beaver/core'
+import { event, type TaskView } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
 import { plainText } from '../text/plain-text.ts'
@@ -6,7 +6,6 @@ import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
 import { liveText } from './live-text.ts'
 import { renderTask, rowsOf, type TaskOptions } from './render-task.ts'
-import { foldView, type TaskView } from './task-view.ts'
 
 const options: TaskOptions = {
   now: log.startedAt + 2_000,
@@ -21,11 +20,11 @@ const options: TaskOptions = {
 }
 const draw = (view: TaskView, changed: Partial<TaskOptions> = {}): string[] =>
   renderTask(view, { ...options, ...changed })
-const atWork = (): TaskView => foldView(log.recorded(log.teamAtWork))
+const atWork = (): TaskView => log.foldView(log.recorded(log.teamAtWork))
 
 /** A team of `n`, of which the first runs. */
 const wide = (n: number): TaskView =>
-  foldView(
+  log.foldView(
     log.recorded([
       ...log.teamAtWork.slice(0, 5),
       log.teamStarted(...Array.from({ length: n }, (_, i) => `agent 代理 ${i}`)),
@@ -74,7 +73,7 @@ describe('the live view', () => {
     const said = liveText()
     const text = 'First line.\n\nThe files are \u001B[2J counted now,\tone after the other, and 中文 too.'
     said.update({ run_id: 'run_count', agent_name: 'count', node_id: 'count', call: 2, offset: 0, text })
-    expect(draw(foldView(log.recorded(events)), { said, columns: 60 }).slice(5, 10)).toEqual([
+    expect(draw(log.foldView(log.recorded(events)), { said, columns: 60 }).slice(5, 10)).toEqual([
       '   ├─ ✔ collect  1 tool call             0.7 s  2,000 tokens',
       '   ├─ ⠋ count    thinking, 1 tool call   0.6 s  1,000 tokens',
       '   │     › First line.',
@@ -95,7 +94,7 @@ describe('the live view', () => {
       tool_name: 'file_stats',
     }
     said.update({ ...of, progress: 30, total: 60, message: 'src\u001B[2J/loop' })
-    expect(draw(foldView(at), { said, columns: 60 })).toContain('   │     › file_stats 50% · src/loop')
+    expect(draw(log.foldView(at), { said, columns: 60 })).toContain('   │     › file_stats 50% · src/loop')
   })
 
   test('is never larger than the terminal with words and questions either, and gives up words first', () => {
@@ -104,7 +103,7 @@ describe('the live view', () => {
       { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: '长'.repeat(300), rule: null },
       'run_count',
     )
-    const view = foldView(
+    const view = log.foldView(
       log.recorded([
         ...log.teamAtWork,
         log.nodeStarted('write'),
@@ -140,7 +139,7 @@ describe('the live view', () => {
       { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null },
       'run_count',
     )
-    const lines = draw(foldView(log.recorded([...log.teamAtWork, asked])))
+    const lines = draw(log.foldView(log.recorded([...log.teamAtWork, asked])))
     expect(lines[6]).toBe(
       '   ├─ ? count    asks you    file_stats: src                           0.6 s  1,000 tokens',
     )
@@ -150,7 +149,7 @@ describe('the live view', () => {
       'Ctrl-C stops watching',
     ])
     const granted = event('approval_granted', { call_id: 'run_count.file_stats', by: 'anna' }, 'run_count')
-    expect(draw(foldView(log.recorded([...log.teamAtWork, asked, granted]))).join('\n')).not.toMatch(
+    expect(draw(log.foldView(log.recorded([...log.teamAtWork, asked, granted]))).join('\n')).not.toMatch(
       /asks|allow/,
     )
   })
@@ -165,7 +164,7 @@ describe('the live view', () => {
     const ids = Array.from({ length: 100 }, (_, i) => `item ${i}`)
     const nodes = [...ids.map((id) => log.agentNode(id)), log.agentNode('collect', ids)]
     const begun = ids.slice(0, 18).flatMap((id) => [log.nodeStarted(id), log.runStarted(`run_${id}`, id, id)])
-    const view = foldView(
+    const view = log.foldView(
       log.recorded([
         ...log.teamAtWork.slice(0, 5),
         log.graphStarted({
@@ -197,7 +196,7 @@ describe('the live view', () => {
     const ids = Array.from({ length: 60 }, (_, i) => `n${i}`)
     const ended = [...ids.slice(0, -1).map(log.nodeCompleted), log.nodeFailed('n59', 'No list.')]
     const lines = draw(
-      foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...ids), ...ended])),
+      log.foldView(log.recorded([...log.teamAtWork.slice(0, 5), log.teamStarted(...ids), ...ended])),
       { rows: 500 },
     )
     expect(lines.filter((line) => line.includes('✖ n59')).length).toBe(1)
@@ -207,7 +206,7 @@ describe('the live view', () => {
 
   test('says why something failed before what it used', () => {
     const message = 'The tool recount_files was not called, and no other tool was.'
-    const line = draw(foldView(log.recorded([...log.teamAtWork, log.nodeFailed('count', message)]))).find(
+    const line = draw(log.foldView(log.recorded([...log.teamAtWork, log.nodeFailed('count', message)]))).find(
       (each) => each.includes('✖'),
     )
     expect(line).toBe(`   ├─ ✖ count    failed      ${message}`)
@@ -221,7 +220,7 @@ describe('the live view', () => {
       { ...log.agentNode('some', ['a', 'b']), quorum: 1 },
     ]
     const graph = { workflow: 'GraphWorkflow', task: 't', nodes, outputs: ['two'], output: 'two' }
-    const view = foldView(
+    const view = log.foldView(
       log.recorded([
         ...log.teamAtWork.slice(0, 5),
         log.graphStarted(graph),
@@ -240,7 +239,7 @@ describe('the live view', () => {
   })
 
   test('a task that is a workflow is its team: computed, skipped, grown, noted, blocked', () => {
-    expect(draw(foldView(log.recorded(log.workflowAtWork)))).toEqual([
+    expect(draw(log.foldView(log.recorded(log.workflowAtWork)))).toEqual([
       'Report on this folder',
       'task_1 · 2.0 s',
       '',
@@ -258,7 +257,7 @@ describe('the live view', () => {
   })
 
   test('a task that is a workflow says that it starts', () => {
-    const lines = draw(foldView(log.recorded(log.workflowAtWork.slice(0, 2))))
+    const lines = draw(log.foldView(log.recorded(log.workflowAtWork.slice(0, 2))))
     expect(lines).toContain('workflow:map starts …')
   })
 
@@ -287,12 +286,14 @@ describe('the live view', () => {
   })
 
   test('cannot be disturbed by what a task or an agent is called', () => {
-    const view = foldView(log.recorded([log.submitted('evil \u001B[2J\ntask'), ...log.teamAtWork.slice(1)]))
+    const view = log.foldView(
+      log.recorded([log.submitted('evil \u001B[2J\ntask'), ...log.teamAtWork.slice(1)]),
+    )
     expect(draw(view)[0]).toBe('evil task')
   })
 
   test('says what it waits for while nothing runs', () => {
-    expect(draw(foldView(log.recorded([log.submitted()]))).join('\n')).toContain(
+    expect(draw(log.foldView(log.recorded([log.submitted()]))).join('\n')).toContain(
       'Waiting for a supervisor daemon',
     )
   })
@@ -304,7 +305,7 @@ test('a command that answers is whole on a narrow terminal, and the frame still 
     { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: 'src', rule: null },
     'run_count',
   )
-  const view = foldView(log.recorded([...log.teamAtWork, asked]))
+  const view = log.foldView(log.recorded([...log.teamAtWork, asked]))
   for (const [columns, rows] of [
     [30, 24],
     [40, 12],

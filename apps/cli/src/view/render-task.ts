@@ -1,12 +1,12 @@
 // Formats a task for the live view: head, tree, foot. Pure.
+import { type AgentView, agentsOf, type TaskView } from '@beaver/core'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { stripVTControlCharacters } from 'node:util'
 import { cutToWidth, textWidth } from '../text/width.ts'
-import { askedLines } from './render-asked.ts'
+import { askedLines, callsAsked } from './render-asked.ts'
 import { renderTree, type TreeOptions } from './render-tree.ts'
-import { askedCalls, elapsedMs, type TaskView, totalsOf } from './task-view.ts'
 
 export interface TaskOptions extends Omit<TreeOptions, 'rowsMax'> {
   readonly rows: number
@@ -35,23 +35,24 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
     ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : []),
   ]
   const factsWith = (ids: readonly string[]): string => [...ids, ...model, ...used].join(dot)
-  const id = view.taskId === null ? [] : [view.taskId]
+  const taskId = view.submitted?.task_id ?? null
+  const id = taskId === null ? [] : [taskId]
   const brief = id.map(briefIds(id))
   // The time and the tokens matter more than the end of the id.
   const facts =
     [factsWith(id), factsWith(brief), [...brief, ...used].join(dot)].find(
       (each) => textWidth(each) <= columns,
     ) ?? used.join(dot)
-  const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts))]
-  const calls = askedCalls(view)
+  const head = [style.bold(cut(oneLine(view.submitted?.request.text ?? ''))), style.dim(cut(facts))]
+  const calls = callsAsked(view)
   const asked =
-    calls.length === 0 || view.taskId === null
+    calls.length === 0 || taskId === null
       ? []
-      : askedLines({ taskId: view.taskId, command: options.command, calls }, options)
+      : askedLines({ taskId, command: options.command, calls }, options)
   const foot = [
     ...asked,
     ...(options.notice === null ? [] : [style.yellow(cut(options.notice))]),
-    ...(view.cancelling && view.result === null
+    ...(view.cancelling && view.end === null
       ? [style.yellow(cut('Cancelling: the agents are being stopped.'))]
       : options.foot === null
         ? []
@@ -88,7 +89,24 @@ export function modelName(model: { provider: string; name: string }): string {
 }
 
 function waitingText(view: TaskView): string {
-  if (view.submittedAt === null) return 'Looking for the task …'
+  if (view.submitted === null) return 'Looking for the task …'
   if (view.claims === 0) return 'Waiting for a supervisor daemon to take the task …'
-  return view.workflow === null ? 'The root agent starts …' : `${oneLine(view.workflow)} starts …`
+  const { workflow } = view.submitted.request
+  return workflow === undefined ? 'The root agent starts …' : `${oneLine(workflow.name)} starts …`
 }
+
+/** The number of agents that did something, and what all of them used together. */
+export function totalsOf(view: TaskView): { agents: number; toolCalls: number; tokens: number } {
+  const begun = agentsOf(view).filter((agent) => agent.startedAt !== null)
+  const sum = (of: (agent: AgentView) => number): number =>
+    begun.reduce((total, agent) => total + of(agent), 0)
+  return {
+    agents: begun.filter((agent) => agent.kind === 'agent').length,
+    toolCalls: sum((agent) => agent.toolCalls),
+    tokens: sum((agent) => agent.tokens),
+  }
+}
+
+/** The time from the submission to the end, or to `now`. */
+export const elapsedMs = ({ submittedAt, end }: TaskView, now: number): number =>
+  submittedAt === null ? 0 : Math.max(0, (end?.at ?? now) - submittedAt)

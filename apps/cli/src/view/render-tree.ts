@@ -1,25 +1,22 @@
 // Formats the tree of agents: a pure function of the view, the time and the size. No line is wider than
 // `columns`. There are at most `rowsMax` lines, and a line of its own counts what is left out. What agents
 // say is left out first, agents at work or in trouble last.
+import {
+  type AgentState,
+  type AgentView,
+  callNeedsApproval,
+  heldTools,
+  type TaskView,
+  type TeamProgress,
+} from '@beaver/core'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { statusWord } from '../text/status-paint.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'
-import {
-  type AgentState,
-  atWork,
-  countedOut,
-  rankOf,
-  teamProgress,
-  type TreeRow,
-  treeRows,
-  workFacts,
-} from './agent-tree.ts'
-import { type AgentView, heldTools, type TeamView } from './agent-view.ts'
+import { atWork, countedOut, rankOf, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
 import type { LiveText } from './live-text.ts'
-import type { TaskView } from './task-view.ts'
 
 export interface TreeOptions {
   readonly now: number
@@ -33,7 +30,7 @@ export interface TreeOptions {
   readonly said?: LiveText
 }
 
-type Row = TreeRow<AgentView, TeamView>
+type Row = TreeRow<AgentView, TeamProgress>
 
 const speaks: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting'])
 
@@ -188,7 +185,7 @@ const tokensOf = (agent: AgentView): string => (agent.tokens === 0 ? '' : `${cou
 function agentLine(
   prefix: string,
   agent: AgentView,
-  team: TeamView | null,
+  team: TeamProgress | null,
   layout: Layout,
   options: TreeOptions,
 ): string {
@@ -224,7 +221,7 @@ function agentLine(
 }
 
 /** For example `GraphWorkflow  3 of 7 nodes completed, 2 skipped, 1 failed; grew by 4; 1 note`. */
-function teamLine(prefix: string, team: TeamView, { style, columns, symbols }: TreeOptions): string {
+function teamLine(prefix: string, team: TeamProgress, { style, columns, symbols }: TreeOptions): string {
   const progress =
     teamProgress(team) + (team.notes.length > 0 ? `; ${counted(team.notes.length, 'note')}` : '')
   const text = cutToWidth(
@@ -274,7 +271,7 @@ function heldText(tools: readonly string[]): string {
 /**
  * The activity where no column has the word for the state: the word stands before what says nothing alone.
  */
-function activityWithState(agent: AgentView, team: TeamView | null): string {
+function activityWithState(agent: AgentView, team: TeamProgress | null): string {
   const told = oneLine(activityOf(agent, team))
   const word = statusWord(agent.state)
   if (told === '') return word
@@ -286,11 +283,12 @@ function activityWithState(agent: AgentView, team: TeamView | null): string {
 }
 
 /** What the agent does now, or the reason for its state. */
-function activityOf(agent: AgentView, team: TeamView | null): string {
+function activityOf(agent: AgentView, team: TeamProgress | null): string {
   if (agent.note !== null) return agent.note
-  const [asked] = agent.asks.values()
-  if (asked !== undefined) return `${asked.tool}: ${asked.subject}${heldText(heldTools(agent))}`
-  if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
+  const asked = agent.calls.find(callNeedsApproval)
+  if (asked !== undefined) return `${asked.tool}: ${asked.asked?.subject}${heldText(heldTools(agent))}`
+  const tools = agent.calls.flatMap(({ tool, result }) => (result === null ? [tool] : []))
+  if (tools.length > 0) return [...new Set(tools)].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
   return [evidenceOf(agent), ...workFacts(agent)].filter((fact) => fact !== '').join(', ')
 }
@@ -305,11 +303,12 @@ const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])
 const namedMax = 3
 
 /** For example `for a, b`, or `for 40 of 100`: the dependencies that have not ended. */
-function waitsFor({ dependsOn, quorum }: AgentView, team: TeamView | null): string {
+function waitsFor({ dependsOn, node }: AgentView, team: TeamProgress | null): string {
+  const quorum = node?.quorum ?? null
   if (dependsOn.length === 0) return 'for a free place'
   const needed = new Set(dependsOn)
-  const left = (team?.nodes ?? []).flatMap((node) =>
-    needed.has(node.name) && open.has(node.state) ? [node.name] : [],
+  const left = (team?.nodes ?? []).flatMap((each) =>
+    needed.has(each.name) && open.has(each.state) ? [each.name] : [],
   )
   if (left.length === 0) return 'for a free place'
   const enough =

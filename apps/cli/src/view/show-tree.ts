@@ -2,7 +2,7 @@
 // line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree. Only
 // what is very long is cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import type { Failure } from '@beaver/core'
+import { type AgentState, type Failure, growthOrder } from '@beaver/core'
 import type { Screen } from '../screen.ts'
 import { costOfAll, type Prices, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
@@ -11,7 +11,6 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { wrapText } from '../text/wrap.ts'
 import {
-  type AgentState,
   atWork,
   countedOut,
   teamProgress,
@@ -23,7 +22,6 @@ import {
   type TreeTop,
   workFacts,
 } from './agent-tree.ts'
-import { growthOrder } from './growth-order.ts'
 
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
   readonly all: boolean
