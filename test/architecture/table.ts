@@ -180,10 +180,9 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['crypto', 'fs', 'path'],
   },
 
-  // The Agent Client Protocol, for editors. It reaches a system through a port. agent-output tells what the
-  // root agent says.
+  // The Agent Client Protocol, for editors. It reaches a system through a port.
   'packages/acp': {
-    packages: ['core', 'client', 'http/agent-output'],
+    packages: ['core', 'client'],
     modules: ['@agentclientprotocol/sdk'],
     node: ['fs/promises', 'path', 'stream', 'url'],
   },

@@ -18,11 +18,20 @@ import {
   type SessionInfo,
   type StopReason,
 } from '@agentclientprotocol/sdk'
-import { answerInText, askingCall, BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
+import {
+  answerInText,
+  askingCall,
+  BeaverError,
+  type Clock,
+  type Ids,
+  messageOf,
+  pause,
+  type TaskViewEnd,
+} from '@beaver/core'
 import type { EditorSystem, SystemLink } from './editor-system.ts'
 import type { Editor } from './editor.ts'
 import { endUpdates, readPastSession } from './past-session.ts'
-import { agentText, type TurnEnd } from './turn-updates.ts'
+import { agentText } from './turn-updates.ts'
 import { type AskingTask, newTask, type ReadTask, Turn } from './turn.ts'
 
 export interface AcpSettings {
@@ -227,12 +236,12 @@ export class EditorSessions {
     }
   }
 
-  #responseTo(session: Session, taskId: string, end: TurnEnd | AskingTask | null): PromptResponse {
+  #responseTo(session: Session, taskId: string, end: TaskViewEnd | AskingTask | null): PromptResponse {
     if (end === null) return { stopReason: 'cancelled' }
     return 'question' in end ? { stopReason: 'end_turn' } : this.#responseOf(session, taskId, end)
   }
 
-  #responseOf(session: Session, taskId: string, end: TurnEnd): PromptResponse {
+  #responseOf(session: Session, taskId: string, end: TaskViewEnd): PromptResponse {
     const { type, result } = end
     const { failure } = result
     const stopReason = type === 'task_cancelled' ? 'cancelled' : stopReasons[failure?.class ?? 'none']

@@ -1,16 +1,16 @@
 // A session as the journal has it, for an editor that continues it. A session of another user is refused
 // before anything of it is told. The session is told while it is read, and is never in memory as a whole.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { BeaverError, type RecordedEvent, visibleAnswer } from '@beaver/core'
+import { BeaverError, type RecordedEvent, type TaskViewEnd, visibleAnswer } from '@beaver/core'
 import type { SystemLink } from './editor-system.ts'
 import type { ReadTask } from './turn.ts'
-import { agentText, type AskedCall, type TurnEnd, TurnUpdates, userText } from './turn-updates.ts'
+import { agentText, type ShownCall, TurnUpdates, userText } from './turn-updates.ts'
 
 /** The task that is being read. */
 class Reading implements ReadTask {
   readonly taskId: string
   readonly updates: TurnUpdates
-  readonly #waiting = new Map<string, AskedCall>()
+  readonly #waiting = new Map<string, ShownCall>()
   seen = 0
 
   constructor(taskId: string) {
@@ -18,7 +18,7 @@ class Reading implements ReadTask {
     this.updates = new TurnUpdates(taskId)
   }
 
-  get waiting(): readonly AskedCall[] {
+  get waiting(): readonly ShownCall[] {
     return [...this.#waiting.values()]
   }
 
@@ -37,7 +37,7 @@ class Reading implements ReadTask {
 }
 
 /** What an editor is told of an end that is no plain answer. */
-export function endUpdates(taskId: string, { type, result }: TurnEnd): SessionUpdate[] {
+export function endUpdates(taskId: string, { type, result }: TaskViewEnd): SessionUpdate[] {
   const { final_output: output, failure } = result
   if (output === '') return failure === null ? [] : [agentText(visibleAnswer(result), `${taskId}.end`)]
   if (type === 'task_completed') return []

@@ -1,6 +1,6 @@
-import type { LiveProgress, LiveUpdate, RecordedEvent } from '@beaver/core'
+import { askingCall, type LiveProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
-import { type Told, TurnUpdates } from './turn-updates.ts'
+import { type TurnChange, TurnUpdates } from './turn-updates.ts'
 
 let taskseq = 0
 const happened = (type: string, data: object, runId?: string): RecordedEvent =>
@@ -28,15 +28,15 @@ const piece = (call: number, offset: number, text: string): LiveUpdate => ({
 const ended = (type = 'task_completed', final_output = ''): RecordedEvent =>
   happened(type, { final_output, failure: null })
 
-function told(...inputs: readonly (RecordedEvent | LiveUpdate)[]): Told[] {
+function told(...inputs: readonly (RecordedEvent | LiveUpdate)[]): TurnChange[] {
   const updates = new TurnUpdates('t')
   return inputs.flatMap((each) => ('run_id' in each ? updates.live(each) : updates.event(each)))
 }
 
 /** One word or more for each update. */
-const words = (all: readonly Told[]): string[] =>
+const words = (all: readonly TurnChange[]): string[] =>
   all.map((each) => {
-    if ('asked' in each) return `asked ${each.asked.toolCallId} as ${each.asked.callId}`
+    if ('asked' in each) return `asked ${each.asked.toolCallId} as ${askingCall(each.asked)}`
     if ('decided' in each) return `decided ${each.decided.toolCallId}`
     if ('question' in each) return `question ${each.question.toolCallId} ${each.question.question.message}`
     if ('settled' in each) return `settled ${each.settled.taskseq}`
@@ -166,7 +166,7 @@ describe('what an editor is told of a task', () => {
       happened('run_started', { run_id: 'r1', team_run_id: 'team', agent_name: 'reader' }),
       happened('node_started', of('a')),
       said('Not told.', [['c1', 'web_search', { query: 'two\nlines' }]], 'r1'),
-      happened('node_failed', of('a')),
+      happened('node_failed', { ...of('a'), failure: { message: 'late' } }),
       happened('node_completed', of('nobody')),
     )
     expect(words(all)).toEqual([
@@ -233,7 +233,7 @@ describe('the progress of a call', () => {
     { call_id: 'c1', success: true, content: 'deployed' },
     'root',
   )
-  const texts = (all: readonly Told[]): string[] =>
+  const texts = (all: readonly TurnChange[]): string[] =>
     all.flatMap((each) => {
       if (!('update' in each) || each.update.sessionUpdate !== 'tool_call_update') return []
       const [content] = each.update.content ?? []

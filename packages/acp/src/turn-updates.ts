@@ -1,35 +1,34 @@
-// What an editor is told of one task. A fold of the events and the live pieces of the task. The same events
-// give the same updates with the same ids, so a session that is loaded again looks as it did live. What a
+// What an editor is told of one task: a translation of the view of the task. The same events give the same
+// updates with the same ids, so a session that is loaded again looks as it did live. What a
 // retry copied from the task that it retries is not told again. Every call that was shown gets an end, at the
 // latest with the task.
 import type { Plan, PlanEntry, SessionUpdate } from '@agentclientprotocol/sdk'
 import {
+  type AgentView,
+  type AskedCall,
   type DataOf,
-  type DomainEvent,
-  type ExecutionNode,
+  type EventType,
+  evolveTaskView,
+  evolveTaskViewLive,
   isProgress,
   isTerminalTaskEvent,
   type LiveProgress,
   type LiveUpdate,
+  newTaskView,
   type OpenQuestion,
-  openQuestions,
+  type OutputChange,
   progressText,
   type RecordedEvent,
-  type TaskResult,
-  type TerminalTaskEvent,
+  type TaskView,
+  type TaskViewEnd,
   type ToolCall,
 } from '@beaver/core'
-import { AgentOutput, type Step } from '@beaver/http/agent-output'
 import { askedContent, questionContent, shownCall, textContent } from './shown-call.ts'
 
-/** A call that waits for a person. `callId` names it in a decision. */
-export interface AskedCall {
+/** A call that waits for a person. */
+export interface ShownCall extends AskedCall {
   readonly toolCallId: string
-  readonly callId: string
   readonly title: string
-  /** The arguments as the model wrote them. */
-  readonly written: string
-  readonly asked: DataOf<'approval_requested'>
 }
 
 /** A question of a call that waits for an answer. */
@@ -37,96 +36,76 @@ export interface ShownQuestion extends OpenQuestion {
   readonly toolCallId: string
 }
 
-export interface TurnEnd {
-  readonly type: TerminalTaskEvent
-  readonly result: TaskResult
-}
-
 /** `decided`: the call no longer waits. `settled`: the question no longer waits. */
-export type Told =
+export type TurnChange =
   | { readonly update: SessionUpdate }
-  | { readonly asked: AskedCall }
+  | { readonly asked: ShownCall }
   | { readonly decided: { readonly toolCallId: string } }
   | { readonly question: ShownQuestion }
   | { readonly settled: { readonly taskseq: number } }
-  | { readonly end: TurnEnd }
+  | { readonly end: TaskViewEnd }
 
 /** Updates that wait for the event of their call. */
 const earlyMax = 100
 
-interface Shown {
+interface CallOfEditor {
   readonly toolCallId: string
   readonly title: string
-  readonly written: string
   ended: boolean
 }
 
 export class TurnUpdates {
   readonly #taskId: string
-  readonly #output = new AgentOutput()
-  readonly #plan = new TeamPlan()
-  /** The agents of the workers, by their runs. */
-  readonly #workers = new Map<string, string>()
-  readonly #calls = new Map<string, Shown>()
+  readonly #view = newTaskView()
+  readonly #calls = new Map<string, CallOfEditor>()
   readonly #early = new Map<string, LiveProgress>()
-  #questions: readonly OpenQuestion[] = []
+  #plan = ''
   #callsShown = 0
-  #workspace = ''
   #copiedTo = 0
-  #ended = false
 
   constructor(taskId: string) {
     this.#taskId = taskId
   }
 
   get ended(): boolean {
-    return this.#ended
+    return this.#view.end !== null
   }
 
   /** The questions that wait, oldest first. */
   get questions(): readonly ShownQuestion[] {
-    return this.#questions.flatMap((each) => this.#shownQuestion(each))
+    return this.#view.openQuestions.flatMap((each) => this.#shownQuestion(each))
   }
 
-  live(update: LiveUpdate): Told[] {
-    return isProgress(update) ? this.#progress(update) : this.#said(this.#output.piece(update))
+  live(update: LiveUpdate): TurnChange[] {
+    return isProgress(update) ? this.#progress(update) : this.#said(evolveTaskViewLive(this.#view, update))
   }
 
   /**
    * It is shown until the call has a result. A question of the call stays. It may come before the event that
    * the call is in.
    */
-  #progress(update: LiveProgress): Told[] {
+  #progress(update: LiveProgress): TurnChange[] {
     const { run_id: runId, call_id: callId } = update
     const key = keyOf(runId, callId)
     if (!this.#calls.has(key) && this.#early.size < earlyMax) this.#early.set(key, update)
-    if (this.#questions.some((each) => each.runId === runId && each.callId === callId)) return []
+    if (this.#view.openQuestions.some((each) => each.runId === runId && each.callId === callId)) return []
     return this.#callUpdate(runId, callId, {
       status: 'in_progress',
       content: textContent(progressText(update)),
     })
   }
 
-  event(event: RecordedEvent): Told[] {
+  event(event: RecordedEvent): TurnChange[] {
     if (event.type === 'task_log_copied') this.#copiedTo = event.taskseq + event.data.events
-    const told = [...this.#tell(event), ...this.#asks(event)]
-    return event.taskseq > this.#copiedTo ? told : []
+    const { openQuestions } = this.#view
+    const output = evolveTaskView(this.#view, event)
+    const changes = [...this.#tell(event, output), ...this.#asks(openQuestions)]
+    return event.taskseq > this.#copiedTo ? changes : []
   }
 
-  #tell(event: RecordedEvent): Told[] {
-    const { type, data, runId = '' } = event
-    const plan = this.#plan.event(event)
-    const said = [
-      ...(plan === null ? [] : [updating({ sessionUpdate: 'plan', ...plan })]),
-      ...this.#said(this.#output.event(event)),
-    ]
+  #tell({ type, data, runId = '' }: RecordedEvent, output: readonly OutputChange[]): TurnChange[] {
+    const said = [...(ofPlan.has(type) ? this.#planned() : []), ...this.#said(output)]
     switch (type) {
-      case 'task_submitted':
-        this.#workspace = data.request.workspace
-        return said
-      case 'run_started':
-        if (data.team_run_id !== null) this.#workers.set(data.run_id, data.agent_name)
-        return said
       case 'user_message_added':
         return data.steer_request_id === undefined
           ? said
@@ -145,19 +124,24 @@ export class TurnUpdates {
       case 'approval_denied':
         return [...said, ...this.#decided(runId, data.call_id)]
       default:
-        return isTerminalTaskEvent(type) ? [...said, ...this.#end(type, data as TaskResult)] : said
+        return isTerminalTaskEvent(type) ? [...said, ...this.#end()] : said
     }
   }
 
-  /** What becomes of the questions with an event. */
-  #asks(event: RecordedEvent): Told[] {
-    const before = this.#questions
-    this.#questions = openQuestions(before, event)
-    if (this.#questions === before) return []
-    const gone = before
-      .filter((each) => !this.#questions.includes(each))
-      .map(({ taskseq }) => ({ settled: { taskseq } }))
-    const begun = this.#questions.filter((each) => !before.includes(each))
+  #planned(): TurnChange[] {
+    const plan = planOf(this.#view)
+    const text = JSON.stringify(plan)
+    if (text === this.#plan) return []
+    this.#plan = text
+    return [updating({ sessionUpdate: 'plan', ...plan })]
+  }
+
+  /** What became of the questions that were open before an event. */
+  #asks(before: readonly OpenQuestion[]): TurnChange[] {
+    const now = this.#view.openQuestions
+    if (now === before) return []
+    const gone = before.filter((each) => !now.includes(each)).map(({ taskseq }) => ({ settled: { taskseq } }))
+    const begun = now.filter((each) => !before.includes(each))
     const asked = begun.flatMap((each) => [
       ...this.#callUpdate(each.runId ?? '', each.callId, { content: questionContent(each) }),
       ...this.#shownQuestion(each).map((question) => ({ question })),
@@ -170,37 +154,34 @@ export class TurnUpdates {
     return shown === undefined ? [] : [{ ...each, toolCallId: shown.toolCallId }]
   }
 
-  #said(steps: readonly Step[]): Told[] {
-    return steps.flatMap((step) =>
-      step.kind === 'text'
+  #said(changes: readonly OutputChange[]): TurnChange[] {
+    return changes.flatMap((change) =>
+      change.kind === 'text'
         ? [
             updating({
               sessionUpdate: 'agent_message_chunk',
-              messageId: `${this.#taskId}.${step.index}`,
-              content: { type: 'text', text: step.delta },
+              messageId: `${this.#taskId}.${change.index}`,
+              content: { type: 'text', text: change.delta },
             }),
           ]
         : [],
     )
   }
 
-  #call(call: ToolCall, runId: string): Told {
+  #call(call: ToolCall, runId: string): TurnChange {
     const toolCallId = `${this.#taskId}/${++this.#callsShown}`
+    const { byRun, root, submitted } = this.#view
+    const agent = byRun.get(runId)
     const shown = shownCall(call, {
       toolCallId,
-      agent: this.#workers.get(runId) ?? null,
-      workspace: this.#workspace,
+      agent: agent === root ? null : (agent?.agentName ?? null),
+      workspace: submitted?.request.workspace ?? '',
     })
-    this.#calls.set(keyOf(runId, call.id), {
-      toolCallId,
-      title: shown.title,
-      written: call.arguments,
-      ended: false,
-    })
+    this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, ended: false })
     return updating({ sessionUpdate: 'tool_call', ...shown })
   }
 
-  #started(runId: string, callId: string): Told[] {
+  #started(runId: string, callId: string): TurnChange[] {
     const key = keyOf(runId, callId)
     const early = this.#early.get(key)
     this.#early.delete(key)
@@ -210,45 +191,47 @@ export class TurnUpdates {
     ]
   }
 
-  #callUpdate(runId: string, callId: string, change: object): Told[] {
+  #callUpdate(runId: string, callId: string, change: object): TurnChange[] {
     const shown = this.#calls.get(keyOf(runId, callId))
     return shown === undefined || shown.ended
       ? []
       : [updating({ sessionUpdate: 'tool_call_update', toolCallId: shown.toolCallId, ...change })]
   }
 
-  #result(runId: string, { call_id: callId, success, content }: DataOf<'tool_result_recorded'>): Told[] {
-    const told = this.#callUpdate(runId, callId, {
+  #result(
+    runId: string,
+    { call_id: callId, success, content }: DataOf<'tool_result_recorded'>,
+  ): TurnChange[] {
+    const changes = this.#callUpdate(runId, callId, {
       status: success ? 'completed' : 'failed',
       content: textContent(content),
     })
     const shown = this.#calls.get(keyOf(runId, callId))
     if (shown !== undefined) shown.ended = true
-    return told
+    return changes
   }
 
-  #asked(runId: string, asked: DataOf<'approval_requested'>): Told[] {
+  #asked(runId: string, asked: DataOf<'approval_requested'>): TurnChange[] {
     const shown = this.#calls.get(keyOf(runId, asked.call_id))
-    if (shown === undefined) return []
-    const { toolCallId, title, written } = shown
-    const callId = runId === '' ? asked.call_id : `${runId}/${asked.call_id}`
+    const call = this.#view.askedCalls.at(-1)
+    if (shown === undefined || call === undefined) return []
+    const { toolCallId, title } = shown
     return [
       ...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }),
-      { asked: { toolCallId, callId, title, written, asked } },
+      { asked: { ...call, toolCallId, title } },
     ]
   }
 
-  #decided(runId: string, callId: string): Told[] {
+  #decided(runId: string, callId: string): TurnChange[] {
     const shown = this.#calls.get(keyOf(runId, callId))
     return shown === undefined ? [] : [{ decided: { toolCallId: shown.toolCallId } }]
   }
 
-  #end(type: TerminalTaskEvent, result: TaskResult): Told[] {
-    this.#ended = true
+  #end(): TurnChange[] {
+    const { end } = this.#view
     const open = [...this.#calls.values()].filter(({ ended }) => !ended)
     for (const call of open) call.ended = true
     return [
-      ...this.#said(this.#output.end({ output_text: result.final_output })),
       ...open.map(({ toolCallId }) =>
         updating({
           sessionUpdate: 'tool_call_update',
@@ -257,12 +240,12 @@ export class TurnUpdates {
           content: textContent('The task ended before this call.'),
         }),
       ),
-      { end: { type, result } },
+      ...(end === null ? [] : [{ end }]),
     ]
   }
 }
 
-const updating = (update: SessionUpdate): Told => ({ update })
+const updating = (update: SessionUpdate): TurnChange => ({ update })
 
 export const userText = (text: string, messageId: string): SessionUpdate => ({
   sessionUpdate: 'user_message_chunk',
@@ -278,94 +261,51 @@ export const agentText = (text: string, messageId: string): SessionUpdate => ({
 
 const keyOf = (runId: string, callId: string): string => `${runId}\u0000${callId}`
 
-// The plan that an editor shows: the nodes of the teams of one task, with how far each is. A fold of events.
-// At most `entriesMax` entries are shown, and one that counts the others, because every change sends the
-// whole plan.
+// The plan that an editor shows: the nodes of the teams of one task, with how far each is. At most
+// `entriesMax` entries are shown, and one that counts the others, because every change sends the whole plan.
 
 const entriesMax = 100
 const contentCharsMax = 120
 
-interface Entry {
-  content: string
-  status: PlanEntry['status']
+/** The events that change it. */
+const ofPlan: ReadonlySet<EventType> = new Set([
+  'task_team_run_started',
+  'graph_extended',
+  'node_started',
+  'node_completed',
+  'node_computed',
+  'node_failed',
+  'node_blocked',
+  'node_cancelled',
+  'node_skipped',
+])
+
+function planOf({ nodes }: TaskView): Plan {
+  const all = [...nodes.values()].map(entryOf)
+  const entries = all.slice(0, entriesMax)
+  const others = all.slice(entriesMax)
+  if (others.length === 0) return { entries }
+  const ended = others.filter(({ status }) => status === 'completed').length
+  const status =
+    ended === others.length
+      ? 'completed'
+      : others.every((each) => each.status === 'pending')
+        ? 'pending'
+        : 'in_progress'
+  const content = `${others.length} more, ${ended} of them ended`
+  return { entries: [...entries, { content, status, priority: 'medium' }] }
 }
 
-class TeamPlan {
-  readonly #entries = new Map<string, Entry>()
-
-  /** The new plan. `null`: the event changes nothing in it. */
-  event(event: DomainEvent): Plan | null {
-    return this.#apply(event) ? this.#plan() : null
-  }
-
-  #apply({ type, data }: DomainEvent): boolean {
-    switch (type) {
-      case 'task_team_run_started':
-        for (const node of data.graph.nodes) this.#add(data.team_run_id, node)
-        return true
-      case 'graph_extended':
-        for (const node of data.nodes) this.#add(data.team_run_id, node)
-        return true
-      case 'node_started':
-        return this.#set(data, 'in_progress', null)
-      case 'node_completed':
-      case 'node_computed':
-        return this.#set(data, 'completed', null)
-      case 'node_failed':
-        return this.#set(data, 'completed', 'failed')
-      case 'node_blocked':
-        return this.#set(data, 'completed', 'blocked')
-      case 'node_cancelled':
-        return this.#set(data, 'completed', 'cancelled')
-      case 'node_skipped':
-        return this.#set(data, 'completed', 'skipped')
-      default:
-        return false
-    }
-  }
-
-  #add(team: string, node: ExecutionNode): void {
-    const about = node.kind === 'agent' ? node.instruction : node.kind === 'tool' ? node.tool : node.operation
-    const content = `${node.node_id}: ${about}`.replaceAll(/\s+/gu, ' ')
-    this.#entries.set(planKeyOf(team, node.node_id), {
-      content: content.slice(0, contentCharsMax).toWellFormed(),
-      status: 'pending',
-    })
-  }
-
-  #set(
-    { team_run_id: team, node_id: node }: { team_run_id: string; node_id: string },
-    status: Entry['status'],
-    why: string | null,
-  ): boolean {
-    const entry = this.#entries.get(planKeyOf(team, node))
-    if (entry === undefined) return false
-    if (why !== null) entry.content = `[${why}] ${entry.content}`
-    entry.status = status
-    return true
-  }
-
-  #plan(): Plan {
-    const all = [...this.#entries.values()]
-    const entries = all
-      .slice(0, entriesMax)
-      .map(({ content, status }): PlanEntry => ({ content, status, priority: 'medium' }))
-    const others = all.slice(entriesMax)
-    if (others.length === 0) return { entries }
-    const ended = others.filter(({ status }) => status === 'completed').length
-    const status =
-      ended === others.length
-        ? 'completed'
-        : others.every((each) => each.status === 'pending')
-          ? 'pending'
-          : 'in_progress'
-    return {
-      entries: [
-        ...entries,
-        { content: `${others.length} more, ${ended} of them ended`, status, priority: 'medium' },
-      ],
-    }
+function entryOf({ node, state, nodeEnded, startedAt }: AgentView): PlanEntry {
+  const about =
+    node?.kind === 'agent' ? node.instruction : node?.kind === 'tool' ? node.tool : node?.operation
+  const content = `${node?.node_id}: ${about}`
+    .replaceAll(/\s+/gu, ' ')
+    .slice(0, contentCharsMax)
+    .toWellFormed()
+  return {
+    content: nodeEnded && state !== 'completed' ? `[${state}] ${content}` : content,
+    status: nodeEnded ? 'completed' : startedAt === null ? 'pending' : 'in_progress',
+    priority: 'medium',
   }
 }
-
-const planKeyOf = (team: string, node: string): string => `${team} ${node}`

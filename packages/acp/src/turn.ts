@@ -16,6 +16,7 @@ import {
   messageOf,
   questionLines,
   type RecordedEvent,
+  type TaskViewEnd,
 } from '@beaver/core'
 import type { SystemLink } from './editor-system.ts'
 import type { Editor } from './editor.ts'
@@ -23,10 +24,9 @@ import { putQuestion, type Putting, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
 import {
   agentText,
-  type AskedCall,
+  type ShownCall,
   type ShownQuestion,
-  type Told,
-  type TurnEnd,
+  type TurnChange,
   TurnUpdates,
 } from './turn-updates.ts'
 
@@ -35,7 +35,7 @@ export interface ReadTask {
   readonly taskId: string
   readonly updates: TurnUpdates
   readonly seen: number
-  readonly waiting: readonly AskedCall[]
+  readonly waiting: readonly ShownCall[]
 }
 
 /** A task whose question the next prompt answers. */
@@ -82,11 +82,11 @@ export class Turn {
   /** What the editor shows, by the call or the question. */
   readonly #asking = new Map<string, AbortController>()
   /** The calls that wait for a decision. */
-  readonly #waiting = new Map<string, AskedCall>()
+  readonly #waiting = new Map<string, ShownCall>()
   readonly #stop = new AbortController()
   /** The connection, as soon as the task is in the journal. `null`: there is no task. */
   readonly #submitted = Promise.withResolvers<SystemLink | null>()
-  #end: TurnEnd | null = null
+  #end: TaskViewEnd | null = null
   #asks: AskingTask | null = null
   /** The newest event that was told. */
   #seen: number
@@ -112,7 +112,11 @@ export class Turn {
    * @throws {BeaverError} the codes of `BeaverClient.submit` and `SystemLink.follow`; of the cancel if it was
    * not possible
    */
-  async run(link: SystemLink, task: SubmitTask, signal: AbortSignal): Promise<TurnEnd | AskingTask | null> {
+  async run(
+    link: SystemLink,
+    task: SubmitTask,
+    signal: AbortSignal,
+  ): Promise<TaskViewEnd | AskingTask | null> {
     if (this.cancelled) return null
     const following = this.#follow(link, signal)
     following.catch(() => {})
@@ -129,7 +133,7 @@ export class Turn {
   }
 
   /** Follows a task that exists. */
-  async resume(link: SystemLink, signal: AbortSignal): Promise<TurnEnd | AskingTask | null> {
+  async resume(link: SystemLink, signal: AbortSignal): Promise<TaskViewEnd | AskingTask | null> {
     this.#submitted.resolve(link)
     for (const call of this.#task.waiting) this.#waiting.set(call.toolCallId, call)
     await this.#catchUp(link)
@@ -148,7 +152,7 @@ export class Turn {
     this.#cancelling.catch(() => {})
   }
 
-  async #ended(following: Promise<void>): Promise<TurnEnd | AskingTask | null> {
+  async #ended(following: Promise<void>): Promise<TaskViewEnd | AskingTask | null> {
     try {
       await following
       if (this.#asks !== null && !this.cancelled) return this.#asks
@@ -192,13 +196,13 @@ export class Turn {
     }
   }
 
-  #folded(event: RecordedEvent): readonly Told[] {
+  #folded(event: RecordedEvent): readonly TurnChange[] {
     if (event.taskseq <= this.#seen || this.#asks !== null) return []
     this.#seen = event.taskseq
     return this.#task.updates.event(event)
   }
 
-  #tell(told: readonly Told[], link: SystemLink): void {
+  #tell(told: readonly TurnChange[], link: SystemLink): void {
     const { editor, sessionId } = this.#parts
     for (const each of told) {
       if ('update' in each) void editor.update(sessionId, each.update)
@@ -266,22 +270,28 @@ export class Turn {
     }
   }
 
-  #begin(call: AskedCall, link: SystemLink): void {
+  #begin(call: ShownCall, link: SystemLink): void {
     this.#waiting.set(call.toolCallId, call)
     const over = new AbortController()
     this.#asking.set(call.toolCallId, over)
     void this.#ask(call, link, over.signal).finally(() => this.#asking.delete(call.toolCallId))
   }
 
-  async #ask(call: AskedCall, link: SystemLink, signal: AbortSignal): Promise<void> {
+  async #ask(call: ShownCall, link: SystemLink, signal: AbortSignal): Promise<void> {
     const { editor, sessionId, userId } = this.#parts
-    const { toolCallId, title, callId, asked } = call
+    const { toolCallId, title, asked } = call
     const elsewhere = `The call waits: ${title}. Answer it with: beaver approve ${this.taskId}`
     const decide = (
       approved: boolean,
       more: { readonly arguments?: string; readonly reason?: string } = {},
     ): Promise<void> =>
-      link.client.decide(this.taskId, { callId, callHash: asked.call_hash, approved, userId, ...more })
+      link.client.decide(this.taskId, {
+        callId: askingCall(call),
+        callHash: asked.call_hash,
+        approved,
+        userId,
+        ...more,
+      })
     try {
       const toolCall = {
         toolCallId,
@@ -315,19 +325,19 @@ export class Turn {
    * again.
    */
   async #edit(
-    call: AskedCall,
+    call: ShownCall,
     decide: (args: string | undefined) => Promise<void>,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { editor, sessionId } = this.#parts
-    let { written } = call
+    let written = call.written ?? ''
     for (let shown = 1; shown <= formsMax; shown++) {
       const args = await putArguments({ ...call, written }, { editor, sessionId }, signal)
       if (signal.aborted) return true
       if (args === null) return false
       try {
         // A form that changes nothing allows the call as it is.
-        await decide(isSame(args, call.written) ? undefined : args)
+        await decide(isSame(args, call.written ?? '') ? undefined : args)
         return true
       } catch (error) {
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) throw error
@@ -373,7 +383,7 @@ function isSame(one: string, other: string): boolean {
  * The text that the person wrote. `null`: the form was closed. It rejects if the editor cannot show the form.
  */
 async function putArguments(
-  { toolCallId, written, title }: AskedCall,
+  { toolCallId, written, title }: ShownCall & { readonly written: string },
   { editor, sessionId }: Putting,
   signal: AbortSignal,
 ): Promise<string | null> {

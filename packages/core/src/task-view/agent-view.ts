@@ -26,7 +26,10 @@ export interface CallView extends CallProgress {
 }
 
 export interface AgentView {
+  /** Its id, if it is a node. */
   readonly name: string
+  /** The name of the agent that runs. `null`: none has begun. */
+  agentName: string | null
   readonly isNode: boolean
   readonly kind: ExecutionNode['kind']
   /** The node that it is. `null`: it belongs to no team. */
@@ -71,6 +74,7 @@ export interface TeamProgress {
 export function newAgent(name: string, node?: ExecutionNode, addedAfter: string | null = null): AgentView {
   return {
     name,
+    agentName: null,
     isNode: node !== undefined,
     kind: node?.kind ?? 'agent',
     node: node ?? null,

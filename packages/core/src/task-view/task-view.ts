@@ -249,6 +249,7 @@ function runStarted(view: TaskView, start: DataOf<'run_started'>, at: number): v
     if (start.team_run_id === null) view.root ??= agent
   }
   agent.runId = start.run_id
+  agent.agentName = start.agent_name
   agent.state = 'assembling'
   agent.startedAt ??= at
 }
