@@ -172,10 +172,9 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['crypto', 'module', 'worker_threads'],
   },
 
-  // The HTTP interface as a function from requests to answers; it never listens. service is the AgentService
-  // that it may host.
+  // The HTTP interface as a function from requests to answers; it never listens.
   'packages/http': {
-    packages: ['core', 'contracts', 'workflows', 'client', 'platform', 'service'],
+    packages: ['core', 'contracts', 'workflows', 'client', 'platform'],
     modules: ['@a2a-js/sdk', '@ag-ui/core', 'hono', 'zod'],
     node: ['crypto', 'fs', 'path'],
   },

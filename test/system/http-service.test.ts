@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApp, type HttpApp, tokenAccess, tokenHash } from '@beaver/http'
-import type { AgentService, RecordedEvent } from '@beaver/service'
+import { AgentService, type RecordedEvent } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { say } from '../support/fake-provider.ts'
@@ -27,7 +27,7 @@ const common = {
   hosts: () => ['beaver.test'],
 }
 const around = (service: AgentService, takeOver = false): HttpApp =>
-  createApp({ ...common, service, takeOver })
+  createApp({ ...common, host: service, takeOver })
 
 async function send(app: HttpApp, path: string, body?: object): Promise<readonly [number, unknown]> {
   const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
@@ -37,7 +37,7 @@ async function send(app: HttpApp, path: string, body?: object): Promise<readonly
 }
 const ping = (running: boolean) => [200, { status: 'ok', running, mode: 'service' }]
 
-it('a service that the app made runs from the start of the app (WEB-02) to its end', async () => {
+it('a service that the app takes over runs from the start of the app (WEB-02) to its end', async () => {
   const home = join(kit.workspace, 'home-of-app')
   const made = {
     NATS_URL: server.url,
@@ -53,7 +53,7 @@ it('a service that the app made runs from the start of the app (WEB-02) to its e
   }))
     vi.stubEnv(name, value)
   kit.provider.answerBy(() => say('hello'))
-  const app = createApp(common)
+  const app = around(new AgentService(), true)
   expect(await send(app, '/api/ping')).toEqual(ping(false))
   expect(await send(app, '/api/chat', { message: 'Greet me.' })).toEqual([
     503,

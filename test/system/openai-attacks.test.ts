@@ -684,7 +684,7 @@ it('without a daemon, a request says so, and when to come again', async () => {
 it('an app whose service does not run says so in the shape of OpenAI, and boots nothing', async () => {
   const service = new AgentService()
   const access = tokenAccess(() => [{ name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] }])
-  const stopped = createApp({ service, access, hosts: () => ['beaver.test'] })
+  const stopped = createApp({ host: service, access, hosts: () => ['beaver.test'] })
   for (const [method, path] of [
     ['POST', '/v1/chat/completions'],
     ['POST', '/v1/responses'],

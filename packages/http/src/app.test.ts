@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AgentService } from '@beaver/service'
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError } from '@beaver/core'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { tokenAccess, tokenHash } from './access.ts'
 import { type AppOptions, createApp, type HttpApp } from './app.ts'
+import type { HostedService } from './host.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'beaver-app-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -87,17 +87,19 @@ describe('the folder of a request', () => {
 })
 
 describe('a service that the app was given', () => {
-  const given = (): AgentService =>
-    new AgentService({
-      workspace: folder,
-      home: join(folder, 'home'),
-      natsUrl: 'nats://127.0.0.1:1',
-      env: {},
-      onWarning: () => {},
-    })
-  const around = (service: AgentService, takeOver?: boolean): HttpApp =>
+  /** It has no NATS server to start with. */
+  class Unreachable implements HostedService {
+    state = 'idle'
+    readonly workspace = folder
+    readonly client = client
+    start = (): Promise<void> => Promise.reject(new BeaverError('unreachable', 'Nobody answers.'))
+    close = async (): Promise<void> => void (this.state = 'closed')
+    shutdown: HostedService['shutdown'] = () => this.close()
+  }
+  const given = (): Unreachable => new Unreachable()
+  const around = (host: HostedService, takeOver?: boolean): HttpApp =>
     createApp({
-      service,
+      host,
       ...(takeOver === undefined ? {} : { takeOver }),
       access: tokenAccess(() => []),
       hosts: () => ['app.test'],

@@ -9,7 +9,6 @@
 // task gets the id of the task, and each stream ends with a problem.
 import type { BeaverClient } from '@beaver/client'
 import { imageLimits } from '@beaver/core'
-import { AgentService } from '@beaver/service'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
@@ -19,7 +18,15 @@ import { agUiRoutes } from './ag-ui/routes.ts'
 import { apiPage } from './api-page.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
-import { confinedHost, daemonHost, hostFor, type NamedTask, serviceHost, type TaskHost } from './host.ts'
+import {
+  confinedHost,
+  daemonHost,
+  hostFor,
+  type HostedService,
+  type NamedTask,
+  serviceHost,
+  type TaskHost,
+} from './host.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
 import { ImageFetches } from './openai/fetch-images.ts'
 import { LeftTasks } from './openai/left-tasks.ts'
@@ -36,9 +43,10 @@ import { taskRoutes } from './task-routes.ts'
 
 const openAiRoutes = [...completionRoutes, ...responseRoutes, ...modelRoutes]
 
-/** What runs the tasks. Default: an AgentService that the app makes, starts and shuts down. */
+/** What runs the tasks. */
 export type Behind =
-  | { readonly service?: AgentService; readonly takeOver?: boolean }
+  /** A service in this process. `takeOver`: the app starts it and shuts it down. Default: it does neither. */
+  | { readonly host: HostedService; readonly takeOver?: boolean }
   /** `connected`: whether NATS answers now. */
   | { readonly client: BeaverClient; readonly connected: () => boolean }
 
@@ -99,10 +107,10 @@ export interface HttpApp {
    * limit by it
    */
   fetch(request: Request, address?: string): Promise<Response>
-  /** Starts the service that the app made or took over. A start that fails closes it. */
+  /** Starts the service that the app takes over. A start that fails closes it. */
   start(): Promise<void>
   /**
-   * Shuts down the service that the app made or took over, with 5 s for its tasks. Then no request waits any
+   * Shuts down the service that the app takes over, with 5 s for its tasks. Then no request waits any
    * more.
    */
   close(): Promise<void>
@@ -267,8 +275,7 @@ function openAiAnswer(thrown: unknown, { onDefect }: Pick<AppOptions, 'onDefect'
 
 function hostOf(options: Behind): TaskHost {
   if ('client' in options) return daemonHost(options.client, options.connected)
-  const { service, takeOver = false } = options
-  return serviceHost(service ?? new AgentService(), { owned: service === undefined || takeOver })
+  return serviceHost(options.host, { owned: options.takeOver ?? false })
 }
 
 /** @throws {HttpProblem} `wrong_state` */

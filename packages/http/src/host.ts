@@ -1,11 +1,18 @@
-// What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no
-// loops of its own (WEB-10). A service that the app made is started and shut down with it. A service that it
-// was given is neither, unless the app takes it over (WEB-09). A host that does not run takes no request, and
+// What runs tasks behind the app: a service in this process, or a daemon over NATS. The app makes no loops of
+// its own (WEB-10). A service is started and shut down with the app only if the app takes it over (WEB-09). A host that does not run takes no request, and
 // nothing boots it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
-import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
+import {
+  type AgentRunResult,
+  BeaverError,
+  evolveTaskView,
+  type LiveDelta,
+  type LiveProgress,
+  newTaskView,
+  type RecordedEvent,
+  resultOf,
+} from '@beaver/core'
 import { type Caller, hasRole } from './access.ts'
 
 /** How a request follows its task. */
@@ -35,11 +42,26 @@ export interface TaskHost {
   stop(): Promise<void>
 }
 
+/** A service in this process that runs the tasks. An `AgentService` is one. */
+export interface HostedService {
+  /** `running`: it takes tasks. */
+  readonly state: string
+  /** The absolute path of the folder in which agents work if a task names none. */
+  readonly workspace: string
+  /** Is read while the service runs. */
+  readonly client: BeaverClient
+  start(): Promise<void>
+  /** Ends it at once. */
+  close(): Promise<void>
+  /** Ends it. `graceMs`: how long tasks may continue, in milliseconds; with `force`, they are cancelled then. */
+  shutdown(options: { readonly graceMs: number; readonly force: boolean }): Promise<void>
+}
+
 /** How long tasks may continue when the app ends, in milliseconds (WEB-07). */
 const graceMs = 5_000
 
 /** @param owned whether the service starts and ends with the app */
-export function serviceHost(service: AgentService, { owned }: { readonly owned: boolean }): TaskHost {
+export function serviceHost(service: HostedService, { owned }: { readonly owned: boolean }): TaskHost {
   const running = (): boolean => service.state === 'running'
   const client = (): BeaverClient => {
     if (!running())
@@ -144,7 +166,7 @@ async function followed(
   task: SubmitTask,
   { signal, onSubmitted = () => {}, onEvent, onDelta, onProgress }: Following,
 ): Promise<AgentRunResult> {
-  const fold = resultFold()
+  const view = newTaskView()
   let taskId = ''
   const submitted = (at: SubmittedTask): void => {
     taskId = at.task_id
@@ -158,13 +180,14 @@ async function followed(
     if ('delta' in each) onDelta?.(each.delta)
     else if ('progress' in each) onProgress?.(each.progress)
     else {
-      fold.add(each.event)
+      evolveTaskView(view, each.event)
       onEvent?.(each.event)
     }
   }
-  if (fold.result === null)
+  const result = resultOf(view)
+  if (result === null)
     throw new BeaverError('timeout', `The task did not end in time. It continues as task ${taskId}.`)
-  return fold.result
+  return result
 }
 
 async function* eventsOf(

@@ -9,6 +9,6 @@ export {
 } from './access.ts'
 export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
 export { type ChannelIntake } from './channel-routes.ts'
-export { type NamedTask } from './host.ts'
+export { type HostedService, type NamedTask } from './host.ts'
 export { type ProblemDetails } from './problem.ts'
 export { type StoredToken, TokenStore } from './token-store.ts'

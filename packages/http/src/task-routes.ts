@@ -9,9 +9,9 @@ import {
   alreadySettled,
   type Answered,
   BeaverError,
+  evolveTaskView,
   isAnswer,
-  type OpenQuestion,
-  openQuestions,
+  newTaskView,
   type RecordedEvent,
 } from '@beaver/core'
 import { z } from 'zod'
@@ -347,13 +347,13 @@ async function mustBeForAgent(
   { caller, ...named }: ToAgent,
 ): Promise<void> {
   mustHave(caller, 'submit')
-  let asking: readonly OpenQuestion[] = []
+  const view = newTaskView()
   let answered: Answered | null = null
   for await (const event of client.events(taskId)) {
-    asking = openQuestions(asking, event)
+    evolveTaskView(view, event)
     if (isAnswer(event, { callId: named.call_id, index: named.question_index })) answered = event
   }
-  const asked = questionNamed(asking, named)
+  const asked = questionNamed(view.openQuestions, named)
   if (asked === null && answered !== null) throw alreadySettled(answered)
   if (asked === null)
     throw new BeaverError(

@@ -1,10 +1,10 @@
 // Who asks which agent, and which tasks there are for that caller. An agent shows the tasks that were asked
 // of it. A token with a user sees the tasks of this user alone. Every other task does not exist.
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
+import { readTaskView, type SeenTask } from '@beaver/core'
 import { reaches } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import type { Asked, RequestParts } from '../route.ts'
-import { readProgress, type SeenTask } from '../task-progress.ts'
 
 export type Call = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & {
   readonly agent: string
@@ -14,7 +14,7 @@ export type Call = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'si
 
 /** `null`: there is no such task for the caller. */
 export const seenTask = ({ host, caller, agent }: Call, taskId: string): Promise<SeenTask | null> =>
-  readProgress(
+  readTaskView(
     host.client().events(taskId),
     ({ request }) => agentOf(request) === agent && reaches(caller, request.user_id),
   )

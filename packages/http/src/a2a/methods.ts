@@ -11,13 +11,19 @@ import {
 } from '@a2a-js/sdk/errors'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmitTask } from '@beaver/contracts'
-import { answerInText, BeaverError, foreignId } from '@beaver/core'
+import {
+  answerInText,
+  BeaverError,
+  evolveTaskView,
+  foreignId,
+  type SeenTask,
+  type TaskView,
+} from '@beaver/core'
 import { z } from 'zod'
 import { hasRole, mustHave, reachOf, type TokenRole, userOf } from '../access.ts'
 import { agentsIn } from '../agents.ts'
 import { answerQuestion, mustAnswer, questionNamed } from '../answer-question.ts'
 import { keyedId } from '../idempotency.ts'
-import type { SeenTask, TaskProgress } from '../task-progress.ts'
 import { type Call, mustSee, seenTask } from './call.ts'
 import { extendedCard } from './card.ts'
 import { InvalidParams } from './failure.ts'
@@ -102,8 +108,8 @@ async function wanted(
   const seen = await seenTask(call, taskId)
   if (seen === null) return []
   const anyState = status === undefined || status === null || status === TaskState.TASK_STATE_UNSPECIFIED
-  if (!anyState && stateOf(seen.progress) !== status) return []
-  return typeof after === 'string' && Date.parse(seen.progress.time) <= Date.parse(after) ? [] : [seen]
+  if (!anyState && stateOf(seen.view) !== status) return []
+  return typeof after === 'string' && Date.parse(seen.view.time) <= Date.parse(after) ? [] : [seen]
 }
 
 /** Artifacts are left out unless they are asked for; then the field is there, also if it is empty. */
@@ -178,7 +184,7 @@ export const methods: Readonly<Record<string, Method>> = {
   ),
   SubscribeToTask: method('read', ofTask, async ({ id }, call) => {
     const seen = await mustSee(call, id)
-    if (isOver(stateOf(seen.progress)))
+    if (isOver(stateOf(seen.view)))
       throw new UnsupportedOperationError(
         `The task ${id} has ended, so nothing of it can be followed. GetTask shows how it ended.`,
       )
@@ -211,8 +217,8 @@ const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskI
 /** Waits until a task has ended, or waits for a person, or until the request may not wait any longer. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
-  const isSettled = ({ result: end, waiting, asking }: TaskProgress): boolean =>
-    end !== null || waiting.length > 0 || asking.length > 0
+  const isSettled = ({ end, askedCalls, openQuestions }: TaskView): boolean =>
+    end !== null || askedCalls.length > 0 || openQuestions.length > 0
   await goneOn(seen, call, {
     until: isSettled,
     signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax.answer)]),
@@ -222,15 +228,15 @@ async function settled(call: Call, taskId: string): Promise<SeenTask> {
 
 /** Goes on with what was read of a task, until it is far enough or `signal` aborts. */
 async function goneOn(
-  { submitted, progress }: SeenTask,
+  { submitted, view }: SeenTask,
   { host }: Call,
-  { until, signal }: { readonly until: (progress: TaskProgress) => boolean; readonly signal: AbortSignal },
+  { until, signal }: { readonly until: (view: TaskView) => boolean; readonly signal: AbortSignal },
 ): Promise<void> {
-  if (until(progress)) return
+  if (until(view)) return
   for await (const event of host.client().watch(submitted.task_id, { signal })) {
-    if (event.taskseq <= progress.taskseq) continue
-    progress.add(event)
-    if (until(progress)) return
+    if (event.taskseq <= view.taskseq) continue
+    evolveTaskView(view, event)
+    if (until(view)) return
   }
 }
 
@@ -269,21 +275,21 @@ async function toldTo(
   const answers = answersIn(message)
   if (decisions.length > 0 || !hasRole(call.caller, 'approve'))
     mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
-  const { submitted, progress } = await mustSee(call, taskId)
+  const { submitted, view } = await mustSee(call, taskId)
   if (typeof message.contextId === 'string' && message.contextId !== submitted.session_id)
     throw new InvalidParams(
       `The task ${taskId} belongs to another context. Leave "contextId" out, or send that of the task.`,
       [{ path: 'params.message.contextId', message: 'is not that of the task' }],
     )
-  if (isOver(stateOf(progress)))
+  if (isOver(stateOf(view)))
     throw new UnsupportedOperationError(
       `The task ${taskId} has ended and takes no messages. Send the message with its "contextId" and without "taskId".`,
     )
   try {
     for (const each of decisions) await decide(each, taskId, call)
-    for (const each of answers) await answerAs(each, { taskId, progress }, call)
+    for (const each of answers) await answerAs(each, { taskId, view }, call)
     if (decisions.length === 0 && answers.length === 0) mustSayWhat(message)
-    if (decisions.length === 0 && answers.length === 0) await takeText(message, { taskId, progress }, call)
+    if (decisions.length === 0 && answers.length === 0) await takeText(message, { taskId, view }, call)
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'conflict')
       throw new UnsupportedOperationError(error.message)
@@ -294,17 +300,17 @@ async function toldTo(
 
 interface ToldTask {
   readonly taskId: string
-  readonly progress: TaskProgress
+  readonly view: TaskView
 }
 
 /** A text answers the question that waits the longest. If none waits, it steers. */
 async function takeText(
   message: A2aMessage,
-  { taskId, progress }: ToldTask,
+  { taskId, view }: ToldTask,
   { host, caller }: Call,
 ): Promise<void> {
   const text = textOf(message)
-  const [asked] = progress.asking
+  const [asked] = view.openQuestions
   if (asked !== undefined) {
     mustAnswer(caller, asked)
     return answerQuestion({ client: host.client(), caller, taskId }, asked, {
@@ -320,11 +326,11 @@ async function takeText(
 
 async function answerAs(
   { call_id, question_index, answer, reason }: CallAnswer,
-  { taskId, progress }: ToldTask,
+  { taskId, view }: ToldTask,
   { host, caller }: Call,
 ): Promise<void> {
   const client = host.client()
-  const asked = questionNamed(progress.asking, { call_id, question_index })
+  const asked = questionNamed(view.openQuestions, { call_id, question_index })
   if (asked !== null) return answerQuestion({ client, caller, taskId }, asked, { answer, reason })
   mustHave(caller, 'approve')
   // The log says why there is no such question.
@@ -371,7 +377,7 @@ const cancelMsMax = 5_000
 async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
   const { caller, host } = call
   const before = await mustSee(call, taskId)
-  if (before.progress.result === null)
+  if (before.view.end === null)
     await host
       .client()
       .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId })
@@ -380,18 +386,20 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
       })
   const after = await mustSee(call, taskId)
   await goneOn(after, call, {
-    until: ({ result: end }) => end !== null,
+    until: ({ end }) => end !== null,
     signal: AbortSignal.timeout(cancelMsMax),
   })
-  const state = stateOf(after.progress)
+  const state = stateOf(after.view)
   if (isOver(state) && state !== TaskState.TASK_STATE_CANCELED)
-    throw new TaskNotCancelableError(`The task ${taskId} has ended: ${after.progress.result?.status ?? ''}.`)
+    throw new TaskNotCancelableError(
+      `The task ${taskId} has ended: ${after.view.end?.type.slice('task_'.length) ?? ''}.`,
+    )
   return after
 }
 
-const following = (call: Call, { submitted, progress }: SeenTask, length?: number | null): Answer =>
+const following = (call: Call, { submitted, view }: SeenTask, length?: number | null): Answer =>
   streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), {
-    upTo: progress.taskseq,
+    upTo: view.taskseq,
     historyLength: length,
   })
 
@@ -401,7 +409,7 @@ function streamed(
   { own, ...told }: Wish & { readonly upTo: number },
 ): Answer {
   const asks = async (taskId: string): Promise<boolean> =>
-    (await mustSee(call, taskId)).progress.asking.length > 0
+    (await mustSee(call, taskId)).view.openQuestions.length > 0
   return {
     kind: 'stream',
     results: asJson(

@@ -14,9 +14,17 @@ import {
   TaskState,
   type TaskStatus,
 } from '@a2a-js/sdk'
-import { askingCall, type DataOf, type WaitingCall, type OpenQuestion, questionLines } from '@beaver/core'
+import {
+  type AskedCall,
+  askingCall,
+  type DataOf,
+  type OpenQuestion,
+  questionLines,
+  type SeenTask,
+  type TaskView,
+  type TaskViewEnd,
+} from '@beaver/core'
 import { type Caller, hasRole } from '../access.ts'
-import type { SeenTask, TaskProgress } from '../task-progress.ts'
 
 const answerId = 'answer'
 
@@ -43,22 +51,17 @@ export const isOver = (state: TaskState): boolean =>
   state === TaskState.TASK_STATE_CANCELED
 
 const ends = {
-  completed: TaskState.TASK_STATE_COMPLETED,
-  cancelled: TaskState.TASK_STATE_CANCELED,
-  failed: TaskState.TASK_STATE_FAILED,
-  incomplete: TaskState.TASK_STATE_FAILED,
+  task_completed: TaskState.TASK_STATE_COMPLETED,
+  task_cancelled: TaskState.TASK_STATE_CANCELED,
+  task_failed: TaskState.TASK_STATE_FAILED,
+  task_incomplete: TaskState.TASK_STATE_FAILED,
 } as const
 
-export function stateOf({
-  result,
-  waiting,
-  asking,
-  begun,
-}: Pick<TaskProgress, 'result' | 'waiting' | 'asking' | 'begun'>): TaskState {
-  if (result !== null) return ends[result.status]
-  if (asking.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
-  if (waiting.length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
-  return begun ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
+export function stateOf({ end, askedCalls, openQuestions, claims }: TaskView): TaskState {
+  if (end !== null) return ends[end.type]
+  if (openQuestions.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
+  if (askedCalls.length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
+  return claims > 0 ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
 }
 
 /** @param options `historyLength`: how many of the newest messages are shown. Default: all */
@@ -66,17 +69,13 @@ export function taskObject(
   seen: SeenTask,
   { sight, historyLength }: { readonly sight: Sight; readonly historyLength?: number | null | undefined },
 ): Task {
-  const { submitted, progress } = seen
-  const history = sight.texts ? historyOf(seen) : []
-  const text = !sight.texts
-    ? ''
-    : progress.result === null
-      ? textUnderWay(progress)
-      : progress.result.output_text
+  const { submitted, view } = seen
+  const history = sight.texts ? messagesOf(seen) : []
+  const text = !sight.texts ? '' : view.end === null ? textUnderWay(view) : view.end.result.final_output
   return {
     id: submitted.task_id,
     contextId: submitted.session_id,
-    status: statusOf(submitted, progress, sight),
+    status: statusOf(submitted, view, sight),
     artifacts: text === '' ? [] : [answerOf(text)],
     history:
       historyLength === undefined || historyLength === null
@@ -89,7 +88,7 @@ export function taskObject(
 }
 
 /** The newest text, unless it is known not to be the answer. */
-const textUnderWay = ({ output }: TaskProgress): string => {
+const textUnderWay = ({ output }: TaskView): string => {
   const last = output.items.at(-1)
   return last?.kind === 'text' && last.final !== false ? last.text : ''
 }
@@ -129,14 +128,14 @@ export function messageOf(
   return { ...ids, role, parts: [...parts], metadata: undefined, extensions: [], referenceTaskIds: [] }
 }
 
-function historyOf({ submitted, progress }: SeenTask): Message[] {
+function messagesOf({ submitted, view }: SeenTask): Message[] {
   const { workflow, text } = submitted.request
   const asked = messageOf(submitted, {
     role: Role.ROLE_USER,
     place: 1,
     parts: [workflow === undefined ? textPart(text) : dataPart(workflow.arguments)],
   })
-  const said = progress.said.map(({ by, text: words, taskseq }) =>
+  const said = view.said.map(({ by, text: words, taskseq }) =>
     messageOf(submitted, {
       role: by === 'user' ? Role.ROLE_USER : Role.ROLE_AGENT,
       place: taskseq,
@@ -146,22 +145,18 @@ function historyOf({ submitted, progress }: SeenTask): Message[] {
   return [asked, ...said]
 }
 
-export function statusOf(
-  submitted: DataOf<'task_submitted'>,
-  progress: TaskProgress,
-  sight: Sight,
-): TaskStatus {
-  const { result, waiting, asking, taskseq, time } = progress
+export function statusOf(submitted: DataOf<'task_submitted'>, view: TaskView, sight: Sight): TaskStatus {
+  const { end, askedCalls, openQuestions, taskseq, time } = view
   const told = (parts: readonly Part[]): Message =>
     messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
   const why =
-    result === null ? [...askingParts(asking, sight), ...waitingParts(waiting, sight)] : endParts(progress)
-  return { state: stateOf(progress), timestamp: time, message: why.length === 0 ? undefined : told(why) }
+    end === null ? [...askingParts(openQuestions, sight), ...waitingParts(askedCalls, sight)] : endParts(end)
+  return { state: stateOf(view), timestamp: time, message: why.length === 0 ? undefined : told(why) }
 }
 
-function endParts({ result }: TaskProgress): Part[] {
-  if (result === null || result.status === 'completed') return []
-  const { failure, status } = result
+function endParts({ type, result: { failure } }: TaskViewEnd): Part[] {
+  if (type === 'task_completed') return []
+  const status = type.slice('task_'.length)
   return [textPart(failure === null ? `The task ended: ${status}.` : `${failure.class}: ${failure.message}`)]
 }
 
@@ -181,7 +176,7 @@ function askingParts(asking: readonly OpenQuestion[], { calls, texts }: Sight): 
   return [textPart([...lines, ...more].join('\n\n')), dataPart({ questions })]
 }
 
-function waitingParts(waiting: readonly WaitingCall[], { calls }: Sight): Part[] {
+function waitingParts(waiting: readonly AskedCall[], { calls }: Sight): Part[] {
   if (waiting.length === 0) return []
   const text =
     waiting.length === 1

@@ -1,9 +1,15 @@
 import { TaskState } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
-import { type EventType, noUsage, type RecordedEvent } from '@beaver/core'
+import {
+  type EventType,
+  evolveTaskView,
+  newTaskView,
+  noUsage,
+  type RecordedEvent,
+  type SeenTask,
+} from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type SeenTask, TaskProgress } from '../task-progress.ts'
 import { sightOf, stateOf, taskObject } from './task-object.ts'
 import { taskUpdates } from './updates.ts'
 
@@ -65,10 +71,10 @@ const asks = async (): Promise<boolean> => true
 const everything = { calls: true, texts: true }
 
 function progressOf(...events: readonly RecordedEvent[]): SeenTask {
-  const progress = new TaskProgress()
-  for (const each of events) progress.add(each)
-  if (progress.submitted === null) throw new Error('The task has no beginning.')
-  return { submitted: progress.submitted, progress }
+  const view = newTaskView()
+  for (const each of events) evolveTaskView(view, each)
+  if (view.submitted === null) throw new Error('The task has no beginning.')
+  return { submitted: view.submitted, view }
 }
 
 describe('a task', () => {
@@ -135,7 +141,7 @@ describe('a task', () => {
     const parts = [task.artifacts[0]?.parts[0], task.status?.message?.parts[0]].map((part) =>
       part?.content?.$case === 'text' ? part.content.value : '',
     )
-    expect([stateOf(seen.progress), ...parts]).toEqual([state, answer, why])
+    expect([stateOf(seen.view), ...parts]).toEqual([state, answer, why])
   })
 
   it('shows its newest messages, or none', () => {

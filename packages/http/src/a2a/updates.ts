@@ -5,12 +5,18 @@
 // its journaled end.
 import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
 import type { Followed } from '@beaver/client'
-import type { DataOf } from '@beaver/core'
-import type { Step } from '../agent-output.ts'
-import { type SeenTask, TaskProgress } from '../task-progress.ts'
+import {
+  type DataOf,
+  evolveTaskView,
+  evolveTaskViewLive,
+  newTaskView,
+  type OutputChange,
+  type SeenTask,
+  type TaskView,
+} from '@beaver/core'
 import { answerOf, isOver, messageOf, type Sight, statusOf, taskObject, textPart } from './task-object.ts'
 
-interface Told {
+interface UpdateOptions {
   readonly sight: Sight
   readonly historyLength?: number | null | undefined
   /** How much of the log the first message covers: the task as it was then. */
@@ -21,21 +27,21 @@ interface Told {
 
 export async function* taskUpdates(
   followed: AsyncIterable<Followed>,
-  { upTo, asks, ...told }: Told,
+  { upTo, asks, ...told }: UpdateOptions,
 ): AsyncGenerator<StreamResponse> {
-  const progress = new TaskProgress()
+  const view = newTaskView()
   let updates: Updates | null = null
   for await (const each of followed) {
     if ('progress' in each) continue
-    const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
-    const { submitted } = progress
-    if (submitted === null || progress.taskseq < upTo) continue
+    const steps = 'event' in each ? evolveTaskView(view, each.event) : evolveTaskViewLive(view, each.delta)
+    const { submitted } = view
+    if (submitted === null || view.taskseq < upTo) continue
     const begins = updates === null
     if (updates === null) {
-      updates = new Updates({ submitted, progress }, told.sight)
-      yield { payload: { $case: 'task', value: taskObject({ submitted, progress }, told) } }
+      updates = new Updates({ submitted, view }, told.sight)
+      yield { payload: { $case: 'task', value: taskObject({ submitted, view }, told) } }
     } else yield* updates.after(steps)
-    if (progress.result !== null || (!begins && isAsking(each) && (await asks(submitted.task_id)))) return
+    if (view.end !== null || (!begins && isAsking(each) && (await asks(submitted.task_id)))) return
   }
 }
 
@@ -43,37 +49,37 @@ const isAsking = (each: Followed): boolean => 'event' in each && each.event.type
 
 class Updates {
   readonly #submitted: DataOf<'task_submitted'>
-  readonly #progress: TaskProgress
+  readonly #view: TaskView
   readonly #sight: Sight
   /** The text of which pieces were told. */
   #open: number | null = null
   #status: string
 
-  constructor({ submitted, progress }: SeenTask, sight: Sight) {
+  constructor({ submitted, view }: SeenTask, sight: Sight) {
     this.#submitted = submitted
-    this.#progress = progress
+    this.#view = view
     this.#sight = sight
     this.#status = this.#key()
-    const last = progress.output.items.length - 1
-    const item = progress.output.items[last]
+    const last = view.output.items.length - 1
+    const item = view.output.items[last]
     if (item?.kind === 'text' && !item.done) this.#open = last
   }
 
-  after(steps: readonly Step[]): StreamResponse[] {
+  after(steps: readonly OutputChange[]): StreamResponse[] {
     const told = steps.flatMap((step, i) => this.#step(step, steps[i + 1]))
     const status = this.#key()
     if (status === this.#status) return told
     this.#status = status
-    return [...told, this.#update(statusOf(this.#submitted, this.#progress, this.#sight))]
+    return [...told, this.#update(statusOf(this.#submitted, this.#view, this.#sight))]
   }
 
   /** Changes with everything that a new status would tell. */
   #key(): string {
-    const { state, message } = statusOf(this.#submitted, this.#progress, this.#sight)
+    const { state, message } = statusOf(this.#submitted, this.#view, this.#sight)
     return JSON.stringify([state, isOver(state) ? null : message?.parts])
   }
 
-  #step(step: Step, next: Step | undefined): StreamResponse[] {
+  #step(step: OutputChange, next: OutputChange | undefined): StreamResponse[] {
     if (step.kind === 'text') {
       const isLast =
         next?.kind === 'ended' &&
@@ -85,13 +91,13 @@ class Updates {
     const { item } = step
     if (item.kind === 'call')
       return step.kind === 'begun'
-        ? [this.#says(`Calls ${item.name}.`, `${this.#progress.taskseq}.${step.index}`)]
+        ? [this.#says(`Calls ${item.name}.`, `${this.#view.taskseq}.${step.index}`)]
         : []
     if (step.kind === 'begun') return []
     const open = this.#open === step.index
     if (item.final === true) return open ? [this.#chunk(step.index, '', true)] : []
     this.#open = null
-    return [this.#says(item.text, this.#progress.taskseq)]
+    return [this.#says(item.text, this.#view.taskseq)]
   }
 
   /** @param isLast whether the answer is complete */
@@ -116,7 +122,7 @@ class Updates {
 
   /** What the agent says or does before its answer. */
   #says(text: string, place: number | string): StreamResponse {
-    const timestamp = this.#progress.time
+    const timestamp = this.#view.time
     const message = messageOf(this.#submitted, { role: Role.ROLE_AGENT, place, parts: [textPart(text)] })
     return this.#update({ state: TaskState.TASK_STATE_WORKING, timestamp, message })
   }

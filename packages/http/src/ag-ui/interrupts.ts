@@ -13,7 +13,7 @@ import {
   answerInText,
   BeaverError,
   type JsonObject,
-  type WaitingCall,
+  type AskedCall,
   type OpenQuestion,
   type QuestionAnswer,
   questionForm,
@@ -21,13 +21,15 @@ import {
   readAnswer,
   type Said,
   saysTheSame,
+  readTaskView,
+  type SeenTask,
+  type TaskView,
 } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { TaskHost } from '../host.ts'
-import { readProgress, type SeenTask, type TaskProgress } from '../task-progress.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
@@ -45,11 +47,14 @@ const responseSchema = {
 }
 
 /** What waits for a person. */
-export type Waiting = WaitingCall | OpenQuestion
+export type Waiting = AskedCall | OpenQuestion
 
 const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
 
-const everythingIn = ({ waiting, asking }: TaskProgress): readonly Waiting[] => [...waiting, ...asking]
+const everythingIn = ({ askedCalls, openQuestions }: TaskView): readonly Waiting[] => [
+  ...askedCalls,
+  ...openQuestions,
+]
 
 function keyOf(each: Waiting): string {
   const named = isQuestion(each)
@@ -76,35 +81,30 @@ export interface Known {
 
 export const nothingKnown: Known = { taskseq: 0, waiting: new Set(), answered: new Set() }
 
-export const knownOf = (progress: TaskProgress, answered: readonly string[] = []): Known => ({
-  taskseq: progress.taskseq,
-  waiting: new Set(everythingIn(progress).map(keyOf)),
+export const knownOf = (view: TaskView, answered: readonly string[] = []): Known => ({
+  taskseq: view.taskseq,
+  waiting: new Set(everythingIn(view).map(keyOf)),
   answered: new Set(answered),
 })
 
 /** What waits for an answer at a place in the log, and what nobody has answered so far. */
-export const unanswered = (progress: TaskProgress, known: Known): readonly Waiting[] =>
-  everythingIn(progress).filter(
+export const unanswered = (view: TaskView, known: Known): readonly Waiting[] =>
+  everythingIn(view).filter(
     (each) =>
-      !known.answered.has(keyOf(each)) &&
-      (progress.taskseq > known.taskseq || known.waiting.has(keyOf(each))),
+      !known.answered.has(keyOf(each)) && (view.taskseq > known.taskseq || known.waiting.has(keyOf(each))),
   )
 
 /** What a run asks that stops at the newest event of the task. */
-export function interruptsOf(
-  waiting: readonly Waiting[],
-  progress: TaskProgress,
-  caller: Caller,
-): Interrupt[] {
-  const taskId = progress.submitted?.task_id ?? ''
+export function interruptsOf(waiting: readonly Waiting[], view: TaskView, caller: Caller): Interrupt[] {
+  const taskId = view.submitted?.task_id ?? ''
   return waiting.map((each) => {
     const { callId } = each
     const index =
-      each.runId === progress.root
-        ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
+      each.runId === view.output.root
+        ? view.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
         : -1
     return {
-      id: `${progress.taskseq}.${keyOf(each)}.${taskId}`,
+      id: `${view.taskseq}.${keyOf(each)}.${taskId}`,
       ...(index === -1 ? {} : { toolCallId: tellsId(taskId, String(index)) }),
       ...(isQuestion(each) ? shownQuestion(each, taskId) : shownCall(each, taskId, caller)),
     }
@@ -112,7 +112,7 @@ export function interruptsOf(
 }
 
 function shownCall(
-  { asked: { tool_name: tool, subject, reason, preview } }: WaitingCall,
+  { asked: { tool_name: tool, subject, reason, preview } }: AskedCall,
   taskId: string,
   caller: Caller,
 ) {
@@ -232,14 +232,14 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
   const [first] = answers
   if (first === undefined) return null
   const { taskId } = first
-  const seen = await readProgress(
+  const seen = await readTaskView(
     host.client().events(taskId),
     ({ request, session_id }) =>
       session_id === input.threadId && agentOf(request) === agent && reaches(caller, request.user_id),
   )
   if (seen === null) return null
   const given = answers.filter((each) => each.taskId === taskId)
-  const found = given.map((answer) => ({ answer, about: askedOf(seen.progress, answer) }))
+  const found = given.map((answer) => ({ answer, about: askedOf(seen.view, answer) }))
   for (const { about } of found)
     if (about !== undefined && isQuestion(about)) mustAnswer(caller, about)
     else mustHave(caller, 'approve')
@@ -247,27 +247,25 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
   const acts = found.flatMap(({ answer, about }) => {
     if (about === undefined) return []
     const said = isQuestion(about) ? { answer: answerTo(about, answer) } : decisionIn(answer)
-    if (isSettled(seen.progress, { answer, said })) return []
+    if (isSettled(seen.view, { answer, said })) return []
     const act = (): Promise<void> =>
       'answer' in said && isQuestion(about)
         ? answerQuestion({ client: host.client(), caller, taskId }, about, said)
         : decide(
-            { taskId, call: about as WaitingCall, ...(said as ReturnType<typeof decisionIn>) },
+            { taskId, call: about as AskedCall, ...(said as ReturnType<typeof decisionIn>) },
             { host, caller },
           )
     return [{ answer, said, act }]
   })
   for (const { act, ...given } of acts)
-    await unlessSaid(act(), given, () => readProgress(host.client().events(taskId), () => true))
+    await unlessSaid(act(), given, () => readTaskView(host.client().events(taskId), () => true))
   const keys = given.map(({ key }) => key)
-  return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.progress, keys) }
+  return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.view, keys) }
 }
 
 /** What an answer is about, whether or not it still waits. */
-const askedOf = (progress: TaskProgress, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
-  [...everythingIn(progress), ...progress.settled.map(({ asked }) => asked)].find(
-    (each) => keyOf(each) === key,
-  )
+const askedOf = (view: TaskView, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
+  [...everythingIn(view), ...view.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
 
 interface Given {
   readonly answer: Answer
@@ -280,8 +278,8 @@ interface Given {
  *
  * @throws {BeaverError} `conflict` if somebody said something else
  */
-function isSettled(progress: TaskProgress, { answer, said }: Given): boolean {
-  const first = progress.settled.find(({ asked }) => keyOf(asked) === answer.key)?.event
+function isSettled(view: TaskView, { answer, said }: Given): boolean {
+  const first = view.settled.find(({ asked }) => keyOf(asked) === answer.key)?.event
   if (first === undefined) return false
   if (answer.cancelled || saysTheSame(first, said)) return true
   const { message } = alreadySettled(first)
@@ -293,7 +291,7 @@ function isSettled(progress: TaskProgress, { answer, said }: Given): boolean {
 
 interface Decided {
   readonly taskId: string
-  readonly call: WaitingCall
+  readonly call: AskedCall
   readonly approved: boolean
   readonly reason?: string | undefined
   /** With which the call is made instead. */
@@ -322,6 +320,6 @@ async function unlessSaid(
     if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')))
       throw error
     const now = await readAgain()
-    if (now !== null) isSettled(now.progress, given)
+    if (now !== null) isSettled(now.view, given)
   }
 }

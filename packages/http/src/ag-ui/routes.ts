@@ -4,14 +4,13 @@
 // the same task. Who follows a task that exists, and leaves, cancels nothing.
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
-import { BeaverError, foreignId } from '@beaver/core'
+import { BeaverError, foreignId, readTaskView } from '@beaver/core'
 import { z } from 'zod'
 import { reaches, userOf } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import { type Asked, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../told.ts'
-import { readProgress } from '../task-progress.ts'
 import { knownOf, nothingKnown, resumed } from './interrupts.ts'
 import { isLast, type Run, runEvents } from './run-events.ts'
 import { type RunInput, runInput, sourceOf, wantsToGoOn, workOf } from './run-input.ts'
@@ -145,9 +144,9 @@ const following = route(
   { path: z.strictObject({ task_id: foreignId.describe('The id of the task.') }) },
   async ({ path: { task_id: taskId }, host, caller, options, signal }) => {
     const client = host.client()
-    const seen = await readProgress(client.events(taskId), ({ request }) => reaches(caller, request.user_id))
+    const seen = await readTaskView(client.events(taskId), ({ request }) => reaches(caller, request.user_id))
     if (seen === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}.`)
-    const run = { caller, after: 0, known: knownOf(seen.progress) }
+    const run = { caller, after: 0, known: knownOf(seen.view) }
     return eventStream(asMessages(runEvents(followTask(client, taskId, { signal }), run)), {
       ...options,
       errorData,

@@ -5,11 +5,20 @@
 // less than was asked. What it gave was told.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import type { DataOf, LiveProgress, RecordedEvent } from '@beaver/core'
-import type { AgentRunResult } from '@beaver/service'
+import {
+  type AgentRunResult,
+  type CallItem,
+  type DataOf,
+  evolveTaskView,
+  evolveTaskViewLive,
+  type LiveProgress,
+  newTaskView,
+  type OutputChange,
+  type RecordedEvent,
+  resultOf,
+  type TaskView,
+} from '@beaver/core'
 import { type Caller, hasRole } from '../access.ts'
-import type { CallItem, Step } from '../agent-output.ts'
-import { TaskProgress } from '../task-progress.ts'
 import { interruptsOf, type Known, unanswered, type Waiting } from './interrupts.ts'
 import { tellsId } from './run-input.ts'
 
@@ -28,7 +37,7 @@ export interface Run {
 
 /** It ends after the last event of the run, or without it if `followed` ends before. */
 export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): AsyncGenerator<AGUIEvent> {
-  const progress = new TaskProgress()
+  const view = newTaskView()
   let teller: Teller | null = null
   const early: LiveProgress[] = []
   for await (const each of followed) {
@@ -37,19 +46,20 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
       else if (early.length < earlyMax) early.push(each.progress)
       continue
     }
-    const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
-    const { submitted } = progress
+    const steps = 'event' in each ? evolveTaskView(view, each.event) : evolveTaskViewLive(view, each.delta)
+    const { submitted } = view
     if (submitted === null) continue
     if (teller === null) {
-      teller = new Teller(submitted, progress, run, early)
+      teller = new Teller(submitted, view, run, early)
       yield teller.started()
     }
-    if (progress.taskseq > run.after) yield* teller.told(steps)
-    const stops = 'event' in each && onlyWaits(each.event, progress) && progress.taskseq >= run.after
-    const asks = stops ? unanswered(progress, run.known) : []
-    if (progress.result === null && asks.length === 0) continue
+    if (view.taskseq > run.after) yield* teller.told(steps)
+    const stops = 'event' in each && onlyWaits(each.event, view) && view.taskseq >= run.after
+    const asks = stops ? unanswered(view, run.known) : []
+    const result = resultOf(view)
+    if (result === null && asks.length === 0) continue
     yield* teller.closed()
-    yield progress.result === null ? teller.interrupted(asks) : teller.ended(progress.result)
+    yield result === null ? teller.interrupted(asks) : teller.ended(result)
     return
   }
 }
@@ -60,13 +70,13 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
  */
 function onlyWaits(
   { type, runId: asks }: RecordedEvent,
-  { output, waiting, asking, root }: TaskProgress,
+  { output, askedCalls, openQuestions }: TaskView,
 ): boolean {
   if (type !== 'approval_requested' && type !== 'question_asked') return type === 'task_suspended'
   // A question may hold its task, which is not suspended then.
-  if (type === 'question_asked' && asks !== root) return true
-  const calls = [...waiting.map(({ runId, asked: { call_id: callId } }) => ({ runId, callId })), ...asking]
-  const asked = new Set(calls.flatMap(({ runId, callId }) => (runId === root ? [callId] : [])))
+  if (type === 'question_asked' && asks !== output.root) return true
+  const asking = [...askedCalls, ...openQuestions]
+  const asked = new Set(asking.flatMap(({ runId, callId }) => (runId === output.root ? [callId] : [])))
   return output.items.every((item) => item.kind !== 'call' || item.result !== null || asked.has(item.callId))
 }
 
@@ -78,7 +88,7 @@ const earlyMax = 100
 
 class Teller {
   readonly #submitted: DataOf<'task_submitted'>
-  readonly #progress: TaskProgress
+  readonly #view: TaskView
   readonly #run: Run
   readonly #ids: { readonly threadId: string; readonly runId: string }
   /** Updates that wait for the event of their call. */
@@ -86,9 +96,9 @@ class Teller {
   /** The texts whose message is open. */
   readonly #open = new Set<number>()
 
-  constructor(submitted: DataOf<'task_submitted'>, progress: TaskProgress, run: Run, early: LiveProgress[]) {
+  constructor(submitted: DataOf<'task_submitted'>, view: TaskView, run: Run, early: LiveProgress[]) {
     this.#submitted = submitted
-    this.#progress = progress
+    this.#view = view
     this.#early = early
     this.#run = run
     this.#ids = run.ids ?? { threadId: submitted.session_id, runId: submitted.task_id }
@@ -109,21 +119,21 @@ class Teller {
   }
 
   /** @param steps of one event or one piece */
-  told(steps: readonly Step[]): AGUIEvent[] {
+  told(steps: readonly OutputChange[]): AGUIEvent[] {
     return [
       ...this.#steps(steps),
       ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each))),
     ]
   }
 
-  #steps(steps: readonly Step[]): AGUIEvent[] {
+  #steps(steps: readonly OutputChange[]): AGUIEvent[] {
     const text = steps.findLast((step) => step.kind === 'ended' && step.item.kind === 'text')
     const call = steps.find((step) => step.kind === 'begun' && step.item.kind === 'call')
     const parent = text?.index ?? call?.index
     return steps.flatMap((step) => this.#step(step, parent))
   }
 
-  #step(step: Step, parent: number | undefined): AGUIEvent[] {
+  #step(step: OutputChange, parent: number | undefined): AGUIEvent[] {
     const { index } = step
     const messageId = this.#id(String(index))
     if (step.kind === 'text') return [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta: step.delta }]
@@ -146,7 +156,7 @@ class Teller {
   #called(index: number, { name, arguments: args }: CallItem, parent: number): AGUIEvent[] {
     const toolCallId = this.#id(String(index))
     const parentMessageId =
-      parent === index || this.#progress.output.items[parent]?.kind === 'call'
+      parent === index || this.#view.output.items[parent]?.kind === 'call'
         ? this.#id(`${parent}-calls`)
         : this.#id(String(parent))
     return [
@@ -163,10 +173,10 @@ class Teller {
   progressed(update: LiveProgress): AGUIEvent[] {
     const { node_id: node, call_id: callId, progress, total, message } = update
     if (node !== null) return []
-    const index = this.#progress.output.items.findLastIndex(
+    const index = this.#view.output.items.findLastIndex(
       (item) => item.kind === 'call' && item.callId === callId,
     )
-    const item = this.#progress.output.items[index]
+    const item = this.#view.output.items[index]
     if (item?.kind !== 'call') {
       if (this.#early.length < earlyMax) this.#early.push(update)
       return []
@@ -200,7 +210,7 @@ class Teller {
   }
 
   interrupted(asks: readonly Waiting[]): AGUIEvent {
-    const interrupts = interruptsOf(asks, this.#progress, this.#run.caller)
+    const interrupts = interruptsOf(asks, this.#view, this.#run.caller)
     return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'interrupt', interrupts } }
   }
 

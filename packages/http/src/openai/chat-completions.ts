@@ -3,8 +3,7 @@
 // next one. A question of the task is an answer of the assistant. The next message answers it, and the task
 // goes on (open-question.ts). Without a stream the answer is the final text of the task. A stream has
 // everything that the root agent says, with an empty line between texts.
-import { withoutFence } from '@beaver/core'
-import type { AgentRunResult } from '@beaver/service'
+import { type AgentRunResult, withoutFence } from '@beaver/core'
 import { z } from 'zod'
 import { userOf } from '../access.ts'
 import { idempotencyKey } from '../idempotency.ts'
@@ -17,7 +16,7 @@ import {
   type Ended,
   type Repeatable,
   repeatable,
-  type Told,
+  type WorkUpdate,
   toldOf,
   whoAsks,
   type Work,
@@ -191,7 +190,7 @@ function messageOf(end: Ended) {
 const idOf = (taskId: string): string => `chatcmpl-${taskId}`
 
 async function* chunks(
-  all: AsyncGenerator<Told>,
+  all: AsyncGenerator<WorkUpdate>,
   { model, usage }: { readonly model: string; readonly usage: boolean },
 ): AsyncGenerator<ServerSentEvent | string> {
   const head = { id: '', object: 'chat.completion.chunk', created: 0, model }
@@ -281,6 +280,6 @@ const completing = route(
   },
 )
 
-async function* none(): AsyncGenerator<Told> {}
+async function* none(): AsyncGenerator<WorkUpdate> {}
 
 export const completionRoutes: readonly Route[] = [completing]

@@ -7,43 +7,47 @@
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
+  type AgentRunResult,
+  askInOutput,
   BeaverError,
+  evolveTaskView,
+  evolveTaskViewLive,
   type LiveDelta,
-  type WaitingCall,
-  waitingCalls,
+  newTaskView,
   type OpenQuestion,
+  type OutputChange,
+  type OutputView,
   type RecordedEvent,
+  type TaskView,
 } from '@beaver/core'
-import type { AgentRunResult } from '@beaver/service'
 import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
-import { AgentOutput, type Step } from '../agent-output.ts'
-import { createdAt, isWhole, responseId, ResponseView } from './response-object.ts'
 import { type LeftTask, sameRequest } from './left-tasks.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
+import { isWhole, responseId, ResponseView, secondsIn } from './response-object.ts'
 
 /**
  * How a request ends: with the result of its task, or with the text of a question. `from`: how many items
  * earlier requests were told.
  */
 export type Ended = {
-  readonly output: AgentOutput
+  readonly output: OutputView
   readonly view: ResponseView
   readonly created: number
   readonly from: number
 } & ({ readonly result: AgentRunResult } | { readonly asks: string })
 
 /** `begun` comes first, and how the request ends last. `view` is the response of the task as it is now. */
-export type Told =
+export type WorkUpdate =
   | {
       readonly begun: SubmittedTask & { readonly created: number }
       readonly view: ResponseView
       readonly from: number
     }
-  | { readonly step: Step }
+  | { readonly step: OutputChange }
   | { readonly end: Ended }
 
 export interface Work {
@@ -116,8 +120,8 @@ export async function repeatable<Answer>(
 }
 
 /** Nothing that is told may be left out: the pieces of a text are the text. */
-export const toldOf = (place: Place, work: Work): AsyncGenerator<Told> =>
-  told<Told>(
+export const toldOf = (place: Place, work: Work): AsyncGenerator<WorkUpdate> =>
+  told<WorkUpdate>(
     (tell) => carryOut(place, work, tell),
     () => false,
   )
@@ -125,7 +129,7 @@ export const toldOf = (place: Place, work: Work): AsyncGenerator<Told> =>
 /** The end of a request, for a client that waits for it. */
 export async function ended(place: Place, work: Work): Promise<Ended> {
   let last: Ended | null = null
-  const tell = (item: Told): void => {
+  const tell = (item: WorkUpdate): void => {
     if ('end' in item) last = item.end
   }
   await carryOut(place, work, tell)
@@ -134,7 +138,7 @@ export async function ended(place: Place, work: Work): Promise<Ended> {
 }
 
 /** `signal` of the place aborts when the client goes away, also one that reads a stream. */
-async function carryOut(place: Place, work: Work, tell: (item: Told) => void): Promise<void> {
+async function carryOut(place: Place, work: Work, tell: (item: WorkUpdate) => void): Promise<void> {
   const { host, options, signal } = place
   const mostMs = options.runMsMax[work.live ? 'stream' : 'answer']
   const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
@@ -150,7 +154,8 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
       }
       if ('progress' in each) continue
       teller.event(each.event)
-      if (teller.view.result !== null) return teller.ends(teller.view.result)
+      const { result } = teller.view
+      if (result !== null) return teller.ends(result)
       if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
       // A request that comes a second time follows the task from its beginning, and meets questions that were
       // answered long ago.
@@ -226,20 +231,20 @@ async function* followed(
 
 /** What a request has been told so far. */
 class Teller {
-  readonly view = new ResponseView()
+  readonly view: ResponseView
   /** The place in the log of the task behind which it is told. */
   readonly after: number
-  readonly #output: AgentOutput
+  readonly #task: TaskView
   readonly #live: boolean
-  readonly #tell: (item: Told) => void
+  readonly #tell: (item: WorkUpdate) => void
   #at: SubmittedTask | null = null
   #created = 0
   #from = 0
-  #waiting: readonly WaitingCall[] = []
 
-  constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
+  constructor({ task, live, whole = false }: Work, tell: (item: WorkUpdate) => void) {
     this.after = 'after' in task ? task.after : 0
-    this.#output = new AgentOutput({ whole: 'after' in task ? isWhole(task.submitted) : whole, byForm: true })
+    this.#task = newTaskView({ whole: 'after' in task ? isWhole(task.submitted) : whole, byForm: true })
+    this.view = new ResponseView(this.#task)
     this.#live = live
     this.#tell = tell
   }
@@ -254,7 +259,7 @@ class Teller {
   }
 
   get waitsForPerson(): boolean {
-    return this.#waiting.length > 0
+    return this.#task.askedCalls.length > 0
   }
 
   submitted(at: SubmittedTask): void {
@@ -262,38 +267,35 @@ class Teller {
   }
 
   event(event: RecordedEvent): void {
-    this.view.add(event)
-    this.#waiting = waitingCalls(this.#waiting, event)
-    const steps = this.#output.event(event)
-    if (event.taskseq <= this.after) this.#from = this.#output.items.length
+    const steps = evolveTaskView(this.#task, event)
+    if (event.taskseq <= this.after) this.#from = this.#task.output.items.length
     if (this.#created === 0 && this.#at !== null && event.taskseq >= this.after) {
-      this.#created = createdAt(event.time)
+      this.#created = secondsIn(Date.parse(event.time))
       this.#tell({ begun: { ...this.#at, created: this.#created }, view: this.view, from: this.#from })
     }
     if (event.taskseq > this.after) this.#steps(steps)
   }
 
   piece(piece: LiveDelta): void {
-    if (this.#live && this.#created > 0) this.#steps(this.#output.piece(piece))
+    if (this.#live && this.#created > 0) this.#steps(evolveTaskViewLive(this.#task, piece))
   }
 
   ends(result: AgentRunResult): void {
-    this.#steps(this.#output.end(result))
     this.#tell({ end: { ...this.#end(), result } })
   }
 
   asks(asked: OpenQuestion, caller: Caller): void {
     const text = questionText(this.taskId, asked, caller)
-    this.#steps(this.#output.asks(text))
+    this.#steps(askInOutput(this.#task.output, text))
     this.#tell({ end: { ...this.#end(), asks: text } })
   }
 
   #end() {
-    return { output: this.#output, view: this.view, created: this.#created, from: this.#from }
+    return { output: this.#task.output, view: this.view, created: this.#created, from: this.#from }
   }
 
   /** Items of earlier requests are not told again. */
-  #steps(steps: readonly Step[]): void {
+  #steps(steps: readonly OutputChange[]): void {
     for (const step of steps) if (step.index >= this.#from) this.#tell({ step })
   }
 }

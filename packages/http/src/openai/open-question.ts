@@ -9,12 +9,14 @@ import {
   BeaverError,
   canonicalJson,
   type DataOf,
-  isTerminalTaskEvent,
   type JsonValue,
+  evolveTaskView,
+  newTaskView,
   type OpenQuestion,
-  openQuestions,
   type QuestionAnswer,
   questionLines,
+  readTaskView,
+  type TaskView,
 } from '@beaver/core'
 import { type Caller, reaches } from '../access.ts'
 import { answerQuestion, mayAnswer } from '../answer-question.ts'
@@ -66,29 +68,22 @@ interface Found {
 }
 
 async function found({ host, caller }: Asker, { taskId, taskseq }: NamedQuestion): Promise<Found | null> {
-  let submitted: DataOf<'task_submitted'> | null = null
-  let waiting: readonly OpenQuestion[] = []
+  const view = newTaskView()
   let asked: OpenQuestion | null = null
-  let answer: QuestionAnswer | null = null
-  let ended = false
   for await (const event of host.client().events(taskId)) {
-    if (event.type === 'task_submitted') submitted ??= event.data
-    if (submitted === null || !reaches(caller, submitted.request.user_id)) return null
-    waiting = openQuestions(waiting, event)
-    if (event.taskseq === taskseq) asked = waiting.find((each) => each.taskseq === taskseq) ?? null
-    const { type, data, runId } = event
-    if (
-      type === 'question_answered' &&
-      asked?.runId === runId &&
-      asked?.callId === data.call_id &&
-      asked?.index === data.question_index
-    )
-      answer ??= data.answer
-    if (isTerminalTaskEvent(type)) ended = true
+    evolveTaskView(view, event)
+    if (view.submitted === null || !reaches(caller, view.submitted.request.user_id)) return null
+    if (event.taskseq === taskseq) asked = questionAt(view, taskseq)
   }
+  const { submitted, settled, end } = view
   if (submitted === null || asked === null) return null
-  return { submitted, asked, open: waiting.some((each) => each.taskseq === taskseq), answer, ended }
+  const said = settled.find((each) => each.asked.taskseq === taskseq)?.event
+  const answer = said?.type === 'question_answered' ? said.data.answer : null
+  return { submitted, asked, open: questionAt(view, taskseq) !== null, answer, ended: end !== null }
 }
+
+const questionAt = ({ openQuestions }: TaskView, taskseq: number): OpenQuestion | null =>
+  openQuestions.find((each) => each.taskseq === taskseq) ?? null
 
 /** A task that goes on after an answer. */
 export interface Resumed {
@@ -161,7 +156,6 @@ export async function stillAsked(
   taskId: string,
   from: number,
 ): Promise<OpenQuestion | null> {
-  let waiting: readonly OpenQuestion[] = []
-  for await (const event of client.events(taskId)) waiting = openQuestions(waiting, event)
-  return waiting.find((each) => each.taskseq >= from) ?? null
+  const seen = await readTaskView(client.events(taskId), () => true)
+  return seen?.view.openQuestions.find((each) => each.taskseq >= from) ?? null
 }

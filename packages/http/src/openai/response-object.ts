@@ -5,10 +5,19 @@
 // the question. A call of a tool is shown as a call that the server made (`mcp_call`), because the client
 // must not make it. Its result is shown to a caller that may read.
 import { createHash } from 'node:crypto'
-import { type DataOf, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
-import { type AgentRunResult, resultFold } from '@beaver/service'
+import {
+  type AgentRunResult,
+  askInOutput,
+  type DataOf,
+  evolveTaskView,
+  newTaskView,
+  type OpenQuestion,
+  type OutputItem,
+  type RecordedEvent,
+  resultOf,
+  type TaskView,
+} from '@beaver/core'
 import { z } from 'zod'
-import { AgentOutput, type OutputItem } from '../agent-output.ts'
 import { agentOf } from '../agents.ts'
 
 const prefix = 'resp_'
@@ -109,36 +118,25 @@ export interface Sight {
 
 /** The response of a task, as far as its events have been told. */
 export class ResponseView {
-  readonly #fold = resultFold()
-  #submitted: { readonly data: DataOf<'task_submitted'>; readonly at: number } | null = null
-  #begun = false
-  #endedAt: number | null = null
-  #open: readonly OpenQuestion[] = []
-  #newest = 0
+  readonly #task: TaskView
 
-  add(event: RecordedEvent): void {
-    if (event.type === 'task_submitted') this.#submitted ??= { data: event.data, at: createdAt(event.time) }
-    if (event.type === 'task_claimed' || event.type === 'run_started') this.#begun = true
-    const before = this.result
-    this.#open = openQuestions(this.#open, event)
-    this.#newest = createdAt(event.time)
-    this.#fold.add(event)
-    if (before === null && this.result !== null) this.#endedAt = createdAt(event.time)
+  constructor(task = newTaskView()) {
+    this.#task = task
   }
 
   /** `null`: there is no such task. */
   get submitted(): DataOf<'task_submitted'> | null {
-    return this.#submitted?.data ?? null
+    return this.#task.submitted
   }
 
   /** `null`: the task has not ended. */
   get result(): AgentRunResult | null {
-    return this.#fold.result
+    return resultOf(this.#task)
   }
 
   /** The question that waits for an answer, the oldest if there are several. `null`: none waits. */
   get asks(): OpenQuestion | null {
-    return this.#open[0] ?? null
+    return this.#task.openQuestions[0] ?? null
   }
 
   /** @param from how many items earlier responses of the task have */
@@ -147,17 +145,18 @@ export class ResponseView {
     said: Said,
     { from = 0, ...sight }: Sight & { readonly from?: number },
   ): ResponseObject {
-    const { data, at } = this.#submitted ?? { data: null, at: 0 }
+    const { submitted: data, submittedAt, claims, byRun, end, time } = this.#task
     const { result } = this
-    const underWay = this.asks === null ? (this.#begun ? 'in_progress' : 'queued') : 'completed'
+    const begun = claims > 0 || byRun.size > 0
+    const underWay = this.asks === null ? (begun ? 'in_progress' : 'queued') : 'completed'
     const status = result === null ? underWay : statusOf(result)
     const taskId = data?.task_id ?? ''
     const previous = data?.request.history_until ?? data?.previous_task_id ?? null
     return {
       id: responseId(taskId, said),
       object: 'response',
-      created_at: at,
-      completed_at: status === 'completed' ? (this.#endedAt ?? this.#newest) : null,
+      created_at: secondsIn(submittedAt ?? 0),
+      completed_at: status === 'completed' ? secondsIn(end?.at ?? Date.parse(time)) : null,
       status,
       background: said.background ?? false,
       error: result === null || (status !== 'failed' && status !== 'cancelled') ? null : errorOf(result),
@@ -176,6 +175,9 @@ export class ResponseView {
     }
   }
 }
+
+/** A time as clients of OpenAI read it: seconds since 1970. */
+export const secondsIn = (ms: number): number => Math.floor(ms / 1_000)
 
 /** Parameters that the profile decides, with the values that OpenAI calls usual. */
 const unchanged = {
@@ -223,22 +225,20 @@ export async function readResponse(
   events: AsyncIterable<RecordedEvent>,
   { after, asking, may }: Reading,
 ): Promise<ReadResponse | null> {
-  const view = new ResponseView()
-  let output: AgentOutput | null = null
+  let task: TaskView | null = null
   let from = 0
   for await (const event of events) {
-    if (output === null) {
+    if (task === null) {
       if (event.type !== 'task_submitted' || !may(event.data)) return null
-      output = new AgentOutput({ whole: isWhole(event.data), byForm: true })
+      task = newTaskView({ whole: isWhole(event.data), byForm: true })
     }
-    view.add(event)
-    output.event(event)
-    if (event.taskseq <= after) from = output.items.length
+    evolveTaskView(task, event)
+    if (event.taskseq <= after) from = task.output.items.length
   }
-  if (output === null) return null
-  if (view.result !== null) output.end(view.result)
-  else if (view.asks !== null) output.asks(asking(view.submitted?.task_id ?? '', view.asks))
-  return { view, items: output.items.slice(from), from }
+  if (task === null) return null
+  const [asked] = task.openQuestions
+  if (asked !== undefined) askInOutput(task.output, asking(task.submitted?.task_id ?? '', asked))
+  return { view: new ResponseView(task), items: task.output.items.slice(from), from }
 }
 
 /** A task that must have JSON is told whole, as it was when it was asked for. */
@@ -320,6 +320,3 @@ export function shownItem(
   }
   return { id: `mcp_${taskId}_${index}`, type: 'mcp_call', status, ...call }
 }
-
-/** The time of an event (RFC 3339) as clients of OpenAI read it: seconds since 1970. */
-export const createdAt = (time: string): number => Math.floor(Date.parse(time) / 1_000)

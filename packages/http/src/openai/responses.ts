@@ -4,10 +4,9 @@
 // message answers it, and the task goes on. A caller with a user sees the responses of this user alone. Every
 // other response does not exist for it.
 import type { SubmitTask } from '@beaver/contracts'
-import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type OutputChange, type OutputItem } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, userOf } from '../access.ts'
-import type { OutputItem, Step } from '../agent-output.ts'
 import { mayAnswer } from '../answer-question.ts'
 import type { TaskHost } from '../host.ts'
 import { idempotencyKey } from '../idempotency.ts'
@@ -20,7 +19,7 @@ import {
   type Repeatable,
   repeatable,
   streamFailure,
-  type Told,
+  type WorkUpdate,
   toldOf,
   whoAsks,
   type Work,
@@ -340,7 +339,7 @@ export const responseRoutes: readonly Route[] = [creating, showing, cancelling]
 type Fields = Readonly<Record<string, unknown>>
 
 async function* responseEvents(
-  all: AsyncGenerator<Told>,
+  all: AsyncGenerator<WorkUpdate>,
   said: Said,
   sight: Sight,
 ): AsyncGenerator<ServerSentEvent | string> {
@@ -391,7 +390,7 @@ async function* responseEvents(
   yield '[DONE]'
 }
 
-function itemAfter(step: Step, before: OutputItem | undefined): OutputItem {
+function itemAfter(step: OutputChange, before: OutputItem | undefined): OutputItem {
   if (step.kind !== 'text') return step.item
   if (before?.kind !== 'text') throw new TypeError('A piece of a text belongs to no text.')
   return { ...before, text: before.text + step.delta }
@@ -400,7 +399,7 @@ function itemAfter(step: Step, before: OutputItem | undefined): OutputItem {
 type Place = { readonly taskId: string; readonly from: number } & Sight
 
 function stepEvents(
-  step: Step,
+  step: OutputChange,
   items: readonly OutputItem[],
   place: Place,
 ): [type: string, fields: Fields][] {
