@@ -161,16 +161,15 @@ export {
 } from './question/settled.ts'
 export {
   type AskedQuestion,
-  evolveRun,
   type FilesFact,
   type OpenCall,
   type RunState,
   type RunStatus,
   runEnded,
-  skillMessage,
   startRun,
   type ToolFact,
 } from './fold/run-state.ts'
+export { evolveRun, skillMessage } from './fold/evolve-run.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { attemptOf, retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
@@ -245,6 +244,8 @@ export {
   type AcceptOutcome,
   type Append,
   type AppendOutcome,
+  type ArchivedGap,
+  type ArchivedGaps,
   type Entry,
   type Journal,
   revisionAfter,
@@ -309,7 +310,6 @@ export {
   emptySystemLog,
   type ReadSystemLog,
   readSystemEntries,
-  readTrustedEvents,
   type RecordedSystemEvent,
   systemEventTypeOf,
   systemFault,
@@ -319,7 +319,6 @@ export {
   type ArchivableLog,
   type ArchivableMessage,
   archivedIn,
-  type ArchivedGap,
   type ArchivedMessage,
   ArchivedMessages,
   archiveEvents,
@@ -343,7 +342,7 @@ export {
   systemSign,
   trustKey,
 } from './journal/join-keys.ts'
-export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
+export { KeyRing, keyStatus, type KnownKey, readTrustedEvents } from './journal/key-ring.ts'
 export {
   lastHashOf,
   leafContent,

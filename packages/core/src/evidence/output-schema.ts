@@ -6,7 +6,7 @@ import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { valueFaults } from './check-schema.ts'
 import { compilePattern } from './pattern.ts'
-import type { RequirementFault } from './requirement-fault.ts'
+import type { RequirementFault } from './requirement.ts'
 
 /**
  * What does not match, in words; `null` if the output matches.

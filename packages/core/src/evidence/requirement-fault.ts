@@ -4,14 +4,12 @@
 import { isPointer } from './output-part.ts'
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
-import { type EvidenceRequirement, evidenceRequirement, type MachineRequirement } from './requirement.ts'
-
-/** `message` continues a sentence that begins with the name of the place: "… is 9, more than max". */
-export interface RequirementFault {
-  /** The place within the requirement. */
-  readonly path: readonly string[]
-  readonly message: string
-}
+import {
+  type EvidenceRequirement,
+  evidenceRequirement,
+  type MachineRequirement,
+  type RequirementFault,
+} from './requirement.ts'
 
 /**
  * A requirement from a person or a model. It must be checkable. The journal keeps requirements that are not.

@@ -110,6 +110,13 @@ export type MachineRequirement = z.infer<typeof machineRequirement>
 export const evidenceRequirement = z.union([text, machineRequirement])
 export type EvidenceRequirement = z.infer<typeof evidenceRequirement>
 
+/** `message` continues a sentence that begins with the name of the place: "… is 9, more than max". */
+export interface RequirementFault {
+  /** The place within the requirement. */
+  readonly path: readonly string[]
+  readonly message: string
+}
+
 /**
  * What a node demands of its result: evidence, rules for the output, and in words how the worker must give
  * evidence.

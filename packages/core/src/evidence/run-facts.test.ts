@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { evolveRun, type RunState, startRun } from '../fold/run-state.ts'
+import { evolveRun } from '../fold/evolve-run.ts'
+import { type RunState, startRun } from '../fold/run-state.ts'
 import { answer, plain, runStarted } from '../../test/log.ts'
 import type { EvidenceRequirement } from './requirement.ts'
 import { factsOf, filesToFind } from './run-facts.ts'

@@ -4,7 +4,8 @@ import { describe, expect, it, test } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf } from '../events/catalog.ts'
 import { framed, framedOutputs, frameMark, unmarked, withOutputsCut } from './frame.ts'
-import { evolveRun, startRun } from './run-state.ts'
+import { evolveRun } from './evolve-run.ts'
+import { startRun } from './run-state.ts'
 
 const mark = frameMark('run_1')
 

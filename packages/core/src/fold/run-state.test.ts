@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { frameMark } from './frame.ts'
-import { evolveRun, type RunState, runEnded, startRun } from './run-state.ts'
+import { evolveRun } from './evolve-run.ts'
+import { type RunState, runEnded, startRun } from './run-state.ts'
 
 const started = runStarted('r1')
 const prompt = plain('system_prompt_snapshotted', { content: 'You are Beaver.' }, 'r1')

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { framed, frameMark } from './frame.ts'
-import { evolveRun, type RunState, startRun } from './run-state.ts'
+import { evolveRun } from './evolve-run.ts'
+import { type RunState, startRun } from './run-state.ts'
 import { newestExchange, resultReference } from './shorten.ts'
 
 function folded(...events: DomainEvent[]): RunState {

@@ -8,7 +8,8 @@ import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import { type PersonWaits, waitBegan, waitEnded, waitsOver } from './person-waits.ts'
-import { evolveRun, runEnded, type RunState, startRun } from './run-state.ts'
+import { evolveRun } from './evolve-run.ts'
+import { runEnded, type RunState, startRun } from './run-state.ts'
 import { evolveTeam, startTeam, type TeamState } from './team-state.ts'
 
 /** What became of a task. The last four are final. */

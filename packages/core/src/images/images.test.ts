@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { event } from '../events/catalog.ts'
-import { evolveRun, type RunState, startRun } from '../fold/run-state.ts'
+import { evolveRun } from '../fold/evolve-run.ts'
+import { type RunState, startRun } from '../fold/run-state.ts'
 import { runId } from '../ids.ts'
 import { readImageHeader } from './image-header.ts'
 import { imagePart, type ImagePart, imageText, imageTokens } from './image-part.ts'

@@ -9,25 +9,12 @@
 import { logKey, type LogId } from '../ids.ts'
 import { canonicalJson } from '../json.ts'
 import type { SystemDataOf } from '../events/system-catalog.ts'
+import type { ArchivedGap, ArchivedGaps } from './journal.ts'
 import type { KeyRing } from './key-ring.ts'
 import { inlineBytesMax, type LogHead, type WireRecord } from './record.ts'
 import type { RecordedSystemEvent } from './system-record.ts'
 
 type LogPart = SystemDataOf<'messages_archived'>['logs'][number]
-
-/** Messages of one log, one after the other, that are in an archive. */
-export interface ArchivedGap {
-  readonly log: LogId
-  /** The last record before them. */
-  readonly after: Pick<LogHead, 'taskseq' | 'hash'>
-  /** The head of the log after them. */
-  readonly end: LogHead
-  /** How many messages they are. */
-  readonly messages: number
-  /** The file that has them, and its SHA-256. */
-  readonly file: string
-  readonly sha256: string
-}
 
 /** One archived message. */
 export interface ArchivedMessage {
@@ -54,7 +41,7 @@ interface Named {
  * archived.size // => 0
  * archived.gapsOf(log) // => []
  */
-export class ArchivedMessages {
+export class ArchivedMessages implements ArchivedGaps {
   readonly #gaps = new Map<string, ArchivedGap[]>()
   readonly #named = new Map<number, Named>()
 

@@ -6,7 +6,7 @@
 // same moment. An id names one task of a tenant, whatever its session: of two acceptances with the same id,
 // only one is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
-import type { ArchivedMessages } from './archived.ts'
+import type { LogHead } from './record.ts'
 
 /** One message of a log: a batch of records. */
 export interface Entry {
@@ -87,6 +87,28 @@ export type AcceptOutcome =
    */
   | { readonly kind: 'tail_moved' }
 
+/** Messages of one log, one after the other, that are in an archive. */
+export interface ArchivedGap {
+  readonly log: LogId
+  /** The last record before them. */
+  readonly after: Pick<LogHead, 'taskseq' | 'hash'>
+  /** The head of the log after them. */
+  readonly end: LogHead
+  /** How many messages they are. */
+  readonly messages: number
+  /** The file that has them, and its SHA-256. */
+  readonly file: string
+  readonly sha256: string
+}
+
+/** The messages of a journal that are in an archive. */
+export interface ArchivedGaps {
+  /** The archived messages of a log, in the order of the log. */
+  gapsOf(log: LogId): readonly ArchivedGap[]
+  /** Whether the message with this place in the stream is archived. */
+  has(sequence: number): boolean
+}
+
 /**
  * The journal of all tasks.
  *
@@ -138,7 +160,7 @@ export interface Journal {
    *
    * @throws {BeaverError} `unreachable` if the system log or the keys cannot be read
    */
-  archived(): Promise<ArchivedMessages>
+  archived(): Promise<ArchivedGaps>
   /** The time by the journal's clock, as far as this process knows it, in milliseconds since 1970. */
   now(): number
   /** The largest payload of one entry, in bytes. It may change while the process runs. */

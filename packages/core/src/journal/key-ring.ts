@@ -10,7 +10,8 @@ import type { KeyRole, SystemLogName } from '../events/system-catalog.ts'
 import type { LogId } from '../ids.ts'
 import type { SignedEntry } from './journal.ts'
 import { leafContent, readSignature, SignatureVerifier, verifyingKey } from './signature.ts'
-import type { ReadSystemLog, RecordedSystemEvent } from './system-record.ts'
+import type { SystemLog } from './system-log.ts'
+import { type ReadSystemLog, type RecordedSystemEvent, readSystemEntries } from './system-record.ts'
 
 /** A key of the ring. Positions are those of the journal stream; `null`: this did not happen. */
 export interface KnownKey {
@@ -255,4 +256,21 @@ interface Announced {
   readonly public_key: string
   readonly role: KeyRole
   readonly name: string
+}
+
+/**
+ * The events of a system log whose signatures count. The others are left out.
+ *
+ * @throws {BeaverError} `unreachable`
+ * @example
+ * const { ring } = await joinJournal('daemon', keyPorts)
+ * await readTrustedEvents('redactions', keyPorts.log, ring) // => []
+ */
+export async function readTrustedEvents(
+  name: SystemLogName,
+  log: Pick<SystemLog, 'read'>,
+  ring: KeyRing,
+): Promise<readonly RecordedSystemEvent[]> {
+  const { events } = readSystemEntries(name, await log.read(name))
+  return events.filter((event) => ring.recordFault(name, { ...event, lastHash: event.hash }) === null)
 }

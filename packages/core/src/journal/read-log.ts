@@ -15,10 +15,10 @@
 // is read.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
-import { type ArchivedGap, headAcross } from './archived.ts'
+import { headAcross } from './archived.ts'
 import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
-import type { Entry, Journal } from './journal.ts'
+import type { ArchivedGap, Entry, Journal } from './journal.ts'
 import { ReplacementBytes, type Replacements } from './redactions.ts'
 import {
   blobOf,

@@ -8,7 +8,6 @@
 import { BeaverError } from '../errors.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { KeyRing } from './key-ring.ts'
-import type { Removals } from './removals.ts'
 import type { RecordedSystemEvent } from './system-record.ts'
 
 /** One text that was removed, or one record whose text is not shown any more. */
@@ -26,6 +25,17 @@ export interface Redaction {
   /** RFC 3339, UTC. */
   readonly at: string
   readonly reason: string
+}
+
+/** The texts that were removed from a journal. */
+export interface RemovedTexts {
+  /**
+   * Counts the times that this was read anew: another number may mean that more was removed. 0: nothing was
+   * ever removed.
+   */
+  readonly version: number
+  /** By the SHA-256 of their blob or the hash of their record. */
+  readonly redactions: ReadonlyMap<string, Redaction>
 }
 
 /**
@@ -107,7 +117,7 @@ export interface Replacements {
  */
 export function replacementsOf(
   blobs: Pick<BlobStore, 'get'>,
-  now: () => Promise<Pick<Removals, 'version' | 'redactions'>>,
+  now: () => Promise<RemovedTexts>,
 ): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
   const refresh = async (): Promise<number> => {

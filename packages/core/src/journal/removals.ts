@@ -5,21 +5,14 @@
 // only one whose question was asked after theirs.
 import { archivedIn, ArchivedMessages } from './archived.ts'
 import type { KeyRing } from './key-ring.ts'
-import { type Redaction, redactionsIn } from './redactions.ts'
+import { redactionsIn, type RemovedTexts } from './redactions.ts'
 import type { SystemLog } from './system-log.ts'
 import { readSystemEntries } from './system-record.ts'
 
 /** What was removed from a journal on purpose. */
-export interface Removals {
-  /**
-   * Counts the times that this was read anew: another number may mean that more was removed. 0: nothing was
-   * ever removed.
-   */
-  readonly version: number
+export interface Removals extends RemovedTexts {
   /** The messages that are in an archive. */
   readonly archived: ArchivedMessages
-  /** The removed texts, by the SHA-256 of their blob or the hash of their record. */
-  readonly redactions: ReadonlyMap<string, Redaction>
 }
 
 /**

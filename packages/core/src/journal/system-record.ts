@@ -16,7 +16,6 @@ import {
 } from '../events/system-catalog.ts'
 import { canonicalJson } from '../json.ts'
 import type { Entry } from './journal.ts'
-import type { KeyRing } from './key-ring.ts'
 import {
   chainFault,
   emptyHead,
@@ -92,23 +91,6 @@ export function readSystemEntries(
     }
   }
   return { events, head, revision, faults }
-}
-
-/**
- * The events of a system log whose signatures count. The others are left out.
- *
- * @throws {BeaverError} `unreachable`
- * @example
- * const { ring } = await joinJournal('daemon', keyPorts)
- * await readTrustedEvents('redactions', keyPorts.log, ring) // => []
- */
-export async function readTrustedEvents(
-  name: SystemLogName,
-  log: Pick<SystemLog, 'read'>,
-  ring: KeyRing,
-): Promise<readonly RecordedSystemEvent[]> {
-  const { events } = readSystemEntries(name, await log.read(name))
-  return events.filter((event) => ring.recordFault(name, { ...event, lastHash: event.hash }) === null)
 }
 
 function recordsOf({ payload }: Entry): WireRecord[] | string {

@@ -3,7 +3,6 @@
 // read it, also after the text was shortened or summarised. The sources are for people. They are bounded, and
 // a run that has more than `sourcesMax` of one label keeps the first ones.
 import { z } from 'zod'
-import type { DataOf } from '../events/catalog.ts'
 
 /**
  * The labels of a text. Sources say where the text came from; an empty list means that the label does not
@@ -51,23 +50,4 @@ export function joinTaints(all: readonly Taint[]): Taint {
     secret: sources('secret'),
     public: all.every((each) => each.public),
   }
-}
-
-/**
- * Logs of earlier versions say nothing of labels. These tools bring strangers' text, whichever version made
- * the call.
- */
-const alwaysWeb: ReadonlySet<string> = new Set(['web_fetch', 'web_search'])
-
-/**
- * What a run carries after this result. A result that says nothing about its labels is the user's own text.
- */
-export function taintAfterResult(
-  before: Taint,
-  { tool_name: tool, success, error, taint: read }: DataOf<'tool_result_recorded'>,
-): Taint {
-  if (read !== undefined) return joinTaints([before, read])
-  if (alwaysWeb.has(tool) && (success || error === 'http_error'))
-    return joinTaints([before, { untrusted: [tool], secret: [], public: true }])
-  return success && before.public ? { ...before, public: false } : before
 }
