@@ -16,7 +16,6 @@ export {
   type LoopSpec,
   type Steer,
   type PauseRequest,
-  type SharedStateAccess,
   type TeamRefusal,
   type TeamResult,
   type ThreadWork,
@@ -75,8 +74,13 @@ export { type CallScope, callScope } from './tools/call-scope.ts'
 export { callProgress } from './loop/make-call.ts'
 export { executeTool, type ToolResult } from './tools/execute-tool.ts'
 export {
+  type AskPerson,
   defineTool,
+  type ExternalCall,
+  type ExternalImage,
+  type ExternalResult,
   type Isolation,
+  type SharedStateAccess,
   type Tool,
   type ToolContext,
   type ToolDefinition,
@@ -87,11 +91,7 @@ export {
 export { type CallArguments, readCallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
 export {
-  type AskPerson,
   type CallDescription,
-  type ExternalCall,
-  type ExternalImage,
-  type ExternalResult,
   type ExternalTool,
   describedTool,
   externalTool,

@@ -13,7 +13,7 @@ import {
   questionFault,
   type ToolCall,
 } from '@beaver/core'
-import type { AskPerson } from '../tools/external-tools.ts'
+import type { AskPerson } from '../tools/tool.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { LoopWork } from './loop-work.ts'
 import { unlessAborted } from './unless-aborted.ts'

@@ -22,7 +22,6 @@ import {
   type RunState,
   type SessionSearchHit,
   type SessionSearchRequest,
-  type SharedStateChange,
   type SharedStateResult,
   type SuspectTools,
   type Taint,
@@ -31,7 +30,8 @@ import {
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
-import type { AskPerson, CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
+import type { CallDescription } from '../tools/external-tools.ts'
+import type { AskPerson, ExternalCall, ExternalResult, SharedStateAccess } from '../tools/tool.ts'
 
 /**
  * `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09).
@@ -138,9 +138,6 @@ export type ThreadWork =
   | { readonly kind: 'tool'; readonly tool: string; readonly timeoutMs: number; readonly own: boolean }
   /** An answer of the model is read at once, from its first byte to its end. */
   | { readonly kind: 'answer' }
-
-/** A change of the shared state, or a read at a path. The empty path is the whole state. */
-export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
 
 /** Why no team was started, for the model. */
 export interface TeamRefusal {

@@ -3,7 +3,6 @@
 // stranger's text or a secret. The annotations of an MCP server decide nothing here. The operator's
 // configuration does.
 import type { Sink } from '@beaver/core'
-import type { Tool } from '../tools/tool.ts'
 
 /**
  * Whose text the results of a tool are. `own`: the user's. `web`: public text of strangers. `untrusted`: text
@@ -21,15 +20,32 @@ export const effectKinds = ['none', 'reads', 'writes'] as const
 /** What a call does. */
 export type Effects = (typeof effectKinds)[number]
 
-type Declared = Pick<Tool, 'effects' | 'pure' | 'reads' | 'sink'>
+/** What a tool declares of its texts and effects. */
+export interface DeclaredKind {
+  /**
+   * Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a
+   * record of it.
+   */
+  readonly pure?: boolean
+  /** What a call does. Default: `writes`, and `none` for a pure tool. */
+  readonly effects?: Effects
+  /** What a call does with its arguments. Default: `send` if the tool writes, otherwise nothing. */
+  readonly sink?: Sink
+  /** Whose text the results are. Default: `own`. */
+  readonly reads?: Reads | ((args: unknown) => Reads)
+}
 
 /** What the tool does with its arguments, or `null` if nothing of them leaves the run. */
-export function sinkOf({ sink, pure, effects = pure === true ? 'none' : 'writes' }: Declared): Sink | null {
+export function sinkOf({
+  sink,
+  pure,
+  effects = pure === true ? 'none' : 'writes',
+}: DeclaredKind): Sink | null {
   return sink ?? (effects === 'writes' ? 'send' : null)
 }
 
 /** Whose text a result with these arguments is. A tool that cannot tell is not trusted. */
-export function readsOf({ reads = 'own' }: Declared, args: unknown): Reads {
+export function readsOf({ reads = 'own' }: DeclaredKind, args: unknown): Reads {
   if (typeof reads !== 'function') return reads
   try {
     return reads(args)
@@ -53,7 +69,7 @@ export interface ToolKind {
  * z.string() }), run: () => 'kept' }) toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send'
  * }
  */
-export function toolKindOf(tool: Declared): ToolKind {
+export function toolKindOf(tool: DeclaredKind): ToolKind {
   const { reads = 'own', effects = tool.pure === true ? 'none' : 'writes' } = tool
   return { reads: typeof reads === 'function' ? 'depends' : reads, effects, sink: sinkOf(tool) }
 }

@@ -3,8 +3,6 @@
 import {
   imageLimits,
   type JsonObject,
-  type Question,
-  type QuestionAnswer,
   schemaFault as jsonSchemaFault,
   schemaMismatch as jsonSchemaMismatch,
   type Sink,
@@ -12,7 +10,16 @@ import {
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import type { SubjectKind } from './judge-subject.ts'
 import type { Permission } from './permission.ts'
-import { type CallPreview, type Tool, type ToolContext, ToolFailure } from './tool.ts'
+import {
+  type AskPerson,
+  type CallPreview,
+  type ExternalCall,
+  type ExternalImage,
+  type ExternalResult,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+} from './tool.ts'
 
 /** Plain data: it is sent to every worker thread. */
 export interface ExternalTool {
@@ -52,42 +59,6 @@ export interface CallDescription {
   /** What the tool refuses the call with before it runs. `null`: it does not. */
   readonly refused: { readonly code: string; readonly message: string } | null
 }
-
-/** A call of an external tool. */
-export interface ExternalCall {
-  readonly name: string
-  readonly callId: string
-  readonly arguments: JsonObject
-  /** The run to which the call belongs. */
-  readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
-}
-
-/** The result of an external call. */
-export interface ExternalResult {
-  readonly success: boolean
-  readonly content: string
-  /** A code if `success` is false. */
-  readonly error: string | null
-  /** What the model is shown besides `content`. Absent: nothing. */
-  readonly images?: readonly ExternalImage[]
-}
-
-/** An image of a result. Its first bytes say what it is. */
-export interface ExternalImage {
-  readonly content: Uint8Array
-  /** What the model reads of it. */
-  readonly name?: string
-}
-
-/**
- * Asks the person for a running call. Resolves with the answer, also if that is to decline; `cancel` if
- * nobody can answer or nobody did in time. The question and the answer are events of the task. If the call is
- * made again after a crash, recorded answers are given again, in order.
- *
- * @throws {ToolFailure} `invalid_question`, `too_many_questions`; `question_changed` if the call asks
- * something else than before the crash; `cancelled`
- */
-export type AskPerson = (question: Question) => Promise<QuestionAnswer & { readonly reason?: string }>
 
 /** The external tools of a daemon's process. */
 export interface ExternalTools {

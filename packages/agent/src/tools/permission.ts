@@ -4,10 +4,9 @@
 // characters made visible, and with a note if it is cut. A rule that asks or denies holds for every spelling
 // of what it names; a rule that allows holds for one spelling (judge-subject.ts).
 import { visible } from '@beaver/core'
-import { judgedSubject } from './judge-subject.ts'
+import { judgedSubject, type SubjectKind } from './judge-subject.ts'
 import { matches } from './matches.ts'
 import { thrownText } from './tool-failure.ts'
-import type { Tool } from './tool.ts'
 
 /** What happens to a call: it runs, a person is asked, or it is refused. */
 export type Permission = 'allow' | 'ask' | 'deny'
@@ -22,6 +21,19 @@ export interface PermissionRule {
    */
   readonly pattern?: string | undefined
   readonly decision: Permission
+}
+
+/** What the rules and people must know of a tool. */
+export interface Ruled {
+  readonly name: string
+  /** Applies if no rule of the configuration decides. Default: `allow`. */
+  readonly permission?: Permission
+  /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
+  subject?(args: unknown): string | null
+  /** What the subject is, so that rules know its other spellings. Default: `text`. */
+  readonly subjectKind?: SubjectKind
+  /** The rules for the tool of this name hold for this tool, too. Default: only its own. */
+  readonly ruledAs?: string
 }
 
 /** The decision about a call, and its reason. */
@@ -55,7 +67,7 @@ const asCharsMax = 200
  * permissionOf(echo, { text: 'a' }, [{ tool: 'echo', decision: 'deny' }]).decision // => 'deny'
  */
 export function permissionOf(
-  tool: Tool,
+  tool: Ruled,
   args: unknown,
   rules: readonly PermissionRule[],
 ): PermissionDecision {
@@ -92,7 +104,7 @@ export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
  * // => 'deny'
  */
 export function permissionOnSubject(
-  tool: Pick<Tool, 'name' | 'permission' | 'subjectKind' | 'ruledAs'>,
+  tool: Ruled,
   subject: string,
   rules: readonly PermissionRule[],
 ): SubjectPermission {
@@ -107,7 +119,7 @@ export function permissionOnSubject(
  * The first rule that holds, and as what it sees the subject, if that is not the subject as it is written.
  */
 function ruleFor(
-  tool: Pick<Tool, 'name' | 'subjectKind' | 'ruledAs'>,
+  tool: Ruled,
   subject: string,
   rules: readonly PermissionRule[],
 ): { readonly rule: PermissionRule; readonly as: string | null } | null {
@@ -128,7 +140,7 @@ function ruleFor(
 }
 
 /** What a call acts on, in the form that rules match. Throws what the tool throws. */
-export function subjectOf(tool: Tool, args: unknown): string {
+export function subjectOf(tool: Ruled, args: unknown): string {
   const own: unknown = tool.subject?.(args) ?? null
   if (own === null) return JSON.stringify(args) ?? ''
   if (typeof own !== 'string') throw new TypeError(`its subject is a ${typeof own}, not text`)

@@ -33,7 +33,13 @@ export {
 export { groupsSupported, startGroup } from './process/process-group.ts'
 export { packageRoot } from './sandbox/confinement.ts'
 export type { SandboxPrograms } from './sandbox/confinement.ts'
-export type { AskPerson } from './external-tools.ts'
 export { wholeEnd } from './result-text.ts'
 export { imageText } from '@beaver/core'
-export { defineTool, type Tool, type ToolContext, ToolFailure, ToolInputError } from './tool.ts'
+export {
+  type AskPerson,
+  defineTool,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+  ToolInputError,
+} from './tool.ts'

@@ -6,22 +6,24 @@ import { readFileSync } from 'node:fs'
 import type {
   DataOf,
   ImagePart,
+  JsonObject,
   MemoryAnswer,
   MemoryChange,
+  Question,
+  QuestionAnswer,
   SessionSearchHit,
   SessionSearchRequest,
+  SharedStateChange,
   SharedStateResult,
   Sink,
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
-import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
-import type { Effects, Reads } from '../taint/tool-kind.ts'
+import type { DeclaredKind, Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
-import type { AskPerson, ExternalCall, ExternalResult } from './external-tools.ts'
 import type { SubjectKind } from './judge-subject.ts'
-import type { Permission, SubjectPermission } from './permission.ts'
+import type { Permission, Ruled, SubjectPermission } from './permission.ts'
 import { resultText } from './result-text.ts'
 import { ToolInputError } from './tool-failure.ts'
 
@@ -106,6 +108,45 @@ export interface ToolContext {
   readonly signal: AbortSignal
 }
 
+/** A change of the shared state, or a read at a path. The empty path is the whole state. */
+export type SharedStateAccess = SharedStateChange | { readonly action: 'get'; readonly path: string }
+
+/** A call of an external tool. */
+export interface ExternalCall {
+  readonly name: string
+  readonly callId: string
+  readonly arguments: JsonObject
+  /** The run to which the call belongs. */
+  readonly run?: Pick<ToolContext, 'workspace' | 'taskId' | 'sessionId' | 'runId'> | undefined
+}
+
+/** The result of an external call. */
+export interface ExternalResult {
+  readonly success: boolean
+  readonly content: string
+  /** A code if `success` is false. */
+  readonly error: string | null
+  /** What the model is shown besides `content`. Absent: nothing. */
+  readonly images?: readonly ExternalImage[]
+}
+
+/** An image of a result. Its first bytes say what it is. */
+export interface ExternalImage {
+  readonly content: Uint8Array
+  /** What the model reads of it. */
+  readonly name?: string
+}
+
+/**
+ * Asks the person for a running call. Resolves with the answer, also if that is to decline; `cancel` if
+ * nobody can answer or nobody did in time. The question and the answer are events of the task. If the call is
+ * made again after a crash, recorded answers are given again, in order.
+ *
+ * @throws {ToolFailure} `invalid_question`, `too_many_questions`; `question_changed` if the call asks
+ * something else than before the crash; `cancelled`
+ */
+export type AskPerson = (question: Question) => Promise<QuestionAnswer & { readonly reason?: string }>
+
 /** What a call would change, for the person who is asked about it. */
 export type CallPreview = NonNullable<DataOf<'approval_requested'>['preview']>
 
@@ -113,8 +154,7 @@ export type CallPreview = NonNullable<DataOf<'approval_requested'>['preview']>
 export type PreviewContext = Pick<ToolContext, 'workspace' | 'permission' | 'signal'>
 
 /** A tool in the form that the executor uses. */
-export interface Tool {
-  readonly name: string
+export interface Tool extends Ruled, DeclaredKind {
   readonly description: string
   /** The JSON Schema of the arguments. */
   readonly parameters: Record<string, unknown>
@@ -124,29 +164,10 @@ export interface Tool {
    */
   readonly idempotent: boolean
   /**
-   * Whether the result follows from the arguments alone. If so, the loop makes the call without waiting for a
-   * record of it.
-   */
-  readonly pure?: boolean
-  /** What a call does. Default: `writes`, and `none` for a pure tool. */
-  readonly effects?: Effects
-  /** What a call does with its arguments. Default: `send` if the tool writes, otherwise nothing. */
-  readonly sink?: Sink
-  /** Whose text the results are. Default: `own`. */
-  readonly reads?: Reads | ((args: unknown) => Reads)
-  /**
    * The paths of the files whose text a result has, for their labels. Default: what the subject names, if it
    * is a path or contains one.
    */
   filesOf?(result: string): readonly string[]
-  /** Applies if no rule of the configuration decides. Default: `allow`. */
-  readonly permission?: Permission
-  /** What a call acts on, for rules and people: a path, a URL, a command. Default: the arguments as JSON. */
-  subject?(args: unknown): string | null
-  /** What the subject is, so that rules know its other spellings. Default: `text`. */
-  readonly subjectKind?: SubjectKind
-  /** The rules for the tool of this name hold for this tool, too. Default: only its own. */
-  readonly ruledAs?: string
   /**
    * What a call would change. It must change nothing.
    *
