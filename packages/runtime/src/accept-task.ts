@@ -19,6 +19,7 @@ import {
   type ImagePart,
   joinBatch,
   type Journal,
+  type Logger,
   type LogId,
   LogReader,
   maskedData,
@@ -29,17 +30,32 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
+import type { Daemon } from './daemon-ports.ts'
 import { isUnverified } from './hopeless.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import { type Place, type SessionLines, sessionLines } from './session-lines.ts'
-import type { IntakePorts } from './task-intake.ts'
+import type { WorkspaceFolders } from './workspace-folders.ts'
 
 /** What accepting a task needs that is validated. */
-export type AcceptPorts = Pick<
-  IntakePorts,
-  'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'lines' | 'open' | 'enqueue'
->
+export interface AcceptPorts {
+  readonly journal: Journal
+  readonly blobs: BlobStore
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly source: string
+  readonly tenant: string
+  readonly folders: WorkspaceFolders
+  /** The requests for each session that wait to be accepted. */
+  readonly lines: SessionLines<Asked>
+  /**
+   * Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by
+   * the queue.
+   */
+  readonly open?: Daemon['open']
+  /** Told of a task that was accepted without being driven. */
+  readonly enqueue?: Daemon['enqueue']
+}
 
 /** A task that is to be accepted. */
 export interface Asked extends Pick<Asker, 'by'> {

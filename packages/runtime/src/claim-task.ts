@@ -4,26 +4,31 @@
 // charged to the task only if a tool call was under way. An owner that dies while the task waits proves
 // nothing against the task, unless it happens again and again without progress. The bounds are the rows
 // `task` and `task_without_progress` of core's supervisors, with the configured number. The first claim of a
-// retry also writes what the retry keeps of the old task, in the same write. A task into whose log a stranger
-// wrote is given up: what it says cannot be trusted any more (docs/ARCHITECTURE.md).
+// retry also writes what the retry keeps of the old task, in the same write: the copy, made from the verified
+// log, is whole, or it does not exist. A task into whose log a stranger wrote is given up: what it says
+// cannot be trusted any more (docs/ARCHITECTURE.md).
 import {
+  type BlobStore,
   type DomainEvent,
   draft,
   event,
   type Failure,
   isExceeded,
+  type Journal,
   type LogId,
   lostWithoutProgress,
   noUsage,
   ownerLosses,
+  retryCopy,
+  type SignatureJudge,
   type SuspectTools,
   timesWithoutProgress,
   type Usage,
 } from '@beaver/core'
+import { programOf } from '@beaver/workflows'
 import { foreignText } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import type { Opening } from './opened-task.ts'
-import { copiedEvents } from './retry-request.ts'
 import { taskEnd } from './task-end.ts'
 import { TaskLog, type TaskLogPorts } from './task-log.ts'
 
@@ -109,4 +114,22 @@ export function givenUp(
     model: null,
   } as const
   return [event('task_dead_lettered', { claims: of.claims }), taskEnd(end, [], of.usage)]
+}
+
+/**
+ * What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it.
+ */
+async function copiedEvents(
+  log: LogId,
+  { state, head }: LoadedTask,
+  ports: { readonly journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; readonly blobs: BlobStore },
+): Promise<readonly DomainEvent[]> {
+  const of = state.submitted?.request.retry_of
+  if (of === undefined || state.copied !== null) return []
+  const old = await loadTask({ ...log, task: of }, ports)
+  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it,
+  // so everything is done again.
+  if (old.archive !== null) return []
+  // The claim comes first.
+  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 }, programOf)
 }

@@ -1,22 +1,10 @@
 // Retries an ended task. The retry is a new task at the end of the same session. What it keeps of the old
 // task is copied into its log with its first claim, not here. Only a task that ended without completing can
 // be retried. The id of a retry is derived from the old task, so that a repeated request names the same
-// retry. A task in an archive cannot be retried, because the journal has no entry to copy. The copy is made
-// from the verified log and written together with the claim: it is whole, or it does not exist.
+// retry. A task in an archive cannot be retried, because the journal has no entry to copy.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
-import {
-  type Asker,
-  BeaverError,
-  type BlobStore,
-  type DomainEvent,
-  type Journal,
-  type LogId,
-  retryCopy,
-  retryIdOf,
-  type SignatureJudge,
-} from '@beaver/core'
-import { programOf } from '@beaver/workflows'
-import { type LoadedTask, loadTask } from './load-task.ts'
+import { type Asker, BeaverError, retryIdOf } from '@beaver/core'
+import { loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts } from './accept-task.ts'
 import { refusedWorkspace } from './task-intake.ts'
 
@@ -58,22 +46,4 @@ export async function retryTask(
   const request = { ...submitted.request, retry_of: log.task, ...(user_id === undefined ? {} : { user_id }) }
   const accepted = await acceptTask({ ...log, task: retryIdOf(submitted) }, request, ports, by)
   return { ...accepted, retry_of: log.task }
-}
-
-/**
- * What the log of a retry begins with, behind its claim; nothing for any other task, and for one that has it.
- */
-export async function copiedEvents(
-  log: LogId,
-  { state, head }: LoadedTask,
-  ports: { readonly journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; readonly blobs: BlobStore },
-): Promise<readonly DomainEvent[]> {
-  const of = state.submitted?.request.retry_of
-  if (of === undefined || state.copied !== null) return []
-  const old = await loadTask({ ...log, task: of }, ports)
-  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it,
-  // so everything is done again.
-  if (old.archive !== null) return []
-  // The claim comes first.
-  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 }, programOf)
 }

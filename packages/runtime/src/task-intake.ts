@@ -10,15 +10,11 @@ import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/con
 import {
   type Asker,
   BeaverError,
-  type BlobStore,
-  type Clock,
   definitionPrefix,
   type ErrorCode,
   hasSecret,
   type Ids,
-  type Journal,
   type JsonObject,
-  type Logger,
   type LogId,
   maskedData,
   type SessionId,
@@ -34,22 +30,12 @@ import {
   skillsOf,
   type Workflow,
 } from '@beaver/workflows'
-import type { Daemon } from './daemon-ports.ts'
-import { acceptTask, type Asked, repeated } from './accept-task.ts'
-import type { SessionLines } from './session-lines.ts'
+import { type AcceptPorts, acceptTask, repeated } from './accept-task.ts'
 import { namedImages, taskImages } from './task-images.ts'
-import type { WorkspaceFolders } from './workspace-folders.ts'
 
-export interface IntakePorts {
-  readonly journal: Journal
-  readonly blobs: BlobStore
-  readonly clock: Clock
+export interface IntakePorts extends AcceptPorts {
   readonly ids: Ids
-  readonly logger: Logger
-  readonly source: string
-  readonly tenant: string
   readonly workspaceDefault: string
-  readonly folders: WorkspaceFolders
   readonly skillNames: readonly string[]
   readonly profileNames: readonly string[]
   /** The models that a task may name. */
@@ -86,15 +72,6 @@ export interface IntakePorts {
     workflow: string,
     args: JsonObject,
   ) => { readonly ok: true; readonly args: JsonObject } | Refusal
-  /** The requests for each session that wait to be accepted. */
-  readonly lines: SessionLines<Asked>
-  /**
-   * Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by
-   * the queue.
-   */
-  readonly open?: Daemon['open']
-  /** Told of a task that was accepted without being driven. */
-  readonly enqueue?: Daemon['enqueue']
 }
 
 /**
