@@ -1,5 +1,6 @@
 export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './config/nats-login.ts'
-export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config/config.ts'
+export type { Config, ConfigFile } from './config/config-file.ts'
+export { type ConfigFlags, loadConfig } from './config/config.ts'
 export { type ManagedMcpServer, managedMcpServers } from './config/mcp-server.ts'
 export {
   importedPrices,

@@ -4,7 +4,6 @@
 // What a model says comes before what its endpoint says, field by field. The URL and the key are the
 // endpoint's.
 import { z } from 'zod'
-import type { configFile } from './config.ts'
 import { type EndpointConfig, faultOfLogin, limitsOfEndpoint, modelName, ofEachEndpoint } from './endpoint.ts'
 import { price } from './prices.ts'
 
@@ -123,7 +122,15 @@ export function inlineFallback<Fallback>({
     : (fallback as Exclude<Fallback, string | readonly string[]> | undefined)
 }
 
-type Content = Pick<z.output<typeof configFile>, 'model' | 'models' | 'endpoints'>
+interface Content {
+  readonly model: Partial<EndpointConfig> & {
+    readonly fallback?: Partial<EndpointConfig> | string | readonly string[] | undefined
+    readonly auxiliary?: Partial<EndpointConfig> | undefined
+    readonly embeddings?: Partial<EndpointConfig> | undefined
+  }
+  readonly models: NamedModels
+  readonly endpoints: SharedEndpoints
+}
 
 /** The models that a program brings besides, with their routes. */
 export type BroughtModels = Readonly<

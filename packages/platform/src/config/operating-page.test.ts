@@ -10,7 +10,8 @@ import {
   outageClasses,
   retryTimeMsMax,
 } from '@beaver/core'
-import { configFile, variables } from './config.ts'
+import { configFile } from './config-file.ts'
+import { variables } from './config.ts'
 
 const page = readFileSync(new URL('../../../../docs/reference/configuration.md', import.meta.url), 'utf8')
 const failures = readFileSync(new URL('../../../../docs/reference/failures.md', import.meta.url), 'utf8')

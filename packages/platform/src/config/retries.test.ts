@@ -1,6 +1,7 @@
 import { failurePolicies } from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
-import { type ConfigFile, loadConfig } from './config.ts'
+import type { ConfigFile } from './config-file.ts'
+import { loadConfig } from './config.ts'
 import { configuredPolicies } from './retries.ts'
 
 const configOf = (set: object) => loadConfig({ set: set as ConfigFile }, {}, '/nowhere')

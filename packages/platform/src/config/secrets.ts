@@ -6,7 +6,7 @@
 // password in a URL always is.
 import { isHideable, type KnownSecret } from '@beaver/core'
 import { secretVariables } from './channels.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config-file.ts'
 import { inlineFallback } from './named-models.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

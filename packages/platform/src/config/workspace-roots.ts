@@ -1,6 +1,6 @@
 // Where agents may work: from the environment, from the configuration, or below the folder of the process.
 import { delimiter, resolve } from 'node:path'
-import type { Config } from './config.ts'
+import type { Config } from './config-file.ts'
 
 /** In BEAVER_WORKSPACE_ROOTS: the folders that the user of the daemon owns. */
 const ownedFolders = '(owned)'

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { configFile } from '../config/config.ts'
+import { configFile } from '../config/config-file.ts'
 import { consentOf, splitContent } from './asked-rights.ts'
 
 interface Schema {
