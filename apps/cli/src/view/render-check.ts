@@ -1,12 +1,18 @@
 // Formats the result of a check: what breaks a rule, what is worth knowing, what was checked and what was
 // not.
-import { findingsMax, type Finding, rules } from '@beaver/check'
-import type { Checked } from '../commands/check.ts'
+import { type CheckResult, findingsMax, type Finding, rules } from '@beaver/check'
+import type { ComparedProjection } from '../commands/check-projection.ts'
 import type { Screen } from '../screen.ts'
 import { count, counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { wrapWords } from '../text/wrap.ts'
+
+/** Everything that the command found. */
+export interface Checked extends CheckResult {
+  readonly ok: boolean
+  readonly projection: ComparedProjection
+}
 
 type View = Pick<Screen, 'columns' | 'style' | 'symbols'>
 

@@ -3,7 +3,6 @@
 // secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
-import type { OAuthSettings } from '../oauth/oauth-settings.ts'
 
 interface OfEveryServer {
   /** The permission of its tools, if no rule decides. */
@@ -39,6 +38,26 @@ export interface McpProgramSpec extends OfEveryServer {
   readonly network?: boolean | undefined
   /** Folders in which it may write in the sandbox, besides `cwd` and the folders that its arguments name. */
   readonly writable?: readonly string[] | undefined
+}
+
+/** `oauth` of an MCP server, from the operator. Everything may be left out: then the servers say what is needed. */
+export interface OAuthSettings {
+  /** The client that was registered at the authorization server. Default: Beaver registers itself. */
+  readonly client_id?: string | undefined
+  /** Its secret. `$NAME` is read from the environment. */
+  readonly client_secret?: string | undefined
+  /** The authorization server that the client belongs to. Its secret goes to no other. */
+  readonly issuer?: string | undefined
+  /**
+   * The https URL of a client metadata document, which is the id of the client at servers that support this.
+   */
+  readonly client_metadata_url?: string | undefined
+  /** The scopes to ask for, with a space between them. Default: those that the server names. */
+  readonly scope?: string | undefined
+  /** The port of the redirect on 127.0.0.1. Default: a free one. */
+  readonly redirect_port?: number | undefined
+  /** `client_credentials`: the client itself logs in, without a person. Default: `authorization_code`. */
+  readonly grant?: 'authorization_code' | 'client_credentials' | undefined
 }
 
 /** A server that speaks streamable HTTP. */

@@ -15,10 +15,10 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client'
-import type { Environment } from '../client/server-spec.ts'
+import type { Environment, OAuthSettings } from '../client/server-spec.ts'
 import { guardedFetch } from './guarded-fetch.ts'
 import { type Login, LoginFile } from './login-file.ts'
-import { clientMetadata, type OAuthSettings, staticClient } from './oauth-settings.ts'
+import { clientMetadata, staticClient } from './oauth-settings.ts'
 
 type Refusal = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
 

@@ -25,6 +25,14 @@ import {
   type UsageRow,
 } from '../store/usage-rows.ts'
 
+/** The place of an event. */
+export interface Place {
+  readonly taskKey: number
+  readonly taskseq: number
+  readonly time: string
+  readonly runId: string | null
+}
+
 export class Batch {
   readonly sql: Sql
   readonly #tasks: HeldRows<TaskRow>

@@ -3,8 +3,7 @@
 // the task and by model. A start or a result belongs to the run's newest open call of that id, because
 // providers use ids again in later answers. A result without a call has a row of its own.
 import { type DataOf, shownStatusOfCalls } from '@beaver/core'
-import type { HeldTask } from './batch.ts'
-import type { Place } from './fold.ts'
+import type { HeldTask, Place } from './batch.ts'
 import { addUsage } from './fold-usage.ts'
 import { bit } from '../store/sql.ts'
 import { assistantMessage, toolMessage } from './transcript.ts'

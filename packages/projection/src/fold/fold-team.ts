@@ -9,8 +9,8 @@ import {
   type ExecutionNode,
   type JsonObject,
 } from '@beaver/core'
-import type { Place } from './fold.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
+import type { Place } from './batch.ts'
 
 export function teamStarted(sql: Sql, at: Place, team: DataOf<'task_team_run_started'>): void {
   const { graph } = team

@@ -3,8 +3,7 @@
 // summaries. The parts of a total, such as the tokens of a cache, are in the rows of models and of days.
 // Those of a run or a task are their sums.
 import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
-import type { HeldTask } from './batch.ts'
-import type { Place } from './fold.ts'
+import type { HeldTask, Place } from './batch.ts'
 
 const namesMax = 10
 const nameCharsMax = 100

@@ -11,7 +11,7 @@ import {
   type TerminalTaskEvent,
 } from '@beaver/core'
 import { bit, type Sql } from '../store/sql.ts'
-import type { HeldTask } from './batch.ts'
+import type { HeldTask, Place } from './batch.ts'
 import {
   answered,
   providerCallFailed,
@@ -346,14 +346,6 @@ function steerGiven(
     'update steers set given_taskseq = ? where task_key = ? and request_id = ? and given_taskseq is null',
     [at.taskseq, key, steer_request_id],
   )
-}
-
-/** The place of an event. */
-export interface Place {
-  readonly taskKey: number
-  readonly taskseq: number
-  readonly time: string
-  readonly runId: string | null
 }
 
 /** Changes the rows by the data of an event. */

@@ -5,8 +5,7 @@
 // (query-session-search.ts). A text that a retry copied is not added again: it is where it was said first. At
 // most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
-import type { HeldTask } from './batch.ts'
-import type { Place } from './fold.ts'
+import type { HeldTask, Place } from './batch.ts'
 
 const indexedCharsMax = 200_000
 
