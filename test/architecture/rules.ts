@@ -125,16 +125,37 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
 
 /** Rows that lead back to themselves: the direction is one way. */
 export function cyclesOf(table: Table): string[] {
-  const folderOf = (name: string): string => `packages/${name.split('/')[0]}`
+  return cyclesFrom(Object.keys(table), (folder) =>
+    (table[folder]?.packages ?? []).map((name) => `packages/${name.split('/')[0]}`),
+  )
+}
+
+/** Sources of one package that import each other in a circle. An import of a type counts like any other. */
+export function importCycles(files: readonly Facts[]): string[] {
+  const targets = new Map(
+    files
+      .filter(({ path }) => packageOf(path) !== null && !isTest(path))
+      .map(({ path, imports }) => [
+        path,
+        imports
+          .flatMap(({ specifier }) => specifier ?? [])
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => posix.join(posix.dirname(path), specifier)),
+      ]),
+  )
+  return cyclesFrom([...targets.keys()], (path) => targets.get(path) ?? [])
+}
+
+function cyclesFrom(starts: readonly string[], next: (name: string) => readonly string[]): string[] {
   const seen = new Set<string>()
-  const walk = (folder: string, way: readonly string[]): string[] => {
-    if (way.includes(folder)) return [[...way.slice(way.indexOf(folder)), folder].join(' → ')]
-    if (seen.has(folder)) return []
-    const found = (table[folder]?.packages ?? []).flatMap((name) => walk(folderOf(name), [...way, folder]))
-    seen.add(folder)
+  const walk = (name: string, way: readonly string[]): string[] => {
+    if (way.includes(name)) return [[...way.slice(way.indexOf(name)), name].join(' → ')]
+    if (seen.has(name)) return []
+    const found = next(name).flatMap((each) => walk(each, [...way, name]))
+    seen.add(name)
     return found
   }
-  return Object.keys(table).flatMap((folder) => walk(folder, []))
+  return starts.flatMap((name) => walk(name, []))
 }
 
 /** Another package is reached by its name and its exports; tests, benches and scripts keep to that too. */

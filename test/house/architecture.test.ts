@@ -7,6 +7,7 @@ import {
   cyclesOf,
   environmentReads,
   escapesBeyond,
+  importCycles,
   importsBeyondTable,
   impureUses,
   longFiles,
@@ -155,6 +156,26 @@ describe('another package', () => {
         [core],
       ),
     ).toEqual([])
+  })
+})
+
+describe('sources of one package', () => {
+  it('import each other in no circle, types included', () => expect(importCycles(files)).toEqual([]))
+
+  it.each([
+    ['a value', `import { b } from './b.ts'`],
+    ['a type', `import type { B } from './b.ts'`],
+    ['a type in place', `export type C = import('./b.ts').B`],
+    ['a re-export', `export { b } from './b.ts'`],
+  ])('may not close a circle by %s', (_, text) => {
+    const others = [
+      ...planted('packages/core/src/b.ts', `import type { C } from './x/c.ts'`),
+      ...planted('packages/core/src/x/c.ts', `export { a } from '../a.ts'`),
+    ]
+    expect(importCycles([...planted('packages/core/src/a.ts', text), ...others])).toEqual([
+      'packages/core/src/a.ts → packages/core/src/b.ts → packages/core/src/x/c.ts → packages/core/src/a.ts',
+    ])
+    expect(importCycles([...planted('packages/core/src/a.test.ts', text), ...others])).toEqual([])
   })
 })
 
