@@ -38,8 +38,9 @@ import { type IncomingMessage, type JournalMessage, takeIn } from './fold/intake
 import { StoredKeys } from './fold/stored-keys.ts'
 import { openDatabase } from './store/database.ts'
 import { digestOf, dumpLines } from './store/dump.ts'
-import { tableNames } from './store/schema.ts'
+import { tableNames, tables } from './store/schema.ts'
 import { type Sql, sqlOn } from './store/sql.ts'
+import { insert } from './store/table.ts'
 import { indexedTo, indexTexts, lastText } from './store/text-index.ts'
 
 export interface Applied {
@@ -243,7 +244,7 @@ function bind(
 ): number {
   const row = sql.get<Checkpoint>('select stream, sequence from checkpoint')
   if (row === undefined) {
-    sql.run('insert into checkpoint (id, stream, sequence, events) values (1, ?, 0, 0)', [identity])
+    insert(sql, tables.checkpoint, { stream: identity, sequence: 0, events: 0 })
     return 0
   }
   if (row.stream !== identity) {
@@ -385,21 +386,18 @@ function storeRecord(
   const type = eventTypeOf(record)
   const { taskseq, epoch, time, hash } = record
   const runId = record.runid ?? null
-  sql.run(
-    'insert into events (task_key, taskseq, epoch, type, run_id, time, data, blob_sha256, hash, sequence) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [
-      task.key,
-      taskseq,
-      epoch,
-      type ?? record.type,
-      runId,
-      time,
-      dataJson,
-      blobNameOf(record),
-      hash,
-      sequence,
-    ],
-  )
+  insert(sql, tables.events, {
+    task_key: task.key,
+    taskseq,
+    epoch,
+    type: type ?? record.type,
+    run_id: runId,
+    time,
+    data: dataJson,
+    blob_sha256: blobNameOf(record),
+    hash,
+    sequence,
+  })
   task.change().last_event_at = time
   if (!isTrusted) return findings // What nobody who may signed is kept, and changes nothing else.
   const place = { taskKey: task.key, taskseq, time, runId }
@@ -439,20 +437,17 @@ function quarantine(sql: Sql, { sequence, log, subject, payload, reason }: Quara
     excerptsMax,
   ])
   const excerpt = n < excerptsMax ? Buffer.from(payload.subarray(0, excerptBytesMax)).toString() : ''
-  sql.run(
-    'insert into quarantine (sequence, tenant, session_id, task_id, subject, reason, bytes, sha256, excerpt) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [
-      sequence,
-      log?.tenant ?? null,
-      log?.session ?? null,
-      log?.task ?? null,
-      subject,
-      reason,
-      payload.byteLength,
-      hash('sha256', payload),
-      excerpt,
-    ],
-  )
+  insert(sql, tables.quarantine, {
+    sequence,
+    tenant: log?.tenant,
+    session_id: log?.session,
+    task_id: log?.task,
+    subject,
+    reason,
+    bytes: payload.byteLength,
+    sha256: hash('sha256', payload),
+    excerpt,
+  })
 }
 
 // Forgets texts that were redacted. A text is in many rows, in the full-text index and in free pages of the

@@ -6,7 +6,9 @@
 import { type ArchivedGap, headAcross, type LogId, placeFault, type WireRecord } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'
+import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import { insert } from '../store/table.ts'
 
 /**
  * `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is already
@@ -51,15 +53,12 @@ export function recordFinding(
   at: { taskKey: number; sequence: number; taskseq: number | null; record?: WireRecord },
   finding: Finding,
 ): void {
-  sql.run(
-    'insert into audit_findings (task_key, taskseq, kind, message, sequence, record) values (?, ?, ?, ?, ?, ?)',
-    [
-      at.taskKey,
-      at.taskseq,
-      finding.kind,
-      finding.message,
-      at.sequence,
-      at.record === undefined ? null : JSON.stringify(at.record),
-    ],
-  )
+  insert(sql, tables.audit_findings, {
+    task_key: at.taskKey,
+    taskseq: at.taskseq,
+    kind: finding.kind,
+    message: finding.message,
+    sequence: at.sequence,
+    record: at.record === undefined ? null : JSON.stringify(at.record),
+  })
 }

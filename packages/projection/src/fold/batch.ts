@@ -1,29 +1,18 @@
-// The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (held-rows.ts);
+// The rows of a batch while it is applied. Tasks, runs, calls and usage are held in memory (`HeldRows`);
 // all others are written at once. A task, a run or a call is read from its table at most once in a batch, and
 // not at all if its task is new in the batch. `task_key` numbers the logs in the order in which the stream
 // first named them.
 import { emptyHead, type LogId, logKey } from '@beaver/core'
 import {
-  type BegunRun,
-  callColumns,
   type CallRow,
-  newCall,
-  newRun,
-  newTask,
-  runColumns,
-  type RunRow,
-  taskColumns,
-  type TaskRow,
-} from '../store/row-types.ts'
-import type { Sql, SqlValue } from '../store/sql.ts'
-import {
-  dayUsageColumns,
-  dayUsageKeys,
   type DayUsageRow,
-  noCounts,
-  usageColumns,
+  type RunRow,
+  tables,
+  type TaskRow,
   type UsageRow,
-} from '../store/usage-rows.ts'
+} from '../store/schema.ts'
+import type { Sql } from '../store/sql.ts'
+import { insert, type NeededOf, type RowOf, type Table, update } from '../store/table.ts'
 
 /** The place of an event. */
 export interface Place {
@@ -35,11 +24,11 @@ export interface Place {
 
 export class Batch {
   readonly sql: Sql
-  readonly #tasks: HeldRows<TaskRow>
-  readonly #runs: HeldRows<RunRow>
-  readonly #calls: HeldRows<CallRow>
-  readonly #usage: HeldRows<UsageRow>
-  readonly #dayUsage: HeldRows<DayUsageRow>
+  readonly #tasks: HeldRows<Tables['tasks']>
+  readonly #runs: HeldRows<Tables['runs']>
+  readonly #calls: HeldRows<Tables['tool_calls']>
+  readonly #usage: HeldRows<Tables['model_usage']>
+  readonly #dayUsage: HeldRows<Tables['usage_by_day']>
   readonly #byDay = new Map<string, DayUsageRow>()
   readonly #byLog = new Map<string, HeldTask>()
   /** How many more tasks of each status there are after the batch. */
@@ -48,23 +37,11 @@ export class Batch {
 
   constructor(sql: Sql) {
     this.sql = sql
-    this.#tasks = new HeldRows(sql, { table: 'tasks', keys: ['task_key'], columns: taskColumns })
-    this.#runs = new HeldRows(sql, { table: 'runs', keys: ['task_key', 'run_id'], columns: runColumns })
-    this.#calls = new HeldRows(sql, {
-      table: 'tool_calls',
-      keys: ['task_key', 'asked_taskseq', 'call_index'],
-      columns: callColumns,
-    })
-    this.#usage = new HeldRows(sql, {
-      table: 'model_usage',
-      keys: ['task_key', 'run_id', 'provider', 'model'],
-      columns: usageColumns,
-    })
-    this.#dayUsage = new HeldRows(sql, {
-      table: 'usage_by_day',
-      keys: dayUsageKeys,
-      columns: dayUsageColumns,
-    })
+    this.#tasks = new HeldRows(sql, tables.tasks)
+    this.#runs = new HeldRows(sql, tables.runs)
+    this.#calls = new HeldRows(sql, tables.tool_calls)
+    this.#usage = new HeldRows(sql, tables.model_usage)
+    this.#dayUsage = new HeldRows(sql, tables.usage_by_day)
   }
 
   /** The task of a log. A log that has no row yet gets one. */
@@ -100,7 +77,8 @@ export class Batch {
       const text =
         'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
       const found = this.sql.get<DayUsageRow>(text, [day, tenant, user_id, provider, model])
-      row = found ?? this.#dayUsage.add({ day, tenant, user_id, provider, model, ...noCounts })
+      row =
+        found ?? this.#dayUsage.add({ ...tables.usage_by_day.initial, day, tenant, user_id, provider, model })
       this.#byDay.set(key, row)
     }
     this.#dayUsage.changed(row)
@@ -108,19 +86,20 @@ export class Batch {
   }
 
   #newTask({ tenant, session, task }: LogId): TaskRow {
-    const row = newTask({
-      task_key: this.#nextKey(),
+    const task_key = this.#nextKey()
+    this.sql.run(
+      `insert into sessions (tenant, session_id, tasks, first_key, newest_key) values (?1, ?2, 1, ?3, ?3)
+       on conflict (session_id, tenant) do update set tasks = tasks + 1, newest_key = ?3`,
+      [tenant, session, task_key],
+    )
+    return this.#tasks.add({
+      ...tables.tasks.initial,
+      task_key,
       tenant,
       session_id: session,
       task_id: task,
       head_hash: emptyHead.hash,
     })
-    this.sql.run(
-      `insert into sessions (tenant, session_id, tasks, first_key, newest_key) values (?1, ?2, 1, ?3, ?3)
-       on conflict (session_id, tenant) do update set tasks = tasks + 1, newest_key = ?3`,
-      [tenant, session, row.task_key],
-    )
-    return this.#tasks.add(row)
   }
 
   /** The task of a log; `null` if the log has no row, because nothing of it is a record yet. */
@@ -160,14 +139,16 @@ export class Batch {
   }
 }
 
-type UsageOfDay = Pick<DayUsageRow, (typeof dayUsageKeys)[number]>
+type UsageOfDay = Pick<DayUsageRow, 'day' | 'tenant' | 'user_id' | 'provider' | 'model'>
 
-interface Tables {
+type Tables = typeof tables
+
+interface Around {
   readonly sql: Sql
-  readonly tasks: HeldRows<TaskRow>
-  readonly runs: HeldRows<RunRow>
-  readonly calls: HeldRows<CallRow>
-  readonly usage: HeldRows<UsageRow>
+  readonly tasks: HeldRows<Tables['tasks']>
+  readonly runs: HeldRows<Tables['runs']>
+  readonly calls: HeldRows<Tables['tool_calls']>
+  readonly usage: HeldRows<Tables['model_usage']>
   usageOf(of: UsageOfDay): DayUsageRow
 }
 
@@ -177,17 +158,17 @@ export class HeldTask {
   readonly #row: TaskRow
   /** Whether the batch added the task, so that no table has anything of it. */
   readonly #isNew: boolean
-  readonly #tables: Tables
+  readonly #around: Around
   readonly #runs = new Map<string, RunRow | null>()
   /** The open calls by run, in the order in which they were requested. */
   readonly #openCalls = new Map<string | null, CallRow[]>()
   readonly #usage = new Map<string, UsageRow>()
 
-  constructor(row: TaskRow, isNew: boolean, tables: Tables) {
+  constructor(row: TaskRow, isNew: boolean, around: Around) {
     this.#row = row
     this.#isNew = isNew
-    this.#tables = tables
-    this.sql = tables.sql
+    this.#around = around
+    this.sql = around.sql
   }
 
   get key(): number {
@@ -201,7 +182,7 @@ export class HeldTask {
 
   /** For changes. */
   change(): TaskRow {
-    this.#tables.tasks.changed(this.#row)
+    this.#around.tasks.changed(this.#row)
     return this.#row
   }
 
@@ -217,14 +198,14 @@ export class HeldTask {
       this.#runs.set(runId, run)
     }
     if (run === null) return undefined
-    this.#tables.runs.changed(run)
+    this.#around.runs.changed(run)
     return run
   }
 
   /** Returns `false` if a run has that id already. */
-  addRun(run: BegunRun): boolean {
+  addRun(run: Omit<NeededOf<Tables['runs']>, 'task_key'> & Partial<RunRow>): boolean {
     if (this.run(run.run_id) !== undefined) return false
-    this.#runs.set(run.run_id, this.#tables.runs.add(newRun({ ...run, task_key: this.key })))
+    this.#runs.set(run.run_id, this.#around.runs.add({ ...tables.runs.initial, ...run, task_key: this.key }))
     return true
   }
 
@@ -244,15 +225,13 @@ export class HeldTask {
     let newest: CallRow | undefined
     for (const call of this.openCalls(runId))
       if (call.call_id === callId && call.asked_taskseq > (newest?.asked_taskseq ?? 0)) newest = call
-    if (newest !== undefined) this.#tables.calls.changed(newest)
+    if (newest !== undefined) this.#around.calls.changed(newest)
     return newest
   }
 
-  addCall(
-    call: Pick<CallRow, 'asked_taskseq' | 'call_index' | 'run_id' | 'call_id' | 'tool'> & Partial<CallRow>,
-  ): void {
-    const open = this.openCalls(call.run_id) as CallRow[]
-    const row = this.#tables.calls.add(newCall({ ...call, task_key: this.key }))
+  addCall(call: Omit<NeededOf<Tables['tool_calls']>, 'task_key'> & Partial<CallRow>): void {
+    const row = this.#around.calls.add({ ...tables.tool_calls.initial, ...call, task_key: this.key })
+    const open = this.openCalls(row.run_id) as CallRow[]
     if (row.ended_at === null) open.push(row)
   }
 
@@ -264,7 +243,7 @@ export class HeldTask {
 
   /** What the user of the task used of a model on a day (RFC 3339 or YYYY-MM-DD), for changes. */
   usageOn(time: string, provider: string, model: string): DayUsageRow {
-    return this.#tables.usageOf({
+    return this.#around.usageOf({
       day: time.slice(0, 'YYYY-MM-DD'.length),
       tenant: this.#row.tenant,
       user_id: this.#row.user_id ?? '',
@@ -282,10 +261,17 @@ export class HeldTask {
         'select * from model_usage where task_key = ? and run_id = ? and provider = ? and model = ?'
       const found = this.#isNew ? undefined : this.sql.get<UsageRow>(text, [this.key, runId, provider, model])
       row =
-        found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, ...noCounts })
+        found ??
+        this.#around.usage.add({
+          ...tables.model_usage.initial,
+          task_key: this.key,
+          run_id: runId,
+          provider,
+          model,
+        })
       this.#usage.set(key, row)
     }
-    this.#tables.usage.changed(row)
+    this.#around.usage.changed(row)
     return row
   }
 }
@@ -296,54 +282,31 @@ export class HeldTask {
 // written at once. New rows are written in the order in which they were added. Only rows that one batch
 // touches are held. Nothing outlives the batch.
 
-/** A row of a table, with all of its columns. */
-type Row = Record<string, SqlValue>
-
-class HeldRows<R extends object> {
+class HeldRows<T extends Table> {
   readonly #sql: Sql
-  readonly #columns: readonly string[]
-  readonly #insert: string
-  readonly #update: string
-  readonly #keys: readonly string[]
-  readonly #added: R[] = []
-  readonly #changed = new Set<R>()
-  readonly #new = new Set<R>()
+  readonly #table: T
+  readonly #added = new Set<RowOf<T>>()
+  readonly #changed = new Set<RowOf<T>>()
 
-  /** @param columns all columns of the table, including those of the key */
-  constructor(sql: Sql, of: { table: string; keys: readonly string[]; columns: readonly string[] }) {
+  constructor(sql: Sql, of: T) {
     this.#sql = sql
-    this.#columns = of.columns
-    this.#keys = of.keys
-    const others = of.columns.filter((column) => !of.keys.includes(column))
-    this.#insert = `insert into ${of.table} (${of.columns.join(', ')}) values (${of.columns.map(() => '?').join(', ')})`
-    this.#update = `update ${of.table} set ${others.map((column) => `${column} = ?`).join(', ')} where ${of.keys.map((key) => `${key} = ?`).join(' and ')}`
+    this.#table = of
   }
 
   /** Adds a row that the table does not have. */
-  add(row: R): R {
-    this.#added.push(row)
-    this.#new.add(row)
+  add(row: RowOf<T>): RowOf<T> {
+    this.#added.add(row)
     return row
   }
 
   /** Notes that a row has changed. The row was read from the table or added here. */
-  changed(row: R): void {
-    if (!this.#new.has(row)) this.#changed.add(row)
+  changed(row: RowOf<T>): void {
+    if (!this.#added.has(row)) this.#changed.add(row)
   }
 
   /** Writes the added and the changed rows. */
   save(): void {
-    const value = (row: R, column: string): SqlValue => (row as Row)[column] ?? null
-    const others = this.#columns.filter((column) => !this.#keys.includes(column))
-    for (const row of this.#added)
-      this.#sql.run(
-        this.#insert,
-        this.#columns.map((column) => value(row, column)),
-      )
-    for (const row of this.#changed)
-      this.#sql.run(
-        this.#update,
-        [...others, ...this.#keys].map((column) => value(row, column)),
-      )
+    for (const row of this.#added) insert(this.#sql, this.#table, row)
+    for (const row of this.#changed) update(this.#sql, this.#table, row)
   }
 }

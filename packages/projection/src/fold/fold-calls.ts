@@ -5,7 +5,9 @@
 import { type DataOf, shownStatusOfCalls } from '@beaver/core'
 import type { HeldTask, Place } from './batch.ts'
 import { addUsage } from './fold-usage.ts'
+import { tables } from '../store/schema.ts'
 import { bit } from '../store/sql.ts'
+import { insert } from '../store/table.ts'
 import { assistantMessage, toolMessage } from './transcript.ts'
 
 export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
@@ -43,46 +45,40 @@ export function answered(task: HeldTask, at: Place, answer: DataOf<'assistant_me
 
 function providerCallAnswered(task: HeldTask, at: Place, answer: DataOf<'assistant_message_added'>): void {
   const { usage, provider_name: provider, model } = answer
-  task.sql.run(
-    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, model, response_id, finish_reason, duration_ms, input_tokens, output_tokens)
-     values (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      task.key,
-      at.taskseq,
-      at.runId,
-      at.time,
-      provider,
-      model,
-      answer.response_id,
-      answer.finish_reason,
-      answer.duration_ms,
-      usage.input_tokens,
-      usage.output_tokens,
-    ],
-  )
+  insert(task.sql, tables.provider_calls, {
+    task_key: task.key,
+    taskseq: at.taskseq,
+    run_id: at.runId,
+    time: at.time,
+    success: 1,
+    provider,
+    model,
+    response_id: answer.response_id,
+    finish_reason: answer.finish_reason,
+    duration_ms: answer.duration_ms,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+  })
 }
 
 export function providerCallFailed(task: HeldTask, at: Place, failed: DataOf<'provider_call_failed'>): void {
   const { usage, provider_name: provider, model } = failed
-  task.sql.run(
-    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, failure_class, failure_message, http_status, tries, retry_in_ms, model, input_tokens, output_tokens)
-     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      task.key,
-      at.taskseq,
-      at.runId,
-      at.time,
-      provider ?? null,
-      failed.failure.class,
-      failed.failure.message,
-      failed.status === null ? null : Math.trunc(failed.status),
-      failed.tries,
-      failed.retry_in_ms,
-      model ?? null,
-      usage?.input_tokens ?? null,
-      usage?.output_tokens ?? null,
-    ],
-  )
+  insert(task.sql, tables.provider_calls, {
+    task_key: task.key,
+    taskseq: at.taskseq,
+    run_id: at.runId,
+    time: at.time,
+    success: 0,
+    provider,
+    model,
+    input_tokens: usage?.input_tokens,
+    output_tokens: usage?.output_tokens,
+    failure_class: failed.failure.class,
+    failure_message: failed.failure.message,
+    http_status: failed.status === null ? null : Math.trunc(failed.status),
+    tries: failed.tries,
+    retry_in_ms: failed.retry_in_ms,
+  })
   // An answer that is of no use is paid all the same.
   if (usage !== undefined)
     addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })

@@ -3,7 +3,9 @@
 // is a fault, and does not count. `beaver audit verify` also verifies the note itself. The verdict depends on
 // the journal alone: the tree at the size of the checkpoint never changes.
 import { type MerkleTree, readCheckpoint, type TreeHead } from '@beaver/core'
+import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import { insert } from '../store/table.ts'
 import type { SystemMessage } from './fold-system.ts'
 import { journalTree } from './grow-tree.ts'
 
@@ -30,10 +32,14 @@ export function judgeCheckpoints(sql: Sql, messages: readonly SystemMessage[]): 
       const fault =
         untrustedFault(each) ??
         (head === null ? 'It is not a checkpoint.' : checkpointFault(sql, head, sequence))
-      sql.run(
-        'insert into signed_checkpoints (sequence, record_index, time, size, note, fault) values (?, ?, ?, ?, ?, ?)',
-        [sequence, each.record_index, each.time, head?.size ?? 0, text, fault],
-      )
+      insert(sql, tables.signed_checkpoints, {
+        sequence,
+        record_index: each.record_index,
+        time: each.time,
+        size: head?.size ?? 0,
+        note: text,
+        fault,
+      })
     }
   }
 }

@@ -13,7 +13,9 @@ import {
   type SystemLogName,
   type WireRecord,
 } from '@beaver/core'
+import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import { insert } from '../store/table.ts'
 import type { StoredKeys } from './stored-keys.ts'
 
 /** One message of a system log. */
@@ -39,12 +41,11 @@ export function storeSystemMessage(
   try {
     records = splitBatch(payload)
   } catch (error) {
-    insert(sql, {
+    insert(sql, tables.system_events, {
       name,
       sequence,
-      index: 0,
+      record_index: 0,
       type: 'unreadable',
-      data: null,
       hash: '',
       taskseq: 0,
       epoch: 0,
@@ -52,7 +53,6 @@ export function storeSystemMessage(
       time: '',
       fault: messageOf(error),
       signature,
-      untrusted: null,
     })
     return 0
   }
@@ -64,10 +64,10 @@ export function storeSystemMessage(
       name === 'keys' || keys === null
         ? null
         : keys.ring.recordFault(name, { signature, revision: sequence, lastHash: hash })
-    insert(sql, {
+    insert(sql, tables.system_events, {
       name,
       sequence,
-      index,
+      record_index: index,
       type,
       data: dataOf(record),
       hash,
@@ -82,41 +82,6 @@ export function storeSystemMessage(
   }
   if (name === 'keys') keys?.forget()
   return records.length
-}
-
-interface SystemRow extends LogHead {
-  readonly name: string
-  readonly sequence: number
-  readonly index: number
-  readonly type: string
-  readonly data: string | null
-  readonly source: string
-  readonly time: string
-  readonly fault: string | null
-  readonly signature: string | undefined
-  readonly untrusted: string | null
-}
-
-function insert(sql: Sql, row: SystemRow): void {
-  sql.run(
-    'insert into system_events (sequence, record_index, name, taskseq, epoch, type, source, time, data, hash, signature, fault, untrusted) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    [
-      ...[
-        row.sequence,
-        row.index,
-        row.name,
-        row.taskseq,
-        row.epoch,
-        row.type,
-        row.source,
-        row.time,
-        row.data,
-        row.hash,
-        row.signature ?? null,
-      ],
-      ...[row.fault, row.untrusted],
-    ],
-  )
 }
 
 function headOf(sql: Sql, name: SystemLogName): LogHead {

@@ -9,32 +9,30 @@ import {
   type ExecutionNode,
   type JsonObject,
 } from '@beaver/core'
+import { tables } from '../store/schema.ts'
 import { bit, type Sql, type SqlValue } from '../store/sql.ts'
+import { insert, insertIfNew } from '../store/table.ts'
 import type { Place } from './batch.ts'
 
 export function teamStarted(sql: Sql, at: Place, team: DataOf<'task_team_run_started'>): void {
   const { graph } = team
-  const added = sql.run(
-    `insert into teams (task_key, team_run_id, run_id, call_id, workflow, task, nodes, nodes_at_start, concurrent_nodes_max, outputs, output, shared_state,
-       status, started_at, started_taskseq)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?) on conflict do nothing`,
-    [
-      at.taskKey,
-      team.team_run_id,
-      team.run_id,
-      team.call_id,
-      graph.workflow,
-      graph.task,
-      graph.nodes.length,
-      graph.nodes.length,
-      team.concurrent_nodes_max,
-      JSON.stringify(graph.outputs),
-      graph.output,
-      graph.shared_state === undefined ? null : canonicalJson(graph.shared_state),
-      at.time,
-      at.taskseq,
-    ],
-  )
+  const added = insertIfNew(sql, tables.teams, {
+    task_key: at.taskKey,
+    team_run_id: team.team_run_id,
+    run_id: team.run_id,
+    call_id: team.call_id,
+    workflow: graph.workflow,
+    task: graph.task,
+    nodes: graph.nodes.length,
+    nodes_at_start: graph.nodes.length,
+    concurrent_nodes_max: team.concurrent_nodes_max,
+    outputs: JSON.stringify(graph.outputs),
+    output: graph.output,
+    shared_state: graph.shared_state === undefined ? null : canonicalJson(graph.shared_state),
+    status: 'running',
+    started_at: at.time,
+    started_taskseq: at.taskseq,
+  })
   if (added > 0)
     for (const [index, node] of graph.nodes.entries())
       addNode(sql, at, team.team_run_id, { node, index, addedAfter: null })
@@ -82,29 +80,25 @@ function addNode(
 ): number {
   const agent = node.kind === 'agent' ? node : null
   const tool = node.kind === 'tool' ? node : null
-  return sql.run(
-    `insert into team_nodes (task_key, team_run_id, node_id, declared_index, kind, depends_on, quorum, deadline_ms, added_after,
-       instruction, use_skill, skill_query, allowed_tool_names, tool, arguments, operation)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
-    [
-      at.taskKey,
-      team,
-      node.node_id,
-      index,
-      node.kind,
-      JSON.stringify(node.depends_on),
-      node.quorum ?? null,
-      node.deadline_ms ?? null,
-      addedAfter,
-      agent?.instruction ?? null,
-      agent?.use_skill ?? null,
-      agent?.skill_query ?? null,
+  return insertIfNew(sql, tables.team_nodes, {
+    task_key: at.taskKey,
+    team_run_id: team,
+    node_id: node.node_id,
+    declared_index: index,
+    kind: node.kind,
+    depends_on: JSON.stringify(node.depends_on),
+    quorum: node.quorum,
+    deadline_ms: node.deadline_ms,
+    added_after: addedAfter,
+    instruction: agent?.instruction,
+    use_skill: agent?.use_skill,
+    skill_query: agent?.skill_query,
+    allowed_tool_names:
       agent === null || agent.allowed_tool_names === null ? null : JSON.stringify(agent.allowed_tool_names),
-      tool?.tool ?? null,
-      tool === null ? null : canonicalJson(tool.arguments),
-      node.kind === 'code' ? node.operation : null,
-    ],
-  )
+    tool: tool?.tool,
+    arguments: tool === null ? null : canonicalJson(tool.arguments),
+    operation: node.kind === 'code' ? node.operation : null,
+  })
 }
 
 interface NodeName {
@@ -158,23 +152,19 @@ export function keepChecks(
   },
 ): void {
   for (const [index, check] of node.checks.entries()) {
-    sql.run(
-      `insert into evidence_checks (task_key, taskseq, check_index, team_run_id, node_id, run_id, field, requirement, status, detail, rests_on)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        at.taskKey,
-        at.taskseq,
-        index,
-        node.team_run_id,
-        node.node_id,
-        node.run_id,
-        check.field ?? 'required_evidence',
-        JSON.stringify(check.requirement),
-        check.status,
-        check.detail,
-        JSON.stringify(check.rests_on),
-      ],
-    )
+    insert(sql, tables.evidence_checks, {
+      task_key: at.taskKey,
+      taskseq: at.taskseq,
+      check_index: index,
+      team_run_id: node.team_run_id,
+      node_id: node.node_id,
+      run_id: node.run_id,
+      field: check.field ?? 'required_evidence',
+      requirement: JSON.stringify(check.requirement),
+      status: check.status,
+      detail: check.detail,
+      rests_on: JSON.stringify(check.rests_on),
+    })
   }
 }
 
@@ -221,10 +211,14 @@ export function diagnosticRecorded(
   at: Place,
   { team_run_id, node_id, code, message }: DataOf<'team_diagnostic_recorded'>,
 ): void {
-  sql.run(
-    'insert into team_diagnostics (task_key, taskseq, team_run_id, node_id, code, message) values (?, ?, ?, ?, ?, ?)',
-    [at.taskKey, at.taskseq, team_run_id, node_id, code, message],
-  )
+  insert(sql, tables.team_diagnostics, {
+    task_key: at.taskKey,
+    taskseq: at.taskseq,
+    team_run_id,
+    node_id,
+    code,
+    message,
+  })
 }
 
 /** A change that does not fit changes nothing. Only a forged journal can contain one. */

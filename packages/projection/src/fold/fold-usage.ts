@@ -4,6 +4,8 @@
 // Those of a run or a task are their sums.
 import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
 import type { HeldTask, Place } from './batch.ts'
+import { tables } from '../store/schema.ts'
+import { insert } from '../store/table.ts'
 
 const namesMax = 10
 const nameCharsMax = 100
@@ -36,20 +38,18 @@ function sideCall(
   { provider, model, usage }: { provider: string; model: string; usage: Usage },
 ): void {
   if (usage.calls === 0) return
-  task.sql.run(
-    'insert into provider_calls (task_key, taskseq, run_id, purpose, time, success, provider, model, input_tokens, output_tokens) values (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)',
-    [
-      task.key,
-      at.taskseq,
-      at.runId,
-      purpose,
-      at.time,
-      provider,
-      model,
-      usage.input_tokens,
-      usage.output_tokens,
-    ],
-  )
+  insert(task.sql, tables.provider_calls, {
+    task_key: task.key,
+    taskseq: at.taskseq,
+    run_id: at.runId,
+    purpose,
+    time: at.time,
+    success: 1,
+    provider,
+    model,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+  })
   addUsage(task, at, { provider, model, usage })
 }
 

@@ -10,7 +10,9 @@ import {
   type RecordedEvent,
   type TerminalTaskEvent,
 } from '@beaver/core'
+import { tables } from '../store/schema.ts'
 import { bit, type Sql } from '../store/sql.ts'
+import { insert, insertIfNew } from '../store/table.ts'
 import type { HeldTask, Place } from './batch.ts'
 import {
   answered,
@@ -242,22 +244,18 @@ function questionAsked(
   const call = task.openCall(at.runId, call_id)
   if (call === undefined) return
   call.asking_taskseq = at.taskseq
-  task.sql.run(
-    `insert or ignore into questions (task_key, taskseq, run_id, asked_taskseq, call_index, call_id, tool, question_index, question, asked_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      task.key,
-      at.taskseq,
-      at.runId,
-      call.asked_taskseq,
-      call.call_index,
-      call_id,
-      call.tool,
-      question_index,
-      JSON.stringify(question),
-      at.time,
-    ],
-  )
+  insertIfNew(task.sql, tables.questions, {
+    task_key: task.key,
+    taskseq: at.taskseq,
+    run_id: at.runId,
+    asked_taskseq: call.asked_taskseq,
+    call_index: call.call_index,
+    call_id,
+    tool: call.tool,
+    question_index,
+    question: JSON.stringify(question),
+    asked_at: at.time,
+  })
   runStatusOfCalls(task, at)
 }
 
@@ -329,11 +327,7 @@ function steerRequested(
   at: Place,
   { request_id }: DataOf<'task_steer_requested'>,
 ): void {
-  sql.run('insert into steers (task_key, taskseq, request_id) values (?, ?, ?)', [
-    key,
-    at.taskseq,
-    request_id,
-  ])
+  insert(sql, tables.steers, { task_key: key, taskseq: at.taskseq, request_id })
 }
 
 function steerGiven(

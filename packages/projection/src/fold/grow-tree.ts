@@ -3,7 +3,9 @@
 // roots. A leaf and the rows of its message are written in one transaction.
 import { appendLeaves, type JournalLeaf, journalLeaves, MerkleTree, type TileStore } from '@beaver/core'
 import { type Archives, noArchives, withArchivedLeaves } from './archives.ts'
+import { tables } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import { insert, put } from '../store/table.ts'
 
 interface Gap {
   readonly sequence: number
@@ -32,12 +34,12 @@ export function growTree(sql: Sql, messages: readonly JournalLeaf[], archives: A
   for (const { sequence } of fresh) {
     if (sequence !== last + 1) {
       missing += sequence - last - 1
-      sql.run('insert into tree_gaps (sequence, missing) values (?, ?)', [sequence, missing])
+      insert(sql, tables.tree_gaps, { sequence, missing })
     }
     last = sequence
   }
   appendLeaves(tilesOf(sql), size, journalLeaves(fresh))
-  sql.run('insert into tree (id, sequence) values (1, ?1) on conflict do update set sequence = ?1', [last])
+  put(sql, tables.tree, { sequence: last })
 }
 
 export function journalTree(sql: Sql): JournalTree {
@@ -83,9 +85,6 @@ function tilesOf(sql: Sql): TileStore {
       return row === undefined ? null : Buffer.from(row.hashes, 'base64')
     },
     write: (level, index, hashes) =>
-      void sql.run(
-        'insert into tree_tiles (level, tile, hashes) values (?1, ?2, ?3) on conflict do update set hashes = ?3',
-        [level, index, Buffer.from(hashes).toString('base64')],
-      ),
+      put(sql, tables.tree_tiles, { level, tile: index, hashes: Buffer.from(hashes).toString('base64') }),
   }
 }

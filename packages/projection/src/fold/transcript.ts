@@ -6,6 +6,8 @@
 // most `indexedCharsMax` characters of a text are searchable. The whole text is in `events`.
 import { clip, type DataOf, type Failure, foldedText, type TaskResult } from '@beaver/core'
 import type { HeldTask, Place } from './batch.ts'
+import { tables } from '../store/schema.ts'
+import { insert } from '../store/table.ts'
 
 const indexedCharsMax = 200_000
 
@@ -71,8 +73,13 @@ function add(
   const text = clip(said.text.replaceAll('\0', '\uFFFD'), indexedCharsMax)
   if (text.trim() === '') return
   const folded = foldedText(text)
-  sql.run(
-    'insert into transcript (task_key, taskseq, run_id, role, name, text, folded) values (?, ?, ?, ?, ?, ?, ?)',
-    [key, at.taskseq, at.runId, said.role, said.name, text, folded === text ? null : folded],
-  )
+  insert(sql, tables.transcript, {
+    task_key: key,
+    taskseq: at.taskseq,
+    run_id: at.runId,
+    role: said.role,
+    name: said.name,
+    text,
+    folded: folded === text ? null : folded,
+  })
 }

@@ -2,30 +2,12 @@
 // not ended, in a task that has not ended, has calls that wait.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import { type OfUser, ofUser } from './of-user.ts'
-import type { CallRow, TaskRow } from '../store/row-types.ts'
+import type { CallRow, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { clip, excerpt } from '@beaver/core'
 
-type Call = Pick<
-  CallRow,
-  | 'task_key'
-  | 'run_id'
-  | 'call_id'
-  | 'tool'
-  | 'arguments'
-  | 'approval_subject'
-  | 'approval_rule'
-  | 'approval_hash'
-  | 'approval_preview'
-  | 'approval_requested_at'
-  | 'approval_by'
-  | 'approval_user'
-  | 'approval_reason'
-  | 'approval_decided_at'
-  | 'approval_arguments'
->
 /** A call that a person was asked about, with the ids of its task and its session. */
-export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> {
+export interface AskedRow extends CallRow, Pick<TaskRow, 'task_id' | 'session_id'> {
   readonly agent_name: string | null
   readonly team_run_id: string | null
   readonly node_id: string | null

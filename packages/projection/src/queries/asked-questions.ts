@@ -3,30 +3,18 @@
 import type { AskedQuestionAnswer } from '@beaver/contracts'
 import { clip, excerpt, type Question, takesFreeText } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'
+import type { tables, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import type { RowOf } from '../store/table.ts'
 
-/** A row of `questions` with the ids of its task. */
-export interface QuestionRow {
-  readonly task_id: string
-  readonly session_id: string
-  readonly run_id: string | null
-  readonly agent_name: string | null
-  readonly team_run_id: string | null
-  readonly node_id: string | null
-  readonly call_id: string
-  readonly tool: string
-  readonly question_index: number
-  readonly question: string
-  readonly action: string | null
-  readonly waits: number
-  readonly asked_at: string
-  readonly taskseq: number
-  readonly answer: string | null
-  readonly answered_by: string | null
-  readonly answered_for: string | null
-  readonly reason: string | null
-  readonly answered_at: string | null
-}
+/** A question with the ids of its task and of its run. */
+export type QuestionRow = RowOf<typeof tables.questions> &
+  Pick<TaskRow, 'task_id' | 'session_id'> & {
+    readonly agent_name: string | null
+    readonly team_run_id: string | null
+    readonly node_id: string | null
+    readonly waits: number
+  }
 
 const answerCharsMax = 2_000
 const reasonCharsMax = 300

@@ -4,7 +4,7 @@
 // `.retry-1` behind it means that retry. The newest task is the one that came into the journal last.
 import { BeaverError } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'
-import type { TaskRow } from '../store/row-types.ts'
+import type { TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 
 /** The inputs that name a task. `tenant`, `session_id` and `user_id` narrow the choice. */

@@ -4,7 +4,7 @@ import type { QueryOutput } from '@beaver/contracts'
 import { findTask } from './find-task.ts'
 import { type Page, page } from './page.ts'
 import type { Query } from './query.ts'
-import type { TaskRow } from '../store/row-types.ts'
+import type { TaskRow } from '../store/schema.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 import { clip } from '@beaver/core'
 

@@ -3,7 +3,7 @@
 // answer is as old as `applied_sequence`, so a daemon that acts on it reads the task's log first.
 import { page } from './page.ts'
 import type { Query } from './query.ts'
-import type { TaskRow } from '../store/row-types.ts'
+import type { TaskRow } from '../store/schema.ts'
 import type { SqlValue } from '../store/sql.ts'
 
 type OpenRow = Pick<

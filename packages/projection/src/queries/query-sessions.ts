@@ -10,7 +10,7 @@ import { ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { failureView, statusOf } from './query-tasks.ts'
-import type { SessionRow, TaskRow } from '../store/row-types.ts'
+import type { SessionRow, TaskRow } from '../store/schema.ts'
 import { type Sql, truth } from '../store/sql.ts'
 
 const titleCharsMax = 200

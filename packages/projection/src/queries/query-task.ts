@@ -4,7 +4,7 @@
 // `more`.
 import type { TaskAnswer } from '@beaver/contracts'
 import { clip, type EventType, type FailureClass } from '@beaver/core'
-import type { TaskRow } from '../store/row-types.ts'
+import type { CheckRow, TaskRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
 import { approvalsOf } from './approvals.ts'
 import { questionsOf } from './asked-questions.ts'
@@ -12,7 +12,6 @@ import { findTask } from './find-task.ts'
 import { findingsOf } from './query-audit.ts'
 import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { Query } from './query.ts'
-import type { CheckRow } from './read-tree.ts'
 import { archiveOf, archivesOfTask, redactionsOfTask } from './redactions.ts'
 import { checkView, type RunTree, runTree } from './run-tree.ts'
 

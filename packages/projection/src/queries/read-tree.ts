@@ -3,10 +3,9 @@
 // order. The first page also has nodes that need a look (failed, at work, cancelled, blocked), wherever they
 // are: at most half of its nodes. A node is on a page together with the nodes above it, so that each page is
 // a tree. Counts are of the whole team.
-import type { CheckAnswer } from '@beaver/contracts'
-import type { FailureClass } from '@beaver/core'
-import type { RunRow } from '../store/row-types.ts'
+import type { CheckRow, RunRow, tables, TeamRow } from '../store/schema.ts'
 import type { Sql } from '../store/sql.ts'
+import type { RowOf } from '../store/table.ts'
 
 export const checksMax = 20
 const diagnosticsMax = 50
@@ -14,65 +13,9 @@ const teamsMax = 512
 
 export type RunOfTree = RunRow & { readonly tool_calls: number; readonly tool_calls_failed: number }
 
-export interface TeamRow {
-  readonly team_run_id: string
-  readonly run_id: string | null
-  readonly call_id: string | null
-  readonly workflow: string
-  readonly task: string
-  readonly nodes: number
-  readonly nodes_at_start: number
-  readonly outputs: string
-  readonly shared_state: string | null
-  readonly shared_state_changes: number
-  readonly status: string
-  readonly message: string | null
-  readonly started_at: string
-  readonly ended_at: string | null
-}
-
-export interface NodeRow {
-  readonly team_run_id: string
-  readonly node_id: string
-  readonly place: number
-  readonly declared_index: number
-  readonly kind: string
-  readonly depends_on: string
-  readonly quorum: number | null
-  readonly added_after: string | null
-  readonly use_skill: string | null
-  readonly tool: string | null
-  readonly operation: string | null
-  readonly status: string
-  readonly output: string | null
-  readonly skip_reason: string | null
-  readonly cancel_reason: string | null
-  readonly run_id: string | null
-  readonly evidence_passed: number | null
-  readonly evidence_taskseq: number | null
-  readonly failure_class: FailureClass | null
-  readonly failure_message: string | null
-  readonly cause_node_id: string | null
-  readonly started_at: string | null
-  readonly ended_at: string | null
-}
-
-export interface CheckRow {
-  readonly taskseq: number
-  readonly field: string
-  readonly requirement: string
-  readonly status: CheckAnswer['status']
-  readonly detail: string
-  readonly rests_on: string
-}
-
-export interface DiagnosticRow {
-  readonly team_run_id: string
-  readonly taskseq: number
-  readonly node_id: string
-  readonly code: string
-  readonly message: string
-}
+/** `place`: that of the node among all nodes of the journal. */
+export type NodeRow = RowOf<typeof tables.team_nodes> & { readonly place: number }
+export type DiagnosticRow = Omit<RowOf<typeof tables.team_diagnostics>, 'task_key'>
 
 export interface Parts {
   readonly runs: readonly RunOfTree[]

@@ -2,7 +2,7 @@
 // log was archived.
 import type { TaskAnswer } from '@beaver/contracts'
 import type { Sql } from '../store/sql.ts'
-import type { TaskRow } from '../store/row-types.ts'
+import type { TaskRow } from '../store/schema.ts'
 
 interface RedactionRow {
   readonly taskseq: number

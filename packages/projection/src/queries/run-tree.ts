@@ -7,7 +7,6 @@ import type { NodeAnswer, RunAnswer, TeamAnswer } from '@beaver/contracts'
 import { clip, type JsonValue } from '@beaver/core'
 import { failureView } from './query-tasks.ts'
 import {
-  type CheckRow,
   checksMax,
   type DiagnosticRow,
   grouped,
@@ -16,8 +15,8 @@ import {
   partsOfNode,
   partsOfPage,
   type RunOfTree,
-  type TeamRow,
 } from './read-tree.ts'
+import type { CheckRow, TeamRow } from '../store/schema.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
 import { firstCallTokens, parsedOrNull, sumOfUsage, usageOfRuns } from './usage.ts'

@@ -1,7 +1,7 @@
 // The usage of each model by task or by run, and the parts of a run's first prompt.
 import type { ModelUsage } from '@beaver/contracts'
 import { partsOfUsage } from '@beaver/core'
-import { usageCounts } from '../store/usage-rows.ts'
+import { usageCounts } from '../store/schema.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 
 /** Absent counts are zero: a row of the table has all of them, an item of an answer those that are not. */

@@ -4,7 +4,7 @@
 import { BeaverError, messageOf } from '@beaver/core'
 import { DatabaseSync } from 'node:sqlite'
 import { namedDamage } from './damage.ts'
-import { applicationId, schemaVersion, tables } from './schema.ts'
+import { applicationId, schema, schemaVersion } from './schema.ts'
 
 /**
  * @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use;
@@ -46,7 +46,7 @@ function migrate(db: DatabaseSync, file: string): void {
     }
     if (version < schemaVersion) {
       for (const name of found) db.exec(`drop table if exists "${name.replaceAll('"', '""')}"`)
-      db.exec(tables)
+      db.exec(schema)
       db.exec(`pragma user_version = ${schemaVersion}; pragma application_id = ${applicationId}`)
     }
     db.exec('commit')

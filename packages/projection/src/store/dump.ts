@@ -1,19 +1,15 @@
 // The whole read model as text. Equal journals give equal dumps, whatever the batches were.
 import { canonicalJson } from '@beaver/core'
 import { createHash } from 'node:crypto'
-import { tableNames } from './schema.ts'
+import { tables } from './schema.ts'
 import type { Sql } from './sql.ts'
+import type { Table } from './table.ts'
 
 /** One line for each row, `table<TAB>canonical JSON`. Tables and rows have a fixed order. */
 export function* dumpLines(sql: Sql): Generator<string> {
-  for (const table of tableNames) {
-    const key = sql.all<{ name: string }>('select name from pragma_table_info(?) where pk > 0 order by pk', [
-      table,
-    ])
-    const order = key.map((column) => column.name).join(', ')
-    for (const row of sql.each(`select * from ${table} order by ${order}`))
-      yield `${table}\t${canonicalJson(row)}`
-  }
+  for (const { name, key } of Object.values<Table>(tables))
+    for (const row of sql.each(`select * from ${name} order by ${key.join(', ')}`))
+      yield `${name}\t${canonicalJson(row)}`
 }
 
 /** The SHA-256 of the dump. */

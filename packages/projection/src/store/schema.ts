@@ -1,74 +1,22 @@
 // Defines the tables of the read model. The SQL of each operation is beside the operation. Every row is a
 // function of the journal alone: no clock, no random key. `task_key` numbers the logs in the order in which
 // the stream first named them. A changed table needs a higher `schemaVersion`. Older files are built again.
-import { systemTables } from './system-tables.ts'
-
-// The tables of what calls of models used, for schema.ts. usage-rows.ts mirrors them. The parts of a total,
-// such as the tokens of a cache, are counted in the total, too.
-const usageTables = `-- What each run used of each model; a run nobody knows is ''.
-create table model_usage (
-  task_key integer not null,
-  run_id text not null,
-  provider text not null,
-  model text not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  calls integer not null,
-  cached_input_tokens integer not null,
-  cache_write_tokens integer not null,
-  reasoning_tokens integer not null,
-  audio_input_tokens integer not null,
-  audio_output_tokens integer not null,
-  unknown_calls integer not null,
-  primary key (task_key, run_id, provider, model)
-) strict;
-
--- The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is ''. The users of a model are side by side.
-create table usage_by_day (
-  day text not null,
-  tenant text not null,
-  user_id text not null,
-  provider text not null,
-  model text not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  calls integer not null,
-  cached_input_tokens integer not null,
-  cache_write_tokens integer not null,
-  reasoning_tokens integer not null,
-  audio_input_tokens integer not null,
-  audio_output_tokens integer not null,
-  unknown_calls integer not null,
-  primary key (day, tenant, provider, model, user_id)
-) strict, without rowid;
-create index usage_by_day_of_user on usage_by_day (user_id, day);
-`
-
-// Defines the table of what running calls asked people.
-
-const questionTables = `
--- What running calls asked people. \`question\` is JSON; \`action\` is null until there is an answer.
-create table questions (
-  task_key integer not null,
-  taskseq integer not null,
-  run_id text,
-  asked_taskseq integer not null,
-  call_index integer not null,
-  call_id text not null,
-  tool text not null,
-  question_index integer not null,
-  question text not null,
-  asked_at text not null,
-  action text,
-  answer text,
-  answered_by text,
-  answered_for text,
-  reason text,
-  answered_at text,
-  primary key (task_key, taskseq)
-) strict;
-create index questions_open on questions (task_key) where action is null;
-`
+import type { CheckAnswer } from '@beaver/contracts'
+import type { FailureClass, UsagePart } from '@beaver/core'
+import {
+  count,
+  initially,
+  integer,
+  integerOrNull,
+  numbered,
+  onlyRow,
+  primary,
+  sum,
+  type RowOf,
+  table,
+  text,
+  textOrNull,
+} from './table.ts'
 
 export const schemaVersion = 16
 
@@ -78,67 +26,442 @@ export const schemaVersion = 16
  */
 export const applicationId = 0x4256524d
 
-export const tables = `
--- Where the projector stands: one row, written with the rows it accounts for.
-create table checkpoint (
-  id integer primary key check (id = 1),
-  stream text not null,
-  sequence integer not null,
-  events integer not null
-) strict;
+/** The parts of a total, such as the tokens of a cache, are counted in the total, too. */
+const usageColumns = {
+  input_tokens: sum(),
+  output_tokens: sum(),
+  calls: sum(),
+  ...({
+    cached_input_tokens: sum(),
+    cache_write_tokens: sum(),
+    reasoning_tokens: sum(),
+    audio_input_tokens: sum(),
+    audio_output_tokens: sum(),
+    unknown_calls: sum(),
+  } satisfies Record<UsagePart, unknown>),
+}
+export const usageCounts = Object.keys(usageColumns) as readonly (keyof typeof usageColumns)[]
 
--- \`archived_events\` counts the events that are in an archive: no other row knows of them.
--- \`unsigned\` counts the records without a signature from before the journal had an operator. \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
--- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`. The events of a retry up to \`copied_to\` are copies.
-create table tasks (
-  task_key integer primary key,
-  tenant text not null,
-  session_id text not null,
-  task_id text not null,
-  status text not null default 'submitted',
-  text text,
-  skill text,
-  workspace text,
-  source text,
-  submitted_by text,
-  user_id text,
-  title text,
-  workflow text,
-  profile text,
-  previous_task_id text,
-  retry_of text,
-  submitted_at text,
-  started_at text,
-  ended_at text,
-  last_event_at text,
-  daemon text,
-  waits_for text,
-  wake_at text,
-  wait_reason text,
-  claims integer not null default 0,
-  cancel_reason text,
-  dead_lettered integer not null default 0,
-  agents integer not null default 0,
-  input_tokens integer not null default 0,
-  output_tokens integer not null default 0,
-  calls integer not null default 0,
-  provider text,
-  model text,
-  simulated integer,
-  failure_class text,
-  failure_message text,
-  final_output text,
-  outputs text,
-  root_run_id text,
-  epoch integer not null default 0,
-  last_taskseq integer not null default 0,
-  head_hash text not null,
-  chain_ok integer not null default 1,
-  unsigned integer not null default 0,
-  copied_to integer not null default 0,
-  archived_events integer not null default 0,
-  unique (tenant, session_id, task_id)
-) strict;
+/**
+ * The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`.
+ */
+export const tables = {
+  /** Where the projector stands: one row, written with the rows it accounts for. */
+  checkpoint: table('checkpoint', ['id'], {
+    id: onlyRow(),
+    stream: text(),
+    sequence: integer(),
+    events: integer(),
+  }),
+  /**
+   * `unsigned` counts the records without a signature from before the journal had an operator. `daemon` is
+   * the owner: null before the first claim, after a release and while the task waits without a daemon. What
+   * it waits for then is in `waits_for` (person, provider or limit), `wake_at` and `wait_reason`. The events
+   * of a retry up to `copied_to` are copies.
+   */
+  tasks: table(
+    'tasks',
+    ['task_key'],
+    {
+      task_key: primary(integer()),
+      tenant: text(),
+      session_id: text(),
+      task_id: text(),
+      status: initially(text(), 'submitted'),
+      text: textOrNull(),
+      skill: textOrNull(),
+      workspace: textOrNull(),
+      source: textOrNull(),
+      submitted_by: textOrNull(),
+      user_id: textOrNull(),
+      title: textOrNull(),
+      workflow: textOrNull(),
+      profile: textOrNull(),
+      previous_task_id: textOrNull(),
+      retry_of: textOrNull(),
+      submitted_at: textOrNull(),
+      started_at: textOrNull(),
+      ended_at: textOrNull(),
+      last_event_at: textOrNull(),
+      daemon: textOrNull(),
+      waits_for: textOrNull(),
+      wake_at: textOrNull(),
+      wait_reason: textOrNull(),
+      claims: count(),
+      cancel_reason: textOrNull(),
+      dead_lettered: count(),
+      agents: count(),
+      input_tokens: count(),
+      output_tokens: count(),
+      calls: count(),
+      provider: textOrNull(),
+      model: textOrNull(),
+      simulated: integerOrNull(),
+      failure_class: textOrNull<FailureClass>(),
+      failure_message: textOrNull(),
+      final_output: textOrNull(),
+      outputs: textOrNull(),
+      root_run_id: textOrNull(),
+      epoch: count(),
+      last_taskseq: count(),
+      head_hash: text(),
+      chain_ok: initially(integer(), 1),
+      unsigned: count(),
+      copied_to: count(),
+      /** How many events are in an archive: no other row knows of them. */
+      archived_events: count(),
+    },
+    { constraint: 'unique (tenant, session_id, task_id)' },
+  ),
+  /**
+   * The sessions, with their first and their newest task. `user_id` is that of the newest task that was
+   * submitted.
+   */
+  sessions: table('sessions', ['session_id', 'tenant'], {
+    tenant: text(),
+    session_id: text(),
+    user_id: textOrNull(),
+    tasks: integer(),
+    first_key: integer(),
+    newest_key: integer(),
+  }),
+  /** How many tasks there are of each status: counting them takes longer than a query may. */
+  task_counts: table('task_counts', ['status'], { status: primary(text()), n: integer() }),
+  /**
+   * Every event as it was journaled. `data` is JSON text; null when its blob is missing. `type` is short
+   * (`run_started`) when this version knows it, else as on the wire.
+   */
+  events: table('events', ['task_key', 'taskseq'], {
+    task_key: integer(),
+    taskseq: integer(),
+    epoch: integer(),
+    type: text(),
+    run_id: textOrNull(),
+    time: text(),
+    data: textOrNull(),
+    blob_sha256: textOrNull(),
+    hash: text(),
+    sequence: integer(),
+  }),
+  runs: table('runs', ['task_key', 'run_id'], {
+    task_key: integer(),
+    run_id: text(),
+    parent_run_id: textOrNull(),
+    agent_name: text(),
+    team_run_id: textOrNull(),
+    node_id: textOrNull(),
+    attempt_index: integer(),
+    source: text(),
+    status: text(),
+    started_at: text(),
+    started_taskseq: integer(),
+    ended_at: textOrNull(),
+    max_tool_iterations: integer(),
+    tool_iterations: count(),
+    restarts: count(),
+    input_tokens: count(),
+    output_tokens: count(),
+    calls: count(),
+    provider: textOrNull(),
+    model: textOrNull(),
+    execution_mode: textOrNull(),
+    skills: initially(text(), '[]'),
+    skill_selection: textOrNull(),
+    context: textOrNull(),
+    results_compacted: count(),
+    history_dropped: count(),
+    summaries: count(),
+    finish_reason: textOrNull(),
+    output: textOrNull(),
+    output_taskseq: integerOrNull(),
+    failure_class: textOrNull<FailureClass>(),
+    failure_message: textOrNull(),
+  }),
+  /**
+   * `run_id` and `call_id` are null for a task that is a workflow. `nodes`, `outputs` and `output` are those
+   * of the graph as it stands now; it may have grown since the start.
+   */
+  teams: table('teams', ['task_key', 'team_run_id'], {
+    task_key: integer(),
+    team_run_id: text(),
+    run_id: textOrNull(),
+    call_id: textOrNull(),
+    workflow: text(),
+    task: text(),
+    nodes: integer(),
+    nodes_at_start: integer(),
+    concurrent_nodes_max: integer(),
+    outputs: text(),
+    output: textOrNull(),
+    shared_state: textOrNull(),
+    shared_state_changes: count(),
+    status: text(),
+    message: textOrNull(),
+    started_at: text(),
+    started_taskseq: integer(),
+    ended_at: textOrNull(),
+  }),
+  /**
+   * `added_after` names the node the graph grew after; null for what stood in it from the start. `output` is
+   * a code node's.
+   */
+  team_nodes: table('team_nodes', ['task_key', 'team_run_id', 'node_id'], {
+    task_key: integer(),
+    team_run_id: text(),
+    node_id: text(),
+    declared_index: integer(),
+    kind: text(),
+    depends_on: text(),
+    quorum: integerOrNull(),
+    deadline_ms: integerOrNull(),
+    added_after: textOrNull(),
+    instruction: textOrNull(),
+    use_skill: textOrNull(),
+    skill_query: textOrNull(),
+    allowed_tool_names: textOrNull(),
+    tool: textOrNull(),
+    arguments: textOrNull(),
+    operation: textOrNull(),
+    status: initially(text(), 'waiting'),
+    run_id: textOrNull(),
+    input: textOrNull(),
+    output: textOrNull(),
+    skip_reason: textOrNull(),
+    cancel_reason: textOrNull(),
+    evidence_passed: integerOrNull(),
+    evidence_taskseq: integerOrNull(),
+    failure_class: textOrNull<FailureClass>(),
+    failure_message: textOrNull(),
+    cause_node_id: textOrNull(),
+    started_at: textOrNull(),
+    ended_at: textOrNull(),
+  }),
+  /**
+   * A call is the place it was asked for: providers use the same call id again in a later answer. `approval`
+   * is null where none was asked for, else requested, granted or denied.
+   */
+  tool_calls: table('tool_calls', ['task_key', 'asked_taskseq', 'call_index'], {
+    task_key: integer(),
+    asked_taskseq: integer(),
+    call_index: integer(),
+    run_id: textOrNull(),
+    call_id: text(),
+    tool: text(),
+    arguments: textOrNull(),
+    approval: textOrNull(),
+    approval_subject: textOrNull(),
+    approval_rule: textOrNull(),
+    approval_hash: textOrNull(),
+    /** JSON. */
+    approval_preview: textOrNull(),
+    approval_requested_at: textOrNull(),
+    approval_requested_taskseq: integerOrNull(),
+    approval_by: textOrNull(),
+    /** On whose behalf. */
+    approval_user: textOrNull(),
+    approval_reason: textOrNull(),
+    approval_decided_at: textOrNull(),
+    /** The arguments with which the call was made, if a person changed them. */
+    approval_arguments: textOrNull(),
+    /** The place of its question that has no answer. */
+    asking_taskseq: integerOrNull(),
+    idempotent: integerOrNull(),
+    starts: count(),
+    started_at: textOrNull(),
+    ended_at: textOrNull(),
+    duration_ms: integerOrNull(),
+    success: integerOrNull(),
+    error: textOrNull(),
+    result: textOrNull(),
+    result_taskseq: integerOrNull(),
+  }),
+  /** What running calls asked people. `question` is JSON; `action` is null until there is an answer. */
+  questions: table('questions', ['task_key', 'taskseq'], {
+    task_key: integer(),
+    taskseq: integer(),
+    run_id: textOrNull(),
+    asked_taskseq: integer(),
+    call_index: integer(),
+    call_id: text(),
+    tool: text(),
+    question_index: integer(),
+    question: text(),
+    asked_at: text(),
+    action: textOrNull(),
+    answer: textOrNull(),
+    answered_by: textOrNull(),
+    answered_for: textOrNull(),
+    reason: textOrNull(),
+    answered_at: textOrNull(),
+  }),
+  /** `purpose`: answer, skill_selection or summary. */
+  provider_calls: table('provider_calls', ['task_key', 'taskseq'], {
+    task_key: integer(),
+    taskseq: integer(),
+    run_id: textOrNull(),
+    purpose: initially(text(), 'answer'),
+    time: text(),
+    success: integer(),
+    provider: textOrNull(),
+    model: textOrNull(),
+    response_id: textOrNull(),
+    finish_reason: textOrNull(),
+    duration_ms: integerOrNull(),
+    input_tokens: integerOrNull(),
+    output_tokens: integerOrNull(),
+    failure_class: textOrNull<FailureClass>(),
+    failure_message: textOrNull(),
+    http_status: integerOrNull(),
+    tries: integerOrNull(),
+    retry_in_ms: integerOrNull(),
+  }),
+  /** What each run used of each model; a run nobody knows is ''. */
+  model_usage: table('model_usage', ['task_key', 'run_id', 'provider', 'model'], {
+    task_key: integer(),
+    run_id: text(),
+    provider: text(),
+    model: text(),
+    ...usageColumns,
+  }),
+  /**
+   * The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is
+   * ''. The users of a model are side by side.
+   */
+  usage_by_day: table(
+    'usage_by_day',
+    ['day', 'tenant', 'provider', 'model', 'user_id'],
+    {
+      /** YYYY-MM-DD, UTC. */
+      day: text(),
+      tenant: text(),
+      /** '': no user. */
+      user_id: text(),
+      provider: text(),
+      model: text(),
+      ...usageColumns,
+    },
+    { withoutRowid: true },
+  ),
+  evidence_checks: table('evidence_checks', ['task_key', 'taskseq', 'check_index'], {
+    task_key: integer(),
+    taskseq: integer(),
+    check_index: integer(),
+    team_run_id: text(),
+    node_id: text(),
+    run_id: text(),
+    field: text(),
+    requirement: text(),
+    status: text<CheckAnswer['status']>(),
+    detail: text(),
+    rests_on: text(),
+  }),
+  /** Worth knowing, and failed nothing. */
+  team_diagnostics: table('team_diagnostics', ['task_key', 'taskseq'], {
+    task_key: integer(),
+    taskseq: integer(),
+    team_run_id: text(),
+    node_id: text(),
+    code: text(),
+    message: text(),
+  }),
+  /**
+   * The requests that steer a task. Their texts are in `events`. `given_taskseq`: the message in which the
+   * root agent was given the text.
+   */
+  steers: table('steers', ['task_key', 'taskseq'], {
+    task_key: integer(),
+    taskseq: integer(),
+    request_id: text(),
+    given_taskseq: integerOrNull(),
+  }),
+  /** What the audit found. `record` holds a record that has no place of its own in `events`. */
+  audit_findings: table('audit_findings', ['finding_id'], {
+    finding_id: numbered(),
+    task_key: integer(),
+    taskseq: integerOrNull(),
+    kind: text(),
+    message: text(),
+    sequence: integer(),
+    record: textOrNull(),
+  }),
+  /**
+   * The entries of system logs, which are no tasks. `fault` says why a record does not follow the one before
+   * it, and `untrusted` why its signature does not count. Neither is an event.
+   */
+  system_events: table('system_events', ['sequence', 'record_index'], {
+    sequence: integer(),
+    record_index: integer(),
+    name: text(),
+    taskseq: integer(),
+    epoch: integer(),
+    type: text(),
+    source: text(),
+    time: text(),
+    data: textOrNull(),
+    hash: text(),
+    signature: textOrNull(),
+    fault: textOrNull(),
+    untrusted: textOrNull(),
+  }),
+  /** The tree over the journal (@beaver/core, tree/): one leaf for each message, up to `sequence`. */
+  tree: table('tree', ['id'], { id: onlyRow(), sequence: integer() }),
+  /** Up to 256 neighbouring hashes of a level of the tree, in base64. */
+  tree_tiles: table(
+    'tree_tiles',
+    ['level', 'tile'],
+    { level: integer(), tile: integer(), hashes: text() },
+    { withoutRowid: true },
+  ),
+  /** Where the numbers of the stream jump: up to `sequence`, `missing` numbers belong to no message. */
+  tree_gaps: table('tree_gaps', ['sequence'], { sequence: primary(integer()), missing: integer() }),
+  /** The checkpoints of the system log, each compared with the tree. `fault` says why one does not fit. */
+  signed_checkpoints: table('signed_checkpoints', ['sequence', 'record_index'], {
+    sequence: integer(),
+    record_index: integer(),
+    time: text(),
+    size: integer(),
+    note: text(),
+    fault: textOrNull(),
+  }),
+  /**
+   * Messages of the journal that are no records. `subject` names one whose subject is none of Beaver's; such
+   * a message has no log.
+   */
+  quarantine: table('quarantine', ['sequence'], {
+    sequence: primary(integer()),
+    tenant: textOrNull(),
+    session_id: textOrNull(),
+    task_id: textOrNull(),
+    subject: textOrNull(),
+    reason: text(),
+    bytes: integer(),
+    sha256: text(),
+    excerpt: text(),
+  }),
+  /**
+   * The visible transcript: what people and the model said, what tools answered, and what failed (the role
+   * failure). `folded` is the text without accents; null where it is the same.
+   */
+  transcript: table('transcript', ['position'], {
+    position: numbered(),
+    task_key: integer(),
+    taskseq: integer(),
+    run_id: textOrNull(),
+    role: text(),
+    name: textOrNull(),
+    text: text(),
+    folded: textOrNull(),
+  }),
+}
+export const tableNames = Object.keys(tables) as readonly (keyof typeof tables)[]
+
+/**
+ * How far the full-text index goes: one row. It is not a function of the journal alone (text-index.ts), and so
+ * no part of a dump.
+ */
+export const textIndex = table('text_index', ['id'], { id: onlyRow(), position: integer() })
+
+const indexes = `
 create index tasks_by_id on tasks (task_id);
 create index tasks_by_session on tasks (session_id, task_key);
 create index tasks_by_user on tasks (user_id, task_key) where user_id is not null;
@@ -149,299 +472,40 @@ create index tasks_open_by_owner on tasks (tenant, daemon, last_event_at) where 
 create index tasks_waiting on tasks (task_key) where waits_for is not null;
 create index tasks_broken on tasks (task_key) where chain_ok = 0;
 create index tasks_by_retried on tasks (retry_of) where retry_of is not null;
-
--- The sessions, with their first and their newest task. \`user_id\` is that of the newest task that was submitted.
-create table sessions (
-  tenant text not null,
-  session_id text not null,
-  user_id text,
-  tasks integer not null,
-  first_key integer not null,
-  newest_key integer not null,
-  primary key (session_id, tenant)
-) strict;
 create unique index sessions_by_newest on sessions (newest_key);
 create index sessions_by_user on sessions (user_id, newest_key);
-
--- How many tasks there are of each status: counting them takes longer than a query may.
-create table task_counts (
-  status text primary key,
-  n integer not null
-) strict;
-
--- Every event as it was journaled. \`data\` is JSON text; null when its blob is missing. \`type\` is short (\`run_started\`)
--- when this version knows it, else as on the wire.
-create table events (
-  task_key integer not null,
-  taskseq integer not null,
-  epoch integer not null,
-  type text not null,
-  run_id text,
-  time text not null,
-  data text,
-  blob_sha256 text,
-  hash text not null,
-  sequence integer not null,
-  primary key (task_key, taskseq)
-) strict;
-
-create table runs (
-  task_key integer not null,
-  run_id text not null,
-  parent_run_id text,
-  agent_name text not null,
-  team_run_id text,
-  node_id text,
-  attempt_index integer not null,
-  source text not null,
-  status text not null,
-  started_at text not null,
-  started_taskseq integer not null,
-  ended_at text,
-  max_tool_iterations integer not null,
-  tool_iterations integer not null default 0,
-  restarts integer not null default 0,
-  input_tokens integer not null default 0,
-  output_tokens integer not null default 0,
-  calls integer not null default 0,
-  provider text,
-  model text,
-  execution_mode text,
-  skills text not null default '[]',
-  skill_selection text,
-  context text,
-  results_compacted integer not null default 0,
-  history_dropped integer not null default 0,
-  summaries integer not null default 0,
-  finish_reason text,
-  output text,
-  output_taskseq integer,
-  failure_class text,
-  failure_message text,
-  primary key (task_key, run_id)
-) strict;
-
--- \`run_id\` and \`call_id\` are null for a task that is a workflow. \`nodes\`, \`outputs\` and \`output\` are those of the graph as it
--- stands now; it may have grown since the start.
-create table teams (
-  task_key integer not null,
-  team_run_id text not null,
-  run_id text,
-  call_id text,
-  workflow text not null,
-  task text not null,
-  nodes integer not null,
-  nodes_at_start integer not null,
-  concurrent_nodes_max integer not null,
-  outputs text not null,
-  output text,
-  shared_state text,
-  shared_state_changes integer not null default 0,
-  status text not null,
-  message text,
-  started_at text not null,
-  started_taskseq integer not null,
-  ended_at text,
-  primary key (task_key, team_run_id)
-) strict;
-
--- \`added_after\` names the node the graph grew after; null for what stood in it from the start. \`output\` is a code node's.
-create table team_nodes (
-  task_key integer not null,
-  team_run_id text not null,
-  node_id text not null,
-  declared_index integer not null,
-  kind text not null,
-  depends_on text not null,
-  quorum integer,
-  deadline_ms integer,
-  added_after text,
-  instruction text,
-  use_skill text,
-  skill_query text,
-  allowed_tool_names text,
-  tool text,
-  arguments text,
-  operation text,
-  status text not null default 'waiting',
-  run_id text,
-  input text,
-  output text,
-  skip_reason text,
-  cancel_reason text,
-  evidence_passed integer,
-  evidence_taskseq integer,
-  failure_class text,
-  failure_message text,
-  cause_node_id text,
-  started_at text,
-  ended_at text,
-  primary key (task_key, team_run_id, node_id)
-) strict;
-
--- A call is the place it was asked for: providers use the same call id again in a later answer. \`approval\` is null where none
--- was asked for, else requested, granted or denied.
-create table tool_calls (
-  task_key integer not null,
-  asked_taskseq integer not null,
-  call_index integer not null,
-  run_id text,
-  call_id text not null,
-  tool text not null,
-  arguments text,
-  approval text,
-  approval_subject text,
-  approval_rule text,
-  approval_hash text,
-  approval_preview text,
-  approval_requested_at text,
-  approval_requested_taskseq integer,
-  approval_by text,
-  approval_user text,
-  approval_reason text,
-  approval_decided_at text,
-  approval_arguments text,
-  asking_taskseq integer,
-  idempotent integer,
-  starts integer not null default 0,
-  started_at text,
-  ended_at text,
-  duration_ms integer,
-  success integer,
-  error text,
-  result text,
-  result_taskseq integer,
-  primary key (task_key, asked_taskseq, call_index)
-) strict;
 create index tool_calls_by_call on tool_calls (task_key, run_id, call_id);
 create index tool_calls_approved on tool_calls (task_key, approval_requested_taskseq) where approval is not null;
 create index tool_calls_open on tool_calls (task_key, run_id) where ended_at is null;
-
--- \`purpose\`: answer, skill_selection or summary.
-create table provider_calls (
-  task_key integer not null,
-  taskseq integer not null,
-  run_id text,
-  purpose text not null default 'answer',
-  time text not null,
-  success integer not null,
-  provider text,
-  model text,
-  response_id text,
-  finish_reason text,
-  duration_ms integer,
-  input_tokens integer,
-  output_tokens integer,
-  failure_class text,
-  failure_message text,
-  http_status integer,
-  tries integer,
-  retry_in_ms integer,
-  primary key (task_key, taskseq)
-) strict;
-
-${usageTables}
-create table evidence_checks (
-  task_key integer not null,
-  taskseq integer not null,
-  check_index integer not null,
-  team_run_id text not null,
-  node_id text not null,
-  run_id text not null,
-  field text not null,
-  requirement text not null,
-  status text not null,
-  detail text not null,
-  rests_on text not null,
-  primary key (task_key, taskseq, check_index)
-) strict;
+create index questions_open on questions (task_key) where action is null;
+create index usage_by_day_of_user on usage_by_day (user_id, day);
 create index evidence_checks_by_node on evidence_checks (task_key, team_run_id, node_id);
-
--- Worth knowing, and failed nothing.
-create table team_diagnostics (
-  task_key integer not null,
-  taskseq integer not null,
-  team_run_id text not null,
-  node_id text not null,
-  code text not null,
-  message text not null,
-  primary key (task_key, taskseq)
-) strict;
 create index team_diagnostics_by_team on team_diagnostics (task_key, team_run_id);
-
--- The requests that steer a task. Their texts are in \`events\`. \`given_taskseq\`: the message in which the root agent was given the text.
-create table steers (
-  task_key integer not null,
-  taskseq integer not null,
-  request_id text not null,
-  given_taskseq integer,
-  primary key (task_key, taskseq)
-) strict;
-
--- What the audit found. \`record\` holds a record that has no place of its own in \`events\`.
-create table audit_findings (
-  finding_id integer primary key,
-  task_key integer not null,
-  taskseq integer,
-  kind text not null,
-  message text not null,
-  sequence integer not null,
-  record text
-) strict;
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
-
-${questionTables}${systemTables}
--- The visible transcript: what people and the model said, what tools answered, and what failed (the role failure). \`folded\` is the text without accents; null where it is the
--- same.
-create table transcript (
-  position integer primary key,
-  task_key integer not null,
-  taskseq integer not null,
-  run_id text,
-  role text not null,
-  name text,
-  text text not null,
-  folded text
-) strict;
-drop view if exists searched_texts;
--- The owner is in the index, so that a search for one user reads nothing of others: the first task of the user, between marks; no user is 0.
-create view searched_texts as select position, coalesce(folded, transcript.text) as text,
-  '<' || coalesce((select min(first.task_key) from tasks as first where first.user_id = tasks.user_id), 0) || '>' as owner from transcript join tasks using (task_key);
-create virtual table transcript_fts using fts5(text, owner, content='searched_texts', content_rowid='position', tokenize='trigram');
-
--- How far the full-text index goes: one row. Not a function of the journal alone (text-index.ts), and so no part of a dump.
-create table text_index (
-  id integer primary key check (id = 1),
-  position integer not null
-) strict;
+create index system_events_by_name on system_events (name, sequence, record_index);
 `
 
 /**
- * The tables with rows of their own, in the order of a dump. The full-text index is made from `transcript`.
+ * The owner is in the index, so that a search for one user reads nothing of others: the first task of the user,
+ * between marks; no user is 0.
  */
-export const tableNames = [
-  'checkpoint',
-  'tasks',
-  'sessions',
-  'task_counts',
-  'events',
-  'runs',
-  'teams',
-  'team_nodes',
-  'tool_calls',
-  'questions',
-  'provider_calls',
-  'model_usage',
-  'usage_by_day',
-  'evidence_checks',
-  'team_diagnostics',
-  'steers',
-  'audit_findings',
-  'system_events',
-  'tree',
-  'tree_tiles',
-  'tree_gaps',
-  'signed_checkpoints',
-  'quarantine',
-  'transcript',
-] as const
+const fullText = `drop view if exists searched_texts;
+create view searched_texts as select position, coalesce(folded, transcript.text) as text,
+  '<' || coalesce((select min(first.task_key) from tasks as first where first.user_id = tasks.user_id), 0) || '>' as owner from transcript join tasks using (task_key);
+create virtual table transcript_fts using fts5(text, owner, content='searched_texts', content_rowid='position', tokenize='trigram');
+`
+/** The SQL that creates everything. */
+export const schema = [
+  ...[...Object.values(tables), textIndex].map((each) => each.create),
+  indexes,
+  fullText,
+].join('\n')
+
+export type TaskRow = RowOf<typeof tables.tasks>
+export type SessionRow = RowOf<typeof tables.sessions>
+export type RunRow = RowOf<typeof tables.runs>
+export type CallRow = RowOf<typeof tables.tool_calls>
+export type TeamRow = RowOf<typeof tables.teams>
+export type CheckRow = RowOf<typeof tables.evidence_checks>
+export type UsageRow = RowOf<typeof tables.model_usage>
+export type DayUsageRow = RowOf<typeof tables.usage_by_day>

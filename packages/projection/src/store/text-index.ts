@@ -3,7 +3,9 @@
 // the texts that are not indexed yet. The index covers every text up to `position` and none after it. The
 // result of a search does not depend on it. The index has a position of its own, because it is no function of
 // the journal alone: it depends on the time that was available.
+import { textIndex } from './schema.ts'
 import type { Sql } from './sql.ts'
+import { put } from './table.ts'
 
 /** The position of the last indexed text. */
 export function indexedTo(sql: Sql): number {
@@ -28,10 +30,6 @@ export function indexTexts(sql: Sql, textsMax: number): number {
   for (const { position, text, owner } of rows)
     sql.run('insert into transcript_fts (rowid, text, owner) values (?, ?, ?)', [position, text, owner])
   const last = rows.at(-1)
-  if (last !== undefined)
-    sql.run(
-      'insert into text_index (id, position) values (1, ?1) on conflict (id) do update set position = ?1',
-      [last.position],
-    )
+  if (last !== undefined) put(sql, textIndex, { position: last.position })
   return rows.length
 }
