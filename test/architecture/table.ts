@@ -16,6 +16,8 @@ export const table: Readonly<Record<string, Row>> = {
   // Pure: no I/O, no clock, no randomness, but for the adapters that stand beside the ports Clock and Ids.
   // node:crypto is there to hash the chain and for ids, re2js to match in bounded time.
   'packages/core': { packages: [], modules: ['re2js', 'ulid', 'zod'], node: ['crypto'] },
+  // The gate reads texts: figures, units, dates, quotations. core knows it only as a function it is given.
+  'packages/evidence': { packages: ['core'], modules: [], node: [] },
   // What goes over the wire, for both sides of it: schemas alone, nothing that runs.
   'packages/contracts': { packages: ['core'], modules: ['zod'], node: [] },
   // cel-js evaluates the expressions of workflow definition files.
@@ -52,7 +54,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // The supervisors. They see the journal, the queue and the blobs through ports only: no NATS here.
   'packages/runtime': {
-    packages: ['core', 'contracts', 'workflows', 'agent'],
+    packages: ['core', 'evidence', 'contracts', 'workflows', 'agent'],
     modules: ['xstate', 'piscina'],
     node: ['fs', 'fs/promises', 'module', 'path', 'worker_threads'],
   },
@@ -222,12 +224,13 @@ export const table: Readonly<Record<string, Row>> = {
 }
 
 /**
- * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider
+ * What tests may import besides. tools: real tools for loops and models to call. evidence: the gate, for teams
+ * and for runs whose facts are judged. aimock is a fake provider
  * that others wrote, ai has mock models; openai asks the simulated model as any client would; zod gives the
  * tools that tests define their input.
  */
 export const testRow: Row = {
-  packages: ['testing', 'tools'],
+  packages: ['testing', 'tools', 'evidence'],
   modules: ['@copilotkit/aimock', 'ai', 'openai', 'vitest', 'fast-check', 'zod'],
   node: 'any',
 }

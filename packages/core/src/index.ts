@@ -67,7 +67,6 @@ export {
   systemLogNames,
   systemLogOf,
 } from './events/system-catalog.ts'
-export { evaluateEvidence } from './evidence/evaluate.ts'
 export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { type SchemaClash, schemaClash } from './evidence/schema-clash.ts'
@@ -79,7 +78,6 @@ export {
   outputSchema,
   repairMessage,
 } from './evidence/structured-output.ts'
-export { valueAt } from './evidence/output-part.ts'
 export { compilePattern } from './evidence/pattern.ts'
 export {
   type EvidenceCheck,
@@ -91,8 +89,15 @@ export {
   machineRequirement,
   requirementsOf,
 } from './evidence/requirement.ts'
-export { plannedRequirement } from './evidence/requirement-fault.ts'
-export { factsOf, filesToFind, type GivenFact, type RunFacts } from './evidence/run-facts.ts'
+export { isPointer, plannedRequirement } from './evidence/requirement-fault.ts'
+export {
+  type EvidenceGate,
+  type EvidenceVerdict,
+  factsOf,
+  filesToFind,
+  type GivenFact,
+  type RunFacts,
+} from './evidence/run-facts.ts'
 export {
   type Failure,
   type FailureClass,

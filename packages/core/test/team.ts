@@ -1,4 +1,5 @@
 // A team in tests. It is stepped and folded as its supervisor does it, and each event is shown as one line.
+import { evaluateNode } from '@beaver/evidence'
 import {
   type DomainEvent,
   evolveTeam,
@@ -58,7 +59,14 @@ export function eventsOf(
   ended: readonly NodeEnd[],
   { cancelReason = null, program = null, outputs = new Map(), ...more }: Stepping = {},
 ): DomainEvent[] {
-  return stepTeam(of, ended, { newRunId: () => 'r', cancelReason, program, outputs, ...more })
+  return stepTeam(of, ended, {
+    newRunId: () => 'r',
+    cancelReason,
+    program,
+    gate: evaluateNode,
+    outputs,
+    ...more,
+  })
 }
 
 /** Steps the team and folds the events that follow, as its supervisor does. */

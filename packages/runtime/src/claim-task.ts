@@ -25,6 +25,7 @@ import {
   timesWithoutProgress,
   type Usage,
 } from '@beaver/core'
+import { evaluateNode } from '@beaver/evidence'
 import { programOf } from '@beaver/workflows'
 import { foreignText } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
@@ -131,5 +132,9 @@ async function copiedEvents(
   // so everything is done again.
   if (old.archive !== null) return []
   // The claim comes first.
-  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 }, programOf)
+  return retryCopy(
+    old.events,
+    { taskId: log.task, taskseq: head.taskseq + 2 },
+    { programOf, gate: evaluateNode },
+  )
 }

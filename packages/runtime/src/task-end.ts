@@ -7,9 +7,9 @@
 import {
   cleanTaint,
   type DomainEvent,
-  evaluateEvidence,
   event,
   type EvidenceRequirement,
+  type EvidenceVerdict,
   type Failure,
   type GivenFact,
   isUnlabelled,
@@ -21,6 +21,7 @@ import {
   type ToolFact,
   type Usage,
 } from '@beaver/core'
+import { evaluateEvidence } from '@beaver/evidence'
 import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
 import type { EndedTeam } from './task-teams.ts'
 
@@ -95,7 +96,7 @@ function judgedText(
   { facts }: LoopEnd,
   teams: readonly EndedTeam[],
   { required, text, tools }: TaskEvidence,
-): ReturnType<typeof evaluateEvidence> {
+): EvidenceVerdict {
   const said = facts.outputText.trim()
   const given = teams.map(({ result, material }): GivenFact =>
     result.final_output.trim() === said

@@ -22,6 +22,7 @@ import {
   type TeamProgram,
   type TeamState,
 } from '@beaver/core'
+import { evaluateNode } from '@beaver/evidence'
 import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 
 /** A node that starts, or goes on. */
@@ -164,6 +165,7 @@ class TeamSupervisor implements RunningTeam {
       newRunId,
       cancelReason,
       program,
+      gate: evaluateNode,
       graphMax,
       outputs: this.#outputs,
       runsOpen: this.#open.size > 0,

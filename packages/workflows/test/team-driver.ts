@@ -14,6 +14,7 @@ import {
   teamOutput,
   type TeamProgram,
 } from '@beaver/core'
+import { evaluateNode } from '@beaver/evidence'
 import { expect } from 'vitest'
 import { programOf } from '../src/index.ts'
 
@@ -132,6 +133,7 @@ function stepTwice(
       newRunId: () => `run-${++runs}`,
       cancelReason: null,
       program: of.program,
+      gate: evaluateNode,
       outputs: of.outputs,
     })
   }

@@ -148,3 +148,38 @@ describe('a requirement that cannot be checked has a fault at its place', () => 
     expect(evidenceRequirement.safeParse({ kind: 'output_matches', pattern: '(?=a)' }).success).toBe(true)
   })
 })
+
+describe('a requirement that looks at a place', () => {
+  const at = (path: string, more: object = {}): EvidenceRequirement => ({
+    kind: 'output_value',
+    path,
+    ...more,
+  })
+
+  test.each(['total', 'figures.0', '/a~', '/a~2', '/~', '#/total', '$.total'])(
+    'is refused at %j, which is no JSON Pointer',
+    (path) => {
+      expect(requirementFault(at(path))).toMatchObject({
+        path: ['path'],
+        message: expect.stringContaining('no JSON Pointer'),
+      })
+      expect(requirementFault({ kind: 'output_contains', texts: ['a'], path })).toMatchObject({
+        path: ['path'],
+      })
+    },
+  )
+
+  test.each<[object, string, string]>([
+    [{ equals: 1, min: 0 }, 'equals', 'is given beside a bound'],
+    [{ min: 2, max: 1 }, 'min', 'no output can pass'],
+  ])('is refused with %j', (more, place, message) => {
+    expect(requirementFault(at('/a', more))).toMatchObject({
+      path: [place],
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it.each([[{}], [{ equals: null }], [{ equals: 0 }], [{ min: 1, max: 1 }]])('has no fault with %j', (more) =>
+    expect(requirementFault(at('/a', more))).toBeNull(),
+  )
+})

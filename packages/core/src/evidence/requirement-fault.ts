@@ -1,7 +1,6 @@
 // Finds requirements that could not be checked, and those that no output or every output would pass. It runs
 // when the graph is planned, so that a fault is known before the work is done. A run with an empty answer
 // fails before its checks, so a check that any other text passes is one of them.
-import { isPointer } from './output-part.ts'
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import {
@@ -28,6 +27,15 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
     }
   return kindFault(requirement)
 }
+
+/**
+ * Whether a text is a JSON Pointer: empty, or `/` before each step, in which `~` is only in `~0` and `~1`.
+ *
+ * @example
+ * isPointer('/figures/0/a~1b') // => true
+ * isPointer('figures.0') // => false
+ */
+export const isPointer = (text: string): boolean => /^(\/([^~/]|~[01])*)*$/.test(text)
 
 function kindFault(requirement: MachineRequirement): RequirementFault | null {
   switch (requirement.kind) {

@@ -1,7 +1,17 @@
-// What the gate reads of a run, reduced to what the requirements of a node need. Arguments and results of
-// tool calls are left out if no requirement reads them, because facts are sent to another thread.
+// The evidence gate as core sees it: its shape, and what it reads of a run. The gate itself is @beaver/evidence.
+// The facts are reduced to what the requirements of a node need. Arguments and results of tool calls are left
+// out if no requirement reads them, because facts are sent to another thread.
 import type { FilesFact, RunState, ToolFact } from '../fold/run-state.ts'
-import type { EvidenceRequirement } from './requirement.ts'
+import type { EvidenceCheck, EvidenceDemands, EvidenceRequirement } from './requirement.ts'
+
+/** What the gate found. It lets a result pass if no check failed. */
+export interface EvidenceVerdict {
+  readonly passed: boolean
+  readonly checks: EvidenceCheck[]
+}
+
+/** Checks everything that a node demands. It is pure: a step of a team and a retry ask it again. */
+export type EvidenceGate = (demands: EvidenceDemands, facts: RunFacts) => EvidenceVerdict
 
 /**
  * The facts of a run that the gate reads. `outputSeq` is the `taskseq` of the answer with the output; 0 if

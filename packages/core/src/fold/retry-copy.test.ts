@@ -11,7 +11,7 @@ import {
   submitted,
 } from '../../test/log.ts'
 import type { DomainEvent } from '../events/catalog.ts'
-import { evaluateNode } from '../evidence/evaluate.ts'
+import { evaluateNode } from '@beaver/evidence'
 import { factsOf } from '../evidence/run-facts.ts'
 import type { AgentNode } from '../graph/execution-graph.ts'
 import type { TeamProgram } from '../graph/team-program.ts'
@@ -71,6 +71,7 @@ const ended = (type: 'task_failed' | 'task_incomplete' | 'task_cancelled'): Doma
   })
 
 const noProgram = () => null
+const options = { programOf: noProgram, gate: evaluateNode }
 const into = { taskId: 't1.retry-1' as TaskId, taskseq: 3 }
 
 interface Retried {
@@ -82,7 +83,7 @@ interface Retried {
 /** The new task's log after its first claim, folded as a daemon folds it. */
 const retried = (...old: DomainEvent[]): Retried => retriedBy(noProgram, ...old)
 function retriedBy(programOf: () => TeamProgram | null, ...old: DomainEvent[]): Retried {
-  const copy = retryCopy(recorded(submitted, claimed, ...old), into, programOf)
+  const copy = retryCopy(recorded(submitted, claimed, ...old), into, { ...options, programOf })
   return { copy, task: foldTask(recorded(submitted, claimed, ...copy)), types: copy.map(({ type }) => type) }
 }
 
@@ -125,7 +126,7 @@ describe('a root run that failed', () => {
   })
 
   it('continues from the first retry when it is retried again, and its answers still name the first task', () => {
-    const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into, noProgram)
+    const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into, options)
     const again = retryCopy(
       recorded(
         submitted,
@@ -137,7 +138,7 @@ describe('a root run that failed', () => {
         ended('task_failed'),
       ),
       into,
-      noProgram,
+      options,
     )
     expect(
       again.flatMap((event) =>
@@ -577,7 +578,7 @@ describe('a team of five in which one node failed', () => {
 })
 
 it('refuses a log that has not ended', () => {
-  expect(() => retryCopy(recorded(submitted, claimed), into, noProgram)).toThrow(
+  expect(() => retryCopy(recorded(submitted, claimed), into, options)).toThrow(
     'Only a task that has ended is retried.',
   )
 })

@@ -9,7 +9,7 @@
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
 import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
-import { factsOf } from '../evidence/run-facts.ts'
+import { type EvidenceGate, factsOf } from '../evidence/run-facts.ts'
 import { definitionPrefix } from '../graph/execution-graph.ts'
 import type { TeamProgram } from '../graph/team-program.ts'
 import { enteredNode, settledNode } from '../graph/team-step.ts'
@@ -20,25 +20,29 @@ import type { RunState } from './run-state.ts'
 import { foldTask, type TaskState } from './task-state.ts'
 import { evolveTeam, startTeam, type TeamState } from './team-state.ts'
 
-type ProgramOf = (workflow: string) => TeamProgram | null
+/** With what the teams of a retry are decided again. */
+export interface RetryOptions {
+  /** The program of a workflow, by the workflow's name; `null`: it needs none. */
+  readonly programOf: (workflow: string) => TeamProgram | null
+  readonly gate: EvidenceGate
+}
 
 /**
  * The events with which a retry begins.
  *
  * @param events the whole log of a task that ended without completing
  * @param into the new task; `taskseq` is the position of the first returned event in its log
- * @param programOf the program of a workflow, by the workflow's name; `null`: it needs none
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
  * @example
  * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed',
- * each.data) } : each)) const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, ()
- * => null) copied?.type // => 'task_log_copied'
+ * each.data) } : each)) const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, {
+ * programOf: () => null, gate: () => ({ passed: true, checks: [] }) }) copied?.type // => 'task_log_copied'
  */
 export function retryCopy(
   events: readonly RecordedEvent[],
   into: { taskId: TaskId; taskseq: number },
-  programOf: ProgramOf,
+  options: RetryOptions,
 ): DomainEvent[] {
   const task = foldTask(events)
   const last = events.at(-1)
@@ -46,7 +50,7 @@ export function retryCopy(
     task.submitted !== null && task.ended !== null && last !== undefined,
     'Only a task that has ended is retried.',
   )
-  const kept = keptOf(events, task, programOf)
+  const kept = keptOf(events, task, options)
   const places = new Map(kept.map(({ taskseq }, index) => [taskseq, into.taskseq + 1 + index]))
   const from = {
     task_id: task.submitted.task_id,
@@ -65,7 +69,7 @@ function historyOf({ submitted, copied }: TaskState): TaskId | null {
   return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 }
 
-function keptOf(events: readonly RecordedEvent[], task: TaskState, programOf: ProgramOf): RecordedEvent[] {
+function keptOf(events: readonly RecordedEvent[], task: TaskState, options: RetryOptions): RecordedEvent[] {
   const ofRun = Map.groupBy(
     events.filter((event) => event.runId !== undefined),
     (event) => event.runId as string,
@@ -100,7 +104,8 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState, programOf: Pr
       team,
       events: ofTeam,
       runs: task.runs,
-      program: programOf(team.graph.workflow),
+      program: options.programOf(team.graph.workflow),
+      gate: options.gate,
       goesOn: (runId) => effectInDoubt(ofRun.get(runId) ?? []),
     })
     keep(retried.events)
@@ -354,6 +359,7 @@ interface RetriedTeam {
   readonly events: readonly RecordedEvent[]
   readonly runs: ReadonlyMap<string, RunState>
   readonly program: TeamProgram | null
+  readonly gate: EvidenceGate
   /** Whether a run that did not complete goes on in the retry. */
   readonly goesOn: (runId: string) => boolean
 }
@@ -438,7 +444,7 @@ class Again {
 
   /** What the team decides about a node now. */
   #decided(nodeId: string): readonly DomainEvent[] {
-    const options = { program: this.#of.program, outputs: this.#outputs }
+    const options = { program: this.#of.program, gate: this.#of.gate, outputs: this.#outputs }
     const node = this.#team.nodes.get(nodeId)
     if (node?.status !== 'running')
       return node?.status === 'waiting' ? enteredNode(this.#team, nodeId, options) : []

@@ -1,5 +1,6 @@
 // Properties of every team, whatever its graph, its program, the order in which its nodes end, and the moment
 // when it must stop.
+import { evaluateNode } from '@beaver/evidence'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { code, graph, node } from '../../test/log.ts'
@@ -181,7 +182,7 @@ function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancel
     const outputs = new Map(
       [...of.nodes].filter(([, each]) => each.status === 'completed').map(([id]) => [id, id]),
     )
-    const options = { newRunId: () => `run${runs}`, cancelReason, program, outputs }
+    const options = { newRunId: () => `run${runs}`, cancelReason, program, gate: evaluateNode, outputs }
     const before = structuredClone([...of.nodes])
     const made = stepTeam(of, some, options)
     expect([...of.nodes]).toEqual(before)

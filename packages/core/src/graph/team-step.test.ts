@@ -1,3 +1,4 @@
+import { evaluateNode } from '@beaver/evidence'
 import { describe, expect, it } from 'vitest'
 import { code, graph, node } from '../../test/log.ts'
 import { cancelled, completed, eventsOf, facts, failed, step, team } from '../../test/team.ts'
@@ -28,7 +29,13 @@ describe('a team of one node', () => {
   })
 
   it('starts its node with the run id that was supplied', () => {
-    const options = { newRunId: () => 'run-x', cancelReason: null, program: null, outputs: new Map() }
+    const options = {
+      newRunId: () => 'run-x',
+      cancelReason: null,
+      program: null,
+      gate: evaluateNode,
+      outputs: new Map(),
+    }
     expect(stepTeam(team(graph(node('only'))), [], options)).toMatchObject([
       { type: 'node_started', data: { team_run_id: 'team1', node_id: 'only', run_id: 'run-x', input: null } },
     ])

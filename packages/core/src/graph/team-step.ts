@@ -5,8 +5,7 @@
 // E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step. The
 // step that ends the last node also ends the team.
 import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
-import { evaluateNode } from '../evidence/evaluate.ts'
-import type { RunFacts } from '../evidence/run-facts.ts'
+import type { EvidenceGate, RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { TeamNodeState, TeamState } from '../fold/team-state.ts'
 import { messageOf } from '../errors.ts'
@@ -41,6 +40,7 @@ export interface StepOptions {
   /** Why the team must stop: nothing starts, and nodes that wait are cancelled. `null`: the team goes on. */
   readonly cancelReason: string | null
   readonly program: TeamProgram | null
+  readonly gate: EvidenceGate
   /** How far a graph may grow (D-39). Default: there is no limit. */
   readonly graphMax?: { readonly agents: number; readonly edges: number }
   /**
@@ -58,7 +58,7 @@ export interface StepOptions {
  * @example
  * const begun = events.find((each) => each.type === 'task_team_run_started') if (begun === undefined) throw
  * new Error('The task has no team.') const options = { newRunId: () => 'run_1', cancelReason: null, program:
- * null, outputs: new Map<string, string>() } stepTeam(startTeam(begun.data, 0), [], options).map(({ type })
+ * null, gate: () => ({ passed: true, checks: [] }), outputs: new Map<string, string>() } stepTeam(startTeam(begun.data, 0), [], options).map(({ type })
  * => type) // => ['node_started']
  */
 export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
@@ -76,7 +76,7 @@ export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: St
 export function settledNode(
   team: TeamState,
   end: NodeEnd,
-  options: Pick<StepOptions, 'program' | 'outputs'>,
+  options: Pick<StepOptions, 'program' | 'gate' | 'outputs'>,
 ): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
   step.settleEnds([end])
@@ -90,7 +90,7 @@ export function settledNode(
 export function enteredNode(
   team: TeamState,
   nodeId: string,
-  options: Pick<StepOptions, 'program' | 'outputs'>,
+  options: Pick<StepOptions, 'program' | 'gate' | 'outputs'>,
 ): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
   step.enterOne(nodeId)
@@ -229,10 +229,11 @@ class Step implements TeamView, GivingTeam {
         end.failure ?? { class: 'internal', message: 'The run failed without a reason.' },
       )
     const node = this.graph.nodes.find((each) => each.node_id === end.nodeId)
+    const { gate } = this.#options
     const { passed, checks } =
       node?.kind === 'agent'
-        ? evaluateNode(node, { ...end.facts, given: givenTo(this, node) })
-        : evaluateNode({ required_evidence: [] }, end.facts)
+        ? gate(node, { ...end.facts, given: givenTo(this, node) })
+        : gate({ required_evidence: [] }, end.facts)
     if (checks.length > 0) this.#record('node_evidence_evaluated', end.nodeId, { run_id, passed, checks })
     if (!passed) {
       const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)

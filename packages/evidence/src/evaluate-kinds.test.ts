@@ -1,10 +1,9 @@
+import type { EvidenceRequirement, MachineRequirement, RunFacts } from '@beaver/core'
 import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { call, factsWith as facts, passes, verdict } from '../../test/evidence.ts'
+import { call, factsWith as facts, passes, verdict } from '../test/evidence.ts'
 import { evaluateNode } from './evaluate.ts'
-import type { EvidenceRequirement, MachineRequirement } from './requirement.ts'
-import type { RunFacts } from './run-facts.ts'
 
 describe('tool_succeeded with arguments_match', () => {
   const wants = (arguments_match: Record<string, unknown>, times_min?: number): MachineRequirement => ({

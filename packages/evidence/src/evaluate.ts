@@ -1,30 +1,28 @@
 // The gate: decides whether a run did what its node requires. It reads the facts of the journal. A claim in a
 // text proves nothing. The gate is pure. A natural-language requirement is `not_checked` and fails nothing
 // (D-11). Every verdict names the events on which it rests. A missing fact satisfies no requirement.
+import {
+  compilePattern,
+  type EvidenceCheck,
+  type EvidenceDemands,
+  type EvidenceRequirement,
+  type EvidenceVerdict,
+  type MachineRequirement,
+  type RunFacts,
+  schemaMismatch,
+} from '@beaver/core'
 import { citesVerdict } from './cites.ts'
 import { datesWithin } from './dates.ts'
 import { type Atom, type Figure, figuresIn, scaled, valueOf, withoutListNumbers } from './figures.ts'
 import { looksInside, verdictAt } from './output-part.ts'
-import { schemaMismatch } from './output-schema.ts'
-import { compilePattern } from './pattern.ts'
-import type {
-  EvidenceCheck,
-  EvidenceDemands,
-  EvidenceRequirement,
-  MachineRequirement,
-} from './requirement.ts'
 import { resultTexts } from './result-texts.ts'
-import type { RunFacts } from './run-facts.ts'
 import { compatible, type StatedMagnitude, statedMagnitudes } from './units.ts'
 import { listed, quoted, times, type Verdict } from './verdict.ts'
 
 /**
  * Checks everything that a node demands, each field in its order. A node that demands nothing has no checks.
  */
-export function evaluateNode(
-  demands: EvidenceDemands,
-  facts: RunFacts,
-): { passed: boolean; checks: EvidenceCheck[] } {
+export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): EvidenceVerdict {
   const { required_evidence, validation_rules = [], evidence_contract } = demands
   const required = evaluateEvidence(required_evidence, facts)
   const rules = evaluateEvidence(validation_rules, facts)
@@ -52,7 +50,7 @@ export function evaluateNode(
 export function evaluateEvidence(
   requirements: readonly EvidenceRequirement[],
   facts: RunFacts,
-): { passed: boolean; checks: EvidenceCheck[] } {
+): EvidenceVerdict {
   const checks = requirements.map((requirement) => check(requirement, facts))
   return { passed: checks.every((each) => each.status !== 'failed'), checks }
 }

@@ -1,6 +1,6 @@
 // The readable texts of a tool's result: the result itself and, if it is JSON, the strings in it without
 // their escapes. Without these strings, the 12 of "total:\n12" would be a part of the word "n12".
-import type { JsonValue } from '../json.ts'
+import type { JsonValue } from '@beaver/core'
 
 export function resultTexts(result: string): readonly string[] {
   if (!result.includes('\\') || !/^\s*[[{"]/.test(result)) return [result]

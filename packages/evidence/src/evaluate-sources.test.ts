@@ -1,9 +1,8 @@
+import type { MachineRequirement, RunFacts } from '@beaver/core'
 import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { call, factsWith as facts, passes, verdict } from '../../test/evidence.ts'
-import type { MachineRequirement } from './requirement.ts'
-import type { RunFacts } from './run-facts.ts'
+import { call, factsWith as facts, passes, verdict } from '../test/evidence.ts'
 
 describe('output_cites', () => {
   const cites = (over: Omit<MachineRequirement & { kind: 'output_cites' }, 'kind'>): MachineRequirement => ({

@@ -1,8 +1,7 @@
+import { type EvidenceRequirement, evidenceRequirement, type RunFacts } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { evaluateEvidence } from './evaluate.ts'
-import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
-import type { RunFacts } from './run-facts.ts'
 
 const facts: RunFacts = {
   outputText: 'Revenue: 4.2 bn\n净利润上升',

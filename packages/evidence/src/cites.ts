@@ -1,7 +1,6 @@
 // The check `output_cites`: does the output name its sources, and did the run really get them?
-import type { MachineRequirement } from './requirement.ts'
+import type { MachineRequirement, RunFacts } from '@beaver/core'
 import { resultTexts, wordLetters } from './result-texts.ts'
-import type { RunFacts } from './run-facts.ts'
 import { listed, quoted, type Verdict } from './verdict.ts'
 
 type Cites = MachineRequirement & { kind: 'output_cites' }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { call, factsWith, passes } from '../../test/evidence.ts'
+import { call, factsWith, passes } from '../test/evidence.ts'
 
 const borneOut = (claim: string, text: string): boolean =>
   passes(
@@ -17,7 +17,7 @@ const entry = z.strictObject({
   match: z.array(z.string()).min(1),
   differ: z.array(z.string()).min(1),
 })
-const corpus = readFileSync(new URL('../../test/figures-corpus.jsonl', import.meta.url), 'utf8')
+const corpus = readFileSync(new URL('../test/figures-corpus.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
   .map((line) => entry.parse(JSON.parse(line)))

@@ -2,18 +2,15 @@
 // JSON Pointer (RFC 6901). A place that does not exist has no value. So no check of it passes. Only what the
 // JSON itself has counts: not the length of a list, and no name that every object has. Whatever a model
 // wrote, the answer is a value or why there is none. Nothing is thrown.
-import { messageOf } from '../errors.ts'
-import type { JsonValue } from '../json.ts'
-import { withoutFence } from './output-schema.ts'
-import type { MachineRequirement } from './requirement.ts'
-import type { RunFacts } from './run-facts.ts'
+import {
+  isPointer,
+  type JsonValue,
+  type MachineRequirement,
+  messageOf,
+  type RunFacts,
+  withoutFence,
+} from '@beaver/core'
 import { quoted, shownValue, type Verdict } from './verdict.ts'
-
-/**
- * Whether a text is a JSON Pointer: empty, or `/` before each step, in which `~` is only in `~0` and `~1`.
- * For example, `/figures/0/a~1b` is one, and `figures.0` is none.
- */
-export const isPointer = (text: string): boolean => /^(\/([^~/]|~[01])*)*$/.test(text)
 
 const index = /^(0|[1-9]\d*)$/
 

@@ -1,5 +1,6 @@
 // Shared by the tests of the gate: short forms of facts and calls, and a verdict as one object.
-import { evaluateEvidence, type MachineRequirement, type RunFacts } from '../src/index.ts'
+import type { MachineRequirement, RunFacts } from '@beaver/core'
+import { evaluateEvidence } from '../src/index.ts'
 
 export const factsWith = (outputText: string, over: Partial<RunFacts> = {}): RunFacts => ({
   outputText,

@@ -1,0 +1,1 @@
+export { evaluateEvidence, evaluateNode } from './evaluate.ts'
