@@ -5,11 +5,18 @@
 // `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and
 // the next service with this home continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
-import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
+import {
+  type AgentRunResult,
+  BeaverError,
+  type JsonValue,
+  messageOf,
+  type ModelSettings,
+  pause,
+  systemClock,
+} from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
-import type { AgentRunResult } from './run-result.ts'
 import { programClient, type TaskKeeper } from './program-client.ts'
 import { type Runtime, type ServiceInfo, startRuntime } from './runtime.ts'
 import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'

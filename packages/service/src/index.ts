@@ -15,6 +15,7 @@ export {
 } from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions, UnfitOutputError } from '@beaver/client'
 export {
+  type AgentRunResult,
   BeaverError,
   type ErrorCode,
   type LiveDelta,
@@ -25,8 +26,7 @@ export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 export type { ServiceState } from './lifecycle.ts'
-export type { FollowOptions } from './open-task.ts'
+export { type FollowOptions, type ResultFold, resultFold } from './open-task.ts'
 export type { AgentServiceOptions, ApprovalRequest, FilePlace, OnApproval } from './options.ts'
-export { type AgentRunResult, type ResultFold, resultFold } from './run-result.ts'
 export type { ServiceInfo } from './runtime.ts'
 export type { ShutdownHook } from './shutdown-hooks.ts'

@@ -10,18 +10,21 @@ import {
   type SubmittedTask,
 } from '@beaver/client'
 import {
+  type AgentRunResult,
   BeaverError,
+  evolveTaskView,
   type LiveDelta,
   type LiveProgress,
   messageOf,
+  newTaskView,
   pause,
   questionAnswer,
   type QuestionAnswer,
   type RecordedEvent,
+  resultOf,
   systemClock,
 } from '@beaver/core'
 import type { ApprovalRequest, OnApproval, OnQuestion, QuestionRequest } from './options.ts'
-import { type AgentRunResult, resultFold } from './run-result.ts'
 
 const cancelTriesMax = 10
 const cancelPauseMs = 200
@@ -135,7 +138,7 @@ class TaskInProgram implements OpenTask {
 
   async #follow({ client, submitted: { task_id } }: Submission): Promise<AgentRunResult> {
     const { onApproval, onQuestion, tell } = this.#options
-    const fold = resultFold()
+    const view = newTaskView()
     const asks = onApproval !== null || onQuestion !== null
     const approvals = asks ? askApprovals(task_id, client, onApproval ?? deniesAll, tell) : null
     const questions = asks ? askQuestions(task_id, client, { ask: onQuestion ?? answersNothing, tell }) : null
@@ -145,7 +148,7 @@ class TaskInProgram implements OpenTask {
         else if ('progress' in each)
           this.#guarded('onProgress', () => this.#options.onProgress?.(each.progress))
         else {
-          fold.add(each.event)
+          evolveTaskView(view, each.event)
           approvals?.saw(each.event)
           questions?.saw(each.event)
           this.#guarded('onEvent', () => this.#options.onEvent?.(each.event))
@@ -155,12 +158,13 @@ class TaskInProgram implements OpenTask {
       approvals?.close()
       questions?.close()
     }
-    if (fold.result === null)
+    const result = resultOf(view)
+    if (result === null)
       throw new BeaverError(
         'unreachable',
         `The task ${task_id} can no longer be followed. It continues. Call result("${task_id}").`,
       )
-    return fold.result
+    return result
   }
 
   /** What is live is requested only if somebody listens to it. */
@@ -373,4 +377,32 @@ function saidBy(answer: unknown): Said {
   if (typeof changed === 'object' && changed !== null && !Array.isArray(changed))
     return { approved: true, arguments: JSON.stringify(changed) }
   throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
+}
+
+/** Collects the result of a task from its events. */
+export interface ResultFold {
+  /** Takes the next event of the task. */
+  add(event: RecordedEvent): void
+  /** `null` until the task has ended. */
+  readonly result: AgentRunResult | null
+}
+
+/**
+ * Collects the result of one task from its events, in their order.
+ *
+ * @example
+ * await using service = new AgentService()
+ * const ended = await service.processDirect('Say what you are.')
+ * const fold = resultFold()
+ * for await (const event of service.client.watch(ended.task_id)) fold.add(event)
+ * fold.result?.status // => 'completed'
+ */
+export function resultFold(): ResultFold {
+  const view = newTaskView()
+  return {
+    add: (event) => void evolveTaskView(view, event),
+    get result() {
+      return resultOf(view)
+    },
+  }
 }
