@@ -8,10 +8,8 @@ import {
   type Clock,
   type Decided,
   type DomainEvent,
-  type WaitingCall,
-  waitingCalls,
-  type OpenQuestion,
-  openQuestions,
+  evolveTaskView,
+  newTaskView,
   pause,
   type RecordedEvent,
   systemClock,
@@ -109,13 +107,9 @@ async function waitsInJournal(
   events: AsyncIterable<RecordedEvent>,
   what: 'call' | 'question',
 ): Promise<boolean> {
-  let calls: readonly WaitingCall[] = []
-  let questions: readonly OpenQuestion[] = []
-  for await (const event of events) {
-    calls = waitingCalls(calls, event)
-    questions = openQuestions(questions, event)
-  }
-  return what === 'call' ? calls.length > 0 : questions.length > 0
+  const view = newTaskView()
+  for await (const event of events) evolveTaskView(view, event)
+  return (what === 'call' ? view.askedCalls : view.openQuestions).length > 0
 }
 
 const catchUpEveryMs = 100

@@ -18,7 +18,7 @@ const asks = (tool_name: string): RecordedEvent => ({
   }),
   taskseq: 7,
 })
-const answered = happened('question_answered', { call_id: 'c' })
+const answered = happened('question_answered', { call_id: 'c', answer: { action: 'decline' } })
 const granted = happened('approval_granted', { call_id: 'c' })
 const ended = happened('task_failed', {
   final_output: '',

@@ -5,16 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import {
-  BeaverError,
-  isTerminalTaskEvent,
-  type OpenQuestion,
-  openQuestions,
-  type RecordedEvent,
-  type TaskResult,
-  type WaitingCall,
-  waitingCalls,
-} from '@beaver/core'
+import { BeaverError, evolveTaskView, newTaskView, type RecordedEvent, type TaskViewEnd } from '@beaver/core'
 import {
   isMcpCategory,
   mcpCategories,
@@ -42,7 +33,7 @@ import {
   personWaits,
   questionsFor,
 } from '../mcp/task-questions.ts'
-import { afterEvent, happeningNow, noProgress } from '../mcp/team-progress.ts'
+import { happeningNow, nodesEnded, progressIn } from '../mcp/team-progress.ts'
 import { lookForSystem } from '../system/find-system.ts'
 import type { McpLoginOptions } from './mcp-login.ts'
 
@@ -209,53 +200,36 @@ export async function taskIn(
   events: AsyncIterable<RecordedEvent>,
   command: PersonCommand,
 ): Promise<WorkflowTask> {
+  const view = newTaskView()
   let createdAt = ''
-  let updatedAt = ''
-  let sessionId = ''
-  let progress = noProgress
   let last = 'The task was accepted.'
-  let outcome: WorkflowOutcome | null = null
-  let waiting: readonly WaitingCall[] = []
-  let open: readonly OpenQuestion[] = []
   for await (const event of events) {
-    if (createdAt === '') {
-      if (event.type !== 'task_submitted' || event.data.request.source !== mcpSource) break
-      createdAt = event.time
-      sessionId = event.data.session_id
-    }
-    updatedAt = event.time
-    open = openQuestions(open, event)
-    waiting = waitingCalls(waiting, event)
-    const step = afterEvent(progress, event)
-    if (step !== null) {
-      progress = step.after
-      last = step.message
-    }
-    if (isTerminalTaskEvent(event.type))
-      outcome = outcomeOf(taskId, sessionId, { type: event.type, data: event.data as TaskResult })
+    evolveTaskView(view, event)
+    if (view.submitted?.request.source !== mcpSource) break
+    if (createdAt === '') createdAt = event.time
+    last = progressIn(event) ?? last
   }
-  if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
-  const ended = progress.total === 0 ? '' : `${progress.ended.size} of ${progress.total} nodes have ended. `
+  if (createdAt === '' || view.submitted === null)
+    throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
+  const outcome = view.end === null ? null : outcomeOf(taskId, view.submitted.session_id, view.end)
+  const { size } = view.nodes
+  const ended = size === 0 ? '' : `${nodesEnded(view)} of ${size} nodes have ended. `
   const message =
     outcome === null
-      ? (personWaits(taskId, { open, waiting }, command) ??
-        `${ended}${happeningNow(progress, Date.now()) ?? last}`)
+      ? (personWaits(taskId, view, command) ?? `${ended}${happeningNow(view, Date.now()) ?? last}`)
       : endings[outcome.status]
-  return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
+  const questions = questionsFor(view.openQuestions)
+  return { taskId, createdAt, updatedAt: view.time, message, outcome, questions }
 }
 
-function outcomeOf(
-  taskId: string,
-  sessionId: string,
-  { type, data }: { readonly type: string; readonly data: TaskResult },
-): WorkflowOutcome {
+function outcomeOf(taskId: string, sessionId: string, { type, result }: TaskViewEnd): WorkflowOutcome {
   const status = type.slice('task_'.length) as WorkflowOutcome['status']
   return {
     taskId,
     sessionId,
     status,
-    finalOutput: data.final_output,
-    outputs: data.outputs,
-    failure: data.failure?.message ?? null,
+    finalOutput: result.final_output,
+    outputs: result.outputs,
+    failure: result.failure?.message ?? null,
   }
 }

@@ -6,12 +6,10 @@
 import {
   agentAsks,
   BeaverError,
+  evolveTaskView,
   messageOf,
-  type OpenQuestion,
-  openQuestions,
+  newTaskView,
   type RecordedEvent,
-  type WaitingCall,
-  waitingCalls,
 } from '@beaver/core'
 import type {
   AskingWorkflow,
@@ -35,7 +33,7 @@ import {
   questionsFor,
   questionWaits,
 } from './task-questions.ts'
-import { afterEvent, happeningNow, noProgress, type TeamProgress } from './team-progress.ts'
+import { happeningNow, nodesEnded, progressIn } from './team-progress.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
   /**
@@ -220,9 +218,7 @@ class FollowedCall {
   readonly #place: CallPlace
   readonly #called: CalledTask
   readonly #stop = new AbortController()
-  #progress: TeamProgress = noProgress
-  #open: readonly OpenQuestion[] = []
-  #waiting: readonly WaitingCall[] = []
+  readonly #view = newTaskView()
   #asking: AskingWorkflow | null = null
   #notice: string | null = null
   #last = ''
@@ -284,14 +280,11 @@ class FollowedCall {
   }
 
   #event(event: RecordedEvent): void {
-    this.#open = openQuestions(this.#open, event)
-    this.#waiting = waitingCalls(this.#waiting, event)
+    evolveTaskView(this.#view, event)
     if (event.taskseq > this.#called.after) this.#waits(event)
     if (event.type === 'task_submitted') this.#tell(this.#accepted())
-    const step = afterEvent(this.#progress, event)
-    if (step === null) return
-    this.#progress = step.after
-    this.#tell(step.message)
+    const message = progressIn(event)
+    if (message !== null) this.#tell(message)
   }
 
   #accepted(): string {
@@ -300,12 +293,8 @@ class FollowedCall {
   }
 
   #tellNow(): void {
-    const waits = personWaits(
-      this.#called.taskId,
-      { open: this.#open, waiting: this.#waiting },
-      this.#place.command,
-    )
-    this.#report(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
+    const waits = personWaits(this.#called.taskId, this.#view, this.#place.command)
+    this.#report(this.#notice ?? waits ?? happeningNow(this.#view, Date.now()) ?? this.#last)
   }
 
   /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
@@ -313,8 +302,8 @@ class FollowedCall {
     const { taskId, asks } = this.#called
     const { command } = this.#place
     if (type === 'approval_requested')
-      return this.#tellPerson(callWaits(taskId, this.#waiting, command) ?? '')
-    const asked = type === 'question_asked' ? this.#open.at(-1) : undefined
+      return this.#tellPerson(callWaits(taskId, this.#view.askedCalls, command) ?? '')
+    const asked = type === 'question_asked' ? this.#view.openQuestions.at(-1) : undefined
     if (asked === undefined) return
     this.#tellPerson(questionWaits(taskId, asked, command))
     if (!asks || !agentAsks(asked)) return
@@ -335,6 +324,7 @@ class FollowedCall {
   }
 
   #report(message: string): void {
-    this.#called.onProgress({ done: this.#progress.ended.size, total: this.#progress.total || null, message })
+    const total = this.#view.nodes.size || null
+    this.#called.onProgress({ done: nodesEnded(this.#view), total, message })
   }
 }

@@ -7,16 +7,16 @@ import {
   alreadySettled,
   type Answered,
   answerFault,
+  type AskedCall,
   askingCall,
   BeaverError,
   counted,
-  isAnswer,
-  type WaitingCall,
   type OpenQuestion,
-  openQuestions,
   questionLines,
+  readTaskView,
   type RecordedEvent,
   saysTheSame,
+  type TaskView,
   visible,
 } from '@beaver/core'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
@@ -47,20 +47,13 @@ export const everyQuestion = ({ waiting, answered }: AskedInTask): WorkflowQuest
 
 /** @throws {BeaverError} `not_found` if no MCP client started such a task */
 export async function askedIn(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<AskedInTask> {
-  let open: readonly OpenQuestion[] = []
-  const answered: { asked: OpenQuestion; event: Answered & { time: string } }[] = []
-  let taskseq = 0
-  for await (const event of events) {
-    if (taskseq === 0 && (event.type !== 'task_submitted' || event.data.request.source !== mcpSource)) break
-    taskseq = event.taskseq
-    const asked = isAnswer(event)
-      ? open.find((each) => each.runId === event.runId && each.callId === event.data.call_id)
-      : undefined
-    if (asked !== undefined && isAnswer(event) && agentAsks(asked)) answered.push({ asked, event })
-    open = openQuestions(open, event)
-  }
-  if (taskseq === 0) throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
-  return { waiting: open.filter(agentAsks), answered, taskseq }
+  const seen = await readTaskView(events, ({ request }) => request.source === mcpSource)
+  if (seen === null) throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
+  const { openQuestions, settled, taskseq } = seen.view
+  const answered = settled.flatMap(({ asked, event }) =>
+    'question' in asked && event.type === 'question_answered' && agentAsks(asked) ? [{ asked, event }] : [],
+  )
+  return { waiting: openQuestions.filter(agentAsks), answered, taskseq }
 }
 
 /**
@@ -116,17 +109,17 @@ export const questionWaits = (
 /** Says what a person has to do about a task, and where. `null`: nothing waits for a person. */
 export function personWaits(
   taskId: string,
-  { open, waiting }: { readonly open: readonly OpenQuestion[]; readonly waiting: readonly WaitingCall[] },
+  { openQuestions, askedCalls }: Pick<TaskView, 'openQuestions' | 'askedCalls'>,
   command: PersonCommand,
 ): string | null {
-  const [asked] = open
-  return asked === undefined ? callWaits(taskId, waiting, command) : questionWaits(taskId, asked, command)
+  const [asked] = openQuestions
+  return asked === undefined ? callWaits(taskId, askedCalls, command) : questionWaits(taskId, asked, command)
 }
 
 /** Says which call waits for a decision, and where a person decides: the client of a model does not. */
 export function callWaits(
   taskId: string,
-  waiting: readonly WaitingCall[],
+  waiting: readonly AskedCall[],
   command: PersonCommand,
 ): string | null {
   const [first] = waiting.map(({ asked }) => asked)

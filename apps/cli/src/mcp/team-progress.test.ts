@@ -1,31 +1,30 @@
-import type { RecordedEvent } from '@beaver/core'
+import { type DomainEvent, event, type RecordedEvent } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
-import { afterEvent, happeningNow, noProgress, type TeamProgress } from './team-progress.ts'
+import * as log from '../../test/task-events.ts'
+import { happeningNow, nodesEnded, progressIn } from './team-progress.ts'
 
-const node = (type: string, nodeId: string, more: object = {}): RecordedEvent =>
-  ({
-    type,
-    time: '2026-01-01T00:00:00Z',
-    data: { team_run_id: 'team_1', node_id: nodeId, ...more },
-  }) as RecordedEvent
-
-test('counts nodes that have ended, each once, of a graph that may grow', () => {
-  const events: RecordedEvent[] = [
-    { type: 'task_team_run_started', data: { graph: { nodes: [{}, {}] } } } as RecordedEvent,
-    node('node_started', 'a'),
-    node('node_completed', 'a'),
-    node('node_completed', 'a'),
-    node('graph_extended', 'a', { nodes: [{}] }),
-    node('node_failed', 'b', { failure: { message: 'no answer' } }),
-    node('node_blocked', 'c', { cause_node_id: 'b' }),
-    node('node_evidence_evaluated', 'a'),
+test('an event that changes the progress says what happened, after as many nodes as have ended', () => {
+  const events = [
+    log.teamStarted('a', 'b'),
+    log.nodeStarted('a'),
+    log.nodeCompleted('a'),
+    log.nodeCompleted('a'),
+    event('graph_extended', {
+      team_run_id: 'team_1' as never,
+      node_id: 'a',
+      nodes: [log.agentNode('c')],
+      edges: [],
+      outputs: ['c'],
+      output: 'c',
+    }),
+    log.nodeFailed('b', 'no answer'),
+    log.nodeBlocked('c', 'b'),
+    log.told('run_a'),
   ]
-  let progress: TeamProgress = noProgress
-  const told = events.flatMap((event) => {
-    const step = afterEvent(progress, event)
-    if (step === null) return []
-    progress = step.after
-    return [`${progress.ended.size}/${progress.total} ${step.message}`]
+  const told = events.flatMap((each, i) => {
+    const message = progressIn(each)
+    const view = log.foldView(log.recorded(events.slice(0, i + 1)))
+    return message === null ? [] : [`${nodesEnded(view)}/${view.nodes.size} ${message}`]
   })
   expect(told).toEqual([
     '0/2 The team has started.',
@@ -39,37 +38,36 @@ test('counts nodes that have ended, each once, of a graph that may grow', () => 
 })
 
 describe('says what happens now', () => {
-  const at = Date.parse('2026-01-01T00:00:12Z')
-  const progressAfter = (...events: readonly RecordedEvent[]): TeamProgress =>
-    events.reduce((progress, event) => afterEvent(progress, event)?.after ?? progress, noProgress)
-  const suspended = (waits_for: string): RecordedEvent =>
-    ({
-      type: 'task_suspended',
-      time: '',
-      data: { waits_for, reason: 'The endpoint refused the connection.' },
-    }) as RecordedEvent
-  const started = ['a', 'b', 'c', 'd', 'e'].map((name) => node('node_started', name))
+  const at = log.startedAt + 12_000
+  const now = (...events: readonly DomainEvent[]): string | null => {
+    const all = log.recorded([log.teamStarted('a', 'b', 'c', 'd', 'e'), ...events])
+    const together = all.map((each) => ({ ...each, time: all[0]?.time }) as RecordedEvent)
+    return happeningNow(log.foldView(together), at)
+  }
+  const suspended = (waits_for: 'person' | 'provider' | 'limit'): DomainEvent =>
+    event('task_suspended', {
+      waits_for,
+      reason: 'The endpoint is gone.',
+      daemon: 'd',
+      wait_ms: 1,
+      until: '',
+    })
+  const started = ['a', 'b', 'c', 'd', 'e'].map(log.nodeStarted)
 
   test('which nodes work, and for how long', () => {
-    expect(happeningNow(noProgress, at)).toBeNull()
-    expect(happeningNow(progressAfter(...started.slice(0, 2), node('node_completed', 'a')), at)).toBe(
-      'b has worked for 12.0 s.',
-    )
-    expect(happeningNow(progressAfter(...started), at)).toBe(
+    expect(now()).toBeNull()
+    expect(now(...started.slice(0, 2), log.nodeCompleted('a'))).toBe('b has worked for 12.0 s.')
+    expect(now(...started)).toBe(
       'a has worked for 12.0 s, b has worked for 12.0 s, c has worked for 12.0 s, 2 more nodes work.',
     )
-    expect(happeningNow(progressAfter(...started.slice(0, 4)), at)).toContain(', 1 more node works.')
+    expect(now(...started.slice(0, 4))).toContain(', 1 more node works.')
   })
 
   test('what holds up the task, until a daemon works on it again', () => {
-    expect(happeningNow(progressAfter(...started, suspended('provider')), at)).toBe(
-      'The task waits: The endpoint refused the connection.',
-    )
-    const claimed = { type: 'task_claimed', time: '', data: { daemon: 'd' } } as RecordedEvent
-    expect(happeningNow(progressAfter(node('node_started', 'a'), suspended('limit'), claimed), at)).toBe(
-      'a has worked for 12.0 s.',
-    )
+    expect(now(...started, suspended('provider'))).toBe('The task waits: The endpoint is gone.')
+    const claimed = event('task_claimed', { daemon: 'd' })
+    expect(now(log.nodeStarted('a'), suspended('limit'), claimed)).toBe('a has worked for 12.0 s.')
     // What a person decides has a sentence of its own.
-    expect(happeningNow(progressAfter(suspended('person')), at)).toBeNull()
+    expect(now(suspended('person'))).toBeNull()
   })
 })
