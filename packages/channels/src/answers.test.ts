@@ -7,7 +7,7 @@ const to = { channel: 'web', chat_id: 'a', message_id: 'm' }
 const at = '2026-11-24T00:00:00.000Z'
 const end = (type: TerminalTaskEvent, over: Partial<TaskResult> = {}) => ({
   type,
-  data: {
+  result: {
     final_output: 'text',
     outputs: [],
     usage: noUsage,

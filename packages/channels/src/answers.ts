@@ -7,8 +7,7 @@ import {
   type DataOf,
   questionLines,
   takesFreeText,
-  type TaskResult,
-  type TerminalTaskEvent,
+  type TaskViewEnd,
   visible,
 } from '@beaver/core'
 import type { ChatQuestion } from './chat-questions.ts'
@@ -16,7 +15,7 @@ import { answerIdOf } from './message-ids.ts'
 
 type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'> &
   Partial<Pick<InboundMessage, 'kind'>>
-interface Told {
+interface AnswerText {
   readonly kind: OutboundMessage['kind']
   readonly text: string
   readonly task_id?: string | null
@@ -26,7 +25,7 @@ interface Told {
 /** @param what tells the answers to one message apart; by default the kind */
 function answer(
   to: To,
-  { kind, text, task_id = null, error = null }: Told,
+  { kind, text, task_id = null, error = null }: AnswerText,
   at: string,
   what: readonly (string | null)[] = [kind],
 ): OutboundMessage {
@@ -49,10 +48,10 @@ function answer(
 export function resultAnswer(
   to: To,
   task_id: string,
-  end: { readonly type: TerminalTaskEvent; readonly data: TaskResult },
+  end: Pick<TaskViewEnd, 'type' | 'result'>,
   at: string,
 ): OutboundMessage {
-  const { final_output: output, failure } = end.data
+  const { final_output: output, failure } = end.result
   if (end.type === 'task_completed' || (end.type === 'task_incomplete' && output !== '')) {
     const whole =
       output.length > messageCharsMax

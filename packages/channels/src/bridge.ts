@@ -17,15 +17,15 @@ import {
 import {
   agentAsks,
   alreadySettled,
+  type AskedCall,
   BeaverError,
   type Clock,
   type ErrorCode,
+  evolveTaskView,
   isSettled,
-  isTerminalTaskEvent,
   messageOf,
   type QuestionAnswer,
   type RecordedEvent,
-  type TaskResult,
 } from '@beaver/core'
 import {
   approval,
@@ -41,11 +41,10 @@ import {
   worksOn,
 } from './answers.ts'
 import type { ChannelSettings, ShownWork } from './channel.ts'
-import { ChatCalls } from './chat-calls.ts'
-import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
+import { answerIn, answerTo, chatQuestion, questionMeant } from './chat-questions.ts'
 import { ChatWaits } from './chat-waits.ts'
 import { changedArguments, type ChatDecision, codesIn, decisionIn } from './decision.ts'
-import { type AskedCall, codeOf, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { codeOf, type NamedCall, namedCall, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 import { WorkShown } from './show-work.ts'
 
@@ -81,9 +80,7 @@ export class Bridge {
   readonly #parts: BridgeParts
   readonly #signal: AbortSignal
   /** The calls that this process has asked about, by their codes, and the session of each. */
-  readonly #asked = new Map<string, AskedCall & { readonly session: string }>()
-  readonly #questions: ChatQuestions
-  readonly #calls = new ChatCalls()
+  readonly #asked = new Map<string, NamedCall & { readonly session: string }>()
   readonly #waits: ChatWaits
   readonly #work = new WorkShown()
 
@@ -91,8 +88,7 @@ export class Bridge {
   constructor(parts: BridgeParts, signal: AbortSignal) {
     this.#parts = parts
     this.#signal = signal
-    this.#questions = new ChatQuestions(parts.client)
-    this.#waits = new ChatWaits(parts.client, { calls: this.#calls, questions: this.#questions })
+    this.#waits = new ChatWaits(parts.client)
   }
 
   /**
@@ -104,8 +100,8 @@ export class Bridge {
     message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>,
     of: ChannelSettings,
   ): Promise<boolean> {
-    if (this.#questions.follows(message)) return false
-    if (this.#questions.expects(message, of)) return true
+    if (this.#waits.followsTask(message)) return false
+    if (this.#waits.expectsAnswer(message, of)) return true
     return (await this.#waits.anywhere(sessionIdOf(message))).some(
       ({ task_id }) => task_id !== taskIdOf(message),
     )
@@ -161,38 +157,27 @@ export class Bridge {
     const task = taskOf(message, of)
     const refusal = await submitted(client, task)
     const codes: string[] = []
-    const asks = this.#questions.follow(message, of)
-    const follow = this.#calls.follow(message)
-    const written = new Map<string, string>()
+    const view = this.#waits.followTask(message, of)
     const workEnds = this.#showWork(message, task.task_id)
-    let hasEnded = false
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
         // The id is taken. It is the message's own task if an earlier try submitted it, although with other
         // settings.
         if (refusal !== null && event.type === 'task_submitted' && !isOwn(event, task)) throw refusal
-        follow(event)
-        const asked = asks(event)
-        if (asked !== null) {
-          const approvers = agentAsks(asked.open) ? null : of.approvers
+        evolveTaskView(view, event)
+        const open = event.type === 'question_asked' ? view.openQuestions.at(-1) : undefined
+        if (open !== undefined) {
+          const asked = chatQuestion(task.task_id, open)
+          const approvers = agentAsks(open) ? null : of.approvers
           codes.push(asked.code)
           this.#waits.follow(asked.code)
           await this.#tell(question(message, { asked, approvers }, this.#now()))
         }
-        if (event.type === 'assistant_message_added')
-          for (const call of event.data.tool_calls) written.set(`${event.runId}/${call.id}`, call.arguments)
-        if (event.type === 'approval_requested')
-          codes.push(
-            await this.#ask(message, event, {
-              approvers: of.approvers,
-              args: written.get(`${event.runId}/${event.data.call_id}`) ?? null,
-            }),
-          )
-        if (isTerminalTaskEvent(event.type)) {
-          hasEnded = true
-          const end = { type: event.type, data: event.data as TaskResult }
+        const call = event.type === 'approval_requested' ? view.askedCalls.at(-1) : undefined
+        if (call !== undefined) codes.push(await this.#ask(message, call, of))
+        if (view.end !== null) {
           await workEnds()
-          await this.#tell(resultAnswer(message, task.task_id, end, this.#now()))
+          await this.#tell(resultAnswer(message, task.task_id, view.end, this.#now()))
           return { kind: 'done' }
         }
       }
@@ -200,10 +185,9 @@ export class Bridge {
       void workEnds()
       for (const code of codes) {
         this.#asked.delete(code)
-        if (!hasEnded) this.#waits.lose(code)
+        if (view.end === null) this.#waits.lose(code)
       }
-      this.#questions.forget(message)
-      this.#calls.forget(message)
+      this.#waits.forgetTask(message)
     }
     return this.#signal.aborted
       ? { kind: 'back' }
@@ -212,20 +196,15 @@ export class Bridge {
 
   async #ask(
     message: InboundMessage,
-    event: Extract<RecordedEvent, { type: 'approval_requested' }>,
-    shown: { readonly approvers: readonly string[]; readonly args: string | null },
+    { written: args, ...call }: AskedCall,
+    { approvers }: ChannelSettings,
   ): Promise<string> {
     const task_id = taskIdOf(message)
-    const call = {
-      task_id,
-      run_id: event.runId ?? null,
-      call_id: event.data.call_id,
-      call_hash: event.data.call_hash ?? null,
-    }
-    const code = codeOf(call)
-    this.#asked.set(code, { ...call, session: sessionIdOf(message) })
+    const named = namedCall(task_id, call)
+    const code = codeOf(named)
+    this.#asked.set(code, { ...named, session: sessionIdOf(message) })
     this.#waits.follow(code)
-    await this.#tell(approval(message, { task_id, code, asked: event.data, ...shown }, this.#now()))
+    await this.#tell(approval(message, { task_id, code, asked: call.asked, approvers, args }, this.#now()))
     return code
   }
 
@@ -249,12 +228,12 @@ export class Bridge {
     const session = sessionIdOf(message)
     const waiting = await this.#waits.anywhere(session)
     const isExpected =
-      this.#questions.expects(message, of) ||
-      (this.#waits.here(session).length === 0 && (await this.#questions.waiting(message, of)).length > 0)
+      this.#waits.expectsAnswer(message, of) ||
+      (this.#waits.here(session).length === 0 && (await this.#waits.questions(message, of)).length > 0)
     if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text)))
       return this.#answer(message, of, { code: null, text: message.text })
     const { name, user_id } = message.user
-    const owner = this.#questions.userIn(session)
+    const owner = this.#waits.userIn(session)
     const isOfAnother = of.user_id === undefined && owner !== null && owner !== user_id
     if (isOfAnother && !of.approvers.includes(name)) throw ofAnother()
     await this.#tell(
@@ -270,7 +249,7 @@ export class Bridge {
       | { readonly code: string; readonly reason: string }
       | { readonly code: string | null; readonly text: string },
   ): Promise<Tried> {
-    const waiting = await this.#questions.waiting(message, of)
+    const waiting = await this.#waits.questions(message, of)
     if (said.code !== null && !waiting.some(({ code }) => code === said.code))
       throw await this.#nothingWith(message, said.code, { of, wanted: 'question' })
     const asked = questionMeant(waiting, said.code)
@@ -344,7 +323,7 @@ export class Bridge {
     return new BeaverError('invalid_arguments', `${what} in this chat.${others}`)
   }
 
-  async #callOf(code: string, session: string): Promise<AskedCall | null> {
+  async #callOf(code: string, session: string): Promise<NamedCall | null> {
     const known = this.#asked.get(code)
     if (known !== undefined) return known.session === session ? known : null
     return (await this.#waits.calls(session)).find((call) => codeOf(call) === code) ?? null
@@ -357,7 +336,7 @@ export class Bridge {
       chat_id: message.chat_id,
       shown: shownWork.get(message.channel),
       clock,
-      waits: () => this.#calls.waits(message) || this.#questions.waits(message),
+      waits: () => this.#waits.waits(message),
       line: () => this.#tell(worksOn(message, task_id, this.#now())),
     })
   }

@@ -7,7 +7,7 @@ const answered = (text: string, over: object = {}) => {
     {
       task_id: 't',
       code: 'k3f-09d',
-      open: { runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question, taskseq: 1 },
+      open: { runId: 'r', callId: 'c', agent: 'root', tool: 'ask_user', index: 0, question, taskseq: 1 },
     },
     text,
   ).answers

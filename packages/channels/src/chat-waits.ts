@@ -1,33 +1,74 @@
-// What waits for a person in a chat: as this process follows it, and otherwise as the read model knows it.
-// Who takes a chat over knows what waits there before it follows the tasks itself. What this process has
-// followed to its end does not wait, also if the read model is late.
+// The tasks of chats that this process follows, and what waits for a person in a chat: as this process follows
+// it, and otherwise as the read model knows it. Who takes a chat over knows what waits there before it follows
+// the tasks itself. What this process has followed to its end does not wait, also if the read model is late. A
+// question is answered in the chat whose message became its task, and in no other. What the agent asks is
+// answered by whom the task is for, or by an approver. What another tool asks may permit something, so only an
+// approver answers it. The next message of such a person is the answer, if one question waits, whichever
+// process has asked it.
 import type { BeaverClient } from '@beaver/client'
-import { agentAsks } from '@beaver/core'
+import { type InboundMessage, questionIn } from '@beaver/contracts'
+import { agentAsks, newTaskView, type OpenQuestion, type TaskView } from '@beaver/core'
 import type { Waiting } from './answers.ts'
-import type { ChatCalls } from './chat-calls.ts'
-import type { ChatQuestions } from './chat-questions.ts'
-import { type AskedCall, codeOf, questionCodeOf } from './message-ids.ts'
+import type { ChannelSettings } from './channel.ts'
+import { type ChatQuestion, chatQuestion } from './chat-questions.ts'
+import { codeOf, type NamedCall, namedCall, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+
+type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
+/** A person who writes in a chat. */
+type Person = Pick<InboundMessage, 'channel' | 'chat_id' | 'user'>
+
+interface FollowedTask {
+  readonly task_id: string
+  readonly session: string
+  /** The user for whom the task is. */
+  readonly user: string | null
+  readonly view: TaskView
+}
 
 const waitingMax = 200
 const followedMax = 10_000
 
 export class ChatWaits {
   readonly #client: Pick<BeaverClient, 'query'>
-  readonly #calls: ChatCalls
-  readonly #questions: ChatQuestions
+  readonly #tasks = new Map<string, FollowedTask>()
   /**
    * The codes of the calls and questions that this process follows, has followed to their end, or has
    * settled.
    */
   readonly #followed = new Set<string>()
 
-  constructor(
-    client: Pick<BeaverClient, 'query'>,
-    { calls, questions }: { readonly calls: ChatCalls; readonly questions: ChatQuestions },
-  ) {
+  constructor(client: Pick<BeaverClient, 'query'>) {
     this.#client = client
-    this.#calls = calls
-    this.#questions = questions
+  }
+
+  /** Begins to follow the task of a message. The caller updates the view that is returned. */
+  followTask(message: InboundMessage, { user_id }: Pick<ChannelSettings, 'user_id'>): TaskView {
+    const [task_id, session, view] = [taskIdOf(message), sessionIdOf(message), newTaskView()]
+    this.#tasks.set(task_id, { task_id, session, user: user_id ?? message.user.user_id, view })
+    return view
+  }
+
+  forgetTask(message: Named): void {
+    this.#tasks.delete(taskIdOf(message))
+  }
+
+  /** Whether this process follows the task of a message. */
+  followsTask(message: Named): boolean {
+    return this.#tasks.has(taskIdOf(message))
+  }
+
+  /** Whether the task of a message waits for a person. */
+  waits(message: Named): boolean {
+    const view = this.#tasks.get(taskIdOf(message))?.view
+    return view !== undefined && view.askedCalls.length + view.openQuestions.length > 0
+  }
+
+  /**
+   * The user for whom the tasks of a chat are, as far as this process follows one. `null`: it is not known,
+   * or nobody.
+   */
+  userIn(session: string): string | null {
+    return this.#in(session)[0]?.user ?? null
   }
 
   /** From now on, the read model is not asked whether it waits. */
@@ -44,16 +85,20 @@ export class ChatWaits {
 
   /** What waits, as far as this process follows it. */
   here(session: string): readonly Waiting[] {
-    return [
-      ...this.#calls.inChat(session).map((call) => ofCall(call)),
-      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({
-        kind: 'question',
-        task_id,
-        code,
-        what: open.question.message,
-        forAll: agentAsks(open),
-      })),
-    ]
+    const tasks = this.#in(session)
+    const calls = tasks.flatMap(({ task_id, view }) =>
+      view.askedCalls.map((call) => {
+        const { tool_name: tool, subject } = call.asked
+        return ofCall({ task_id, code: codeOf(namedCall(task_id, call)), tool, subject })
+      }),
+    )
+    const questions = tasks.flatMap(({ task_id, view }) =>
+      view.openQuestions.map((open): Waiting => {
+        const { code } = chatQuestion(task_id, open)
+        return { kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) }
+      }),
+    )
+    return [...calls, ...questions]
   }
 
   /** What waits, whoever follows it. @throws {BeaverError} the codes of a query */
@@ -77,6 +122,57 @@ export class ChatWaits {
   async calls(session: string) {
     return (await this.#client.query('approvals', { session_id: session, limit: waitingMax })).calls
   }
+
+  /**
+   * Whether a message that names no question is an answer, as far as this process knows. The message of a
+   * task that asks may come a second time.
+   */
+  expectsAnswer(message: Person & Named, of: ChannelSettings): boolean {
+    return !this.followsTask(message) && this.#known(message, of).length > 0
+  }
+
+  /**
+   * The questions that wait in the chat and that the person may answer. @throws {BeaverError} the codes of a
+   * query
+   */
+  async questions(person: Person, of: ChannelSettings): Promise<readonly ChatQuestion[]> {
+    const known = this.#known(person, of)
+    return known.length > 0 ? known : this.#fromReadModel(person, of)
+  }
+
+  #in(session: string): readonly FollowedTask[] {
+    return [...this.#tasks.values()].filter((task) => task.session === session)
+  }
+
+  #known(person: Person, of: ChannelSettings): ChatQuestion[] {
+    const { name, user_id } = person.user
+    if (user_id === null) return []
+    return this.#in(sessionIdOf(person)).flatMap(({ task_id, user, view }) => {
+      const may = (asked: OpenQuestion): boolean =>
+        of.approvers.includes(name) || (agentAsks(asked) && user === (of.user_id ?? user_id))
+      return view.openQuestions.filter(may).map((open) => chatQuestion(task_id, open))
+    })
+  }
+
+  /** Another process asked. */
+  async #fromReadModel(
+    person: Person,
+    { approvers, user_id: ofChannel }: ChannelSettings,
+  ): Promise<ChatQuestion[]> {
+    const { name, user_id } = person.user
+    const isApprover = approvers.includes(name)
+    const { questions } = await this.#client.query('questions', {
+      session_id: sessionIdOf(person),
+      limit: waitingMax,
+      ...(isApprover ? {} : { user_id: ofChannel ?? user_id }),
+    })
+    return questions.flatMap((asked) => {
+      const { run_id, call_id: callId, agent_name, tool, question_index: index, taskseq } = asked
+      const at = { runId: run_id ?? undefined, callId, agent: agent_name ?? '', tool, index, taskseq }
+      const open = { ...at, question: questionIn(asked) }
+      return isApprover || agentAsks(open) ? [chatQuestion(asked.task_id, open)] : []
+    })
+  }
 }
 
 const ofCall = ({
@@ -84,5 +180,5 @@ const ofCall = ({
   code,
   tool,
   subject,
-}: Pick<AskedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
+}: Pick<NamedCall, 'task_id'> & { readonly code: string; readonly tool: string; readonly subject: string }) =>
   ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false }) as const satisfies Waiting

@@ -2,6 +2,7 @@
 // however often it is taken.
 import { createHash } from 'node:crypto'
 import type { InboundMessage } from '@beaver/contracts'
+import type { AskedCall } from '@beaver/core'
 
 type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
 
@@ -37,13 +38,18 @@ export const answerIdOf = (
   ...what: readonly (string | null)[]
 ): string => `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
 
-/** A call that waits for a person. */
-export interface AskedCall {
+/** What the code of a call says of it. */
+export interface NamedCall {
   readonly task_id: string
   readonly run_id: string | null
   readonly call_id: string
   readonly call_hash: string | null
 }
+
+export const namedCall = (
+  task_id: string,
+  { runId, callId, asked }: Pick<AskedCall, 'runId' | 'callId' | 'asked'>,
+): NamedCall => ({ task_id, run_id: runId ?? null, call_id: callId, call_hash: asked.call_hash ?? null })
 
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
@@ -51,7 +57,7 @@ const digits = '0123456789abcdefghjkmnpqrstvwxyz'
  * The code by which a person in a chat names a call: `k3f-09d`. Another call, or the same with other
  * arguments, has another one.
  */
-export function codeOf({ task_id, run_id, call_id, call_hash }: AskedCall): string {
+export function codeOf({ task_id, run_id, call_id, call_hash }: NamedCall): string {
   const bytes = createHash('sha256')
     .update(JSON.stringify([task_id, run_id, call_id, call_hash]))
     .digest()
@@ -63,5 +69,5 @@ export function codeOf({ task_id, run_id, call_id, call_hash }: AskedCall): stri
 export const questionCodeOf = ({
   index,
   ...call
-}: Omit<AskedCall, 'call_hash'> & { readonly index: number }): string =>
+}: Omit<NamedCall, 'call_hash'> & { readonly index: number }): string =>
   codeOf({ ...call, call_hash: `question ${index}` })
