@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { checkCampaign, type ExpectedTask, type LedgerLine, type Violation } from './check.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { faultOf, type FaultContext } from './faults.ts'
-import { collectLogs, historyOf, type Logs, type SeenEvent } from './logs.ts'
+import { collectLogs, timesOf, type Logs, type SeenEvent } from './logs.ts'
 import { type CampaignModel, campaignModel } from './model.ts'
 import { operationsOn, type OperationCounts, type Operations } from './operations.ts'
 import { type CampaignPlan, type FaultKind, weightsOf } from './plan.ts'
@@ -290,7 +290,7 @@ async function checkedJournal({ nc, cluster }: Running, logs: Logs): Promise<Vio
 
 function eventsOf(logs: Logs, task: string | null): string {
   const log = logs.tasks.values().find(({ id }) => id.task === task)
-  return log === undefined ? '' : ` (${historyOf(log)})`
+  return log === undefined ? '' : ` (${timesOf(log)})`
 }
 
 /** The whole journal, read once more from its beginning. */

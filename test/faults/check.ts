@@ -6,7 +6,7 @@
 // is stopped between its last look at the journal and the write of a question asks it when it goes on;
 // nothing can fence that (docs/decisions/0032). One such question for each stop is no violation. A daemon
 // that does not look asks many.
-import { historyOf, type TaskLog } from './logs.ts'
+import { timesOf, type TaskLog } from './logs.ts'
 import type { Asked } from './model.ts'
 
 export interface Violation {
@@ -106,7 +106,7 @@ function checkEnd(log: TaskLog): Violation[] {
     {
       rule: 'every task ends',
       task: log.id.task,
-      what: `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${historyOf(log)}`,
+      what: `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${timesOf(log)}`,
     },
   ]
 }
@@ -134,7 +134,7 @@ function checkAsked(
       return again.map(({ at, responseId: second }) => ({
         rule: 'no answer is asked for again',
         task: log.id.task,
-        what: `${responseId} was in the journal when ${second} was asked for, ${at - time} ms later: ${historyOf(log)}`,
+        what: `${responseId} was in the journal when ${second} was asked for, ${at - time} ms later: ${timesOf(log)}`,
       }))
     }),
   )

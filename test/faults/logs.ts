@@ -46,7 +46,7 @@ export interface Logs {
 }
 
 /** The events of a log, each with how many milliseconds after the first it happened. */
-export const historyOf = ({ types, times }: TaskLog): string =>
+export const timesOf = ({ types, times }: TaskLog): string =>
   types.map((type, i) => `${type}@${(times[i] ?? 0) - (times[0] ?? 0)}`).join(' ')
 
 const keyOf = ({ tenant, session, task }: LogId): string => `${tenant} ${session} ${task}`

@@ -4,6 +4,7 @@ import { wayOf } from './put-question.ts'
 
 const shown = (question: Question) => ({
   runId: 'r',
+  agent: 'root',
   callId: 'c',
   tool: 'ask_user',
   index: 0,

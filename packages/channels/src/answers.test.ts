@@ -243,7 +243,15 @@ describe('the answer to a message', () => {
 
   it('shows a question with its options, how to answer it, and who may', () => {
     const asked = { message: 'Which \u202ebranch?', options: ['main', 'next'], several: true }
-    const open = { runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question: asked, taskseq: 5 }
+    const open = {
+      runId: 'r',
+      agent: 'root',
+      callId: 'c',
+      tool: 'ask_user',
+      index: 0,
+      question: asked,
+      taskseq: 5,
+    }
     const told = question(to, { asked: { task_id: 't', code: 'k3f-09d', open }, approvers: null }, at)
     expect(told).toMatchObject({
       kind: 'question',

@@ -132,8 +132,6 @@ export {
   unmarked,
   withOutputsCut,
 } from './fold/frame.ts'
-export { type WaitingCall, waitingCalls } from './question/waiting-calls.ts'
-export { agentAsks, askingCall, type OpenQuestion, openQuestions } from './question/open-questions.ts'
 export { answerInForm, questionForm } from './question/question-form.ts'
 export {
   answerInText,
@@ -189,7 +187,14 @@ export {
 } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
-export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
+export {
+  foldTask,
+  lostWithoutProgress,
+  newTask,
+  previousTaskOf,
+  type TaskState,
+  type TaskStatus,
+} from './fold/task-state.ts'
 export {
   evolveTeam,
   startTeam,
@@ -480,7 +485,13 @@ export {
   heldTools,
   type TeamProgress,
 } from './task-view/agent-view.ts'
-export type { AskedCall, SettledByPerson } from './task-view/asked.ts'
+export {
+  agentAsks,
+  type AskedCall,
+  askingCall,
+  type OpenQuestion,
+  type SettledByPerson,
+} from './task-view/asked.ts'
 export {
   askInOutput,
   type CallItem,
@@ -502,7 +513,7 @@ export {
 } from './task-view/task-view.ts'
 export { describeEvent } from './telling/describe-event.ts'
 export { clip, count, counted, excerpt } from './telling/text.ts'
-export { type Actor, agentTitle, type Surroundings, type Told } from './telling/told.ts'
+export { type Actor, agentTitle, type EventDescription, type Surroundings } from './telling/told.ts'
 export { type Doer, whoDid } from './telling/who.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'

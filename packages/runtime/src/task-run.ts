@@ -15,6 +15,7 @@ import {
   type LogId,
   noUsage,
   pause,
+  previousTaskOf,
   runEnded,
   type RunId,
   type Taint,
@@ -217,7 +218,7 @@ export class TaskRun {
     if (known !== undefined && runEnded(known)) return loopEndOf(known)
     const history = await sessionHistory(
       log,
-      { previous: this.#request.history_until ?? historyOf(state), user: this.#request.user_id ?? null },
+      { previous: this.#request.history_until ?? previousTaskOf(state), user: this.#request.user_id ?? null },
       this.#ports.past,
     )
     const runId = known?.start.run_id ?? (this.#ports.ids.next('run') as RunId)
@@ -285,7 +286,7 @@ export class TaskRun {
       const workflow = findWorkflow(name)
       if (workflow === null)
         return `The workflow ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Put its file back into a folder of "workflows" of that daemon's configuration, and retry the task.`
-      const previous = historyOf(state)
+      const previous = previousTaskOf(state)
       const planned = workflow.plan(args, {
         turn: await earlierTurns({ log, previous, workflow, args }, past),
       })
@@ -375,11 +376,6 @@ export class TaskRun {
     await pause(this.#ports.clock, request.ms, signal)
     if (live !== undefined) live.pause = null
   }
-}
-
-/** The task whose history the task continues. A retry continues the history of the task it retries. */
-function historyOf({ submitted, copied }: TaskState): TaskId | null {
-  return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 }
 
 /** What the runs before this claim used, the ended ones: those that go on report the whole of theirs. */

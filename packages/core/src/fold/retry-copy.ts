@@ -17,7 +17,7 @@ import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import { canonicalJson } from '../json.ts'
 import type { RunState } from './run-state.ts'
-import { foldTask, type TaskState } from './task-state.ts'
+import { foldTask, previousTaskOf, type TaskState } from './task-state.ts'
 import { evolveTeam, startTeam, type TeamState } from './team-state.ts'
 
 /** With what the teams of a retry are decided again. */
@@ -56,17 +56,12 @@ export function retryCopy(
     task_id: task.submitted.task_id,
     taskseq: last.taskseq,
     hash: last.hash,
-    previous_task_id: historyOf(task),
+    previous_task_id: previousTaskOf(task),
   }
   return [
     { type: 'task_log_copied', data: { ...from, events: kept.length } },
     ...kept.map((event) => copyOf(event, { from: from.task_id, into: into.taskId, places })),
   ]
-}
-
-/** The task before this one in the session. The retry of a retry continues the history of the first task. */
-function historyOf({ submitted, copied }: TaskState): TaskId | null {
-  return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 }
 
 function keptOf(events: readonly RecordedEvent[], task: TaskState, options: RetryOptions): RecordedEvent[] {

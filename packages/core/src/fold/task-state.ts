@@ -6,6 +6,7 @@
 // same daemon are compared, so a wrong clock does no harm.
 import type { DataOf, EventType, TerminalTaskEvent } from '../events/catalog.ts'
 import { isTerminalTaskEvent } from '../events/catalog.ts'
+import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import { type PersonWaits, waitBegan, waitEnded, waitsOver } from './person-waits.ts'
 import { evolveRun } from './evolve-run.ts'
@@ -114,6 +115,15 @@ const progress: ReadonlySet<EventType> = new Set([
   'task_team_run_completed',
   'task_team_run_failed',
 ])
+
+/**
+ * The task before this one in the session. The retry of a retry continues the history of the first task.
+ *
+ * @example
+ * previousTaskOf(foldTask(events)) // => null
+ */
+export const previousTaskOf = ({ submitted, copied }: TaskState): TaskId | null =>
+  copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 
 /**
  * Whether the current owner would count as lost without progress.

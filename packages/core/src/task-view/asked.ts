@@ -2,7 +2,7 @@
 // until somebody says something, or until its call, its run, its node or the task ends without that.
 import { type DataOf, type EventType, isTerminalTaskEvent } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import type { OpenQuestion } from '../question/open-questions.ts'
+import { askUserTool, type Question } from '../question/question.ts'
 import { type Answered, type Decided, isAnswer, isDecision } from '../question/settled.ts'
 
 /** The call that waits. A call waits for one thing at a time. */
@@ -19,6 +19,18 @@ export interface AskedCall extends WaitingPlace {
   readonly written: string | null
   readonly asked: DataOf<'approval_requested'>
   /** The place of the event `approval_requested` in the log of the task. */
+  readonly taskseq: number
+}
+
+/** A question that waits for an answer. */
+export interface OpenQuestion extends WaitingPlace {
+  /** The name of the agent or the node that calls. Empty: its run is not known. */
+  readonly agent: string
+  readonly tool: string
+  /** The number of the question in its call, from 0. */
+  readonly index: number
+  readonly question: Question
+  /** The place of the event `question_asked` in the log of the task. */
   readonly taskseq: number
 }
 
@@ -90,3 +102,21 @@ const without = <Waiting extends WaitingPlace>(
 
 const isOf = (each: WaitingPlace, { runId, callId }: WaitingPlace): boolean =>
   each.runId === runId && each.callId === callId
+
+/**
+ * The name of a call that asks, in an answer or a decision: `<run>/<call>`.
+ *
+ * @example
+ * askingCall({ runId: 'r', callId: 'c' }) // => 'r/c'
+ */
+export const askingCall = ({ runId, callId }: WaitingPlace): string =>
+  runId === undefined ? callId : `${runId}/${callId}`
+
+/**
+ * Whether the agent itself asks. The answer is then words of the user to the agent, as a text that steers it.
+ * What another tool asks may permit something, so its answer needs the right to decide about calls.
+ *
+ * @example
+ * agentAsks({ tool: 'ask_user' }) // => true
+ */
+export const agentAsks = ({ tool }: Pick<OpenQuestion, 'tool'>): boolean => tool === askUserTool

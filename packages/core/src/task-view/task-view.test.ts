@@ -17,8 +17,8 @@ import {
 } from '../../test/log.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
-import { agentAsks, askingCall } from '../question/open-questions.ts'
 import { type AgentView, growthOrder, heldTools } from './agent-view.ts'
+import { agentAsks, askingCall } from './asked.ts'
 import { agentsOf, evolveTaskView, newTaskView, readTaskView, resultOf, type TaskView } from './task-view.ts'
 
 function viewOf(...events: readonly DomainEvent[]): TaskView {
@@ -183,7 +183,13 @@ describe('the agents of a task', () => {
 })
 
 describe('the teams of a task', () => {
-  const tool = { kind: 'tool', node_id: 'find', depends_on: ['split'], tool: 'stats', arguments: {} } as const
+  const tool = {
+    kind: 'tool' as const,
+    node_id: 'find',
+    depends_on: ['split'],
+    tool: 'stats',
+    arguments: {},
+  }
   const workflow = [
     submitted,
     teamStarted(

@@ -8,7 +8,15 @@ import type { JsonObject } from '../json.ts'
 import { tellRun } from './tell-run.ts'
 import { tellTeam } from './tell-team.ts'
 import { counted, excerpt, sentence } from './text.ts'
-import { because, byWhom, ofDaemon, ofTask, type Surroundings, type Teller, type Told } from './told.ts'
+import {
+  because,
+  byWhom,
+  ofDaemon,
+  ofTask,
+  type Surroundings,
+  type Teller,
+  type EventDescription,
+} from './told.ts'
 
 // Tells the events of a task.
 
@@ -110,13 +118,13 @@ const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tell
  * null, takenOver: false } describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text
  * // => 'Task is to be cancelled: too slow.'
  */
-export function describeEvent(event: DomainEvent, around: Surroundings): Told {
+export function describeEvent(event: DomainEvent, around: Surroundings): EventDescription {
   return tell(event, around)
 }
 
 type EventOf<T extends EventType> = { [K in T]: { readonly type: K; readonly data: DataOf<K> } }[T]
 
-function tell<T extends EventType>({ type, data }: EventOf<T>, around: Surroundings): Told {
+function tell<T extends EventType>({ type, data }: EventOf<T>, around: Surroundings): EventDescription {
   const teller: Teller<T> = tellers[type]
   return teller(data, around)
 }

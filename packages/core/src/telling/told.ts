@@ -13,7 +13,7 @@ export interface Actor {
 }
 
 /** An event in words for people. */
-export interface Told {
+export interface EventDescription {
   readonly actor: Actor
   /** Whom a list of lines names in its first column: `task`, `team`, a node, or an agent. */
   readonly who: string
@@ -52,7 +52,7 @@ export interface Surroundings {
 }
 
 /** The function that tells an event of one type. */
-export type Teller<T extends EventType> = (data: DataOf<T>, around: Surroundings) => Told
+export type Teller<T extends EventType> = (data: DataOf<T>, around: Surroundings) => EventDescription
 
 /**
  * The name of an agent for people: a run that belongs to no team is the run of the root agent (D-07).
@@ -64,7 +64,7 @@ export const agentTitle = (
   run: { readonly team_run_id: string | null; readonly agent_name: string } | null,
 ): string => (run === null || run.team_run_id === null ? 'Root agent' : run.agent_name)
 
-type Rest = Omit<Told, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> & {
+type Rest = Omit<EventDescription, 'actor' | 'who' | 'what' | 'text' | 'news' | 'metadata'> & {
   readonly group: string
   readonly news?: boolean
   readonly metadata?: JsonObject
@@ -80,7 +80,7 @@ function told(
   actor: Actor,
   { who, what, text }: { who: string; what: string; text: string },
   { group, news = true, metadata = {}, status }: Rest,
-): Told {
+): EventDescription {
   return {
     actor: { ...actor, id: clip(actor.id, factCharsMax), name: clip(actor.name, factCharsMax) },
     who: excerpt(who),
@@ -105,16 +105,16 @@ export const ofTask = (
   what: string,
   rest: Rest,
   actor: Actor = { type: 'system', id: 'task-supervisor', name: 'Task supervisor' },
-): Told => told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
+): EventDescription => told(actor, { who: 'task', what, text: `Task ${what}` }, rest)
 
-export const ofDaemon = (daemon: string, what: string, rest: Rest): Told =>
+export const ofDaemon = (daemon: string, what: string, rest: Rest): EventDescription =>
   told(
     { type: 'daemon', id: daemon, name: daemon },
     { who: 'daemon', what, text: `Daemon ${daemon} ${what}` },
     rest,
   )
 
-export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: Actor): Told =>
+export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: Actor): EventDescription =>
   told(
     actor ?? { type: 'agent', id: around.runId ?? '', name: around.agentName },
     { who: around.agentName, what, text: `${around.agentName} ${what}` },
@@ -122,10 +122,14 @@ export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: 
   )
 
 /** Something that the agent uses did it: a tool, or a provider. */
-export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): Told =>
+export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): EventDescription =>
   told(actor, { who: around.agentName, what, text: `${around.agentName}: ${what}` }, rest)
 
-export const ofPerson = (doer: Doer & { readonly by: string }, what: string, rest: Rest): Told => {
+export const ofPerson = (
+  doer: Doer & { readonly by: string },
+  what: string,
+  rest: Rest,
+): EventDescription => {
   const who = excerpt(whoDid(doer))
   return told(
     { type: 'client', id: excerpt(doer.by), name: who },
@@ -138,14 +142,14 @@ export const ofPerson = (doer: Doer & { readonly by: string }, what: string, res
 export const byWhom = (doer: Doer, word: string): string =>
   doer.by === undefined && doer.user_id === undefined ? '' : `${word}${excerpt(whoDid(doer))}`
 
-export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): Told =>
+export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): EventDescription =>
   told(
     { type: 'team', id: team.id, name: team.workflow },
     { who: 'team', what, text: `Team run ${what}` },
     rest,
   )
 
-export const ofNode = (nodeId: string, what: string, rest: Rest): Told =>
+export const ofNode = (nodeId: string, what: string, rest: Rest): EventDescription =>
   told(
     { type: 'node', id: nodeId, name: nodeId },
     { who: nodeId, what, text: `Node ${nodeId} ${what}` },
