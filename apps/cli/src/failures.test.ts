@@ -1,15 +1,15 @@
 import { BeaverError, type ErrorCode, errorCodes } from '@beaver/core'
 import { expect, test } from 'vitest'
-import { linesOf, toldOf, UsageError } from './failures.ts'
+import { linesOf, reportOf, UsageError } from './failures.ts'
 
 test('every code ends with the exit code of the table', async () => {
   for (const [code, { exit }] of Object.entries(errorCodes))
-    expect(await toldOf(new BeaverError(code as ErrorCode, 'x'))).toMatchObject({ code, exit })
+    expect(await reportOf(new BeaverError(code as ErrorCode, 'x'))).toMatchObject({ code, exit })
 })
 
 test('wrong usage ends with 2, a defect with 1, and neither shows a stack', async () => {
-  expect((await toldOf(new UsageError('x'))).exit).toBe(2)
-  const told = await toldOf(new TypeError('undefined is not a function'))
+  expect((await reportOf(new UsageError('x'))).exit).toBe(2)
+  const told = await reportOf(new TypeError('undefined is not a function'))
   expect(told).toMatchObject({ code: 'internal', exit: 1 })
   expect(linesOf(told).join('\n')).not.toContain('    at ')
 })

@@ -2,7 +2,7 @@
 // and usage errors stay quick. stderr gets one clear sentence, never a stack trace (BEAVER_DEBUG=1 shows it).
 // With --json, stdout also gets the error as one line of JSON.
 
-export interface Told {
+export interface FailureReport {
   readonly code: string
   readonly message: string
   readonly problems: readonly { readonly path: string; readonly message: string }[]
@@ -15,7 +15,7 @@ export class UsageError extends Error {
 }
 
 /** What to print for anything thrown. */
-export async function toldOf(error: unknown): Promise<Told> {
+export async function reportOf(error: unknown): Promise<FailureReport> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, problems: [], exit: 2 }
   const { BeaverError, errorCodes, messageOf } = await import('@beaver/core')
   if (error instanceof BeaverError)
@@ -36,7 +36,7 @@ export async function toldOf(error: unknown): Promise<Told> {
 /**
  * The lines for stderr. Problems are listed if there are several and the message does not name them already.
  */
-export function linesOf({ message, problems }: Told): string[] {
+export function linesOf({ message, problems }: FailureReport): string[] {
   const unnamed = problems.filter((problem) => !message.includes(problem.message))
   const listed =
     problems.length > 1 && unnamed.length > 0

@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander'
 import type { Run } from './command-table/command-spec.ts'
 import { commands, groups } from './command-table/index.ts'
 import type { GlobalOptions } from './context.ts'
-import { linesOf, toldOf, UsageError } from './failures.ts'
+import { linesOf, reportOf, UsageError } from './failures.ts'
 import { plainText } from './text/plain-text.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
 
@@ -22,7 +22,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     const parsed = await parseCommandLine(argv, version)
     return parsed === null ? 0 : await parsed()
   } catch (error) {
-    const told = await toldOf(error)
+    const told = await reportOf(error)
     const { code, message, problems } = told
     if (argv.includes('--json'))
       process.stdout.write(

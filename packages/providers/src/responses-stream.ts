@@ -26,7 +26,7 @@ const streamEvent = z.looseObject({
   arguments: wireArguments.catch(''),
   item: anItem.nullish(),
 })
-type Told = z.output<typeof streamEvent>
+type ReadEvent = z.output<typeof streamEvent>
 
 const endings: ReadonlySet<unknown> = new Set([
   'response.completed',
@@ -93,7 +93,11 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
 }
 
 /** Takes what an event says about an item, and returns the text that is new. */
-function takeTold(told: Told, items: ReturnType<typeof openItems>, show: (piece: string) => string): string {
+function takeTold(
+  told: ReadEvent,
+  items: ReturnType<typeof openItems>,
+  show: (piece: string) => string,
+): string {
   switch (told.type) {
     case 'response.output_item.added':
     case 'response.output_item.done':
@@ -141,7 +145,11 @@ interface OpenItem {
 function openItems() {
   const open: OpenItem[] = []
 
-  function find({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem | undefined {
+  function find(
+    { item_id: id, output_index: index }: ReadEvent,
+    type: string,
+    itemId = id,
+  ): OpenItem | undefined {
     if (itemId)
       return (
         open.findLast((item) => item.id === itemId && item.type === type) ??
@@ -154,7 +162,7 @@ function openItems() {
   const at = (index: number, type: string): OpenItem | undefined =>
     open.findLast((item) => item.index === index && item.type === type && !item.complete)
 
-  function add({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem {
+  function add({ item_id: id, output_index: index }: ReadEvent, type: string, itemId = id): OpenItem {
     const item: OpenItem = {
       id: itemId || null,
       index: index ?? null,
@@ -172,8 +180,8 @@ function openItems() {
 
   return {
     /** The item to which an event belongs. Servers may leave out its beginning. */
-    of: (told: Told, type: 'message' | 'function_call'): OpenItem => find(told, type) ?? add(told, type),
-    put(told: Told, whole: z.output<typeof anItem>, complete: boolean): void {
+    of: (told: ReadEvent, type: 'message' | 'function_call'): OpenItem => find(told, type) ?? add(told, type),
+    put(told: ReadEvent, whole: z.output<typeof anItem>, complete: boolean): void {
       const type = whole.type ?? ''
       const item = find(told, type, whole.id) ?? add(told, type, whole.id)
       item.whole = whole

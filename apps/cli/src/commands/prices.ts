@@ -187,7 +187,7 @@ function badLines(bad: readonly BadEntry[]): string[] {
   ]
 }
 
-interface Told extends Omit<PriceChange, 'before'> {
+interface ReplacedPrice extends Omit<PriceChange, 'before'> {
   readonly before: Price
 }
 
@@ -195,12 +195,12 @@ interface Told extends Omit<PriceChange, 'before'> {
 function told(
   changes: readonly PriceChange[],
   config: Config,
-): { readonly changed: readonly Told[]; readonly added: readonly PriceChange[] } {
+): { readonly changed: readonly ReplacedPrice[]; readonly added: readonly PriceChange[] } {
   const book = pricesOf(config)
   const before = (change: PriceChange): Price | null =>
     change.before ?? priceOf(change.model, { configured: book.configured ?? {} })
   const differs = (one: Price, other: Price): boolean => priceText(one) !== priceText(other)
-  const known = changes.flatMap((change): Told[] => {
+  const known = changes.flatMap((change): ReplacedPrice[] => {
     const old = before(change)
     return old === null || !differs(old, change.after) ? [] : [{ ...change, before: old }]
   })

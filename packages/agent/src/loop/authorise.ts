@@ -320,7 +320,7 @@ const addressPattern =
 const closing = new Set(".,;:!?)]*_'’”")
 
 /** What a run may be told an address by. */
-interface Told {
+interface AddressSources {
   readonly run: RunState
   readonly tools: ReadonlyMap<string, Tool>
   /** The words of people, and of agents that had read nothing but those. */
@@ -344,7 +344,7 @@ const spelled = (url: URL): string =>
   `${url.username}:${url.password}@${url.host}${url.pathname === '/' ? '' : url.pathname}${url.search}`
 
 /** Whether the address is known as a whole, from a person, a search, or a page of the same host. */
-function isKnownAddress(url: URL, told: Told): boolean {
+function isKnownAddress(url: URL, told: AddressSources): boolean {
   const wanted = spelled(url)
   if (addressesIn(told.trustedText).some((each) => spelled(each) === wanted)) return true
   const web = told.run.facts.flatMap((fact) => webFactOf(fact, told.tools) ?? [])
@@ -370,7 +370,7 @@ function isKnownAddress(url: URL, told: Told): boolean {
  * search found it, or the run read a page of it. A host that stands only in the text of a page is the choice
  * of whoever wrote the page.
  */
-function isChosenHost(url: URL, { run, tools, trustedText }: Told): boolean {
+function isChosenHost(url: URL, { run, tools, trustedText }: AddressSources): boolean {
   const hosts = (urls: readonly URL[]): boolean => urls.some(({ host }) => host === url.host)
   if (hosts(addressesIn(trustedText))) return true
   const web = run.facts.flatMap((fact) => webFactOf(fact, tools) ?? [])
@@ -396,7 +396,7 @@ interface WebFact {
 /** Facts never change, so each is read once. */
 const webFacts = new WeakMap<ToolFact, WebFact | null>()
 
-function webFactOf(fact: ToolFact, tools: Told['tools']): WebFact | null {
+function webFactOf(fact: ToolFact, tools: AddressSources['tools']): WebFact | null {
   const known = webFacts.get(fact)
   if (known !== undefined) return known
   const read = readWebFact(fact, tools)
@@ -406,7 +406,7 @@ function webFactOf(fact: ToolFact, tools: Told['tools']): WebFact | null {
 
 function readWebFact(
   { tool: name, success, result = '', arguments: text = '' }: ToolFact,
-  tools: Told['tools'],
+  tools: AddressSources['tools'],
 ): WebFact | null {
   const tool = tools.get(name)
   if (tool === undefined) return null

@@ -7,9 +7,9 @@ import {
   describeEvent,
   type DomainEvent,
   eventData,
+  type EventDescription,
   type EventType,
   type Surroundings,
-  type Told,
 } from '@beaver/core'
 import { findTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
@@ -116,7 +116,7 @@ function readable(row: EventRow): DomainEvent | null {
   return parsed.success ? ({ type, data: parsed.data } as DomainEvent) : null
 }
 
-function unreadable(row: EventRow): Pick<Told, 'actor' | 'text' | 'status' | 'metadata'> {
+function unreadable(row: EventRow): Pick<EventDescription, 'actor' | 'text' | 'status' | 'metadata'> {
   const known = Object.hasOwn(eventData, row.type)
   const why = !known
     ? 'has a type that this version does not know'

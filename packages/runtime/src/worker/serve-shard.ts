@@ -123,7 +123,7 @@ export function serveShard(
     number,
     { readonly cancel: AbortController; readonly steers: Map<string, Steer> }
   >()
-  const calls = new AskedCalls(post)
+  const calls = new SentCalls(post)
   const suspectTools = new Set<string>()
   const logger = loggerOver((line) => post({ kind: 'log', line }))
   const hide = secretsOfProcess()
@@ -246,15 +246,15 @@ export function ownership(ask: AskHost, nowMs: () => number = () => performance.
 // answers. An answer settles its call once. An answer that nobody waits for is dropped. Nothing is kept of a
 // loop that has ended.
 
-interface AskedCall {
+interface SentCall {
   readonly loop: number
   resolve(value: never): void
   reject(error: Error): void
 }
 
-class AskedCalls {
+class SentCalls {
   readonly #post: (message: FromShard) => void
-  readonly #calls = new TransientMap<number, AskedCall>()
+  readonly #calls = new TransientMap<number, SentCall>()
   /** The open calls of each loop. */
   readonly #ofLoop = new TransientMap<number, Set<number>>()
   #last = 0
