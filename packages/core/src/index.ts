@@ -444,19 +444,11 @@ export {
   type ChildEnd,
   type RunningChild,
   type StartChild,
-  startSupervision,
-  type Supervision,
+  Supervision,
   type SupervisionOptions,
   type SupervisionStatus,
-} from './supervision/start-supervision.ts'
-export type {
-  ChildSpec,
-  Escalation,
-  Restart,
-  RestartPolicy,
-  Strategy,
-  SupervisorSpec,
-} from './supervision/supervisor-spec.ts'
+} from './supervision/supervision.ts'
+export type { Escalation, RestartPolicy, SupervisorSpec } from './supervision/supervisor-spec.ts'
 export { supervisors, timesWithoutProgress } from './supervision/supervisors.ts'
 export {
   defaultEgressPolicy,

@@ -12,7 +12,7 @@ import {
   type Logger,
   type RunningChild,
   silentLogger,
-  startSupervision,
+  Supervision,
   supervisors,
   systemClock,
   systemFacts,
@@ -332,19 +332,18 @@ async function keepSimulatedModel(
       file: null,
       message: `The models ${named.join(', ')} are simulated, because neither OPENAI_API_KEY nor model.base_url is set.`,
     })
-  const supervision = startSupervision<SimulatedModelProcess & RunningChild>({
+  const supervision = new Supervision<SimulatedModelProcess & RunningChild>({
     spec: supervisors.simulated_model,
     logger,
     clock,
     fieldsOf: ({ pid }) => ({ pid }),
   })
   let port = 0
-  const { url } = await supervision.add({ id: 'simulated model', restart: 'permanent' }, async () => {
+  const { url } = await supervision.add('simulated model', async () => {
     const simulated = await startSimulatedModelProcess({ port })
     port = Number(new URL(simulated.url).port)
     const gone = simulated.exited.then(({ code, signal }) => ({
       reason: signal === null ? `exit code ${code}` : `killed by ${signal}`,
-      normal: code === 0,
     }))
     return { ...simulated, gone, stop: () => simulated.close() }
   })

@@ -14,8 +14,7 @@ import {
   messageOf,
   pause,
   type RunningChild,
-  startSupervision,
-  type Supervision,
+  Supervision,
   supervisors,
   systemClock,
   systemFacts,
@@ -92,8 +91,8 @@ class KnowledgeThread implements Knowledge {
   constructor(data: KnowledgeThreadData, logger: Logger) {
     this.#data = data
     this.#logger = logger
-    this.#supervision = startSupervision<RunningThread>({ spec: supervisors.knowledge, logger })
-    this.#first = this.#supervision.add({ id, restart: 'permanent' }, () => this.#start()).catch(() => {})
+    this.#supervision = new Supervision<RunningThread>({ spec: supervisors.knowledge, logger })
+    this.#first = this.#supervision.add(id, () => this.#start()).catch(() => {})
   }
 
   async search(of: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer> {
@@ -131,7 +130,7 @@ class KnowledgeThread implements Knowledge {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
     })
-    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
+    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string }>()
     let reason: string | null = null
     let alive = true
     worker.on('message', (message: FromKnowledge) => this.#hear(message))
@@ -140,7 +139,7 @@ class KnowledgeThread implements Knowledge {
       alive = false
       for (const { reject } of this.#calls.values())
         reject(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
-      resolve({ reason: reason ?? `exit code ${code}`, normal: false })
+      resolve({ reason: reason ?? `exit code ${code}` })
     })
     return {
       gone,

@@ -11,7 +11,7 @@ import {
   type Logger,
   type LogId,
   type RunningChild,
-  startSupervision,
+  Supervision,
   supervisors,
   systemClock,
 } from '@beaver/core'
@@ -228,7 +228,7 @@ export async function ownServer({
   clock = systemClock,
 }: OwnServerOptions): Promise<OwnServer> {
   const { periodMs } = supervisors.service_nats.intensity
-  const supervision = startSupervision<EmbeddedServer & RunningChild>({
+  const supervision = new Supervision<EmbeddedServer & RunningChild>({
     spec: supervisors.service_nats,
     logger,
     clock,
@@ -243,7 +243,7 @@ export async function ownServer({
       ),
   })
   let newest: EmbeddedServer | null = null
-  const { url, pid } = await supervision.add({ id: 'nats-server', restart: 'permanent' }, async () => {
+  const { url, pid } = await supervision.add('nats-server', async () => {
     const server = await startEmbeddedServer({
       binary,
       dataDir,
@@ -253,7 +253,6 @@ export async function ownServer({
     newest = server
     const gone = server.closed.then(({ code }) => ({
       reason: code === null ? 'killed' : `exit code ${code}`,
-      normal: code === 0,
     }))
     return { ...server, gone }
   })

@@ -112,14 +112,13 @@ async function startService(options: ServiceOptions, spare: Spare, signal: Abort
   const gone = new Promise<ChildEnd>((resolve) => {
     child.once('error', (error) => {
       ended = true
-      resolve({ reason: error.message, normal: false })
+      resolve({ reason: error.message })
     })
     child.once('exit', (code, killedBy) => {
       ended = true
       kill() // what it may have left behind in its group
       resolve({
         reason: killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`,
-        normal: code === 0,
       })
     })
   })

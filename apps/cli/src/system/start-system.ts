@@ -13,8 +13,7 @@ import {
   type Clock,
   errorCodes,
   type Logger,
-  startSupervision,
-  type Supervision,
+  Supervision,
   type SupervisionStatus,
   supervisors,
   switchOff,
@@ -167,7 +166,7 @@ class LocalSystem implements System {
     markHome(config.home)
     this.#unlock = lockHome(config.home)
     this.#rotating = setInterval(() => this.#rotateLogs(), rotateMs).unref()
-    this.#services = startSupervision<Service>({
+    this.#services = new Supervision<Service>({
       spec: supervisors.services,
       logger: logOf(config),
       clock,
@@ -314,7 +313,7 @@ class LocalSystem implements System {
     this.#specs.push(spec)
     this.#logFiles.set(name, logFile)
     this.#tell({ kind: 'starting', name })
-    return this.#services.add({ id: name, restart: 'permanent' }, async (life) => {
+    return this.#services.add(name, async (life) => {
       const service = await begin(AbortSignal.any([this.#signal, life]))
       return { ...service, stop: () => (this.#tell({ kind: 'stopping', name }), service.stop()) }
     })
@@ -427,7 +426,6 @@ function running(server: EmbeddedServer, version: string): Service {
     info: { url: server.url, version },
     gone: server.closed.then(({ code }) => ({
       reason: code === null ? 'killed' : code > 128 ? `killed by signal ${code - 128}` : `exit code ${code}`,
-      normal: code === 0,
     })),
     stop: () => server.stop(),
     kill: () => {

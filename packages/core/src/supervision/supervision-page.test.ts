@@ -34,12 +34,6 @@ it('shows every supervisor with its data', () => {
   expect(documented).toEqual(Object.values(supervisors).map(rowOf))
 })
 
-it('shows no strategy, because every supervisor has the same one', () => {
-  expect(
-    Object.values(supervisors).filter((row) => 'strategy' in row && row.strategy !== 'one_for_one'),
-  ).toEqual([])
-})
-
 it('names each supervisor by its key', () => {
   for (const [key, { id }] of Object.entries(supervisors)) expect(id).toBe(key)
 })

@@ -5,29 +5,6 @@
 import type { Backoff, Intensity } from './restart-intensity.ts'
 
 /**
- * The children that are started again after a death.
- * - `one_for_one`: only the child that ended.
- * - `one_for_all`: all children. The others are stopped first.
- * - `rest_for_one`: the child that ended, and those that were started after it. These are stopped first.
- */
-export type Strategy = 'one_for_one' | 'one_for_all' | 'rest_for_one'
-
-/**
- * When a child that ended is started again.
- * - `permanent`: always.
- * - `transient`: unless it ended normally.
- * - `temporary`: never.
- */
-export type Restart = 'permanent' | 'transient' | 'temporary'
-
-/** A child of a supervisor. */
-export interface ChildSpec {
-  /** Unique in its supervisor. */
-  readonly id: string
-  readonly restart: Restart
-}
-
-/**
  * What happens if the intensity is exceeded. `says` is the sentence for the log and the documentation.
  * - `fail`: all children are stopped, and the supervisor fails. Its own supervisor or its caller decides what
  * happens then.
@@ -55,9 +32,12 @@ export interface RestartPolicy {
   readonly why: string
 }
 
-/** A supervisor as data, which startSupervision runs. */
+/**
+ * A supervisor as data, which `Supervision` runs. A death affects only the child that ended, and each child
+ * is started again whenever it ends: OTP's `one_for_one` of `permanent` children.
+ */
 export interface SupervisorSpec extends RestartPolicy {
-  readonly strategy: Strategy
+  readonly intensity: Intensity & { readonly counts: 'each_child' }
   readonly backoff: Backoff
   /**
    * If the first start of a child fails, the caller gets the error and the child is not kept, or the failure

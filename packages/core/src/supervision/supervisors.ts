@@ -1,5 +1,5 @@
 // Every restart of Beaver, with its numbers and their reasons. docs/reference/supervision.md shows the same
-// table, and a test compares the two. Rows with a `strategy` are supervisors that startSupervision runs. The
+// table, and a test compares the two. Rows with a `firstStart` are supervisors that `Supervision` runs. The
 // runtime applies the others: it restarts in its own way. Nothing in Beaver is started again without a bound,
 // and each bound is in this table. A read, a request or a subscription that is repeated is no restart: its
 // pauses are where it is made. The code that restarts something reads its row here. A configuration may
@@ -17,7 +17,6 @@ const ownersLostMax = 5
  * part.
  */
 const ofPart = {
-  strategy: 'one_for_one',
   intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
   backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
 } as const
@@ -28,7 +27,6 @@ const ofService = {
 } as const
 const ofMcpServer = {
   what: 'MCP server',
-  strategy: 'one_for_one',
   intensity: { restartsMax: 5, periodMs: 600_000, counts: 'each_child' },
   backoff: { pauseMsMin: 500, pauseMsMax: 30_000, jitter: true },
   firstStart: 'counts_as_death',
@@ -46,7 +44,7 @@ const ofTask = {
 /** Every supervisor of Beaver, by its name. */
 export const supervisors = {
   /**
-   * The parts of `beaver up`. The strategy is one for one although all parts use the nats-server: a daemon
+   * The parts of `beaver up`. A death affects one part only, although all parts use the nats-server: a daemon
    * that is started again gives up the tasks that it drives and must read their logs. A daemon that goes on
    * reconnects by itself, on the same port, and waits for its writes.
    */

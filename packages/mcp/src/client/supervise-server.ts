@@ -13,8 +13,7 @@ import {
   messageOf,
   pause,
   type RunningChild,
-  startSupervision,
-  type Supervision,
+  Supervision,
   type SupervisionStatus,
   supervisors,
   type SupervisorSpec,
@@ -117,7 +116,7 @@ class McpServer implements SupervisedServer {
     this.#ports = ports
     this.#tools = new ServerTools(name, spec, ports)
     this.#access = accessTo(name, spec, ports)
-    this.#supervision = startSupervision<ConnectedServer>({
+    this.#supervision = new Supervision<ConnectedServer>({
       spec: supervisorOf(spec),
       logger: ports.logger,
       clock: ports.clock,
@@ -130,10 +129,7 @@ class McpServer implements SupervisedServer {
       onStatus: (status) => this.#onStatus(status),
     })
     const fault = addressFault(spec, ports.environment)
-    if (fault === null)
-      this.#supervision
-        .add({ id: name, restart: 'permanent' }, (signal) => this.#begin(signal))
-        .catch(() => {}) // `onStatus` reports it.
+    if (fault === null) this.#supervision.add(name, (signal) => this.#begin(signal)).catch(() => {}) // `onStatus` reports it.
     else this.#refuse(fault)
   }
 
@@ -365,7 +361,7 @@ class McpServer implements SupervisedServer {
     const gone = next.gone.then(async (reason) => {
       if (this.#link === next) this.#link = null
       await next.drop('it is gone')
-      return { reason, normal: false }
+      return { reason }
     })
     return { link: next, gone, stop: () => next.drop('it was stopped') }
   }

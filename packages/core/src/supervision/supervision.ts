@@ -14,14 +14,12 @@ import {
   type SupervisorEvent,
   type SupervisorState,
 } from './supervise.ts'
-import type { ChildSpec, SupervisorSpec } from './supervisor-spec.ts'
+import type { SupervisorSpec } from './supervisor-spec.ts'
 
 /** How a child ended. */
 export interface ChildEnd {
   /** The reason in words, such as `exit code 1`. */
   readonly reason: string
-  /** Whether it ended as planned. If so, a `transient` child is not started again. */
-  readonly normal: boolean
 }
 
 /** A child that runs: a process, a connection or a thread. */
@@ -62,7 +60,7 @@ export type SupervisionStatus<C extends RunningChild> =
       readonly againMs: number | null
     }
 
-/** The options of `startSupervision`. */
+/** The options of a `Supervision`. */
 export interface SupervisionOptions<C extends RunningChild> {
   readonly spec: SupervisorSpec
   readonly logger?: Logger
@@ -78,22 +76,6 @@ export interface SupervisionOptions<C extends RunningChild> {
   failure?(escalated: { readonly id: string; readonly reason: string; readonly deaths: number }): Error
 }
 
-/** A supervisor at work. */
-export interface Supervision<C extends RunningChild> {
-  /**
-   * Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran:
-   * see `firstStart`
-   */
-  add(child: ChildSpec, start: StartChild<C>): Promise<C>
-  /** The running child, or `null` if it does not run. */
-  get(id: string): C | null
-  /** Rejects if the supervisor escalates with `fail`, after its children are gone. */
-  readonly failed: Promise<never>
-  stop(): Promise<void>
-  /** Ends all children at once. Nothing is started after it. */
-  kill(): void
-}
-
 interface Kept<C extends RunningChild> {
   readonly start: StartChild<C>
   readonly first: PromiseWithResolvers<C>
@@ -104,23 +86,20 @@ interface Kept<C extends RunningChild> {
 }
 
 /**
- * Starts a supervisor without children; `add` gives it children. Its restarts, pauses and escalation are
+ * A supervisor at work. It has no children until `add` gives it some. Its restarts, pauses and escalation are
  * those of `spec`.
  *
  * @example
- * const supervision = startSupervision({ spec: supervisors.services })
+ * const supervision = new Supervision({ spec: supervisors.services })
  * const { promise: gone, resolve } = Promise.withResolvers<ChildEnd>()
- * const child = { gone, stop: async () => resolve({ reason: 'stopped', normal: true }) }
- * await supervision.add({ id: 'watcher', restart: 'temporary' }, async () => child)
+ * const child = { gone, stop: async () => resolve({ reason: 'stopped' }) }
+ * await supervision.add('watcher', async () => child)
  * supervision.get('watcher') === child // => true
  * await supervision.stop()
  * supervision.get('watcher') // => null
  */
-export function startSupervision<C extends RunningChild>(options: SupervisionOptions<C>): Supervision<C> {
-  return new RunningSupervision(options)
-}
-
-class RunningSupervision<C extends RunningChild> implements Supervision<C> {
+export class Supervision<C extends RunningChild> {
+  /** Rejects if the supervisor escalates with `fail`, after its children are gone. */
   readonly failed: Promise<never>
   readonly #options: SupervisionOptions<C>
   readonly #spec: SupervisorSpec
@@ -143,18 +122,25 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     this.failed.catch(() => {})
   }
 
-  add(child: ChildSpec, start: StartChild<C>): Promise<C> {
+  /**
+   * Starts a further child. Resolves when it runs for the first time. @throws the reason why it never ran:
+   * see `firstStart`
+   *
+   * @param id unique in the supervisor
+   */
+  add(id: string, start: StartChild<C>): Promise<C> {
     if (this.#state.status !== 'running')
       return Promise.reject(
-        new BeaverError('start_failed', `${child.id} is not started, because its supervisor stops.`),
+        new BeaverError('start_failed', `${id} is not started, because its supervisor stops.`),
       )
     const first = Promise.withResolvers<C>()
     first.promise.catch(() => {}) // The caller of `add` handles the error. The process must not fail if the caller does not.
-    this.#kept.set(child.id, { start, first, running: null, life: new AbortController(), hadFirst: false })
-    this.#dispatch({ kind: 'child_added', child })
+    this.#kept.set(id, { start, first, running: null, life: new AbortController(), hadFirst: false })
+    this.#dispatch({ kind: 'child_added', id })
     return first.promise
   }
 
+  /** The running child, or `null` if it does not run. */
   get(id: string): C | null {
     return this.#kept.get(id)?.running ?? null
   }
@@ -166,6 +152,7 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
       first.reject(new BeaverError('start_failed', 'The start was interrupted.'))
   }
 
+  /** Ends all children at once. Nothing is started after it. */
   kill(): void {
     this.#dispatch({ kind: 'stop' })
     for (const { life, running } of this.#kept.values()) {
@@ -226,13 +213,13 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     if (of === undefined) return
     const life = (of.life = new AbortController())
     if (pauseMs > 0) await pause(this.#clock, pauseMs, life.signal)
-    if (life.signal.aborted) return this.#end(id, { reason: 'it was stopped', normal: true })
+    if (life.signal.aborted) return this.#end(id, { reason: 'it was stopped' })
     let child: C
     try {
       child = await of.start(life.signal)
     } catch (error) {
       if (of.hadFirst || this.#spec.firstStart === 'counts_as_death' || life.signal.aborted)
-        return this.#end(id, { reason: messageOf(error), normal: false })
+        return this.#end(id, { reason: messageOf(error) })
       of.first.reject(error)
       this.#kept.delete(id)
       return this.#dispatch({ kind: 'child_withdrawn', id })
@@ -253,9 +240,9 @@ class RunningSupervision<C extends RunningChild> implements Supervision<C> {
     this.#end(id, end)
   }
 
-  #end(id: string, { reason, normal }: ChildEnd): void {
+  #end(id: string, { reason }: ChildEnd): void {
     const { random = () => 0.5 } = this.#options
-    this.#dispatch({ kind: 'child_ended', id, reason, normal, at: this.#clock.now(), random: random() })
+    this.#dispatch({ kind: 'child_ended', id, reason, at: this.#clock.now(), random: random() })
   }
 
   async #stopChild(id: string): Promise<void> {

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, type LogLine, loggerOver } from '../ports/logger.ts'
 import { BeaverError } from '../errors.ts'
-import { type RunningChild, startSupervision, type SupervisionStatus } from './start-supervision.ts'
+import { type RunningChild, Supervision, type SupervisionStatus } from './supervision.ts'
 import type { SupervisorSpec } from './supervisor-spec.ts'
 import { supervisors } from './supervisors.ts'
 
 interface Part extends RunningChild {
   readonly n: number
-  die(reason: string, normal?: boolean): void
+  die(reason: string): void
 }
 
 function stage(spec: SupervisorSpec, how: (n: number) => 'ok' | 'refuse' | 'crash' = () => 'ok') {
@@ -26,7 +26,7 @@ function stage(spec: SupervisorSpec, how: (n: number) => 'ok' | 'refuse' | 'cras
   const lines: LogLine[] = []
   const statuses: (SupervisionStatus<Part> & { readonly starts: number })[] = []
   const order: string[] = []
-  const supervision = startSupervision<Part>({
+  const supervision = new Supervision<Part>({
     spec,
     clock,
     logger: loggerOver((line) => lines.push(line)),
@@ -34,18 +34,18 @@ function stage(spec: SupervisorSpec, how: (n: number) => 'ok' | 'refuse' | 'cras
   })
   let starts = 0
   const add = (id = 'projector') =>
-    supervision.add({ id, restart: 'permanent' }, async () => {
+    supervision.add(id, async () => {
       const n = ++starts
       if (how(n) === 'refuse') throw new BeaverError('start_failed', 'no port')
-      const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
-      const die = (reason: string, normal = false): void => resolve({ reason, normal })
+      const { promise: gone, resolve } = Promise.withResolvers<{ reason: string }>()
+      const die = (reason: string): void => resolve({ reason })
       const part: Part = {
         n,
         gone,
         die,
         stop: async () => {
           order.push(id)
-          die('exit code 0', true)
+          die('exit code 0')
         },
         kill: () => die('killed'),
       }
@@ -104,14 +104,14 @@ describe('a supervised child', () => {
     await add()
     await supervision.stop()
     await settled()
-    expect([starts(), await parts[0]?.gone]).toEqual([1, { reason: 'exit code 0', normal: true }])
+    expect([starts(), await parts[0]?.gone]).toEqual([1, { reason: 'exit code 0' }])
     await expect(add('late')).rejects.toThrow('its supervisor stops')
   })
 
   it('that is starting when everything stops is ended, and whoever waits for it is told', async () => {
     const { promise: asked, resolve } = Promise.withResolvers<AbortSignal>()
-    const supervision = startSupervision({ spec: services })
-    const first = supervision.add({ id: 'slow', restart: 'permanent' }, async (signal) => {
+    const supervision = new Supervision({ spec: services })
+    const first = supervision.add('slow', async (signal) => {
       resolve(signal)
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
@@ -130,16 +130,8 @@ it('stops the children in the reverse order of their start', async () => {
   expect(order).toEqual(['supervisor', 'projector', 'nats-server'])
 })
 
-it('starts those after it again with a child of rest_for_one', async () => {
-  const { add, parts, starts, order } = stage({ ...services, strategy: 'rest_for_one' })
-  for (const id of ['a', 'b', 'c']) await add(id)
-  parts[1]?.die('exit code 1')
-  await settled()
-  expect([starts(), order]).toEqual([5, ['c']])
-})
-
 describe('a crash loop', () => {
-  const run = Object.values(supervisors).filter((row) => 'strategy' in row)
+  const run = Object.values(supervisors).filter((row) => 'firstStart' in row)
 
   it.each(run.map((spec) => [spec.id, spec] as const))(
     'trips the supervisor %s after the restarts of its data, with one line',
@@ -186,18 +178,18 @@ it.each(['onStatus', 'the logger'])('restarts and stops its children also if %s 
     throw new Error('The disk is full.')
   }
   const logger: Logger = { debug: fail, info: fail, warn: fail, error: fail, with: () => logger }
-  const ends: ((end: { reason: string; normal: boolean }) => void)[] = []
-  const supervision = startSupervision<RunningChild>({
+  const ends: ((end: { reason: string }) => void)[] = []
+  const supervision = new Supervision<RunningChild>({
     spec: supervisors.services,
     ...(who === 'onStatus' ? { onStatus: fail } : { logger }),
   })
   const start = async (): Promise<RunningChild> => {
-    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string; normal: boolean }>()
+    const { promise: gone, resolve } = Promise.withResolvers<{ reason: string }>()
     ends.push(resolve)
-    return { gone, stop: async () => resolve({ reason: 'stopped', normal: true }) }
+    return { gone, stop: async () => resolve({ reason: 'stopped' }) }
   }
-  await supervision.add({ id: 'part', restart: 'permanent' }, start)
-  ends[0]?.({ reason: 'killed', normal: false })
+  await supervision.add('part', start)
+  ends[0]?.({ reason: 'killed' })
   await expect.poll(() => supervision.get('part') !== null && ends.length).toBe(2)
   await supervision.stop()
 })
