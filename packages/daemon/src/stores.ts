@@ -18,7 +18,7 @@ import {
 } from '@beaver/core'
 import {
   type JournalSignatures,
-  journalTrust,
+  JournalTrust,
   type JournalWatch,
   markStore,
   natsBlobStore,
@@ -157,7 +157,7 @@ async function journalKeys(
   const keys = homeKeys(keysFolder)
   const log = await natsSystemLog(nc, subjects, nats)
   const { ring, key } = await joinJournal('daemon', { log, keys, namespace, now, name: machineName() })
-  const trust = journalTrust(
+  const trust = new JournalTrust(
     { nc, subjects, log, check: (next) => checkOperator(next, { keys, namespace }) },
     ring,
   )

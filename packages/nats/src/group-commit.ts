@@ -30,17 +30,6 @@ export type WriteOutcome =
   | { readonly kind: 'stored'; readonly lastSequence: number }
   | { readonly kind: 'refused' }
 
-export interface GroupCommit {
-  /** Writes the messages of a unit together. Messages of the same subject must be next to each other. */
-  write(unit: WriteUnit): Promise<WriteOutcome>
-  /**
-   * The time for which writes have waited while none had an outcome, in milliseconds; 0 if no write is open.
-   */
-  readonly waitingMs: number
-  /** Resolves when no write is open. */
-  settled(): Promise<void>
-}
-
 interface Pending {
   readonly unit: readonly Write[]
   readonly touches: readonly string[]
@@ -77,15 +66,7 @@ export interface GroupCommitStream {
   readonly sign?: ((leaves: readonly string[]) => readonly string[]) | undefined
 }
 
-export function groupCommit(
-  nc: NatsConnection,
-  stream: GroupCommitStream,
-  clock: Clock = steadyClock,
-): GroupCommit {
-  return new CommitQueue(nc, stream, clock)
-}
-
-class CommitQueue implements GroupCommit {
+export class GroupCommit {
   readonly #nc: NatsConnection
   readonly #stream: GroupCommitStream
   readonly #clock: Clock
@@ -101,7 +82,7 @@ class CommitQueue implements GroupCommit {
   #underWay = false
   #scheduled = false
 
-  constructor(nc: NatsConnection, stream: GroupCommitStream, clock: Clock) {
+  constructor(nc: NatsConnection, stream: GroupCommitStream, clock: Clock = steadyClock) {
     this.#nc = nc
     this.#stream = stream
     this.#clock = clock
@@ -111,6 +92,7 @@ class CommitQueue implements GroupCommit {
     })
   }
 
+  /** Writes the messages of a unit together. Messages of the same subject must be next to each other. */
   write({ writes, touches }: WriteUnit): Promise<WriteOutcome> {
     return new Promise((resolve, reject) => {
       if (writes.length > unitMessagesMax)
@@ -125,11 +107,15 @@ class CommitQueue implements GroupCommit {
     })
   }
 
+  /**
+   * The time for which writes have waited while none had an outcome, in milliseconds; 0 if no write is open.
+   */
   get waitingMs(): number {
     const oldest = Math.min(...this.#open.values(), this.#queue[0]?.since ?? Infinity)
     return oldest === Infinity ? 0 : this.#clock.now() - Math.max(oldest, this.#outcomeAt)
   }
 
+  /** Resolves when no write is open. */
   settled(): Promise<void> {
     return !this.#underWay && this.#queue.length === 0
       ? Promise.resolve()

@@ -31,7 +31,7 @@ export {
   type SystemFeedMessage,
 } from './journal-feed.ts'
 export { type JournalSignatures, natsJournal, type NatsJournal } from './journal.ts'
-export { journalTrust, type JournalTrust, type RecordReading, recordReading } from './journal-trust.ts'
+export { JournalTrust, type RecordReading, recordReading } from './journal-trust.ts'
 export { type JournalReader, journalReader } from './journal-reader.ts'
 export { type MessageBusOptions, natsMessageBus } from './message-bus.ts'
 export { natsMemoryStore, type NatsMemoryStore } from './memory-store.ts'

@@ -30,18 +30,6 @@ import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
 import { systemLogReader } from './system-log.ts'
 
-export interface JournalTrust {
-  /** The ring as it is now. @throws {BeaverError} `unreachable`, `operator_changed` */
-  ring(): Promise<KeyRing>
-  /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
-  faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null>
-  /** What was removed from the journal on purpose. @throws as `ring` */
-  removals(): Promise<Removals>
-  /** Calls `told` with each new ring. */
-  onChange(told: (ring: KeyRing) => void): void
-  close(): void
-}
-
 export interface JournalTrustOf {
   readonly nc: NatsConnection
   readonly subjects: Subjects
@@ -81,7 +69,7 @@ export function recordReading(
   const open = async (): Promise<JournalTrust> => {
     const first = await readKeyRing({ log, namespace: subjects.stream })
     check(first)
-    return journalTrust(
+    return new JournalTrust(
       { nc, subjects, log, check, judge: (ring, of, entry) => ring.recordFault(of, entry) },
       first,
     )
@@ -124,12 +112,7 @@ const otherOperator = (stream: string, now: string | null, known: string | null)
 
 const ageMsMax = 1_000
 
-/** @param first a ring that was just read */
-export function journalTrust(of: JournalTrustOf, first: KeyRing, clock: Clock = steadyClock): JournalTrust {
-  return new FollowedRing(of, first, clock)
-}
-
-class FollowedRing implements JournalTrust {
+export class JournalTrust {
   readonly #of: JournalTrustOf
   readonly #listeners: ((ring: KeyRing) => void)[] = []
   readonly #subscription: { unsubscribe(): void; isClosed(): boolean }
@@ -140,7 +123,8 @@ class FollowedRing implements JournalTrust {
   #stale = false
   #reading: Promise<KeyRing> | null = null
 
-  constructor(of: JournalTrustOf, first: KeyRing, clock: Clock) {
+  /** @param first a ring that was just read */
+  constructor(of: JournalTrustOf, first: KeyRing, clock: Clock = steadyClock) {
     this.#of = of
     this.#clock = clock
     this.#readAtMs = clock.now()
@@ -154,11 +138,13 @@ class FollowedRing implements JournalTrust {
     })
   }
 
+  /** The ring as it is now. @throws {BeaverError} `unreachable`, `operator_changed` */
   ring(): Promise<KeyRing> {
     const isFresh = !this.#stale && this.#clock.now() - this.#readAtMs < ageMsMax
     return isFresh ? Promise.resolve(this.#ring) : this.#read()
   }
 
+  /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
   async faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null> {
     const ring = await this.ring()
     const { judge = (keys, of, each) => keys.faultOf(of, each) } = this.#of
@@ -166,10 +152,12 @@ class FollowedRing implements JournalTrust {
     return fault !== null && ring.lacks(entry) ? judge(await this.#read(), log, entry) : fault
   }
 
+  /** What was removed from the journal on purpose. @throws as `ring` */
   removals(): Promise<Removals> {
     return this.#removals.now()
   }
 
+  /** Calls `told` with each new ring. */
   onChange(told: (ring: KeyRing) => void): void {
     this.#listeners.push(told)
   }

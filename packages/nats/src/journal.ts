@@ -17,7 +17,7 @@ import {
 } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
+import { GroupCommit, type WriteUnit } from './group-commit.ts'
 import { entriesOf, findLog, firstEntry, lastEntry, tailOf, taskAfter } from './journal-reader.ts'
 import type { JournalTrust } from './journal-trust.ts'
 import { storedMessageOf, streamExists } from './leader-read.ts'
@@ -58,7 +58,7 @@ export async function natsJournal(
 ): Promise<NatsJournal> {
   const jsm = await ensureJournalStream(nc, subjects)
   const clock: ServerClock = await serverClock(nc, subjects)
-  const commits: GroupCommit = groupCommit(nc, {
+  const commits = new GroupCommit(nc, {
     name: subjects.stream,
     async lastMessage(subject) {
       const found = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })

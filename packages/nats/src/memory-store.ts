@@ -31,11 +31,6 @@ import { type MemoryWatch, type SeenValue, type WatchedBucket, watchMemories } f
 import { placeOfBucket } from './stream-place.ts'
 import { encodeToken, type Subjects } from './subjects.ts'
 
-export interface NatsMemoryStore extends MemoryStore {
-  /** Stops the watch, and waits for the changes under way. */
-  close(): Promise<void>
-}
-
 interface Written {
   readonly snapshot: MemorySnapshot
   readonly answer: MemoryAnswer
@@ -72,7 +67,7 @@ export async function natsMemoryStore(
       ...(await placeOfBucket(jsm, subjects)),
     })
     const unfollow = await known.follow(nc, { js, jsm, bucket, readyMsMax }, clock)
-    return new KvMemoryStore({ kv, bucket, known, unfollow, limits, clock, random })
+    return new NatsMemoryStore({ kv, bucket, known, unfollow, limits, clock, random })
   } catch (cause) {
     throw new BeaverError('start_failed', `The memory ${bucket} cannot be opened: ${messageOf(cause)}`, {
       cause,
@@ -90,7 +85,7 @@ interface KvMemoryParts {
   readonly random: () => number
 }
 
-class KvMemoryStore implements NatsMemoryStore {
+export class NatsMemoryStore implements MemoryStore {
   readonly #parts: KvMemoryParts
   /** The newest change of each key for which a change is under way. */
   readonly #turns = new Map<string, Promise<unknown>>()
@@ -122,6 +117,7 @@ class KvMemoryStore implements NatsMemoryStore {
     return answer
   }
 
+  /** Stops the watch, and waits for the changes under way. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all([this.#parts.unfollow(), ...this.#turns.values()])

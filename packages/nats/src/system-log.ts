@@ -4,7 +4,7 @@
 import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { groupCommit } from './group-commit.ts'
+import { GroupCommit } from './group-commit.ts'
 import { messagesOf } from './journal-reader.ts'
 import { storedMessageOf, streamExists } from './leader-read.ts'
 import { ensureJournalStream } from './stream.ts'
@@ -48,7 +48,7 @@ export async function natsSystemLog(
   place: StreamPlace = {},
 ): Promise<SystemLog> {
   const jsm = await ensureJournalStream(nc, subjects, place)
-  const commits = groupCommit(nc, {
+  const commits = new GroupCommit(nc, {
     name: subjects.stream,
     async lastMessage(subject) {
       const found = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })

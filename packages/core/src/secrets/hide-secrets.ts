@@ -1,7 +1,7 @@
 // Removes secrets from text that others wrote, before the text becomes part of an error or of a line of the
 // log. It removes what `maskSecrets` removes, and besides what only looks like a part of a key: a message of
 // an error needs no such text.
-import { type KnownSecret, secretMasker } from './secret-masker.ts'
+import { type KnownSecret, SecretMasker } from './secret-masker.ts'
 
 /**
  * A known secret of this length or longer is removed from errors and logs, even if it could be ordinary text.
@@ -17,7 +17,7 @@ const charactersMin = 6
  * hide('401 for sk-0123456789') // => '401 for [secret:OPENAI_API_KEY]'
  */
 export function hideSecrets(secrets: readonly KnownSecret[]): (text: string) => string {
-  const masker = secretMasker(secrets)
+  const masker = new SecretMasker(secrets)
   const known = secrets.filter(({ value }) => value.length >= charactersMin)
   return (text) => {
     let clean = masker.mask(text)

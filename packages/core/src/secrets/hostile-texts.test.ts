@@ -1,9 +1,9 @@
 // Texts that an attacker makes to keep the masker busy.
 import { ownMs } from '@beaver/testing'
 import { expect, it } from 'vitest'
-import { secretMasker } from './secret-masker.ts'
+import { SecretMasker } from './secret-masker.ts'
 
-const masker = secretMasker([{ name: 'KEY', value: 'aaaaaaaaaaaaaaaab1' }])
+const masker = new SecretMasker([{ name: 'KEY', value: 'aaaaaaaaaaaaaaaab1' }])
 const length = 300_000
 const msMax = 3_000
 

@@ -4,9 +4,9 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { secretMasker } from './secret-masker.ts'
+import { SecretMasker } from './secret-masker.ts'
 
-const masker = secretMasker([{ name: 'OPENAI_API_KEY', value: 'sk-0Yb7Qk2LxW9dRt5' }])
+const masker = new SecretMasker([{ name: 'OPENAI_API_KEY', value: 'sk-0Yb7Qk2LxW9dRt5' }])
 const root = join(import.meta.dirname, '../../../..')
 
 it.each([

@@ -5,13 +5,13 @@
 // into any journal, whichever part of the program writes. `draft` masks the data of every event before it is
 // hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run that goes on in
 // memory equals one that is folded from the journal.
-import { type KnownSecret, type SecretMasker, secretMasker } from './secret-masker.ts'
+import { type KnownSecret, SecretMasker } from './secret-masker.ts'
 
 let secrets: readonly KnownSecret[] = []
 let masker: SecretMasker | null = null
 const listeners = new Set<() => void>()
 
-const current = (): SecretMasker => (masker ??= secretMasker(secrets))
+const current = (): SecretMasker => (masker ??= new SecretMasker(secrets))
 
 /**
  * Adds secrets to those that this thread hides. Values that could be ordinary text are not hidden

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { secretMasker } from './secret-masker.ts'
+import { SecretMasker } from './secret-masker.ts'
 
 const value = 'c4n4ry/V4lue+with=signs"and\\more'
-const masker = secretMasker([
+const masker = new SecretMasker([
   { name: 'MY_KEY', value },
   { name: 'WORD', value: 'ollama' },
   { name: 'PLAIN_KEY', value: 'q8Zk2mPx7LwA' },

@@ -4,18 +4,6 @@
 // shape of a well-known key. Masking is idempotent: a mark contains no secret. A text or value without a
 // secret is returned as it is: the same string, the same object.
 
-export interface SecretMasker {
-  /** @param start what comes before this place is only looked at. Default: 0 */
-  mask(text: string, start?: number): string
-  /** The places of the secrets, in order and without overlaps. */
-  find(text: string): readonly FoundSecret[]
-  /**
-   * How much of a text that still grows is decided: whatever follows, no secret begins before this place and
-   * ends behind it.
-   */
-  decided(text: string): number
-}
-
 export interface FoundSecret {
   readonly name: string
   readonly from: number
@@ -45,16 +33,12 @@ function copied(text: string, start: number): number {
   return bytes.write(text.slice(start, start + pieceLength), 0, pieceLength, 'latin1')
 }
 
-export function secretMasker(known: readonly KnownSecret[]): SecretMasker {
-  return new Masker(known)
-}
-
 const markOf = (name: string): string => `[secret:${name.replace(/[^\w.-]/g, '_')}]`
 
 const windowHash = (first: number, second: number, third: number): number =>
   ((first << 8) ^ (second << 4) ^ third) & 0x7fff
 
-class Masker implements SecretMasker {
+export class SecretMasker {
   /** The list of candidates for each pair of ASCII characters, as an index into `#lists`; 0: none. */
   readonly #pairs = new Uint16Array(128 * 128)
   readonly #lists: { readonly candidate: Candidate; readonly offset: number }[][] = [[]]
@@ -81,6 +65,7 @@ class Masker implements SecretMasker {
       }
   }
 
+  /** @param start what comes before this place is only looked at. Default: 0 */
   mask(text: string, start = 0): string {
     const all = this.find(text)
     const found = start === 0 ? all : all.filter(({ from }) => from >= start)
@@ -94,6 +79,7 @@ class Masker implements SecretMasker {
     return masked + text.slice(at)
   }
 
+  /** The places of the secrets, in order and without overlaps. */
   find(text: string): readonly FoundSecret[] {
     let found: FoundSecret[] | null = null
     let masked = 0
@@ -122,6 +108,10 @@ class Masker implements SecretMasker {
     return this.#others.length > 0 ? this.#withOthers(text, found ?? nothing) : (found ?? nothing)
   }
 
+  /**
+   * How much of a text that still grows is decided: whatever follows, no secret begins before this place and
+   * ends behind it.
+   */
   decided(text: string): number {
     let open = text.length
     for (const { anchor, pattern } of this.#anchors) {
