@@ -4,7 +4,15 @@
 // opened, and wakes the tasks of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its
 // agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
-import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
+import {
+  type Clock,
+  type Ids,
+  type Logger,
+  protectSecrets,
+  steadyClock,
+  TransientMap,
+  ulidIds,
+} from '@beaver/core'
 import {
   callerName,
   connectNats,
@@ -18,7 +26,7 @@ import {
   watchConnection,
 } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
-import { startSweep } from '@beaver/runtime'
+import { type DrivenTasks, startSweep } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Agents, loadAgents } from './agents.ts'
 import { chooseModel, type ChosenModel } from './model.ts'
@@ -38,11 +46,8 @@ export interface DaemonBase {
   readonly stores: Stores
   readonly peers: NatsPeers
   readonly sweep: ReturnType<typeof startSweep>
-  /**
-   * Whether this daemon drives a task, by the key of its log. The sweep asks; until the daemon takes tasks,
-   * it drives none.
-   */
-  readonly driven: { has(key: string): boolean }
+  /** The tasks that this daemon drives, by the keys of their logs. The daemon fills it, and the sweep asks. */
+  readonly tasks: DrivenTasks
   /** Call when this daemon writes nothing more. */
   forgetSecrets(): void
 }
@@ -69,7 +74,7 @@ export async function openBase(
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
   const peers = natsPeers(nc, subjects, logger)
-  const driven = { has: (_key: string): boolean => false }
+  const tasks: DrivenTasks = new TransientMap()
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
   const opening = openInCluster(
@@ -88,7 +93,7 @@ export async function openBase(
     logger,
     tenant,
     daemonId,
-    drives: (key) => driven.has(key),
+    drives: (key) => tasks.has(key),
   })
   undo.defer(() => sweep.stop())
   const stores = await opening
@@ -109,7 +114,7 @@ export async function openBase(
     stores,
     peers,
     sweep,
-    driven,
+    tasks,
     forgetSecrets,
   }
 }

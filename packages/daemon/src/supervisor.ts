@@ -132,7 +132,6 @@ class RunningSupervisor implements Supervisor {
     this.#health = health
     this.#ports = portsOf(base, workers)
     this.#daemon = this.#drive()
-    base.driven.has = (key) => this.#daemon.tasks.has(key)
     this.#endings = this.#watchEndings()
     this.#requests = this.#serveIntake()
     this.#commands = this.#serveCommands()
@@ -189,6 +188,7 @@ class RunningSupervisor implements Supervisor {
     return startDaemon({
       ...this.#ports,
       pool: this.#workers.pool,
+      tasks: this.#base.tasks,
       daemonId,
       tasksMax: config.daemon.tasks_max,
       leaseMs: config.daemon.lease_ms,

@@ -11,7 +11,7 @@ import {
   sealer,
   type TaskId,
 } from '@beaver/core'
-import { loadTask, type SupervisedTask, TaskLog } from '@beaver/runtime'
+import { loadTask, type TaskSupervisor, TaskLog } from '@beaver/runtime'
 import { memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { type CarryingOut, carryOut } from './task-commands.ts'
@@ -60,8 +60,8 @@ async function scene({ owner, ...how }: { owner: string | null } & Partial<Carry
   return { told, types, clock, carryOut: () => carryOut(log, asked, by) }
 }
 
-const driverOf = (told: string[]): SupervisedTask =>
-  ({ cancel: async (reason: string) => void told.push(`cancelled: ${reason}`) }) as unknown as SupervisedTask
+const driverOf = (told: string[]): TaskSupervisor =>
+  ({ cancel: async (reason: string) => void told.push(`cancelled: ${reason}`) }) as unknown as TaskSupervisor
 
 describe('a command', () => {
   it('about a task that is driven here goes to its driver', async () => {
@@ -108,7 +108,7 @@ describe('a command', () => {
     const gone = new BeaverError('fenced', 'This daemon released the task t.')
     const here = await scene({
       owner: 'here',
-      driver: async () => (looks++, { cancel: () => Promise.reject(gone) } as unknown as SupervisedTask),
+      driver: async () => (looks++, { cancel: () => Promise.reject(gone) } as unknown as TaskSupervisor),
     })
     let ended: unknown = null
     const carried = here.carryOut().catch((error: unknown) => (ended = error))

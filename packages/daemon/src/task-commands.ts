@@ -37,7 +37,7 @@ import {
   questionWaiting,
   steerEvent,
   type SteerRequest,
-  type SupervisedTask,
+  type TaskSupervisor,
   TaskLog,
   type TaskLogPorts,
   type TaskSoFar,
@@ -231,7 +231,7 @@ export interface CarryingOut {
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
    * for every other task.
    */
-  driver(log: LogId): Promise<SupervisedTask | null>
+  driver(log: LogId): Promise<TaskSupervisor | null>
   /**
    * Asks another daemon, which owns the task. @returns `false` if that daemon is gone, or let go of the task
    */
@@ -279,7 +279,7 @@ async function tryOnce(
 }
 
 /** Carries out a command about a task that this daemon drives. */
-function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
+function carryOutOwn(own: TaskSupervisor, asked: TaskCommand): Promise<void> {
   switch (asked.command) {
     case 'cancel':
       return asked.node_id === undefined

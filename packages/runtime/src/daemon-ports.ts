@@ -2,7 +2,7 @@
 import type { BeaverError, Delivery, DomainEvent, Entry, LogId, TaskQueue, TransientMap } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 import type { TaskPorts } from './task-ports.ts'
-import type { SupervisedTask } from './task-supervisor.ts'
+import type { TaskSupervisor } from './task-supervisor.ts'
 
 /**
  * What became of a delivery that was offered to the daemon which claimed the task.
@@ -12,8 +12,13 @@ import type { SupervisedTask } from './task-supervisor.ts'
  */
 export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
 
+/** The tasks that a daemon drives, by the keys of their logs. */
+export type DrivenTasks = TransientMap<string, TaskSupervisor>
+
 export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admissions'> {
   readonly queue: TaskQueue
+  /** Receives the tasks that the daemon drives. Default: a map of its own. */
+  readonly tasks?: DrivenTasks
   readonly tasksMax: number
   readonly leaseMs: number
   /** A task ended here; `end` when this daemon wrote its terminal event. */
@@ -28,7 +33,7 @@ export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admis
 
 export interface Daemon {
   /** The tasks it drives. */
-  readonly tasks: Pick<TransientMap<string, SupervisedTask>, 'get' | 'has' | 'size' | 'values'>
+  readonly tasks: Pick<DrivenTasks, 'get' | 'has' | 'size' | 'values'>
   /**
    * Drives a task that is being accepted here; `null` when there is no room for it, or others wait for room.
    */
@@ -39,7 +44,7 @@ export interface Daemon {
    * Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null`
    * for every other task.
    */
-  driver(log: LogId): Promise<SupervisedTask | null>
+  driver(log: LogId): Promise<TaskSupervisor | null>
   /** Takes the delivery of a task it drives, which came to another daemon. */
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>
   /** How many messages it could do nothing with. */

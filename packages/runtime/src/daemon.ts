@@ -27,7 +27,7 @@ import {
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
-import type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
+import type { Daemon, DaemonOptions, DrivenTasks, HandedOn } from './daemon-ports.ts'
 import { HeldTask } from './held-task.ts'
 import { isUnverified } from './hopeless.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
@@ -36,7 +36,7 @@ import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import type { TaskPorts } from './task-ports.ts'
-import { type SupervisedTask, superviseTask } from './task-supervisor.ts'
+import { TaskSupervisor } from './task-supervisor.ts'
 import { waitingLine } from './waiting-line.ts'
 
 const fullPauseMs = 100
@@ -62,7 +62,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
 }
 
 class DaemonSupervisor implements Daemon {
-  readonly tasks = new TransientMap<string, SupervisedTask>()
+  readonly tasks: DrivenTasks
   readonly #options: DaemonOptions
   readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
@@ -87,6 +87,7 @@ class DaemonSupervisor implements Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options
+    this.tasks = options.tasks ?? new TransientMap()
     this.#refusals = refusals(options)
     this.#ports = { ...options, past: pastTasks(options), admissions: admissions(options.clock) }
     this.#renewedAtMs = options.clock.now()
@@ -112,7 +113,7 @@ class DaemonSupervisor implements Daemon {
     this.#next()
   }
 
-  async driver(log: LogId): Promise<SupervisedTask | null> {
+  async driver(log: LogId): Promise<TaskSupervisor | null> {
     const key = logKey(log)
     await this.#held.get(key)?.claimed()
     return this.tasks.get(key) ?? null
@@ -297,7 +298,7 @@ class DaemonSupervisor implements Daemon {
    * @returns the supervisor of the task, or `null` if the task was given up on. @throws {BeaverError}
    * `fenced`, `unreachable`, `too_large`
    */
-  async #claim(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<SupervisedTask | null> {
+  async #claim(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<TaskSupervisor | null> {
     const { log } = task
     const { daemonId: daemon, logger } = this.#options
     const claim = await claimTask(log, loaded, opening, this.#ports)
@@ -307,7 +308,7 @@ class DaemonSupervisor implements Daemon {
       return null
     }
     taskFacts.claimed(logger, log, { daemon, epoch: claim.task.taskLog.epoch, from: loaded.state.owner })
-    const driven = superviseTask(claim.task, this.#ports)
+    const driven = new TaskSupervisor(claim.task, this.#ports)
     this.tasks.set(logKey(log), driven)
     task.drivenBy(driven)
     return driven

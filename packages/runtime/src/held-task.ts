@@ -5,7 +5,7 @@
 // under way.
 import type { Delivery, Entry, LogId } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
-import type { SupervisedTask } from './task-supervisor.ts'
+import type { TaskSupervisor } from './task-supervisor.ts'
 
 export class HeldTask {
   readonly log: LogId
@@ -15,7 +15,7 @@ export class HeldTask {
   #wake: Delivery | null = null
   #newest: Delivery | null = null
   #woken: Delivery['cause'] | null = null
-  #driver: SupervisedTask | null = null
+  #driver: TaskSupervisor | null = null
   #claim: Promise<unknown> | null = null
   #release: string | null = null
   #done = false
@@ -95,7 +95,7 @@ export class HeldTask {
     }
   }
 
-  drivenBy(driver: SupervisedTask): void {
+  drivenBy(driver: TaskSupervisor): void {
     this.#driver = driver
     if (this.#release !== null) driver.release(this.#release)
   }

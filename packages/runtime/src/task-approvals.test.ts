@@ -8,7 +8,7 @@ import {
   decisionEvent,
   questionWaiting,
   type TaskSoFar,
-  taskApprovals,
+  TaskApprovals,
 } from './task-approvals.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
@@ -60,7 +60,7 @@ function begin({
   let loads = 0
   const faults = { failLoads: 0 }
   const written: DomainEvent[] = runs.flatMap(run)
-  const approvals = taskApprovals(log, {
+  const approvals = new TaskApprovals(log, {
     clock,
     unattended,
     waitMsMax: 1_000,

@@ -87,27 +87,6 @@ export interface TaskSoFar {
   readonly events: readonly RecordedEvent[]
 }
 
-export interface TaskApprovals {
-  /** Resolves with the decision about a call of the run. */
-  wait(runId: string, callId: string): Promise<ApprovalDecision>
-  /** Resolves with the answer to a question of a call of the run. Aborting `signal` ends the wait. */
-  waitForAnswer(runId: string, question: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled>
-  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
-  decide(decision: Decision): Promise<void>
-  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
-  answer(answer: Answer): Promise<void>
-  /** The run has ended: what it waited for is not waited for any more. */
-  ended(runId: string): void
-  /** The calls of a run that wait, and how much longer they may. */
-  waiting(runId: string): { readonly callId: string; readonly leftMs: number }[]
-  /** How many calls wait. */
-  count(): number
-  /** A decision is being recorded. */
-  busy(): boolean
-  /** Nobody waits any more: the task is let go of. */
-  close(): void
-}
-
 const approver = 'beaver'
 
 type Said = ApprovalDecision | QuestionSettled
@@ -124,11 +103,7 @@ interface Wait extends PromiseWithResolvers<Said> {
 export const waitKey = (runId: string, callId: string, question: number | null = null): string =>
   question === null ? `${runId} ${callId}` : `${runId} ${callId} ${question}`
 
-export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
-  return new CallsThatWait(log, ports)
-}
-
-class CallsThatWait implements TaskApprovals {
+export class TaskApprovals {
   readonly #log: LogId
   readonly #ports: ApprovalPorts
   readonly #waiting = new Map<string, Wait>()
@@ -148,12 +123,14 @@ class CallsThatWait implements TaskApprovals {
     this.#askedAtMs = new Map(ports.askedAtMs)
   }
 
+  /** Resolves with the decision about a call of the run. */
   wait(runId: string, callId: string): Promise<ApprovalDecision> {
     const refused = (reason: string): DomainEvent =>
       decisionEvent(runId, { callId, approved: false, by: approver, reason })
     return this.#wait({ runId, callId, key: waitKey(runId, callId) }, refused) as Promise<ApprovalDecision>
   }
 
+  /** Resolves with the answer to a question of a call of the run. Aborting `signal` ends the wait. */
   waitForAnswer(
     runId: string,
     { callId, index, timeoutMs }: AskedOfPerson,
@@ -197,6 +174,7 @@ class CallsThatWait implements TaskApprovals {
     return wait.promise
   }
 
+  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
   async decide(decision: Decision): Promise<void> {
     const task = await this.#readAgain()
     await mustFit(
@@ -215,6 +193,7 @@ class CallsThatWait implements TaskApprovals {
     })
   }
 
+  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
   async answer(answer: Answer): Promise<void> {
     const task = await this.#readAgain()
     return this.#inTurn(async () => {
@@ -225,6 +204,7 @@ class CallsThatWait implements TaskApprovals {
     })
   }
 
+  /** The run has ended: what it waited for is not waited for any more. */
   ended(runId: string): void {
     for (const [key, wait] of this.#waiting) {
       if (wait.runId !== runId) continue
@@ -233,19 +213,23 @@ class CallsThatWait implements TaskApprovals {
     }
   }
 
+  /** The calls of a run that wait, and how much longer they may. */
   waiting(runId: string): { readonly callId: string; readonly leftMs: number }[] {
     const ofRun = [...this.#waiting].filter(([key, wait]) => wait.runId === runId && !this.#decided.has(key))
     return ofRun.map(([key, { callId, waitMs }]) => ({ callId, leftMs: this.#leftMs(key, waitMs) }))
   }
 
+  /** How many calls wait. */
   count(): number {
     return this.#waiting.size
   }
 
+  /** A decision is being recorded. */
   busy(): boolean {
     return this.#acting > 0
   }
 
+  /** Nobody waits any more: the task is let go of. */
   close(): void {
     for (const { deadline } of this.#waiting.values()) deadline?.cancel()
     this.#waiting.clear()

@@ -38,11 +38,11 @@ import { rootSpec } from './loop-specs.ts'
 import { type DroppableLoop, type SupervisedLoop, superviseLoop } from './loop-supervisor.ts'
 import { type PastTasks, turnOf } from './past-tasks.ts'
 import type { LoopActivity } from './suspension.ts'
-import { type TaskApprovals, taskApprovals } from './task-approvals.ts'
+import { TaskApprovals } from './task-approvals.ts'
 import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type SteerRequest, TaskSteers } from './task-steers.ts'
-import { type TaskTeams, taskTeams } from './task-teams.ts'
+import { TaskTeams } from './task-teams.ts'
 
 export interface RootEnd {
   readonly end: LoopEnd
@@ -92,7 +92,7 @@ export class TaskRun {
     for (const run of state.runs.values()) if (runEnded(run)) this.#keepFacts(loopEndOf(run), run.start)
     this.#cancelReason = of.cancelReason
     this.#onWait = of.onWait
-    this.#approvals = taskApprovals(task.log, {
+    this.#approvals = new TaskApprovals(task.log, {
       clock: { now: () => ports.journal.now(), after: ports.clock.after },
       unattended: this.#request.approvals ?? ports.limits.unattended,
       waitMsMax: ports.limits.approvalWaitMsMax,
@@ -119,7 +119,7 @@ export class TaskRun {
   /** Runs the task to the end of its root, or of its workflow. */
   async work(): Promise<RootEnd> {
     const { log, loaded, taskLog } = this.#task
-    const teams = await taskTeams(log, this.#request, loaded, {
+    const teams = new TaskTeams(log, this.#request, loaded, {
       ...this.#ports,
       clock: this.#clock,
       append: (drafts) => taskLog.append(drafts),
@@ -127,6 +127,7 @@ export class TaskRun {
       startLoop: (spec, host) => this.#startLoop(spec, host),
       personWaitedMs: (id) => waitedMs(loaded.state.personWaits, id, this.#clock.now()),
     })
+    await teams.tellEnded()
     this.#teams = teams
     if (this.#cancelReason !== null) teams.cancel(this.#cancelReason)
     const { workflow } = this.#request

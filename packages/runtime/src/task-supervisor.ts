@@ -30,48 +30,12 @@ import type { TaskPorts } from './task-ports.ts'
 import { type RootEnd, TaskRun } from './task-run.ts'
 import type { SteerRequest } from './task-steers.ts'
 
-export interface SupervisedTask {
-  readonly log: LogId
-  readonly outcome: Promise<TaskOutcome>
-  /** How it ended, when this daemon wrote the terminal event. */
-  end(): DomainEvent | null
-  /**
-   * Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this
-   * daemon let go of the task meanwhile
-   */
-  cancel(reason: string, asker?: Asker): Promise<void>
-  /**
-   * Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`,
-   * `conflict`
-   */
-  cancelNode(nodeId: string, reason: string, asker?: Asker): Promise<void>
-  /**
-   * Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of
-   * the task meanwhile
-   */
-  steer(asked: SteerRequest): Promise<void>
-  /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
-  decide(decision: Decision): Promise<void>
-  /**
-   * Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`,
-   * `invalid_arguments`
-   */
-  answer(answer: Answer): Promise<void>
-  release(reason: string): void
-  /** Lets go of the task, and ends its calls, if another daemon owns it by now. */
-  checkOwner(): void
-}
-
 /** How long the first entry of a task that is being opened waits for the first events of its root. */
 const openingMsMax = 100
 /** How long a wait must still last to be worth a suspension. */
 const waitMsMin = 2_000
 
-export function superviseTask(task: ClaimedTask, ports: TaskPorts): SupervisedTask {
-  return new TaskSupervisor(task, ports)
-}
-
-class TaskSupervisor implements SupervisedTask {
+export class TaskSupervisor {
   readonly log: LogId
   readonly outcome: Promise<TaskOutcome>
   readonly #taskLog: TaskLog
@@ -107,10 +71,15 @@ class TaskSupervisor implements SupervisedTask {
     this.#actor.start()
   }
 
+  /** How it ended, when this daemon wrote the terminal event. */
   end(): DomainEvent | null {
     return this.#actor.getSnapshot().context.terminal ?? this.#run.terminal
   }
 
+  /**
+   * Journals the request; resolves when it is durable. @throws {BeaverError} `conflict`; `fenced` when this
+   * daemon let go of the task meanwhile
+   */
   async cancel(reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
     if (this.#ended || this.#run.terminal !== null)
@@ -120,6 +89,10 @@ class TaskSupervisor implements SupervisedTask {
     this.#run.cancel(reason)
   }
 
+  /**
+   * Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`,
+   * `conflict`
+   */
   async cancelNode(nodeId: string, reason: string, asker: Asker = {}): Promise<void> {
     this.#mustBeDriven()
     const { teams } = this.#run
@@ -128,6 +101,7 @@ class TaskSupervisor implements SupervisedTask {
     await teams.cancelNode(nodeId, reason, asker)
   }
 
+  /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
   async decide(decision: Decision): Promise<void> {
     this.#mustBeDriven()
     if (this.#ended)
@@ -135,6 +109,10 @@ class TaskSupervisor implements SupervisedTask {
     await this.#run.approvals.decide(decision)
   }
 
+  /**
+   * Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`,
+   * `invalid_arguments`
+   */
   async answer(answer: Answer): Promise<void> {
     this.#mustBeDriven()
     if (this.#ended)
@@ -142,6 +120,10 @@ class TaskSupervisor implements SupervisedTask {
     await this.#run.approvals.answer(answer)
   }
 
+  /**
+   * Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of
+   * the task meanwhile
+   */
   async steer(asked: SteerRequest): Promise<void> {
     this.#mustBeDriven()
     await this.#run.steer(asked)
@@ -151,6 +133,7 @@ class TaskSupervisor implements SupervisedTask {
     this.#actor.send({ type: 'release', reason })
   }
 
+  /** Lets go of the task, and ends its calls, if another daemon owns it by now. */
   checkOwner(): void {
     this.#taskLog.stillOurs().catch(() => {}) // A log that is fenced loses the task by itself.
   }

@@ -50,7 +50,7 @@ import { eventsOfRun, type LoadedTask } from './load-task.ts'
 import type { OwnHost } from './loop-services.ts'
 import { nodeSpec } from './loop-specs.ts'
 import type { SupervisedLoop } from './loop-supervisor.ts'
-import { type NodeRun, type RunningTeam, superviseTeam } from './team-supervisor.ts'
+import { type NodeRun, TeamSupervisor } from './team-supervisor.ts'
 
 export interface TeamLimits {
   readonly nodeToolIterationsMax: number
@@ -84,18 +84,6 @@ export interface TeamCall {
   readonly taint: Taint
 }
 
-export interface TaskTeams {
-  /**
-   * `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team.
-   */
-  run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal>
-  cancel(reason: string): void
-  /** @throws {BeaverError} `not_found`, `conflict` */
-  cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void>
-  /** The teams that have ended, in the journal or in this claim. */
-  ended(): readonly EndedTeam[]
-}
-
 /** A team that has ended, and the call that started it. */
 export interface EndedTeam extends CalledTeam {
   readonly result: TeamResult
@@ -105,21 +93,10 @@ export interface EndedTeam extends CalledTeam {
 
 interface LiveTeam {
   readonly state: TeamState
-  readonly running: RunningTeam
+  readonly running: TeamSupervisor
 }
 
-export async function taskTeams(
-  log: LogId,
-  request: TaskRequest,
-  loaded: LoadedTask,
-  ports: TaskTeamsPorts,
-): Promise<TaskTeams> {
-  const teams = new TeamsOfTask(log, request, loaded, ports)
-  await teams.tellEnded()
-  return teams
-}
-
-class TeamsOfTask implements TaskTeams {
+export class TaskTeams {
   readonly #log: LogId
   readonly #request: TaskRequest
   readonly #loaded: LoadedTask
@@ -149,10 +126,14 @@ class TeamsOfTask implements TaskTeams {
     for (const team of this.#known) if (team.outcome !== null) await this.#end(team, this.#drive(team))
   }
 
+  /** The teams that have ended, in the journal or in this claim. */
   ended(): readonly EndedTeam[] {
     return [...this.#ended.values()]
   }
 
+  /**
+   * `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team.
+   */
   run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
     // A root that was started again in another thread asks again for a team that runs, or has ended, already.
     const key = call === null ? '' : `${call.runId} ${call.callId}`
@@ -166,6 +147,7 @@ class TeamsOfTask implements TaskTeams {
     for (const { running } of this.#live.values()) running.cancel(reason)
   }
 
+  /** @throws {BeaverError} `not_found`, `conflict` */
   async cancelNode(nodeId: string, reason: string, asker: Asker): Promise<void> {
     const team = [...this.#live.values()].find((each) => each.state.nodes.has(nodeId))
     if (team === undefined)
@@ -217,7 +199,7 @@ class TeamsOfTask implements TaskTeams {
     return result
   }
 
-  async #end(team: TeamState, running: RunningTeam): Promise<TeamResult> {
+  async #end(team: TeamState, running: TeamSupervisor): Promise<TeamResult> {
     const { team_run_id, call_id, graph } = team.start
     const result = this.#labelled(team, await running.result)
     this.#ended.set(team_run_id, {
@@ -244,9 +226,9 @@ class TeamsOfTask implements TaskTeams {
     return startTeam(started.event.data as DataOf<'task_team_run_started'>, clock.now())
   }
 
-  #drive(team: TeamState): RunningTeam {
+  #drive(team: TeamState): TeamSupervisor {
     const { append, hold, ids, clock, personWaitedMs, limits } = this.#ports
-    return superviseTeam(team, outputsOf(this.#loaded.state, team.start.team_run_id), {
+    return new TeamSupervisor(team, outputsOf(this.#loaded.state, team.start.team_run_id), {
       append,
       hold,
       newRunId: () => ids.next('run'),

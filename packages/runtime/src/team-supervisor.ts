@@ -53,24 +53,11 @@ export interface TeamHost {
   readonly deadlines: { readonly teamMs: number | null; readonly nodeMs: number | null }
 }
 
-export interface RunningTeam {
-  readonly result: Promise<TeamResult>
-  /** What the authors of its final output were given. */
-  material(): GivenFact
-  cancel(reason: string): void
-  /** The node's `node_cancel_requested` is durable and folded. */
-  nodeCancelled(nodeId: string): void
-}
-
 /**
  * Drives a team whose `task_team_run_started` is durable, or goes with its first events. `outputs` are those
  * of nodes that completed before (a resumed team).
  */
-export function superviseTeam(team: TeamState, outputs: Map<string, string>, host: TeamHost): RunningTeam {
-  return new TeamSupervisor(team, outputs, host)
-}
-
-class TeamSupervisor implements RunningTeam {
+export class TeamSupervisor {
   readonly result: Promise<TeamResult>
   readonly #team: TeamState
   readonly #outputs: Map<string, string>
@@ -115,6 +102,7 @@ class TeamSupervisor implements RunningTeam {
     this.#start()
   }
 
+  /** What the authors of its final output were given. */
   material(): GivenFact {
     const { graph, nodes } = this.#team
     return materialOf({
@@ -128,6 +116,7 @@ class TeamSupervisor implements RunningTeam {
     this.#cancel(reason)
   }
 
+  /** The node's `node_cancel_requested` is durable and folded. */
   nodeCancelled(nodeId: string): void {
     const stop = this.#running.get(nodeId)
     if (stop === undefined) this.#actor.send({ type: 'node.cancelled' })
