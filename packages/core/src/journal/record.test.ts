@@ -288,39 +288,10 @@ describe('splitBatch', () => {
     )
   })
 
-  it('judges a record as the schema does, and keeps its members as they were written', () => {
-    const members = Object.keys(record(submitted))
-    const value = fc.oneof(
-      fc.jsonValue(),
-      fc.constantFrom(0, 1, -1, 1.5, 2 ** 53, '1.0', '', null, undefined),
-    )
-    fc.assert(
-      fc.property(fc.constantFrom(...members, 'dataref', 'runid', 'constructor'), value, (name, changed) => {
-        const wire = { ...record(submitted), [name]: changed }
-        const split = (each: object): unknown => {
-          try {
-            return splitBatch(Buffer.from(JSON.stringify([each])))[0]
-          } catch (error) {
-            return (error as BeaverError).code
-          }
-        }
-        // The fast check does not know extensions, so the schema decides.
-        const judged = split({ ...wire, extension: 1 })
-        const quick = split(wire)
-        if (typeof judged === 'string') {
-          expect(quick).toBe(judged)
-          return
-        }
-        const { extension: _, ...rest } = judged as Record<string, unknown>
-        expect(quick).toEqual(rest)
-        expect(Object.keys(quick as object)).toEqual(
-          name === 'constructor'
-            ? expect.anything()
-            : Object.keys(JSON.parse(JSON.stringify(wire)) as object),
-        )
-      }),
-      { numRuns: 300 },
-    )
+  it('keeps the members of a record as they were written, and those that it does not know', () => {
+    const { type, ...rest } = record(submitted)
+    const text = JSON.stringify([{ type, extension: { b: 1, a: 2 }, ...rest }])
+    expect(JSON.stringify(splitBatch(Buffer.from(text)))).toBe(text)
   })
 
   it('reads a view into a larger buffer', () => {
