@@ -13,44 +13,44 @@ export const stepsMax = 1_000_000
 const weightMax = 200_000
 const depthMax = 200
 
-let left = 0
-
-/** Evaluates with a fresh budget. Evaluation is synchronous and does not nest. */
-export function charged<T>(evaluate: () => T): T {
-  left = stepsMax
-  try {
-    return evaluate()
-  } catch (error) {
-    // Some errors are kept back and thrown last.
-    throw left < 0 ? exhausted : error
-  }
-}
-
 // One object for all uses, because it may be thrown once for every item of a list.
 const exhausted = new ExpressionFault(`it takes more than ${stepsMax} steps. Work on less`)
 const tooLarge = new ExpressionFault(`it makes a value that is larger than ${weightMax} steps. Work on less`)
 
-function charge(steps: number): void {
-  left -= steps
-  if (!(left >= 0)) {
-    left = -1
-    throw exhausted
-  }
-}
-
-function pay<T>(value: T): T {
-  const steps = weigh(value, 0)
-  charge(steps)
-  return value
-}
-
 /**
- * A step of a macro with this many operations. Each may fail and be skipped, which takes longer than a
- * success.
+ * What an evaluation may still spend. The functions of an environment charge it, so an environment has one. An
+ * evaluation is synchronous and does not nest.
  */
-function step(operations: bigint): true {
-  charge(10 * Number(operations))
-  return true
+export class Budget {
+  #left = 0
+
+  /** Evaluates with a fresh budget. */
+  charged<T>(evaluate: () => T): T {
+    this.#left = stepsMax
+    try {
+      return evaluate()
+    } catch (error) {
+      // Some errors are kept back and thrown last.
+      throw this.#left < 0 ? exhausted : error
+    }
+  }
+
+  charge(steps: number): void {
+    this.#left -= steps
+    if (!(this.#left >= 0)) {
+      this.#left = -1
+      throw exhausted
+    }
+  }
+
+  pay<T>(value: T): T {
+    this.charge(weigh(value, 0))
+    return value
+  }
+
+  fromCel(value: unknown): JsonValue {
+    return json(this.pay(value))
+  }
 }
 
 const weights = new WeakMap<object, number>()
@@ -93,11 +93,6 @@ export function toCel(value: JsonValue, depth = 0): unknown {
   )
 }
 
-export function fromCel(value: unknown): JsonValue {
-  pay(value)
-  return json(value)
-}
-
 function json(value: unknown): JsonValue {
   switch (typeof value) {
     case 'string':
@@ -128,26 +123,29 @@ function isPlain(value: object): boolean {
 }
 
 /** What a search in a text costs in the worst case. */
-function search(text: unknown, wanted: unknown, name: string): { text: string; wanted: string } {
+function search(
+  budget: Budget,
+  { text, wanted, name }: { text: unknown; wanted: unknown; name: string },
+): { text: string; wanted: string } {
   if (typeof text !== 'string') throw new ExpressionFault(`${name}: ${described(text)} is not a text`)
   if (typeof wanted !== 'string') throw new ExpressionFault(`${name}: ${described(wanted)} is not a text`)
-  charge(1 + Math.ceil((text.length * wanted.length) / 1_000))
+  budget.charge(1 + Math.ceil((text.length * wanted.length) / 1_000))
   return { text, wanted }
 }
 
 const described = (value: unknown): string =>
   typeof value === 'bigint' ? String(value) : value instanceof Map ? 'an object' : quote(value, 40)
 
-function joined(list: unknown, separator: unknown): string {
+function joined(budget: Budget, list: unknown, separator: unknown): string {
   if (!Array.isArray(list)) throw new ExpressionFault(`join: ${described(list)} is not a list`)
   if (typeof separator !== 'string') throw new ExpressionFault(`join: ${described(separator)} is not a text`)
-  charge(1 + Math.ceil((list.length * separator.length) / 32))
+  budget.charge(1 + Math.ceil((list.length * separator.length) / 32))
   return list.map((each) => textOf(json(each))).join(separator)
 }
 
-function matched(text: unknown, pattern: unknown): boolean {
-  const searched = search(text, pattern, 'matches')
-  charge(searched.text.length)
+function matched(budget: Budget, text: unknown, pattern: unknown): boolean {
+  const searched = search(budget, { text, wanted: pattern, name: 'matches' })
+  budget.charge(searched.text.length)
   return patternOf(pattern).test(searched.text)
 }
 
@@ -166,23 +164,30 @@ export function patternOf(value: unknown): { readonly test: (text: string) => bo
   return compiled
 }
 
-/** By signature. The rewriting inserts `pay` and `step`; the others replace methods of the same name. */
-export const costlyFunctions: Readonly<Record<string, (...args: never[]) => unknown>> = {
-  'pay(dyn): dyn': pay,
-  'step(int): bool': step,
+/**
+ * By signature: the functions that charge a budget. The rewriting inserts `pay` and `step`; the others replace
+ * methods of the same name. `step` is a step of a macro with this many operations. Each may fail and be
+ * skipped, which takes longer than a success.
+ */
+export const costlyFunctions = (budget: Budget): Readonly<Record<string, (...args: never[]) => unknown>> => ({
+  'pay(dyn): dyn': (value: unknown) => budget.pay(value),
+  'step(int): bool': (operations: bigint) => {
+    budget.charge(10 * Number(operations))
+    return true
+  },
   'contains_(dyn, dyn): bool': (a: unknown, b: unknown) => {
-    const { text, wanted } = search(a, b, 'contains')
+    const { text, wanted } = search(budget, { text: a, wanted: b, name: 'contains' })
     return text.includes(wanted)
   },
   'indexOf_(dyn, dyn): int': (a: unknown, b: unknown) => {
-    const { text, wanted } = search(a, b, 'indexOf')
+    const { text, wanted } = search(budget, { text: a, wanted: b, name: 'indexOf' })
     return BigInt(text.indexOf(wanted))
   },
   'split_(dyn, dyn): list<string>': (a: unknown, b: unknown) => {
-    const { text, wanted } = search(a, b, 'split')
+    const { text, wanted } = search(budget, { text: a, wanted: b, name: 'split' })
     return text.split(wanted)
   },
-  'matches_(dyn, dyn): bool': matched,
-  'join_(dyn): string': (list: unknown) => joined(list, ''),
-  'join_(dyn, dyn): string': joined,
-}
+  'matches_(dyn, dyn): bool': (text: unknown, pattern: unknown) => matched(budget, text, pattern),
+  'join_(dyn): string': (list: unknown) => joined(budget, list, ''),
+  'join_(dyn, dyn): string': (list: unknown, separator: unknown) => joined(budget, list, separator),
+})

@@ -8,7 +8,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
-import { charged, costlyFunctions, ExpressionFault, fromCel, patternOf, toCel } from './cost.ts'
+import { Budget, costlyFunctions, ExpressionFault, patternOf, toCel } from './cost.ts'
 
 export type NodeField = 'output' | 'json' | 'skipped'
 
@@ -62,14 +62,14 @@ function compile(source: string, inMap: boolean): Expression {
   if (source.trim() === '') throw new ExpressionFault('it is empty')
   if (source.length > expressionCharsMax)
     throw new ExpressionFault(`it has ${source.length} characters; the limit is ${expressionCharsMax}`)
-  const { strict, open } = environmentsOf(inMap)
+  const { strict, open, budget } = environmentsOf(inMap)
   const { ast } = parse(strict, source)
   const rewriting = new Rewriting(source, inMap)
   // The types are those that the author sees. A charged value has any type.
   const checked = parse(open, rewriting.print(ast, { charged: false, bound: [] })).check()
   if (!checked.valid) throw new ExpressionFault(summaryOf(checked.error))
   const run = parse(open, rewriting.print(ast, { charged: true, bound: [] }))
-  for (const pattern of rewriting.fixedPatterns) mustCompile(() => parse(open, pattern)({}))
+  for (const pattern of rewriting.fixedPatterns) mustCompile(budget, () => parse(open, pattern)({}))
   const { inputs, nodes } = rewriting
   return {
     source,
@@ -77,7 +77,7 @@ function compile(source: string, inMap: boolean): Expression {
     type: checked.type ?? 'dyn',
     evaluate: (scope) => {
       try {
-        return charged(() => fromCel(run(rewriting.context(scope))))
+        return budget.charged(() => budget.fromCel(run(rewriting.context(scope))))
       } catch (error) {
         throw new ExpressionFault(`${summaryOf(error)}${rewriting.hint(scope)}`)
       }
@@ -94,9 +94,9 @@ function parse(env: Environment, source: string): ReturnType<Environment['parse'
 }
 
 /** @param pattern gives the value of a pattern that reads nothing */
-function mustCompile(pattern: () => unknown): void {
+function mustCompile(budget: Budget, pattern: () => unknown): void {
   try {
-    charged(() => patternOf(pattern()))
+    budget.charged(() => patternOf(pattern()))
   } catch (error) {
     throw new ExpressionFault(summaryOf(error))
   }
@@ -106,6 +106,8 @@ function mustCompile(pattern: () => unknown): void {
 interface Environments {
   readonly strict: Environment
   readonly open: Environment
+  /** What the functions of `open` charge. */
+  readonly budget: Budget
 }
 
 const made: { outside: Environments | null; inMap: Environments | null } = { outside: null, inMap: null }
@@ -125,9 +127,10 @@ function makeEnvironments(variables: Readonly<Record<string, string>>): Environm
     env.registerOperator(`int ${op} double: double`, (a: bigint, b: number) => of(Number(a), b))
     env.registerOperator(`double ${op} int: double`, (a: number, b: bigint) => of(a, Number(b)))
   }
-  for (const [signature, handler] of Object.entries(costlyFunctions))
+  const budget = new Budget()
+  for (const [signature, handler] of Object.entries(costlyFunctions(budget)))
     env.registerFunction(signature, { handler, async: false })
-  return { strict: env.clone({ limits: shapeLimits }), open: env }
+  return { strict: env.clone({ limits: shapeLimits }), open: env, budget }
 }
 
 const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
