@@ -359,12 +359,6 @@ export const typeEscapes: readonly (Exception & { readonly times: number })[] = 
     why: 'readdir with encoding buffer gives names as buffers; its types do not say so',
   },
   {
-    path: 'packages/runtime/src/worker/serve-shard.ts',
-    what: 'as never',
-    times: 1,
-    why: 'a reply, whose call the other side knows the type of',
-  },
-  {
     path: 'packages/runtime/src/worker/worker-pool.ts',
     what: 'as never',
     times: 1,

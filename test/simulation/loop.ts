@@ -298,7 +298,7 @@ class SimLoop {
     const { host, life, stop } = this.#of
     while (!stop.aborted && life.clock.now() - this.#oursAt > lateMs) {
       const askedAt = life.clock.now()
-      await this.#heard(Promise.resolve(host.stillOurs?.()))
+      await this.#heard(Promise.resolve(host.stillOurs()))
       this.#oursAt = askedAt
     }
   }

@@ -33,7 +33,7 @@ export interface LoopServicePorts {
 export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedState'>
 
 /** What the task itself answers. */
-interface OfTask extends Required<Pick<LoopHost, 'approval' | 'answer' | 'pause' | 'stillOurs'>> {
+interface OfTask extends Pick<LoopHost, 'approval' | 'answer' | 'pause' | 'stillOurs'> {
   /** Whose memory and sessions its runs have. */
   readonly owner: MemoryOwner
   readonly ports: LoopServicePorts

@@ -4,6 +4,7 @@ import {
   type AgentProfile,
   type ChatProvider,
   LoopDropped,
+  type LoopHost,
   type LoopServices,
   onlyProvider,
   runAgentLoop,
@@ -74,23 +75,21 @@ function memoryPool(services: LoopServices): MemoryPool {
       // What a dead thread asks for, nobody hears.
       const whileAlive = <Value>(ask: () => Promise<Value>): Promise<Value> =>
         lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value))
-      const heard = {
-        append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
+      const heard: LoopHost = {
+        ...host,
+        append: (...args) => whileAlive(() => host.append(...args)),
         steers: () => [...steers.values()],
-        stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
-        runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
-        teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
-        sharedState: (...args: Parameters<typeof host.sharedState>) =>
-          whileAlive(() => host.sharedState(...args)),
-        approval: (callId: string) => whileAlive(() => host.approval(callId)),
-        answer: (...args: Parameters<typeof host.answer>) => whileAlive(() => host.answer(...args)),
-        memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
-        searchSessions: (...args: Parameters<typeof host.searchSessions>) =>
-          whileAlive(() => host.searchSessions(...args)),
-        pause: (...args: Parameters<typeof host.pause>) => whileAlive(() => host.pause(...args)),
-        callExternal: (...args: Parameters<typeof host.callExternal>) =>
-          whileAlive(() => host.callExternal(...args)),
-        delta: (...args: Parameters<typeof host.delta>) => (lost ? undefined : host.delta(...args)),
+        stillOurs: () => whileAlive(async () => void (await host.stillOurs())),
+        runTeam: (...args) => whileAlive(() => host.runTeam(...args)),
+        teamOf: (callId) => whileAlive(() => host.teamOf(callId)),
+        sharedState: (...args) => whileAlive(() => host.sharedState(...args)),
+        approval: (callId) => whileAlive(() => host.approval(callId)),
+        answer: (...args) => whileAlive(() => host.answer(...args)),
+        memory: (...args) => whileAlive(() => host.memory(...args)),
+        searchSessions: (...args) => whileAlive(() => host.searchSessions(...args)),
+        pause: (...args) => whileAlive(() => host.pause(...args)),
+        callExternal: (...args) => whileAlive(() => host.callExternal(...args)),
+        delta: (...args) => (lost ? undefined : host.delta(...args)),
       }
       runAgentLoop(structuredClone(spec), services, heard, stop.signal).then(
         (end) => settle({ kind: 'ended', end }),

@@ -52,6 +52,6 @@ export function keepContent(sha256: string, content: Uint8Array): void {
 }
 
 async function load(sha256: string, { loadBlob }: Pick<LoopHost, 'loadBlob'>): Promise<Uint8Array | null> {
-  const content = (await loadBlob?.(sha256)) ?? null
+  const content = await loadBlob(sha256)
   return content === null || hash('sha256', content) !== sha256 ? null : content
 }

@@ -1,7 +1,7 @@
 // The images that one call of a tool shows: checked, durable, and then recorded with its result. The content
 // is durable before the result that refers to it. A call shows a bounded number of images. What it shows
 // after its result was made is ignored.
-import { BeaverError, imageLimits, type ImagePart } from '@beaver/core'
+import { imageLimits, type ImagePart } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import { keepContent } from './asked-images.ts'
@@ -29,7 +29,6 @@ export function callImages({ storeBlob }: Pick<LoopHost, 'storeBlob'>): CallImag
   return {
     shown: () => [...images],
     async show(bytes, name) {
-      if (storeBlob === undefined) throw new ToolFailure('images_unavailable', 'No image can be shown here.')
       const { image, content } = imageOf(bytes, name)
       const total = images.reduce((sum, each) => sum + each.bytes, image.bytes)
       if (images.length + ++under > imageLimits.perTaskMax || total > imageLimits.totalBytesMax) {
@@ -42,8 +41,7 @@ export function callImages({ storeBlob }: Pick<LoopHost, 'storeBlob'>): CallImag
       }
       try {
         await storeBlob(image.sha256, content)
-      } catch (error) {
-        if (error instanceof BeaverError) throw error
+      } catch {
         throw new ToolFailure(
           'images_unavailable',
           'The image could not be stored, so it is not shown. Try again later.',

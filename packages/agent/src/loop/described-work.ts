@@ -62,7 +62,7 @@ async function description(
   })
   try {
     return (
-      (await host.describeExternal?.({ name, callId: id, arguments: args, run })) ??
+      (await host.describeExternal({ name, callId: id, arguments: args, run })) ??
       unknown('its process does not describe it')
     )
   } catch (error) {

@@ -234,9 +234,9 @@ export interface LoopHost {
   /**
    * Called before a model or a tool is asked, because a process that was stopped may have lost the task
    * meanwhile. Resolves if the task still belongs to this daemon, and rejects if not. `null`: it belonged to
-   * this daemon a moment ago. Absent: no other daemon can own the task.
+   * this daemon a moment ago, or no other daemon can own the task.
    */
-  readonly stillOurs?: () => Promise<unknown> | null
+  stillOurs(): Promise<unknown> | null
   /**
    * Runs a team for a workflow call. The same call again gives the same team. `graph`: `null` if the call
    * cannot be planned (any more); then only a team that it has started goes on. `taint`: the labels of the
@@ -266,20 +266,17 @@ export interface LoopHost {
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
-  /**
-   * Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no
-   * tool can be described.
-   */
-  readonly describeExternal?: (call: ExternalCall) => Promise<CallDescription | null>
+  /** Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. */
+  describeExternal(call: ExternalCall): Promise<CallDescription | null>
   /**
    * Calls a tool of the daemon's process. Aborting `signal` ends the call there. `ask` asks a person for the
    * tool.
    */
   callExternal(call: ExternalCall, signal: AbortSignal, ask: AskPerson): Promise<ExternalResult>
-  /** Makes a payload durable under its SHA-256. Absent: no image can be shown. */
-  readonly storeBlob?: (sha256: string, bytes: Uint8Array) => Promise<void>
-  /** The payload under a SHA-256; `null` if it was removed. Absent: none is there. */
-  readonly loadBlob?: (sha256: string) => Promise<Uint8Array | null>
+  /** Makes a payload durable under its SHA-256. */
+  storeBlob(sha256: string, bytes: Uint8Array): Promise<void>
+  /** The payload under a SHA-256; `null` if it was removed. */
+  loadBlob(sha256: string): Promise<Uint8Array | null>
   /**
    * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never
    * rejects. The host may drop the loop meanwhile without an event, and start it again later from the
@@ -288,8 +285,8 @@ export interface LoopHost {
   pause(request: PauseRequest, signal: AbortSignal): Promise<void>
   /** Publishes a piece of text live. The loop does not wait for it. */
   delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
-  /** Publishes how far a call is. The loop does not wait for it. Absent: nobody hears it. */
-  readonly progress?: (update: Omit<LiveProgress, 'run_id' | 'agent_name' | 'node_id'>) => void
+  /** Publishes how far a call is. The loop does not wait for it. */
+  progress(update: Omit<LiveProgress, 'run_id' | 'agent_name' | 'node_id'>): void
   /**
    * Reports that such work begins in this thread. The returned function reports its end. Absent: nobody
    * watches the thread.

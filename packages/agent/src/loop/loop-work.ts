@@ -47,6 +47,6 @@ export function providersOf({ services: { providers }, start }: LoopWork): Asked
  * @throws when the task belongs to another daemon by now
  */
 export async function untilOurs({ host, signal }: LoopWork): Promise<void> {
-  const asking = signal.aborted ? null : host.stillOurs?.()
-  if (asking !== null && asking !== undefined) await asking
+  const asking = signal.aborted ? null : host.stillOurs()
+  if (asking !== null) await asking
 }

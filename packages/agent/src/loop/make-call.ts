@@ -104,7 +104,7 @@ async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise
     permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
   const images = callImages(work.host)
   const progress = callProgress(clock, (update) =>
-    work.host.progress?.({ call_id: call.id, tool_name: call.name, ...update }),
+    work.host.progress({ call_id: call.id, tool_name: call.name, ...update }),
   )
   const ofTool =
     tool?.pure === true

@@ -1,92 +1,10 @@
-// The messages between the main thread and a worker thread: plain data, several messages in one post. A shard
-// has one port, which all of its loops share.
+// What the main thread and a worker thread ask of each other, by core's port-calls.ts. A shard has one port,
+// which all of its loops share, so what is sent arrives in order. Number 0 of the port is the shard itself,
+// and each loop has a number of its own: there its thread calls the host of the loop.
 import type { MessagePort } from 'node:worker_threads'
-import { isOn } from '@beaver/core'
-import type {
-  Draft,
-  ExecutionGraph,
-  KnownSecret,
-  LiveDelta,
-  LogLine,
-  MemoryAnswer,
-  MemoryChange,
-  Question,
-  SessionSearchHit,
-  SessionSearchRequest,
-  SharedStateResult,
-  Taint,
-} from '@beaver/core'
-import type {
-  AgentTexts,
-  AskPerson,
-  ApprovalDecision,
-  CallDescription,
-  ExternalCall,
-  ExternalResult,
-  ExternalTool,
-  LoopEnd,
-  LoopHost,
-  LoopSpec,
-  PauseRequest,
-  AskedOfPerson,
-  QuestionSettled,
-  SharedStateAccess,
-  Steer,
-  TeamRefusal,
-  TeamResult,
-} from '@beaver/agent'
-
-/** What an external call asks a person before it goes on. */
-export interface ExternalQuestion {
-  readonly asks: Question
-}
-/** What the person answered, or why the call may not ask. */
-export type ExternalAnswer =
-  | Awaited<ReturnType<AskPerson>>
-  | { readonly refused: { readonly code: string; readonly message: string } }
-
-/** What a call of the host gives back. */
-export type HostAnswer =
-  | number
-  | null
-  | TeamResult
-  | TeamRefusal
-  | SharedStateResult
-  | ApprovalDecision
-  | MemoryAnswer
-  | readonly SessionSearchHit[]
-  | ExternalResult
-  | ExternalQuestion
-  | QuestionSettled
-  | CallDescription
-  | Uint8Array
-
-/** A call of the host that has an answer. */
-export type HostCall =
-  | { readonly of: 'append'; readonly drafts: readonly Draft[]; readonly end: LoopEnd | null }
-  | { readonly of: 'still_ours' }
-  | {
-      readonly of: 'team'
-      readonly callId: string
-      readonly graph: ExecutionGraph | null
-      readonly taint: Taint
-    }
-  | { readonly of: 'team_of'; readonly callId: string }
-  | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
-  | { readonly of: 'approval'; readonly callId: string }
-  | { readonly of: 'answer'; readonly question: AskedOfPerson }
-  | { readonly of: 'memory'; readonly change: MemoryChange }
-  | { readonly of: 'search'; readonly request: SessionSearchRequest }
-  | { readonly of: 'pause'; readonly request: PauseRequest }
-  | { readonly of: 'store_blob'; readonly sha256: string; readonly bytes: Uint8Array }
-  | { readonly of: 'load_blob'; readonly sha256: string }
-  | { readonly of: 'external'; readonly external: ExternalCall }
-  /**
-   * The answer to the question of an external call that is under way. `null`: nobody waits for the call any
-   * more.
-   */
-  | { readonly of: 'external_told'; readonly callId: string; readonly answer: ExternalAnswer | null }
-  | { readonly of: 'describe'; readonly external: ExternalCall }
+import { isOn, type KnownSecret, type LogLine } from '@beaver/core'
+import type { Port } from '@beaver/core/port-calls'
+import type { AgentTexts, ExternalTool, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 
 /**
  * Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help.
@@ -98,64 +16,60 @@ export interface ShardPlace {
   readonly models?: MessagePort
 }
 
-export type ToShard =
-  | { readonly kind: 'start'; readonly loop: number; readonly spec: LoopSpec }
-  | { readonly kind: 'cancel'; readonly loop: number; readonly reason: string }
+/** The number of the shard itself. */
+export const shardItself = 0
+
+/** What the thread does. */
+export interface ShardThread {
+  /** Runs a loop to its end. Rejects if it broke (a defect) or if its task is no longer ours. */
+  run(loop: number, spec: LoopSpec): Promise<LoopEnd>
+  cancel(loop: number, reason: string): void
   /** The task of the loop was steered. */
-  | { readonly kind: 'steer'; readonly loop: number; readonly steer: Steer }
+  steer(loop: number, steer: Steer): void
   /** The loop is taken up again later, from the journal. Nothing more is heard of it here. */
-  | { readonly kind: 'drop'; readonly loop: number; readonly reason: string }
+  drop(loop: number, reason: string): void
   /** What the daemon's process offers from now on; loops that run keep what they have. */
-  | { readonly kind: 'external_tools'; readonly tools: readonly ExternalTool[] }
+  setExternalTools(tools: readonly ExternalTool[]): void
   /** The skills, definitions and profiles from now on; loops that run keep what they have. */
-  | { readonly kind: 'agent_texts'; readonly texts: AgentTexts }
+  setAgentTexts(texts: AgentTexts): void
   /** Tools that cost the daemon several threads: calls that begin from now on run in cells. */
-  | { readonly kind: 'suspect_tools'; readonly tools: readonly string[] }
-  /** What the daemon's process hides from now on. It comes before the result of any call that follows. */
-  | { readonly kind: 'secrets'; readonly secrets: readonly KnownSecret[] }
-  | { readonly kind: 'reply'; readonly call: number; readonly ok: true; readonly value: HostAnswer }
-  | { readonly kind: 'reply'; readonly call: number; readonly ok: false; readonly message: string }
-
-export type FromShard =
-  /** `tools`: by the numbers under which the thread lists them in its vitals. */
-  | { readonly kind: 'ready'; readonly thread: number; readonly tools: readonly string[] }
-  /** A fact for the log, which the main thread writes: it knows the secrets no line may show. */
-  | { readonly kind: 'log'; readonly line: LogLine }
-  | { readonly kind: 'call'; readonly loop: number; readonly call: number; readonly ask: HostCall }
-  /** The answer of the call is not waited for any more. */
-  | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }
-  | {
-      readonly kind: 'delta'
-      readonly loop: number
-      readonly delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>
-    }
-  | {
-      readonly kind: 'progress'
-      readonly loop: number
-      readonly update: Parameters<NonNullable<LoopHost['progress']>>[0]
-    }
-  | { readonly kind: 'ended'; readonly loop: number; readonly end: LoopEnd }
-  /** The loop broke (a defect) or its task is no longer ours. */
-  | { readonly kind: 'broke'; readonly loop: number; readonly message: string }
-
-interface Postable {
-  postMessage(value: unknown): void
+  setSuspectTools(tools: readonly string[]): void
+  /** What the daemon's process hides from now on. It arrives before the result of any call that follows. */
+  setSecrets(secrets: readonly KnownSecret[]): void
 }
+
+/** What the main thread does for the thread as a whole. */
+export interface ShardHome {
+  /** @param tools by the numbers under which the thread lists them in its vitals */
+  ready(thread: number, tools: readonly string[]): void
+  /** A fact for the log, which the main thread writes: it knows the secrets no line may show. */
+  log(line: LogLine): void
+}
+
+/** What the main thread does for a loop. */
+export type LoopHome = Omit<LoopHost, 'steers' | 'works'>
 
 /**
  * Collects what one callback of the event loop and what it leads to send, and posts it as one array; with the
  * switch `batched_posts` off, one by one.
  */
-export function batchedPost<Message>(port: Postable): (message: Message) => void {
-  if (!isOn('batched_posts')) return (message) => port.postMessage([message])
-  let outbox: Message[] = []
-  return (message) => {
-    outbox.push(message)
-    if (outbox.length > 1) return
-    process.nextTick(() => {
-      const messages = outbox
-      outbox = []
-      port.postMessage(messages)
-    })
+export function batchedPort(port: Port): Port {
+  const isBatched = isOn('batched_posts')
+  let outbox: unknown[] = []
+  return {
+    on: (event, listener) =>
+      port.on(event, (messages) => {
+        for (const message of messages as readonly unknown[]) listener(message)
+      }),
+    postMessage(message) {
+      if (!isBatched) return port.postMessage([message], [])
+      outbox.push(message)
+      if (outbox.length > 1) return
+      process.nextTick(() => {
+        const messages = outbox
+        outbox = []
+        port.postMessage(messages, [])
+      })
+    },
   }
 }

@@ -4,25 +4,23 @@ import { ownership } from './serve-shard.ts'
 /** A host whose answers take so long, one after the other. */
 function host(...tookMs: number[]) {
   let now = 0
-  const asked: string[] = []
-  const { told, stillOurs } = ownership(
-    async ({ of }) => {
-      asked.push(of)
-      now += tookMs.shift() ?? 1
-      return null as never
-    },
-    () => now,
-  )
-  return { told, stillOurs, asked, pass: (ms: number) => (now += ms) }
+  let asked = 0
+  const answer = async (): Promise<null> => {
+    asked++
+    now += tookMs.shift() ?? 1
+    return null
+  }
+  const owned = ownership({ append: answer, stillOurs: answer }, () => now)
+  return { ...owned, asked: () => asked, pass: (ms: number) => (now += ms) }
 }
 
 describe('a loop that is about to ask the model', () => {
   it('asks nothing of the host while an answer says that the task is ours', async () => {
-    const { told, stillOurs, asked, pass } = host(3)
-    await told({ of: 'still_ours' })
+    const { append, stillOurs, asked, pass } = host(3)
+    await append([], null)
     pass(400)
     expect(stillOurs()).toBeNull()
-    expect(asked).toHaveLength(1)
+    expect(asked()).toBe(1)
   })
 
   it.each([
@@ -39,13 +37,12 @@ describe('a loop that is about to ask the model', () => {
   ])('asks %s', async (_, tookMs, times) => {
     const { stillOurs, asked } = host(...tookMs)
     await stillOurs()
-    expect(asked).toHaveLength(times)
+    expect(asked()).toBe(times)
   })
 
   it('does not ask it when the host says that the task belongs to another daemon', async () => {
-    const { stillOurs } = ownership(async () => {
-      throw new Error('fenced')
-    })
+    const fenced = () => Promise.reject(new Error('fenced'))
+    const { stillOurs } = ownership({ append: fenced, stillOurs: fenced })
     await expect(stillOurs()).rejects.toThrow('fenced')
   })
 })

@@ -5,10 +5,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread, threadId } from 'node:worker_threads'
 import {
-  type AskPerson,
   callScope,
-  type ExternalCall,
-  type ExternalResult,
   externalTool,
   LoopDropped,
   type LoopHost,
@@ -28,74 +25,16 @@ import {
   threadFacts,
   TransientMap,
 } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
 import {
-  batchedPost,
-  type ExternalAnswer,
-  type ExternalQuestion,
-  type FromShard,
-  type HostAnswer,
-  type HostCall,
+  batchedPort,
+  type LoopHome,
+  type ShardHome,
+  shardItself,
   type ShardPlace,
-  type ToShard,
+  type ShardThread,
 } from './protocol.ts'
 import { writeVitals } from './thread-vitals.ts'
-
-type Ask = <Value extends HostAnswer>(what: HostCall, signal?: AbortSignal) => Promise<Value>
-
-/** The teams of a loop are in the main thread. */
-const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'> => ({
-  runTeam: (callId, graph, taint) => ask({ of: 'team', callId, graph, taint }),
-  teamOf: (callId) => ask({ of: 'team_of', callId }),
-  sharedState: (access, taint) => ask({ of: 'shared_state', access, taint }),
-})
-
-/** The host as a loop sees it, in the main thread. */
-function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'progress' | 'works' | 'steers'> {
-  const { told, stillOurs } = ownership(ask)
-  return {
-    append: (drafts, end) => told({ of: 'append', drafts, end }),
-    stillOurs,
-    ...teamsOf(ask),
-    approval: (callId) => ask({ of: 'approval', callId }),
-    memory: (change) => ask({ of: 'memory', change }),
-    searchSessions: (request) => ask({ of: 'search', request }),
-    pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
-    storeBlob: async (sha256, bytes) => void (await ask<null>({ of: 'store_blob', sha256, bytes })),
-    loadBlob: (sha256) => ask({ of: 'load_blob', sha256 }),
-    describeExternal: (external) => ask({ of: 'describe', external }),
-    answer: (question, signal) => ask({ of: 'answer', question }, signal),
-    callExternal: (external, signal, person) => callExternal(ask, { external, signal, person }),
-  }
-}
-
-interface ExternalAsked {
-  readonly external: ExternalCall
-  readonly signal: AbortSignal
-  readonly person: AskPerson
-}
-
-/** Makes an external call, and asks the person for it as often as it asks. */
-async function callExternal(ask: Ask, { external, signal, person }: ExternalAsked): Promise<ExternalResult> {
-  const { callId } = external
-  let next = await ask<ExternalResult | ExternalQuestion>({ of: 'external', external }, signal)
-  while ('asks' in next) {
-    const answer = await person(next.asks).catch((error: unknown): ExternalAnswer => {
-      const { code, message } =
-        error instanceof ToolFailure ? error : { code: 'cannot_ask', message: messageOf(error) }
-      return { refused: { code, message } }
-    })
-    next = await ask<ExternalResult | ExternalQuestion>(
-      { of: 'external_told', callId, answer: signal.aborted ? null : answer },
-      signal,
-    )
-  }
-  return next
-}
-
-const liveOf = (loop: number, post: (message: FromShard) => void): Pick<LoopHost, 'delta' | 'progress'> => ({
-  delta: (delta) => post({ kind: 'delta', loop, delta }),
-  progress: (update) => post({ kind: 'progress', loop, update }),
-})
 
 const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> =>
   new Map(steers.map((each) => [each.requestId, each]))
@@ -118,79 +57,68 @@ export function serveShard(
   guardThread()
   const tools = services.tools.map(({ name }) => name)
   const watched = writeVitals(new Int32Array(vitals), tools)
-  const post = batchedPost<FromShard>(port)
+  const calls = new PortCalls(batchedPort(port), {
+    served: (target) => (target === shardItself ? thread : undefined),
+  })
+  const home = calls.remote<ShardHome>(shardItself, { ready: 'note', log: 'note' })
   const running = new TransientMap<
     number,
     { readonly cancel: AbortController; readonly steers: Map<string, Steer> }
   >()
-  const calls = new SentCalls(post)
   const suspectTools = new Set<string>()
-  const logger = loggerOver((line) => post({ kind: 'log', line }))
-  const hide = secretsOfProcess()
-  let offered: LoopServices = { ...services, suspectTools, logger }
+  let offered: LoopServices = { ...services, suspectTools, logger: loggerOver(home.log) }
 
-  function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
-    const own = { cancel: new AbortController(), steers: steersOf(spec) }
-    running.set(loop, own)
-    calls.begin(loop)
-    const ask: Ask = (what, signal) => calls.ask(loop, what, signal)
-    const host: LoopHost = {
-      ...hostOf(ask),
-      steers: () => [...own.steers.values()],
-      ...liveOf(loop, post),
-      works: (work) => watched.begin(loop, work),
-    }
-    runAgentLoop(
-      spec,
-      withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills),
-      host,
-      own.cancel.signal,
-    )
-      .then(
-        (end) => post({ kind: 'ended', loop, end }),
-        (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
-      )
-      .finally(() => {
-        running.delete(loop)
-        calls.forget(loop)
+  const thread: ShardThread = {
+    async run(loop, spec) {
+      const own = { cancel: new AbortController(), steers: steersOf(spec) }
+      running.set(loop, own)
+      const host: LoopHost = Object.assign(hostOf(calls, loop), {
+        steers: () => [...own.steers.values()],
+        works: (work: Parameters<typeof watched.begin>[1]) => watched.begin(loop, work),
       })
-  }
-
-  function receive(message: ToShard): void {
-    switch (message.kind) {
-      case 'start':
-        return start(message)
-      case 'cancel':
-        return running.get(message.loop)?.cancel.abort(message.reason)
-      case 'steer':
-        return void running.get(message.loop)?.steers.set(message.steer.requestId, message.steer)
-      case 'drop':
-        return running.get(message.loop)?.cancel.abort(new LoopDropped(message.reason))
-      case 'external_tools':
-        offered = { ...offered, tools: [...services.tools, ...message.tools.map(externalTool)] }
-        return
-      case 'agent_texts':
-        offered = withTexts(offered, message.texts)
-        return
-      case 'suspect_tools':
-        suspectTools.clear()
-        for (const tool of message.tools) suspectTools.add(tool)
-        return
-      case 'secrets':
-        return hide(message.secrets)
-      case 'reply':
-        return calls.answered(message)
-      default:
-        message satisfies never
-    }
+      try {
+        const given = withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills)
+        return await runAgentLoop(spec, given, host, own.cancel.signal)
+      } finally {
+        running.delete(loop)
+        calls.abandon(loop)
+      }
+    },
+    cancel: (loop, reason) => running.get(loop)?.cancel.abort(reason),
+    steer: (loop, steer) => void running.get(loop)?.steers.set(steer.requestId, steer),
+    drop: (loop, reason) => running.get(loop)?.cancel.abort(new LoopDropped(reason)),
+    setExternalTools(external) {
+      offered = { ...offered, tools: [...services.tools, ...external.map(externalTool)] }
+    },
+    setAgentTexts(texts) {
+      offered = withTexts(offered, texts)
+    },
+    setSuspectTools(names) {
+      suspectTools.clear()
+      for (const name of names) suspectTools.add(name)
+    },
+    setSecrets: secretsOfProcess(),
   }
 
   return new Promise((resolve) => {
-    port.on('message', (messages: readonly ToShard[]) => messages.forEach(receive))
     port.once('close', () => resolve())
-    port.start()
-    post({ kind: 'ready', thread: threadId, tools })
+    home.ready(threadId, tools)
   })
+}
+
+/** The host of a loop is in the main thread. */
+function hostOf(calls: PortCalls, loop: number): LoopHome {
+  const home = calls.remote<LoopHome>(loop, { delta: 'note', progress: 'note' })
+  const { callExternal } = home
+  return Object.assign(home, ownership(home), {
+    callExternal: (...[call, signal, person]: Parameters<LoopHome['callExternal']>) =>
+      callExternal(call, signal, (question) => person(question).catch(refuse)),
+  })
+}
+
+/** Why a person is not asked, for the process of the tool. */
+function refuse(error: unknown): never {
+  throw error instanceof ToolFailure ? error : new ToolFailure('cannot_ask', messageOf(error))
 }
 
 // Checks whether the task of a loop still belongs to this daemon (docs/decisions/0032). The host is asked
@@ -205,24 +133,21 @@ const lateMs = 500
 const slowMsMax = 2_000
 const looksMax = 20
 
-type AskHost = <Value extends HostAnswer>(what: HostCall) => Promise<Value>
+type Owned = Pick<LoopHome, 'append' | 'stillOurs'>
 
-interface Ownership {
-  /** Asks the host something whose answer says that the task is ours. */
-  readonly told: AskHost
-  /**
-   * @returns `null` when it is known; else resolves when the host was asked, and rejects when the task is not
-   * ours
-   */
-  stillOurs(): Promise<void> | null
-}
-
-/** @param nowMs a clock that goes on while the process is stopped */
-export function ownership(ask: AskHost, nowMs: () => number = () => performance.now()): Ownership {
+/**
+ * @returns the host's methods whose answers say that the task is ours. `stillOurs` returns `null` when it is
+ * known; else it resolves when the host was asked, and rejects when the task is not ours.
+ * @param nowMs a clock that goes on while the process is stopped
+ */
+export function ownership(
+  { append, stillOurs }: Owned,
+  nowMs: () => number = () => performance.now(),
+): Owned {
   let knownAt = -Infinity
-  const told: AskHost = async (what) => {
+  const told = async <Value>(ask: () => Promise<Value> | null): Promise<Value | null> => {
     const askedAt = nowMs()
-    const value = await ask<never>(what)
+    const value = await ask()
     knownAt = askedAt
     return value
   }
@@ -231,7 +156,7 @@ export function ownership(ask: AskHost, nowMs: () => number = () => performance.
     let fastestMs = Infinity
     for (let looks = 1; looks <= looksMax; looks++) {
       const askedAt = nowMs()
-      await told<null>({ of: 'still_ours' })
+      await told(stillOurs)
       const tookMs = nowMs() - askedAt
       // A process that was stopped reads one answer late, and the next one in time. A slow machine reads all
       // of them late.
@@ -239,60 +164,9 @@ export function ownership(ask: AskHost, nowMs: () => number = () => performance.
       fastestMs = Math.min(fastestMs, tookMs)
     }
   }
-  return { told, stillOurs: () => (isKnown() ? null : look()) }
-}
-
-// The calls that the loops of this thread have sent to the main thread, and the promises that wait for the
-// answers. An answer settles its call once. An answer that nobody waits for is dropped. Nothing is kept of a
-// loop that has ended.
-
-interface SentCall {
-  readonly loop: number
-  resolve(value: never): void
-  reject(error: Error): void
-}
-
-class SentCalls {
-  readonly #post: (message: FromShard) => void
-  readonly #calls = new TransientMap<number, SentCall>()
-  /** The open calls of each loop. */
-  readonly #ofLoop = new TransientMap<number, Set<number>>()
-  #last = 0
-
-  constructor(post: (message: FromShard) => void) {
-    this.#post = post
-  }
-
-  begin(loop: number): void {
-    this.#ofLoop.set(loop, new Set())
-  }
-
-  ask<Value extends HostAnswer>(loop: number, what: HostCall, signal?: AbortSignal): Promise<Value> {
-    return new Promise<Value>((resolve, reject) => {
-      const call = ++this.#last
-      this.#calls.set(call, { loop, resolve: resolve as (value: never) => void, reject })
-      this.#ofLoop.get(loop)?.add(call)
-      this.#post({ kind: 'call', loop, call, ask: what })
-      signal?.addEventListener(
-        'abort',
-        () => this.#calls.has(call) && this.#post({ kind: 'abandon', loop, call }),
-        { once: true },
-      )
-    })
-  }
-
-  answered(reply: Extract<ToShard, { kind: 'reply' }>): void {
-    const call = this.#calls.get(reply.call)
-    this.#calls.delete(reply.call)
-    if (call !== undefined) this.#ofLoop.get(call.loop)?.delete(reply.call)
-    if (reply.ok) call?.resolve(reply.value as never)
-    else call?.reject(new Error(reply.message))
-  }
-
-  /** The loop has ended: what it asked for and does not wait for any more would stay here otherwise. */
-  forget(loop: number): void {
-    for (const call of this.#ofLoop.get(loop) ?? []) this.#calls.delete(call)
-    this.#ofLoop.delete(loop)
+  return {
+    append: (drafts, end) => told(() => append(drafts, end)),
+    stillOurs: () => (isKnown() ? null : look()),
   }
 }
 

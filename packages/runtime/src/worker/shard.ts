@@ -6,17 +6,17 @@
 // ended. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the
 // end of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
-import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
-import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
-import type { ExternalCalls } from './external-calls.ts'
+import { isFullHeap, type LoopEnd, type LoopSpec, type Steer, ToolFailure } from '@beaver/agent'
+import { BeaverError, type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
 import { processorWaitMs } from './processor-wait.ts'
 import {
-  batchedPost,
-  type FromShard,
-  type HostAnswer,
-  type HostCall,
+  batchedPort,
+  type LoopHome,
+  type ShardHome,
+  shardItself,
   type ShardPlace,
-  type ToShard,
+  type ShardThread,
 } from './protocol.ts'
 import { newVitals, readVitals, type VitalsReading } from './thread-vitals.ts'
 import { threadWatch } from './thread-watch.ts'
@@ -40,10 +40,8 @@ export type LoopOutcome =
 export interface PlacedLoop {
   readonly id: number
   readonly spec: LoopSpec
-  readonly host: LoopHost
+  readonly host: LoopHome
   readonly settle: (outcome: LoopOutcome) => void
-  readonly open: Map<number, AbortController>
-  readonly external: ExternalCalls
   /** When a cancel was sent, on the clock of `performance`. */
   cancelledAtMs: number | null
 }
@@ -62,7 +60,8 @@ export interface Loss {
 export interface Shard {
   readonly loops: TransientMap<number, PlacedLoop>
   readonly ready: Promise<void>
-  send(message: ToShard): void
+  /** What is told to the thread as a whole. */
+  readonly thread: Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'>
   start(loop: PlacedLoop): void
   cancel(id: number, reason: string): void
   /** Gives a loop a text with which its task was steered. */
@@ -105,14 +104,14 @@ export function newShard(options: ShardOptions): Shard {
 class ThreadShard implements Shard {
   readonly loops = new TransientMap<number, PlacedLoop>()
   readonly ready: Promise<void>
-  readonly send: (message: ToShard) => void
+  readonly thread: ShardThread
   readonly #options: ShardOptions
   readonly #port: MessagePort
+  readonly #calls: PortCalls
   readonly #vitals: Int32Array
   readonly #watch = threadWatch()
   readonly #endModels: () => void
-  readonly #isReady: () => void
-  #thread = 0
+  #threadId = 0
   #tools: readonly string[] = []
   /** Why the thread is being ended; `null`: it is not. */
   #ending: string | null = null
@@ -124,13 +123,31 @@ class ThreadShard implements Shard {
     const shared = newVitals()
     this.#port = port1
     this.#vitals = new Int32Array(shared)
-    this.send = batchedPost<ToShard>(port1)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.ready = promise
-    this.#isReady = resolve
-    port1.on('message', (messages: readonly FromShard[]) =>
-      messages.forEach((message) => this.#receive(message)),
-    )
+    const home: ShardHome = {
+      ready: (thread, tools) => {
+        this.#threadId = thread
+        this.#tools = tools
+        resolve()
+      },
+      log: ({ level, event, message, fields }) => options.logger[level](event, message, fields),
+    }
+    this.#calls = new PortCalls(batchedPort(port1), {
+      // Nothing is done any more for a loop that was let go of, or whose thread is being ended.
+      served: (target) =>
+        target === shardItself ? home : this.#ending === null ? this.loops.get(target)?.host : undefined,
+      errors: { ToolFailure: ({ code = 'cannot_ask', message }) => new ToolFailure(code, message) },
+    })
+    this.thread = this.#calls.remote<ShardThread>(shardItself, {
+      cancel: 'note',
+      steer: 'note',
+      drop: 'note',
+      setExternalTools: 'note',
+      setAgentTexts: 'note',
+      setSuspectTools: 'note',
+      setSecrets: 'note',
+    })
     const models = options.serveModels === undefined ? null : new MessageChannel()
     this.#endModels =
       models === null ? () => undefined : (options.serveModels?.(models.port1) ?? (() => undefined))
@@ -146,26 +163,29 @@ class ThreadShard implements Shard {
 
   start(loop: PlacedLoop): void {
     this.loops.set(loop.id, loop)
-    this.send({ kind: 'start', loop: loop.id, spec: loop.spec })
+    this.thread.run(loop.id, loop.spec).then(
+      (end) => this.#settle(loop, { kind: 'ended', end }),
+      (error: unknown) => this.#settle(loop, { kind: 'broke', message: messageOf(error) }),
+    )
   }
 
   cancel(id: number, reason: string): void {
     const loop = this.loops.get(id)
     if (loop === undefined) return
     loop.cancelledAtMs ??= performance.now()
-    this.send({ kind: 'cancel', loop: id, reason })
+    this.thread.cancel(id, reason)
   }
 
   steer(id: number, steer: Steer): void {
-    if (this.loops.has(id)) this.send({ kind: 'steer', loop: id, steer })
+    if (this.loops.has(id)) this.thread.steer(id, steer)
   }
 
   drop(id: number, reason: string): void {
     const loop = this.loops.get(id)
     if (loop === undefined) return
     this.loops.delete(id)
-    this.send({ kind: 'drop', loop: id, reason })
-    abandonAll(loop)
+    this.thread.drop(id, reason)
+    this.#calls.abandon(id)
     loop.settle({ kind: 'broke', message: reason })
   }
 
@@ -185,44 +205,11 @@ class ThreadShard implements Shard {
     this.#port.close()
   }
 
-  #receive(message: FromShard): void {
-    if (message.kind === 'ready') {
-      this.#thread = message.thread
-      this.#tools = message.tools
-      return this.#isReady()
-    }
-    if (message.kind === 'log') {
-      const { level, event, message: text, fields } = message.line
-      return this.#options.logger[level](event, text, fields)
-    }
-    if (this.#ending !== null) return
-    const loop = this.loops.get(message.loop)
-    if (loop !== undefined) this.#receiveFrom(loop, message)
-    // It was let go of: nothing is done for it any more, and what it asks has an answer.
-    else if (message.kind === 'call')
-      this.send({ kind: 'reply', call: message.call, ok: false, message: 'The loop was let go of.' })
-  }
-
-  #receiveFrom(loop: PlacedLoop, message: Exclude<FromShard, { kind: 'ready' | 'log' }>): void {
-    switch (message.kind) {
-      case 'call':
-        return answerCall(loop, message, this.send)
-      case 'abandon':
-        return loop.open.get(message.call)?.abort()
-      case 'delta':
-        return loop.host.delta(message.delta)
-      case 'progress':
-        return loop.host.progress?.(message.update)
-      case 'ended':
-        this.loops.delete(message.loop)
-        return loop.settle({ kind: 'ended', end: message.end })
-      case 'broke':
-        this.loops.delete(message.loop)
-        abandonAll(loop)
-        return loop.settle({ kind: 'broke', message: message.message })
-      default:
-        message satisfies never
-    }
+  /** What a thread says that is being ended does not count. */
+  #settle(loop: PlacedLoop, outcome: LoopOutcome): void {
+    if (this.#ending !== null || !this.loops.delete(loop.id)) return
+    this.#calls.abandon(loop.id)
+    loop.settle(outcome)
   }
 
   #lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
@@ -234,15 +221,15 @@ class ThreadShard implements Shard {
     this.loops.clear()
     const message = `The worker thread was lost: ${this.#ending ?? reason}`
     this.#options.onLost({
-      thread: this.#thread,
+      thread: this.#threadId,
       message,
       charge,
       stuck,
       loops: all,
       charged: all.filter(({ id }) => charge.loops.has(id)),
     })
+    this.#calls.close(new BeaverError('unreachable', message))
     for (const loop of all) {
-      abandonAll(loop)
       loop.settle({ kind: 'lost', failureClass, message, charge: charge.loops.get(loop.id) ?? null })
     }
   }
@@ -251,7 +238,7 @@ class ThreadShard implements Shard {
     this.#ending = reason
     const timer = setTimeout(() => this.#lose({ reason, stuck: true }), endMsMax)
     void this.#options
-      .threadOf(this.#thread)
+      .threadOf(this.#threadId)
       ?.terminate()
       .then(() => {
         clearTimeout(timer)
@@ -283,82 +270,4 @@ export function chargeFor({ reader, calls }: Pick<VitalsReading, 'reader' | 'cal
     loops.set(loop, tools)
   }
   return { loops, ownTools: [...new Set(own.map(({ tool }) => tool))] }
-}
-
-// Answers, in the main thread, what a loop in a worker thread asks of its host. Each call is answered once,
-// unless its thread is gone. A call that may be abandoned ends when its loop says so, or when its loop is
-// lost.
-
-/** A loop's side of its calls. */
-interface Asking {
-  readonly host: LoopHost
-  /** Calls that may be abandoned. */
-  readonly open: Map<number, AbortController>
-  readonly external: ExternalCalls
-}
-
-function answerCall(
-  asking: Asking,
-  { call, ask }: { call: number; ask: HostCall },
-  send: (message: ToShard) => void,
-): void {
-  hostCall(asking, call, ask).then(
-    (value) => send({ kind: 'reply', call, ok: true, value }),
-    (error: unknown) => send({ kind: 'reply', call, ok: false, message: messageOf(error) }),
-  )
-}
-
-function abandonAll({ open, external }: Asking): void {
-  external.stopAll()
-  for (const call of open.values()) call.abort()
-}
-
-function hostCall({ host, open, external }: Asking, call: number, ask: HostCall): Promise<HostAnswer> {
-  switch (ask.of) {
-    case 'append':
-      return host.append(ask.drafts, ask.end)
-    case 'still_ours':
-      return Promise.resolve(host.stillOurs?.()).then(() => null)
-    case 'team':
-      return host.runTeam(ask.callId, ask.graph, ask.taint)
-    case 'team_of':
-      return host.teamOf(ask.callId)
-    case 'shared_state':
-      return host.sharedState(ask.access, ask.taint)
-    case 'approval':
-      return host.approval(ask.callId)
-    case 'answer':
-      return abandonable((signal) => host.answer(ask.question, signal))
-    case 'memory':
-      return host.memory(ask.change)
-    case 'search':
-      return host.searchSessions(ask.request)
-    case 'pause':
-      return abandonable((signal) => host.pause(ask.request, signal).then(() => null))
-    case 'store_blob':
-      return (
-        host.storeBlob?.(ask.sha256, ask.bytes) ?? Promise.reject(new Error('This daemon stores no images.'))
-      ).then(() => null)
-    case 'load_blob':
-      return host.loadBlob?.(ask.sha256) ?? Promise.resolve(null)
-    case 'describe':
-      return host.describeExternal?.(ask.external) ?? Promise.resolve(null)
-    case 'external':
-      return abandonable((signal) => stopped(ask.external.callId, signal, external.begin(host, ask.external)))
-    case 'external_told':
-      return abandonable((signal) => stopped(ask.callId, signal, external.told(ask.callId, ask.answer)))
-    default:
-      return ask satisfies never
-  }
-
-  function stopped(callId: string, signal: AbortSignal, next: Promise<HostAnswer>): Promise<HostAnswer> {
-    signal.addEventListener('abort', () => external.stop(callId), { once: true })
-    return next
-  }
-
-  function abandonable(begin: (signal: AbortSignal) => Promise<HostAnswer>): Promise<HostAnswer> {
-    const stop = new AbortController()
-    open.set(call, stop)
-    return begin(stop.signal).finally(() => open.delete(call))
-  }
 }

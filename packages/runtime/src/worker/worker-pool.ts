@@ -23,7 +23,6 @@ import {
   threadFacts,
 } from '@beaver/core'
 import type { Piscina } from 'piscina'
-import { ExternalCalls } from './external-calls.ts'
 import type { ShardPlace } from './protocol.ts'
 import { type LoopOutcome, type Loss, newShard, type PlacedLoop, type Shard } from './shard.ts'
 import { watchLimits } from './thread-watch.ts'
@@ -174,8 +173,6 @@ class ThreadPool implements WorkerPool {
       spec,
       host,
       settle,
-      open: new Map(),
-      external: new ExternalCalls(),
       cancelledAtMs: null,
     }
     let shard: Shard | null = null
@@ -212,17 +209,17 @@ class ThreadPool implements WorkerPool {
 
   offer(tools: readonly ExternalTool[]): void {
     this.#offered = tools
-    for (const shard of this.#shards) shard.send({ kind: 'external_tools', tools })
+    for (const shard of this.#shards) shard.thread.setExternalTools(tools)
   }
 
   give(texts: AgentTexts): void {
     this.#texts = texts
-    for (const shard of this.#shards) shard.send({ kind: 'agent_texts', texts })
+    for (const shard of this.#shards) shard.thread.setAgentTexts(texts)
   }
 
   protect(secrets: readonly KnownSecret[]): void {
     this.#secrets = secrets
-    for (const shard of this.#shards) shard.send({ kind: 'secrets', secrets })
+    for (const shard of this.#shards) shard.thread.setSecrets(secrets)
   }
 
   async close(): Promise<void> {
@@ -249,11 +246,10 @@ class ThreadPool implements WorkerPool {
     })
     await shard.ready
     this.#shards.add(shard)
-    if (this.#secrets !== null) shard.send({ kind: 'secrets', secrets: this.#secrets })
-    if (this.#texts !== null) shard.send({ kind: 'agent_texts', texts: this.#texts })
-    if (this.#offered.length > 0) shard.send({ kind: 'external_tools', tools: this.#offered })
-    if (this.#suspects.names().length > 0)
-      shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+    if (this.#secrets !== null) shard.thread.setSecrets(this.#secrets)
+    if (this.#texts !== null) shard.thread.setAgentTexts(this.#texts)
+    if (this.#offered.length > 0) shard.thread.setExternalTools(this.#offered)
+    if (this.#suspects.names().length > 0) shard.thread.setSuspectTools(this.#suspects.names())
     const due = [...this.#waiting]
     this.#waiting.clear()
     for (const begin of due) begin(shard)
@@ -270,7 +266,7 @@ class ThreadPool implements WorkerPool {
     tellLoss(this.#logger, loss)
     const nowMs = performance.now()
     if (this.#suspects.add(loss.charge.ownTools, nowMs))
-      for (const each of this.#shards) each.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
+      for (const each of this.#shards) each.thread.setSuspectTools(this.#suspects.names())
     if (loss.stuck) return this.#failWhenCharged(loss)
     const next = this.#losses.add({ charged: loss.charge.loops.size > 0, message: loss.message }, nowMs)
     if (next.kind === 'fail') return this.#giveUp(new BeaverError('internal', next.message))
