@@ -73,8 +73,8 @@ interface OpenCall extends Pick<Call, 'call' | 'target'> {
   readonly args: readonly unknown[]
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
-  /** The call listens to its signal no more. */
-  readonly leave: () => void
+  /** Ends that the call listens to its signal. `null`: it has none. */
+  readonly leave: (() => void) | null
 }
 
 /** A call of the other side that is under way here. */
@@ -161,12 +161,8 @@ export class PortCalls {
     if (this.#closed !== null) return Promise.reject(this.#closed)
     const call = ++this.#last
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const live = args.flatMap((arg, place) => {
-      const kind = arg instanceof AbortSignal ? 'signal' : typeof arg === 'function' ? 'function' : null
-      return kind === null ? [] : [[place, kind] as const]
-    })
-    if (live.length === 0) {
-      this.#open.set(call, { call, target, args: [], resolve, reject, leave: () => {} })
+    if (!args.some((arg) => liveKind(arg) !== null)) {
+      this.#open.set(call, { call, target, args: [], resolve, reject, leave: null })
       this.#post({ kind: 'call', target, call, to, args })
       return promise
     }
@@ -174,7 +170,11 @@ export class PortCalls {
     const abort = (): void => this.#post({ kind: 'abort', call, reason: messageOf(signal?.reason) })
     const leave = (): void => signal?.removeEventListener('abort', abort)
     this.#open.set(call, { call, target, args, resolve, reject, leave })
-    const data = args.map((arg, place) => (live.some(([each]) => each === place) ? null : arg))
+    const live = args.flatMap((arg, place) => {
+      const kind = liveKind(arg)
+      return kind === null ? [] : [[place, kind] as const]
+    })
+    const data = args.map((arg) => (liveKind(arg) === null ? arg : null))
     this.#post({ kind: 'call', target, call, to, args: data, live })
     if (signal?.aborted === true) abort()
     else signal?.addEventListener('abort', abort, { once: true })
@@ -184,7 +184,7 @@ export class PortCalls {
   #taken(call: number): OpenCall | undefined {
     const open = this.#open.get(call)
     this.#open.delete(call)
-    open?.leave()
+    open?.leave?.()
     return open
   }
 
@@ -216,25 +216,26 @@ export class PortCalls {
     }
     const stop = live.some(([, kind]) => kind === 'signal') ? new AbortController() : null
     this.#served.set(call, { call, target, stop })
-    const isOpen = (): boolean => this.#served.has(call)
-    const functionAt =
-      (place: number): Method =>
-      (...given) => {
-        const ended = new BeaverError('wrong_state', 'The call that gave this function has ended.')
-        const answer = isOpen() ? this.#ask(target, [call, place], given) : Promise.reject(ended)
-        // It also fails when the port is closed, and then perhaps nobody listens any more.
-        answer.catch(() => {})
-        return answer
-      }
-    const given = [...args]
-    for (const [place, kind] of live) given[place] = kind === 'signal' ? stop?.signal : functionAt(place)
+    const given = live.length === 0 ? args : [...args]
+    for (const [place, kind] of live)
+      (given as unknown[])[place] = kind === 'signal' ? stop?.signal : this.#functionAt(message, place)
     try {
       const value = await method(...given)
-      if (isOpen()) this.#post({ kind: 'result', call, value })
+      if (this.#served.has(call)) this.#post({ kind: 'result', call, value })
     } catch (error) {
-      if (isOpen()) this.#post({ kind: 'error', call, error: sentError(error) })
+      if (this.#served.has(call)) this.#post({ kind: 'error', call, error: sentError(error) })
     } finally {
       this.#served.delete(call)
+    }
+  }
+
+  #functionAt({ target, call }: Call, place: number): Method {
+    return (...args) => {
+      const ended = new BeaverError('wrong_state', 'The call that gave this function has ended.')
+      const answer = this.#served.has(call) ? this.#ask(target, [call, place], args) : Promise.reject(ended)
+      // It also fails when the port is closed, and then perhaps nobody listens any more.
+      answer.catch(() => {})
+      return answer
     }
   }
 
@@ -269,6 +270,9 @@ function sentError(error: unknown, depth = 0): SentError {
   return { name, message, ...code, ...(isLast ? {} : { cause: sentError(cause, depth + 1) }) }
 }
 
+const liveKind = (arg: unknown): 'signal' | 'function' | null =>
+  typeof arg === 'function' ? 'function' : arg instanceof AbortSignal ? 'signal' : null
+
 const functionIn = (value: unknown): Method | undefined =>
   typeof value === 'function' ? (value as Method) : undefined
 
@@ -280,7 +284,7 @@ const forms: { readonly [Kind in Message['kind']]: (message: Readonly<Record<str
       (typeof to === 'string' || Array.isArray(to)) &&
       Array.isArray(args) &&
       Array.isArray(live) &&
-      live.every(Array.isArray),
+      live.every((each) => Array.isArray(each) && args.length > (each[0] as number)),
     abort: ({ reason }) => typeof reason === 'string',
     result: () => true,
     error: ({ error }) => isSentError(error),
