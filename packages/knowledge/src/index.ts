@@ -1,11 +1,10 @@
-export { embeddingsOf } from './thread-entry.ts'
 export {
   type FolderKnowledgeBase,
   folderKnowledgeBase,
   type KnowledgePorts,
 } from './folder-knowledge-base.ts'
 export { knowledgeCalls } from './knowledge-calls.ts'
-export { type KnowledgeFolder, knowledgeFolders } from './knowledge-folder.ts'
+export { embeddingsOf, type KnowledgeFolder, knowledgeFolders } from './knowledge-folder.ts'
 export { type Knowledge, startKnowledge } from './knowledge-thread.ts'
 export {
   type LeftOutReason,

@@ -1,5 +1,7 @@
 // A knowledge base as the configuration has it: a folder, and how it is searched. Plain data: it is sent to a
 // thread.
+import type { EmbeddingProvider } from '@beaver/agent'
+import { providerBundle, type ProviderChoices } from '@beaver/providers'
 
 /** A folder of documents. */
 export interface KnowledgeFolder {
@@ -43,3 +45,7 @@ export const knowledgeBounds: KnowledgeBounds = {
   bytesMax: 536_870_912,
   waitMs: 10_000,
 }
+
+/** The embedding endpoint of a process, as the daemon's choice of endpoints has it. `null` if there is none. */
+export const embeddingsOf = (choices: ProviderChoices | null): EmbeddingProvider | null =>
+  choices === null ? null : providerBundle(choices).embeddings

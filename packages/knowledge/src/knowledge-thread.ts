@@ -5,8 +5,6 @@
 // `knowledge` of core's table `supervisors` says.
 import {
   BeaverError,
-  type ErrorCode,
-  errorCodes,
   type KnowledgeAnswer,
   type KnowledgeRequest,
   type KnownSecret,
@@ -19,6 +17,8 @@ import {
   systemClock,
   systemFacts,
 } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
+import { unlessAborted } from '@beaver/agent'
 import type { ProviderChoices } from '@beaver/providers'
 import { Worker } from 'node:worker_threads'
 import type { KnowledgeFolder } from './knowledge-folder.ts'
@@ -33,22 +33,17 @@ export interface KnowledgeThreadData {
   readonly secrets: readonly KnownSecret[]
 }
 
-/** To the thread. */
-export type ToKnowledge =
-  | {
-      readonly kind: 'search'
-      readonly call: number
-      readonly id: string
-      readonly request: KnowledgeRequest
-    }
-  | { readonly kind: 'abort'; readonly call: number }
-  | { readonly kind: 'end' }
+/** What the thread does. It is number 0 of its port. */
+export interface ServedKnowledge {
+  search(id: string, request: KnowledgeRequest, signal: AbortSignal): Promise<KnowledgeAnswer>
+  /** Gives back the leases, and then ends. */
+  end(): void
+}
 
-/** From the thread. */
-export type FromKnowledge =
-  | { readonly kind: 'found'; readonly call: number; readonly answer: KnowledgeAnswer }
-  | { readonly kind: 'failed'; readonly call: number; readonly code: ErrorCode; readonly message: string }
-  | { readonly kind: 'told'; readonly file: string; readonly message: string }
+/** What the process does for the thread. It is number 0 of the port. */
+export interface KnowledgeHome {
+  tell(file: string, message: string): void
+}
 
 /** The knowledge bases of a process. */
 export interface Knowledge {
@@ -77,16 +72,14 @@ export function startKnowledge(data: KnowledgeThreadData, logger: Logger): Knowl
 
 interface RunningThread extends RunningChild {
   readonly alive: () => boolean
-  readonly post: (message: ToKnowledge) => void
+  readonly search: ServedKnowledge['search']
 }
 
 class KnowledgeThread implements Knowledge {
   readonly #data: KnowledgeThreadData
   readonly #logger: Logger
-  readonly #calls = new Map<number, PromiseWithResolvers<KnowledgeAnswer>>()
   readonly #supervision: Supervision<RunningThread>
   readonly #first: Promise<unknown>
-  #lastCall = 0
 
   constructor(data: KnowledgeThreadData, logger: Logger) {
     this.#data = data
@@ -102,21 +95,9 @@ class KnowledgeThread implements Knowledge {
     const thread = this.#supervision.get(id)
     if (thread?.alive() !== true)
       throw new BeaverError('unreachable', 'The search of documents is being started again. Try again later.')
-    const call = ++this.#lastCall
-    const answer = Promise.withResolvers<KnowledgeAnswer>()
-    const onAbort = (): void => {
-      thread.post({ kind: 'abort', call })
-      answer.reject(signal.reason as Error)
-    }
-    this.#calls.set(call, answer)
-    signal.addEventListener('abort', onAbort, { once: true })
-    thread.post({ kind: 'search', call, id: of, request })
-    try {
-      return await answer.promise
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-      this.#calls.delete(call)
-    }
+    const answer = await unlessAborted(thread.search(of, request, signal), signal)
+    if (answer === null) throw signal.reason
+    return answer
   }
 
   async close(): Promise<void> {
@@ -130,23 +111,27 @@ class KnowledgeThread implements Knowledge {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
     })
+    const home: KnowledgeHome = {
+      tell: (file, message) =>
+        systemFacts.configurationDiagnostic(this.#logger, { severity: 'warning', file, message }),
+    }
+    const calls = new PortCalls(worker, { served: () => home })
+    const thread = calls.remote<ServedKnowledge>(0, { end: 'note' })
     const { promise: gone, resolve } = Promise.withResolvers<{ reason: string }>()
     let reason: string | null = null
     let alive = true
-    worker.on('message', (message: FromKnowledge) => this.#hear(message))
     worker.on('error', (error: unknown) => (reason = messageOf(error)))
     worker.once('exit', (code) => {
       alive = false
-      for (const { reject } of this.#calls.values())
-        reject(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
+      calls.close(new BeaverError('unreachable', 'The search of documents ended. Try again later.'))
       resolve({ reason: reason ?? `exit code ${code}` })
     })
     return {
       gone,
       alive: () => alive,
-      post: (message) => worker.postMessage(message, []),
+      search: thread.search,
       async stop() {
-        worker.postMessage({ kind: 'end' } satisfies ToKnowledge, [])
+        thread.end()
         const ended = new AbortController()
         await Promise.race([gone, pause(systemClock, endMsMax, ended.signal)])
         ended.abort()
@@ -155,31 +140,6 @@ class KnowledgeThread implements Knowledge {
       kill: () => void worker.terminate(),
     }
   }
-
-  #hear(message: FromKnowledge): void {
-    switch (message.kind) {
-      case 'found':
-        return this.#calls.get(message.call)?.resolve(message.answer)
-      case 'failed':
-        return this.#calls.get(message.call)?.reject(new BeaverError(message.code, message.message))
-      case 'told':
-        return systemFacts.configurationDiagnostic(this.#logger, {
-          severity: 'warning',
-          file: message.file,
-          message: message.message,
-        })
-      default:
-        return message satisfies never
-    }
-  }
 }
 
 const id = 'knowledge'
-
-/** The error as it is sent to another thread. */
-export function sentError(
-  error: unknown,
-): Pick<Extract<FromKnowledge, { kind: 'failed' }>, 'code' | 'message'> {
-  const code = error instanceof BeaverError && Object.hasOwn(errorCodes, error.code) ? error.code : 'internal'
-  return { code, message: messageOf(error) }
-}
