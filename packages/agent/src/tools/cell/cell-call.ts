@@ -14,20 +14,17 @@ export type CellAnswer =
   | { readonly kind: 'input' | 'failure'; readonly code: string; readonly message: string }
   | { readonly kind: 'crash'; readonly message: string }
 
-/** The cell has loaded the tool and makes the call now. */
-export interface CellStarted {
-  readonly kind: 'started'
+/** What a cell does. It is number 0 of its port. */
+export interface Cell {
+  /** Makes the one call. The tool is given the reason of `signal` as a text. Never rejects. */
+  call(call: CellCall, signal: AbortSignal): Promise<CellAnswer>
 }
 
-/** How far the call is. */
-export interface CellProgress {
-  readonly kind: 'progress'
-  readonly update: ToolProgress
-}
-
-/** A message from outside to a running cell. */
-export interface CellAbort {
-  readonly abort: string
+/** What a cell tells while it makes the call. It is number 0 of the port. */
+export interface CellHome {
+  /** The cell has loaded the tool and makes the call now. */
+  started(): void
+  progress(update: ToolProgress): void
 }
 
 /** How long a cell may clean up after the abort before it is killed. */

@@ -1,33 +1,45 @@
-// What both kinds of cells do with what comes out of them.
+// How both kinds of cells are called, and what is done with what comes out of them.
 import { type Logger, silentLogger, threadFacts } from '@beaver/core'
+import { type Port, PortCalls } from '@beaver/core/port-calls'
 import { z } from 'zod'
 import { callScope } from '../call-scope.ts'
-import { thrownText } from '../tool-failure.ts'
 import {
-  type CellAbort,
+  type Cell,
   type CellAnswer,
+  type CellCall,
+  type CellHome,
   cellLinesMax,
   cellOutputBytesMax,
-  type CellProgress,
-  type CellStarted,
 } from './cell-call.ts'
+import type { ToolProgress } from '../tool.ts'
 
-export const abortOf = (signal: AbortSignal): CellAbort => ({ abort: thrownText(signal.reason) })
-
-const sentKinds = z.discriminatedUnion('kind', [
+const answers = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('done'), content: z.string() }),
   z.object({ kind: z.enum(['input', 'failure']), code: z.string(), message: z.string() }),
   z.object({ kind: z.literal('crash'), message: z.string() }),
-  z.object({ kind: z.literal('started') }),
-  z.object({ kind: z.literal('progress'), update: z.looseObject({}) }),
 ])
+const noAnswer: CellAnswer = { kind: 'crash', message: 'it sent a message that is no answer.' }
 
-/** What a cell sent. A tool shares the way out of its cell, so it may be anything. */
-export function sentByCell(sent: unknown): CellAnswer | CellStarted | CellProgress {
-  const read = sentKinds.safeParse(sent)
-  return read.success
-    ? (read.data as CellAnswer | CellStarted | CellProgress)
-    : { kind: 'crash', message: 'it sent a message that is no answer.' }
+/**
+ * Makes the call in a cell. A tool shares the way out of its cell, so what comes out may be anything.
+ *
+ * @returns a promise that never rejects; if the cell ends without an answer, it does not settle
+ */
+export function callCell(
+  port: Port,
+  { call, signal, ...home }: { readonly call: CellCall; readonly signal: AbortSignal } & CellHome,
+): Promise<CellAnswer> {
+  const served: CellHome = {
+    started: home.started,
+    progress: (update: unknown) => {
+      if (typeof update === 'object' && update !== null) home.progress(update as ToolProgress)
+    },
+  }
+  const cell = new PortCalls(port, { served: () => served }).remote<Cell>(0, {})
+  return cell.call(call, signal).then(
+    (sent: unknown) => answers.safeParse(sent).data ?? noAnswer,
+    () => noAnswer,
+  )
 }
 
 /** Takes what a cell prints on both of its outputs into the log of the daemon. */

@@ -3,9 +3,11 @@
 // (loop-spec, core's ownerLosses). A tool that asks for a cell always runs in one. A suspect tool runs in a
 // process of its own, with the environment that it had before, because a thread that hangs in a system call
 // cannot be ended. A cell loads a module only while it has the content that was accepted.
+import type { Serializable } from 'node:child_process'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import type { Port } from '@beaver/core/port-calls'
 import { type AcceptedFiles, changedFile, type Tool, type ToolContext } from '../tool.ts'
 import {
   childEnvironment,
@@ -18,7 +20,7 @@ import { groupsSupported, startGroup } from '../process/process-group.ts'
 import { packageRoot } from '../sandbox/confinement.ts'
 import { thrownText, ToolFailure, ToolInputError } from '../tool-failure.ts'
 import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
+import { callCell, cellPrints } from './cell-end.ts'
 import { fullHeapListener, isFullHeap, outOfMemory } from './full-heap.ts'
 
 // Limits how many cells run at the same time, and keeps the queue for them. At most `cellsMax` slots are
@@ -192,7 +194,6 @@ function runInThread(
   onProgress: ToolContext['progress'],
 ): Promise<CellAnswer> {
   const worker = new Worker(entry, {
-    workerData: call,
     name: `tool ${call.tool}`,
     execArgv: [],
     stdout: true,
@@ -208,15 +209,12 @@ function runInThread(
     answer ??= how
     void worker.terminate()
   }
+  const stop = new AbortController()
   const onAbort = (): void => {
-    worker.postMessage(abortOf(signal), [])
+    stop.abort(thrownText(signal.reason))
     grace = setTimeout(() => void worker.terminate(), cellGraceMs)
   }
-  worker.on('message', (message: unknown) => {
-    const sent = sentByCell(message)
-    if (sent.kind === 'progress') onProgress(sent.update)
-    else if (sent.kind !== 'started') end(sent)
-  })
+  void callCell(worker, { call, signal: stop.signal, started: () => {}, progress: onProgress }).then(end)
   worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
   worker.once('error', (error: Error) =>
     end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }),
@@ -286,20 +284,25 @@ async function runInProcess(
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
-  child.on('message', (message: unknown) => {
-    const sent = sentByCell(message)
-    if (sent.kind === 'started') return onStart?.()
-    if (sent.kind === 'progress') return onProgress(sent.update)
-    answer ??= sent
-    group.kill('SIGKILL')
-  })
-  const send = (message: object): void => void child.send(message, () => undefined)
+  const port: Port = {
+    postMessage: (message) => void child.send(message as Serializable, () => undefined),
+    on: (event, listener) => child.on(event, listener),
+  }
+  const stop = new AbortController()
   const onAbort = (): void => {
-    send(abortOf(signal))
+    stop.abort(thrownText(signal.reason))
     grace = setTimeout(() => group.kill('SIGKILL'), cellGraceMs)
   }
   signal.addEventListener('abort', onAbort, { once: true })
-  send(call)
+  void callCell(port, {
+    call,
+    signal: stop.signal,
+    started: () => onStart?.(),
+    progress: onProgress,
+  }).then((sent) => {
+    answer ??= sent
+    group.kill('SIGKILL')
+  })
   const { exitCode, signal: endedBy, error } = await group.ended
   clearTimeout(grace)
   prints.end()

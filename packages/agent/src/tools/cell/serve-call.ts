@@ -1,12 +1,13 @@
 // Serves the call inside a cell: it imports the module, finds the tool by name, and makes the one call. The
 // answer is plain data of bounded size. What only the host of a loop has is refused, by name.
 import type { Clock } from '@beaver/core'
+import { type Port, PortCalls } from '@beaver/core/port-calls'
 import { exportedTools } from '../exported-tools.ts'
 import { newestProgress } from '../newest-progress.ts'
 import { boundedText, resultText } from '../result-text.ts'
 import { failureOf, thrownText, ToolFailure } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'
-import type { CellAnswer, CellCall, CellProgress, CellStarted } from './cell-call.ts'
+import type { Cell, CellAnswer, CellCall, CellHome } from './cell-call.ts'
 
 /** Core's own clock would load all of core in each cell. */
 const clock: Clock = {
@@ -19,26 +20,35 @@ const clock: Clock = {
 /** Of a message. What is outside of the cell bounds it again. */
 const charsMax = 20_000
 
-/** What a cell tells before its answer. */
-type Tell = (what: CellStarted | CellProgress) => void
+/** Serves the call that comes over the port. */
+export function serveCell(port: Port): void {
+  const cell: Cell = {
+    call(call, signal) {
+      const stop = new AbortController()
+      signal.addEventListener('abort', () => stop.abort(thrownText(signal.reason)), { once: true })
+      return serveCall(call, stop.signal, home)
+    },
+  }
+  const home = new PortCalls(port, { served: () => cell }).remote<CellHome>(0, {
+    started: 'note',
+    progress: 'note',
+  })
+}
 
 /** Never rejects. */
-export async function serveCall(call: CellCall, signal: AbortSignal, tell: Tell): Promise<CellAnswer> {
+async function serveCall(call: CellCall, signal: AbortSignal, home: CellHome): Promise<CellAnswer> {
   const progress = newestProgress(clock, ({ progress: done, total, message }) =>
-    tell({
-      kind: 'progress',
-      update: {
-        progress: done,
-        total,
-        message: typeof message === 'string' ? message.slice(0, charsMax) : undefined,
-      },
+    home.progress({
+      progress: done,
+      total,
+      message: typeof message === 'string' ? message.slice(0, charsMax) : undefined,
     }),
   )
   try {
     const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)
     if (tool === undefined)
       return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
-    tell({ kind: 'started' })
+    home.started()
     return {
       kind: 'done',
       content: boundedText(
