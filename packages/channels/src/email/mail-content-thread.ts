@@ -1,8 +1,9 @@
-// The thread that reads the body of one mail, and ends with it.
+// The thread that reads the body of one mail.
 import { createRequire } from 'node:module'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
+import { PortCalls } from '@beaver/core/port-calls'
 import PostalMime, { type Address } from 'postal-mime'
-import type { ContentQuestion, MailContent } from './mail-content.ts'
+import type { MailReader } from './mail-content.ts'
 
 const htmlCharsMax = 200_000
 const textCharsMax = 200_000
@@ -26,16 +27,19 @@ const addressesIn = (all: readonly Address[] = []): readonly string[] =>
     .flatMap((each) => (each.group === undefined ? [each.address] : each.group.map(({ address }) => address)))
     .map((address) => address.toLowerCase())
 
-const { source, own } = workerData as ContentQuestion
-const mail = await PostalMime.parse(source, limits)
-const content: MailContent = {
-  text: (mail.text ?? (mail.html === undefined ? '' : textOfHtml(mail.html))).slice(0, textCharsMax),
-  subject: (mail.subject ?? '').slice(0, 2_000),
-  attachments: mail.attachments
-    .slice(0, attachmentsNamed)
-    .map(({ filename, mimeType }) => (filename ?? mimeType).slice(0, 200)),
-  attachmentsCount: mail.attachments.length,
-  date: (mail.date ?? '').slice(0, 100),
-  isToOwn: [...addressesIn(mail.to), ...addressesIn(mail.cc)].includes(own),
+const reader: MailReader = {
+  async read(source, own) {
+    const mail = await PostalMime.parse(source, limits)
+    return {
+      text: (mail.text ?? (mail.html === undefined ? '' : textOfHtml(mail.html))).slice(0, textCharsMax),
+      subject: (mail.subject ?? '').slice(0, 2_000),
+      attachments: mail.attachments
+        .slice(0, attachmentsNamed)
+        .map(({ filename, mimeType }) => (filename ?? mimeType).slice(0, 200)),
+      attachmentsCount: mail.attachments.length,
+      date: (mail.date ?? '').slice(0, 100),
+      isToOwn: [...addressesIn(mail.to), ...addressesIn(mail.cc)].includes(own),
+    }
+  },
 }
-parentPort?.postMessage(content, [])
+if (parentPort !== null) new PortCalls(parentPort, { served: () => reader })

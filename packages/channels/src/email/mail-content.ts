@@ -2,12 +2,12 @@
 // thread that has a deadline.
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@beaver/core'
+import { PortCalls } from '@beaver/core/port-calls'
 
-/** What the thread is given. */
-export interface ContentQuestion {
-  readonly source: Uint8Array
-  /** The own address. */
-  readonly own: string
+/** What the thread does. It is number 0 of its port. */
+export interface MailReader {
+  /** @param own the own address */
+  read(source: Uint8Array, own: string): Promise<MailContent>
 }
 
 export interface MailContent {
@@ -31,13 +31,12 @@ const heapMbMax = 256
 
 /** @returns `null` if the mail cannot be read in time @throws the reason of `signal` */
 export async function contentOf(
-  question: ContentQuestion,
+  { source, own }: { readonly source: Uint8Array; readonly own: string },
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<MailContent | null> {
   signal.throwIfAborted()
   const { promise, resolve } = Promise.withResolvers<MailContent | null>()
   const worker = new Worker(entry, {
-    workerData: question,
     name: 'mail',
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
@@ -45,7 +44,7 @@ export async function contentOf(
   const end = (): void => resolve(null)
   const late = clock.after(readMsMax, end)
   signal.addEventListener('abort', end, { once: true })
-  worker.once('message', resolve)
+  new PortCalls(worker).remote<MailReader>(0, {}).read(source, own).then(resolve, end)
   worker.once('error', end)
   worker.once('exit', end)
   const content = await promise
