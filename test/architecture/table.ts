@@ -215,7 +215,8 @@ export const table: Readonly<Record<string, Row>> = {
       'channels',
       'http',
     ],
-    modules: ['commander', 'picocolors'],
+    // string-width and wrap-ansi know what a terminal does with text.
+    modules: ['commander', 'picocolors', 'string-width', 'wrap-ansi'],
     node: 'any',
   },
   'apps/supervisor': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { around, cutToWidth, padEnd, padStart, textWidth } from './width.ts'
+import { wrapText, wrapWords } from './wrap.ts'
 
 describe('the columns of a text', () => {
   test.each([
@@ -17,6 +18,7 @@ describe('the columns of a text', () => {
     ['🇩🇪', 2],
     ['│├─ ', 4],
     ['a\u0007', 1],
+    ['\u001B[31mred\u001B[39m', 3],
   ])('%j takes %i', (text, columns) => expect(textWidth(text)).toBe(columns))
 })
 
@@ -51,4 +53,16 @@ describe('the part of a text around a word', () => {
     expect(around(text, ['nothing'], 10)).toBe('before be…')
     expect(around('short', ['short'], 10)).toBe('short')
   })
+})
+
+test('a text is broken between words, line by line, and a word that is wider than a line anywhere', () => {
+  expect(wrapText('one two three\nfour 报告文件夹 five', 8)).toEqual([
+    'one two',
+    'three',
+    'four',
+    '报告文件',
+    '夹',
+    'five',
+  ])
+  expect(wrapWords('one two three four', 8, '  ')).toEqual(['one two', '  three', '  four'])
 })

@@ -1,48 +1,22 @@
 // Measures how many columns a text takes in a terminal, and cuts texts to a number of columns. A cut text is
-// never wider than requested and never contains half a character. Control characters take no column.
-// plain-text.ts removes them before.
+// never wider than requested and never contains half a character. Control characters and escape sequences
+// take no column.
+import { createRequire } from 'node:module'
+import type stringWidth from 'string-width'
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+let graphemes: Intl.Segmenter | undefined
+const graphemesOf = (text: string): Intl.Segments =>
+  (graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text)
 
-/** East Asian Wide and Fullwidth (Unicode TR 11), and the blocks of emoji that are drawn wide. */
-const wideRanges: readonly (readonly [number, number])[] = [
-  [0x1100, 0x115f],
-  [0x2e80, 0x303e],
-  [0x3041, 0x33ff],
-  [0x3400, 0x4dbf],
-  [0x4e00, 0xa4cf],
-  [0xa960, 0xa97f],
-  [0xac00, 0xd7a3],
-  [0xf900, 0xfaff],
-  [0xfe10, 0xfe19],
-  [0xfe30, 0xfe6f],
-  [0xff01, 0xff60],
-  [0xffe0, 0xffe6],
-  [0x16fe0, 0x18aff],
-  [0x1aff0, 0x1b2ff],
-  [0x1f200, 0x1f2ff],
-  [0x20000, 0x3fffd],
-]
-
+// The library and the data that it needs take longer to load than the help takes to print. They are loaded
+// with the first text that is more than ASCII.
 const printableAscii = /^[\x20-\x7e]*$/
-const noColumn = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/u
-const emoji = /^\p{Emoji_Presentation}|^\p{Extended_Pictographic}\uFE0F|^\p{Regional_Indicator}{2}|\u20E3$/u
-
-/** The columns of one character as a reader sees it (a grapheme cluster). */
-function graphemeWidth(grapheme: string): 0 | 1 | 2 {
-  if (noColumn.test(grapheme)) return 0
-  if (emoji.test(grapheme)) return 2
-  const code = grapheme.codePointAt(0) ?? 0
-  return code >= 0x1100 && wideRanges.some(([from, to]) => code >= from && code <= to) ? 2 : 1
-}
+let loaded: { readonly default: typeof stringWidth } | undefined
+const library = (): typeof stringWidth =>
+  (loaded ??= createRequire(import.meta.url)('string-width') as { default: typeof stringWidth }).default
 
 /** @example textWidth('日本 ok') // 7 */
-export function textWidth(text: string): number {
-  if (printableAscii.test(text)) return text.length
-  let width = 0
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
-  return width
-}
+export const textWidth = (text: string): number => (printableAscii.test(text) ? text.length : library()(text))
 
 /** `text` in at most `columns` columns, with `…` where it was cut. */
 export function cutToWidth(text: string, columns: number, ellipsis = '…'): string {
@@ -52,8 +26,8 @@ export function cutToWidth(text: string, columns: number, ellipsis = '…'): str
   if (room < 0) return ''
   let cut = ''
   let width = 0
-  for (const { segment } of graphemes.segment(text)) {
-    width += graphemeWidth(segment)
+  for (const { segment } of graphemesOf(text)) {
+    width += textWidth(segment)
     if (width > room) break
     cut += segment
   }
@@ -78,9 +52,9 @@ export function around(text: string, words: readonly string[], columns: number, 
   let from = first.at
   let room = Math.max(0, Math.floor(before / 3))
   for (const { segment } of [
-    ...graphemes.segment(text.slice(Math.max(0, first.at - columns), first.at)),
+    ...graphemesOf(text.slice(Math.max(0, first.at - columns), first.at)),
   ].toReversed()) {
-    room -= graphemeWidth(segment)
+    room -= textWidth(segment)
     if (room < 0) break
     from -= segment.length
   }

@@ -67,7 +67,7 @@ function indentOf(plain: string, columns: number): string {
 }
 
 function wrapLine(line: string, columns: number, indent: string): string[] {
-  const widthOf = (text: string): number => textWidth(stripVTControlCharacters(text).replaceAll(held, ' '))
+  const widthOf = (text: string): number => textWidth(text.replaceAll(held, ' '))
   const lines: string[] = []
   let part = ''
   for (const [at, piece] of piecesOf(line).entries()) {

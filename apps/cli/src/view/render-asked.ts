@@ -104,7 +104,9 @@ export function questionLines(
 function whyLines({ reason }: ShownCall, columns: number): string[] {
   return reason === undefined
     ? []
-    : wrapText(`  why: ${oneLine(reason, subjectCharsMax)}`, columns).slice(0, subjectLinesMax)
+    : wrapText(`why: ${oneLine(reason, subjectCharsMax)}`, columns - 2)
+        .slice(0, subjectLinesMax)
+        .map((line) => `  ${line}`)
 }
 
 /**

@@ -3,7 +3,6 @@ import { type AgentView, agentsOf, type TaskView } from '@beaver/core'
 import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { stripVTControlCharacters } from 'node:util'
 import { cutToWidth, textWidth } from '../text/width.ts'
 import { askedLines, callsAsked } from './render-asked.ts'
 import { renderTree, type TreeOptions } from './render-tree.ts'
@@ -70,7 +69,7 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
 
 /** How many rows of the terminal a line takes. */
 export const rowsOf = (line: string, columns: number): number =>
-  Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
+  Math.max(1, Math.ceil(textWidth(line) / columns))
 
 /** The first lines that fit. */
 function withinRows(lines: readonly string[], rows: number, columns: number): string[] {

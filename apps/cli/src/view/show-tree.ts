@@ -180,6 +180,7 @@ function headLines(
   const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')]
     .filter((text) => text !== '')
     .join('; ')
+    .normalize() // as wrapText does: `first` is its beginning
   const head = prefix.length + textWidth(name) + state.length + 4
   // What does not fit beside the name goes on as far to the left as the tree allows.
   const [first = ''] = columns - head < textColumnsMin ? [] : wrapText(detail, columns - head)
