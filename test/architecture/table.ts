@@ -30,10 +30,10 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for
-  // web_fetch.
+  // web_fetch, diff is for write_file.
   'packages/tools': {
     packages: ['core', 'workflows', 'agent'],
-    modules: ['html-to-text', 'ipaddr.js', 'zod'],
+    modules: ['diff', 'html-to-text', 'ipaddr.js', 'zod'],
     node: 'any',
   },
   'packages/providers': {

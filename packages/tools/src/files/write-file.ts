@@ -173,7 +173,7 @@ async function previewWrite(
   const old = compared ? (found?.toString() ?? '') : ''
   const diff = !compared
     ? { text: '', linesLeftOut: 0 }
-    : lineDiff(old, mode === 'append' ? old + bytes.toString() : bytes.toString())
+    : await lineDiff(old, mode === 'append' ? old + bytes.toString() : bytes.toString())
   return {
     effect,
     path: place.real,
@@ -192,12 +192,11 @@ async function readWhole(place: Awaited<ReturnType<typeof newInWorkspace>>): Pro
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-// A unified diff of two texts for a person, bounded in work and in length. Equal lines at the start and at
-// the end are found first, so a small change to a large file is small. If what is left is too large to
-// compare line by line, all its old lines are removed and all its new lines are added: longer, and right.
+// A unified diff of two texts for a person, bounded in work and in length. If too many lines differ to find
+// what stayed, everything from the first different line on is removed and added: longer, and right.
 
 const contextLines = 3
-const comparedLinesMax = 600
+const editsMax = 1_000
 const shownLinesMax = 120
 const lineCharsMax = 400
 
@@ -206,55 +205,31 @@ interface LineDiff {
   readonly linesLeftOut: number
 }
 
-export function lineDiff(before: string, after: string): LineDiff {
-  const [old, fresh] = [linesOf(before), linesOf(after)]
-  let start = 0
-  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start++
-  let end = 0
-  while (
-    end < old.length - start &&
-    end < fresh.length - start &&
-    old[old.length - 1 - end] === fresh[fresh.length - 1 - end]
-  )
-    end++
-  const from = Math.max(0, start - contextLines)
-  const changed = changes(old.slice(start, old.length - end), fresh.slice(start, fresh.length - end))
-  if (changed.length === 0) return { text: '', linesLeftOut: 0 }
-  const tail = old.slice(old.length - end, old.length - end + contextLines)
-  const lines = [
-    `@@ -${from + 1},${old.length - end - from + tail.length} +${from + 1},${fresh.length - end - from + tail.length} @@`,
-    ...old.slice(from, start).map((line) => ` ${line}`),
-    ...changed,
-    ...tail.map((line) => ` ${line}`),
-  ]
+export async function lineDiff(before: string, after: string): Promise<LineDiff> {
+  const { createTwoFilesPatch, OMIT_HEADERS } = await import('diff')
+  const patch = createTwoFilesPatch('', '', before, after, undefined, undefined, {
+    context: contextLines,
+    maxEditLength: editsMax,
+    headerOptions: OMIT_HEADERS,
+  })
+  const lines = patch === undefined ? rewritten(linesOf(before), linesOf(after)) : linesOf(patch)
   const text = lines
     .slice(0, shownLinesMax)
     .map((line) => (line.length > lineCharsMax ? `${line.slice(0, lineCharsMax)}…` : line))
   return { text: text.join('\n'), linesLeftOut: Math.max(0, lines.length - shownLinesMax) }
 }
 
-const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
+function rewritten(old: readonly string[], fresh: readonly string[]): string[] {
+  const different = old.findIndex((line, i) => line !== fresh[i])
+  const start = different < 0 ? old.length : different
+  return [
+    `@@ -${start + 1},${old.length - start} +${start + 1},${fresh.length - start} @@`,
+    ...old.slice(start).map((line) => `-${line}`),
+    ...fresh.slice(start).map((line) => `+${line}`),
+  ]
+}
 
-/** The longest common subsequence decides which lines stay. */
-function changes(old: readonly string[], fresh: readonly string[]): string[] {
-  if (old.length > comparedLinesMax || fresh.length > comparedLinesMax)
-    return [...old.map((line) => `-${line}`), ...fresh.map((line) => `+${line}`)]
-  const width = fresh.length + 1
-  const longest = new Uint16Array((old.length + 1) * width)
-  const at = (i: number, j: number): number => longest[i * width + j] ?? 0
-  for (let i = old.length - 1; i >= 0; i--)
-    for (let j = fresh.length - 1; j >= 0; j--)
-      longest[i * width + j] =
-        old[i] === fresh[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
-  const lines: string[] = []
-  for (let i = 0, j = 0; i < old.length || j < fresh.length;) {
-    if (i < old.length && j < fresh.length && old[i] === fresh[j]) {
-      lines.push(` ${old[i]}`)
-      i++
-      j++
-    } else if (i < old.length && (j === fresh.length || at(i + 1, j) >= at(i, j + 1)))
-      lines.push(`-${old[i++]}`)
-    else lines.push(`+${fresh[j++]}`)
-  }
-  return lines
+function linesOf(text: string): string[] {
+  const whole = text.replace(/\n$/, '')
+  return whole === '' ? [] : whole.split('\n')
 }
