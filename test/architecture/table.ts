@@ -20,6 +20,8 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/evidence': { packages: ['core'], modules: [], node: [] },
   // What goes over the wire, for both sides of it: schemas alone, nothing that runs.
   'packages/contracts': { packages: ['core'], modules: ['zod'], node: [] },
+  // Workflows as a third party writes them: on what workflows exports.
+  'packages/team-patterns': { packages: ['core', 'workflows'], modules: ['zod'], node: [] },
   // cel-js evaluates the expressions of workflow definition files.
   'packages/workflows': { packages: ['core'], modules: ['@marcbachmann/cel-js', 'zod'], node: [] },
 
@@ -83,9 +85,9 @@ export const table: Readonly<Record<string, Row>> = {
   },
   'packages/projection': { packages: ['core', 'contracts'], modules: [], node: ['crypto', 'fs', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. It finds the system of a home
-  // by platform. workflows reads a team's configuration and journal.
+  // by platform. team-patterns reads a team's configuration and journal.
   'packages/client': {
-    packages: ['core', 'contracts', 'nats', 'platform', 'workflows'],
+    packages: ['core', 'contracts', 'nats', 'platform', 'team-patterns'],
     modules: ['@nats-io/nats-core'],
     node: ['path'],
   },
@@ -117,15 +119,20 @@ export const table: Readonly<Record<string, Row>> = {
     node: ['child_process', 'crypto', 'fs', 'module', 'os', 'path', 'util', 'v8', 'worker_threads'],
   },
 
-  // Twins, contract suites, a scripted model: for tests.
-  'packages/testing': { packages: ['core', 'contracts', 'agent'], modules: ['vitest'], node: 'any' },
+  // Twins, contract suites, a scripted model, a driver of teams: for tests.
+  'packages/testing': {
+    packages: ['core', 'evidence', 'contracts', 'workflows', 'agent'],
+    modules: ['vitest'],
+    node: 'any',
+  },
 
-  // Composition roots: they choose the adapters.
+  // Composition roots: they choose the adapters, and the workflows besides those of v1.
   'packages/daemon': {
     packages: [
       'core',
       'contracts',
       'workflows',
+      'team-patterns',
       'agent',
       'tools',
       'providers',
@@ -151,7 +158,18 @@ export const table: Readonly<Record<string, Row>> = {
   },
   // For programs of one's own: the library's face.
   'packages/service': {
-    packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
+    packages: [
+      'core',
+      'agent',
+      'tools',
+      'workflows',
+      'team-patterns',
+      'client',
+      'nats',
+      'platform',
+      'daemon',
+      'projector',
+    ],
     modules: [],
     node: 'any',
   },
@@ -176,7 +194,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // The HTTP interface as a function from requests to answers; it never listens.
   'packages/http': {
-    packages: ['core', 'contracts', 'workflows', 'client', 'platform'],
+    packages: ['core', 'contracts', 'team-patterns', 'client', 'platform'],
     modules: ['@a2a-js/sdk', '@ag-ui/core', 'hono', 'zod'],
     node: ['crypto', 'fs', 'path'],
   },
@@ -195,6 +213,7 @@ export const table: Readonly<Record<string, Row>> = {
       'core',
       'contracts',
       'workflows',
+      'team-patterns',
       'agent',
       'tools',
       'nats',

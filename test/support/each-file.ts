@@ -1,10 +1,12 @@
 // What each test file begins with: the seed of the gate, a folder of its worker's own for temporary files,
-// and the switches as a process has them. A file that leaves something behind (leftovers.ts) fails with the
+// and the switches and the workflows as a process has them. A file that leaves something behind (leftovers.ts) fails with the
 // names of what it left.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { switchOff } from '@beaver/core'
+import { teamPatterns } from '@beaver/team-patterns'
 import { until } from '@beaver/testing'
+import { addWorkflows } from '@beaver/workflows'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, inject, type RunnerTestSuite } from 'vitest'
 import { takeLastWordsOfDaemons } from './daemon.ts'
@@ -14,6 +16,7 @@ import { startedBy } from './processes.ts'
 // A gate tests a change, so it draws the same cases each time. `pnpm properties` draws others.
 fc.configureGlobal({ seed: 20_261_127 })
 switchOff(undefined)
+addWorkflows(teamPatterns)
 
 const folder = join(inject('runFolder'), `worker-${process.env['VITEST_POOL_ID'] ?? '0'}`)
 mkdirSync(folder, { recursive: true })

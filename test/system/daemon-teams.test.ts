@@ -1,7 +1,7 @@
 // Teams that are tasks of their own (AgentTeam, workflows without a root agent) through a real daemon and
 // worker threads. A team whose daemon dies is in daemon-crash.test.ts.
 import { AgentTeam } from '@beaver/client'
-import type { TeamStreamEvent } from '@beaver/workflows'
+import type { TeamStreamEvent } from '@beaver/team-patterns'
 import { until } from '@beaver/testing'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReply, say, type SeenRequest, use } from '../support/fake-provider.ts'

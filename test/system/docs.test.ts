@@ -29,7 +29,7 @@ import { parsed, resealed, written as linesOf } from '../support/recorded-journa
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-const folders = ['core', 'workflows', 'agent', 'client', 'service', 'ai-sdk']
+const folders = ['core', 'evidence', 'workflows', 'team-patterns', 'agent', 'client', 'service', 'ai-sdk']
 const exported = publicExports(folders)
 
 /** Examples that are wrong, with the beginning of the finding that each must give. */

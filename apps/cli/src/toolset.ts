@@ -1,6 +1,11 @@
-// Loads the tools, workflow definitions and profiles of the configuration, as a daemon here would.
+// Loads the tools, workflow definitions and profiles of the configuration, as a daemon here would. Every command
+// that looks at workflows imports this module, and so knows those that a daemon knows.
 import type { Config } from '@beaver/platform'
+import { teamPatterns } from '@beaver/team-patterns'
 import { builtinToolOptions, loadToolset, type Toolset } from '@beaver/tools'
+import { addWorkflows } from '@beaver/workflows'
+
+addWorkflows(teamPatterns)
 
 /** @throws {BeaverError} `invalid_configuration` */
 export function toolsetOf(config: Config): Promise<Toolset> {

@@ -9,7 +9,7 @@ import {
   teamReport,
   type TeamStreamEvent,
   teamStream,
-} from '@beaver/workflows'
+} from '@beaver/team-patterns'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'

@@ -27,6 +27,8 @@ import {
 } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { type DrivenTasks, startSweep } from '@beaver/runtime'
+import { teamPatterns } from '@beaver/team-patterns'
+import { addWorkflows } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Agents, loadAgents } from './agents.ts'
 import { chooseModel, type ChosenModel } from './model.ts'
@@ -63,6 +65,7 @@ export async function openBase(
   }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly logger: Logger },
   undo: AsyncDisposableStack,
 ): Promise<DaemonBase> {
+  addWorkflows(teamPatterns)
   const forgetSecrets = protectSecrets(config.secrets)
   undo.defer(forgetSecrets)
   const ids = ulidIds()

@@ -4,7 +4,8 @@ import { type FailurePolicies, type KnownSecret, protectSecrets, switchOff, syst
 import { providerBundle } from '@beaver/providers'
 import { guardThread, serveShard, type ShardPlace } from '@beaver/runtime/worker'
 import { loadOwnTools, type ToolsetPlaces } from '@beaver/tools'
-import type { WorkflowLimits } from '@beaver/workflows'
+import { teamPatterns } from '@beaver/team-patterns'
+import { addWorkflows, type WorkflowLimits } from '@beaver/workflows'
 import type { ModelChoice } from './model.ts'
 
 export interface WorkerData {
@@ -27,6 +28,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   switchOff(process.env['BEAVER_SWITCH_OFF'])
   guardThread()
   protectSecrets(data.secrets)
+  addWorkflows(teamPatterns)
   // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it
   // reads again when they change.
   const { tools } = await loadOwnTools(data.toolset)

@@ -21,6 +21,10 @@ import { listed, quoted, times, type Verdict } from './verdict.ts'
 
 /**
  * Checks everything that a node demands, each field in its order. A node that demands nothing has no checks.
+ *
+ * @example
+ * const facts = { outputText: 'Spring tide: 4.1 m', outputSeq: 9, tools: [] }
+ * evaluateNode({ required_evidence: [{ kind: 'output_length', min: 5 }] }, facts).passed // => true
  */
 export function evaluateNode(demands: EvidenceDemands, facts: RunFacts): EvidenceVerdict {
   const { required_evidence, validation_rules = [], evidence_contract } = demands

@@ -16,10 +16,6 @@ const index = /^(0|[1-9]\d*)$/
 
 /**
  * The value at a JSON Pointer; `undefined` if there is none.
- *
- * @example
- * valueAt({ figures: [{ value: 3 }] }, '/figures/0/value') // => 3
- * valueAt({ figures: [] }, '/figures/length') // => undefined
  */
 export function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
   const steps = pointer === '' ? [] : pointer.slice(1).split('/')

@@ -4,7 +4,7 @@
 // a server gains nothing by a false one. A program that passes tools on may change their names and drop their
 // marks. Then the name of the workflow and its arguments decide.
 import { managedMcpServers } from '@beaver/platform'
-import { createTeamWorkflowTools, moreWorkflowTools, type Workflow } from '@beaver/workflows'
+import { addedWorkflowTools, createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { Client } from '@modelcontextprotocol/client'
 
 /** The key under `experimental` of the capabilities of Beaver's own server. */
@@ -42,7 +42,7 @@ interface Listed {
 /** Whether a tool is one of Beaver's workflow tools. @param own whether Beaver's own server lists it */
 export function isOwnWorkflow({ name, inputSchema, _meta }: Listed, own: boolean): boolean {
   if (_meta?.[toolMark] !== undefined) return true
-  const workflow = (workflows ??= [...createTeamWorkflowTools(), ...moreWorkflowTools]).find((each) =>
+  const workflow = (workflows ??= [...createTeamWorkflowTools(), ...addedWorkflowTools()]).find((each) =>
     name.endsWith(each.name),
   )
   if (workflow === undefined) return false

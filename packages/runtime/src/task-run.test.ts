@@ -19,7 +19,7 @@ import {
   type TaskResult,
 } from '@beaver/core'
 import { memoryBlobStore, memoryJournal } from '@beaver/testing'
-import { agentTeam } from '@beaver/workflows'
+import { findTaskWorkflow } from '@beaver/workflows'
 import { describe, expect, it } from 'vitest'
 import { pastTasks } from './past-tasks.ts'
 import { earlierTurns, sessionHistory } from './task-run.ts'
@@ -40,6 +40,8 @@ const result = (final_output: string, failure: TaskResult['failure'] = null): Ta
   simulated: false,
   failure,
 })
+const agentTeam = findTaskWorkflow('AgentTeam')
+if (agentTeam === null) throw new Error('AgentTeam is not added.')
 const findWorkflow = (name: string) => (name === 'AgentTeam' ? agentTeam : null)
 const daemon = (name: string): DomainEvent => event('task_claimed', { daemon: name })
 

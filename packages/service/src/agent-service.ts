@@ -14,6 +14,8 @@ import {
   pause,
   systemClock,
 } from '@beaver/core'
+import { teamPatterns } from '@beaver/team-patterns'
+import { addWorkflows } from '@beaver/workflows'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
@@ -127,6 +129,7 @@ export class AgentService implements AsyncDisposable {
 
   /** Reads the options. It starts nothing. @throws {BeaverError} `invalid_configuration` */
   constructor(options: AgentServiceOptions = {}) {
+    addWorkflows(teamPatterns)
     this.#settings = readOptions(options)
     this.#hooks = shutdownHooks(this.#settings.tell)
   }

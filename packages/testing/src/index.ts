@@ -28,6 +28,20 @@ export {
 export { type Held, held, until } from './until.ts'
 export { ownMs } from './own-time.ts'
 export { countingIds, type VirtualClock, virtualClock } from './virtual-clock.ts'
+export {
+  agentNodes,
+  agents,
+  type Answers,
+  dependencies,
+  errorOf,
+  graphOf,
+  play,
+  type Played,
+  refuses,
+  scripted,
+  statusOf,
+  structure,
+} from './team-driver.ts'
 export { toolContext } from './tool-context.ts'
 export { memorySystemLog } from './memory-system-log.ts'
 export { systemLogContract } from './system-log-contract.ts'

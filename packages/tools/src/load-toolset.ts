@@ -20,14 +20,13 @@ import {
 } from '@beaver/agent'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import {
-  agentTeam,
+  addedWorkflowTools,
   createTeamWorkflowTools,
   findTaskWorkflow,
   findWorkflow,
   type MemberProfile,
-  moreWorkflowTools,
   type Refusal,
-  withMemberProfiles,
+  taskWorkflowNames,
   type Workflow,
   type WorkflowDefinitionFile,
   workflowToolPrefix,
@@ -127,7 +126,7 @@ function checkNames({ tools, definitions }: ToolCatalog): void {
       'invalid_configuration',
       `The tool ${JSON.stringify(reserved.name)} has the name of a tool that Beaver adds where it is needed. Give it another name.`,
     )
-  const workflows = [...createTeamWorkflowTools(), ...moreWorkflowTools].flatMap(({ name }) => [
+  const workflows = [...createTeamWorkflowTools(), ...addedWorkflowTools()].flatMap(({ name }) => [
     name,
     workflowToolPrefix + name,
   ])
@@ -153,16 +152,17 @@ export interface TaskWorkflows {
   ) => { readonly ok: true; readonly args: JsonObject } | Refusal
 }
 
-/** The workflows that a task may be: the workflow tools, AgentTeam, the definitions. */
+/** The workflows that a task may be: those that this process knows, and the definitions. */
 export function taskWorkflows(toolset: Toolset): TaskWorkflows {
   const byName = new Map(toolset.definitions.map((workflow) => [workflow.name, workflow]))
-  const tools = [...createTeamWorkflowTools(), ...moreWorkflowTools].map(({ name }) => name)
   return {
     find: (name) => byName.get(name) ?? findTaskWorkflow(name),
-    names: [...tools, agentTeam.name, ...byName.keys()],
+    names: [...taskWorkflowNames(), ...byName.keys()],
     resolve(workflow, args) {
-      if (workflow !== agentTeam.name) return { ok: true, args }
-      const resolved = withMemberProfiles(args, (name) => memberProfile(name, toolset))
+      const resolved = findTaskWorkflow(workflow)?.withProfiles?.(args, (name) =>
+        memberProfile(name, toolset),
+      )
+      if (resolved === undefined) return { ok: true, args }
       return resolved.ok ? { ok: true, args: resolved.args as JsonObject } : resolved
     },
   }

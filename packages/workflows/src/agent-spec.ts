@@ -79,6 +79,9 @@ export const taskField = filled()
 /**
  * The `agents` field. `each` says what the agents are to the workflow, `brief` says it to the model if it
  * needs to know.
+ *
+ * @example
+ * agentsField('The speakers.').safeParse([]).success // => false
  */
 export const agentsField = (each: string, brief = '') =>
   z.array(workflowAgentSpec).min(1).describe(each).meta({ brief })
@@ -89,12 +92,23 @@ export interface PlacedAgent {
   readonly path: string
 }
 
+/**
+ * The agents of the field `agents`, with their places.
+ *
+ * @example
+ * placed([{ name: 'a', instruction: 'Draft.' }])[0]?.path // => 'agents.0'
+ */
 export const placed = (agents: readonly WorkflowAgentSpec[]): PlacedAgent[] =>
   agents.map((agent, index) => ({ agent, path: `agents.${index}` }))
 
 /**
  * What is wrong with the agents as a set: too many, a bad name, a model that they may not name, the same name
  * twice.
+ *
+ * @example
+ * const agent = { name: 'a', instruction: 'Draft.' }
+ * agentsFault(placed([agent]), { agentsMax: 8, edgesMax: 8 }) // => null
+ * agentsFault(placed([agent, agent]), { agentsMax: 8, edgesMax: 8 })?.error.code // => 'duplicate_agent'
  */
 export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimits): Refusal | null {
   if (agents.length > limits.agentsMax) {

@@ -63,26 +63,6 @@ describe('a call is refused', () => {
     })
   })
 
-  it('for agents that a team may add later, and for members of an AgentTeam', () => {
-    const check = needs({ kind: 'tool_succeeded', tool: 'raed_file' })
-    expect(plan('GroupChat', { agents: [agent({}), { ...agent(check), name: 'b' }] })).toMatchObject({
-      ok: false,
-      error: { code: 'impossible_evidence' },
-    })
-    const members = [
-      { name: 'a', system_prompt: 'p' },
-      { name: 'b', system_prompt: 'p', ...check },
-    ]
-    const team = findTaskWorkflow('AgentTeam')?.plan(
-      { members, message: 'm', strategy: 'broadcast' },
-      { tools },
-    )
-    expect(team).toMatchObject({
-      ok: false,
-      error: { code: 'impossible_evidence', path: 'members.1.required_evidence.1.tool' },
-    })
-  })
-
   it('for an agent of a definition, also one that runs for each item', () => {
     const definitionOf = (node: object) => {
       const { definition, diagnostics } = readDefinition('d', {

@@ -1,20 +1,17 @@
-export { type WorkflowAgentSpec } from './agent-spec.ts'
-export { agentTeam } from './agent-team/agent-team.ts'
+// The workflow tools for those who offer and run them, and the parts of which somebody else may make a
+// workflow: see packages/team-patterns.
 export {
-  type MemberProfile,
-  readTeamConfiguration,
-  strategies,
-  teamConfiguration,
-  type TeamStrategy,
-  type TeamConfiguration,
-  withMemberProfiles,
-} from './agent-team/configuration.ts'
-export type { Interaction } from './agent-team/member-nodes.ts'
-export { type TeamContext, teamContextOf } from './agent-team/team-context.ts'
-export type { MemberFailure, TeamFollowOptions } from './agent-team/team-journal.ts'
-export type { TeamLogLine } from './agent-team/team-log.ts'
-export { type TeamReport, teamReport } from './agent-team/team-report.ts'
-export { type TeamStream, type TeamStreamEvent, teamStream } from './agent-team/team-stream.ts'
+  agentsFault,
+  agentsField,
+  placed,
+  type PlacedAgent,
+  taskField,
+  type WorkflowAgentSpec,
+  workflowAgentSpec,
+} from './agent-spec.ts'
+export { isRecord } from './arguments/json-text.ts'
+export { readArguments, readArgumentsText } from './arguments/read-arguments.ts'
+export { didYouMean, quote, quoteAll } from './arguments/wording.ts'
 export type {
   DefinitionDiagnostic,
   WorkflowDefinitionFile,
@@ -23,30 +20,39 @@ export type {
 export { definitionWorkflow } from './definitions/definition-workflow.ts'
 export { checkLibrary, type DefinitionLibrary } from './definitions/library.ts'
 export { readDefinition } from './definitions/read-definition.ts'
+export { evidenceFault, finalQuotesFault, type KnownTools, knownTools } from './evidence-fault.ts'
+export { finalFormFault } from './final-form.ts'
 export { graphWorkflow } from './graphs/graph-workflow.ts'
-export { growthOf } from './growing/growth.ts'
-export { skillsOf } from './growing/growing-team.ts'
-export { groupChat } from './group-chat/group-chat.ts'
-export { hierarchicalWorkflow } from './hierarchical/hierarchical-workflow.ts'
-export { majorityVote } from './majority-vote/majority-vote.ts'
 export { graphToMermaid } from './graphs/mermaid.ts'
+export { sequentialWorkflow } from './graphs/sequential.ts'
+export { nodeOfAgent } from './graphs/team-graph.ts'
+export { growthOf, skillsOf } from './growth.ts'
 export {
+  addedWorkflowTools,
+  addWorkflows,
   createTeamWorkflowTools,
   findTaskWorkflow,
   findWorkflow,
   isWorkflowTool,
-  moreWorkflowTools,
   programOf,
+  taskWorkflowNames,
   workflowToolPrefix,
   workflowToolSchemas,
 } from './registry.ts'
-export { readArgumentsText } from './arguments/read-arguments.ts'
-export { sequentialWorkflow } from './graphs/sequential.ts'
-export { type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
-export { evidenceFault, finalQuotesFault, type KnownTools, knownTools } from './evidence-fault.ts'
-export { finalFormFault } from './final-form.ts'
+export { type TeamContext, teamContextOf } from './team-context.ts'
+export {
+  type ConfiguredTeam,
+  type MemberProfile,
+  type PlanOptions,
+  type PlanResult,
+  type Workflow,
+  type WorkflowDefinition,
+  type WorkflowLimits,
+  workflowOf,
+} from './workflow.ts'
 export {
   type Refusal,
+  refuse,
   type WorkflowError,
   type WorkflowErrorCode,
   workflowErrorCodes,

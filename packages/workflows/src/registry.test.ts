@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
-  agentTeam,
+  addedWorkflowTools,
+  addWorkflows,
   createTeamWorkflowTools,
   findTaskWorkflow,
   findWorkflow,
   isWorkflowTool,
-  moreWorkflowTools,
   programOf,
+  taskWorkflowNames,
   workflowErrorCodes,
   workflowToolPrefix,
 } from './index.ts'
@@ -19,11 +20,7 @@ const names = [
   'GraphWorkflow',
 ]
 
-it.each(
-  [...createTeamWorkflowTools(), ...moreWorkflowTools, agentTeam].map(
-    (workflow) => [workflow.name, workflow] as const,
-  ),
-)(
+it.each(taskWorkflowNames().map((name) => [name, findTaskWorkflow(name)] as const))(
   'the schema of %s is made when somebody asks for it, not when a process loads the workflows',
   (_, workflow) => {
     expect(Object.getOwnPropertyDescriptor(workflow, 'parameters')).toMatchObject({
@@ -59,8 +56,8 @@ describe('the registry', () => {
     expect(isWorkflowTool(name)).toBe(false)
   })
 
-  it('knows more workflow tools than it offers by itself', () => {
-    const more = moreWorkflowTools.map((workflow) => workflow.name)
+  it('knows more workflow tools than it offers by itself: those that the composition of tests added', () => {
+    const more = addedWorkflowTools().map((workflow) => workflow.name)
     expect(more).toEqual(['GroupChat', 'HierarchicalWorkflow', 'MajorityVote'])
     for (const name of more)
       expect([
@@ -68,6 +65,15 @@ describe('the registry', () => {
         isWorkflowTool(workflowToolPrefix + name),
         names.includes(name),
       ]).toEqual([name, true, false])
+  })
+
+  it('refuses a workflow that has the name of another one, and takes the same again', () => {
+    const known = [...taskWorkflowNames()]
+    const [chat] = addedWorkflowTools()
+    if (chat === undefined) return expect.fail('no workflow was added')
+    addWorkflows([chat])
+    expect(() => addWorkflows([{ ...chat }])).toThrow('There are two workflows GroupChat.')
+    expect(taskWorkflowNames()).toEqual(known)
   })
 
   it('knows AgentTeam as what a task may be, and as no tool', () => {
@@ -89,7 +95,7 @@ describe('the registry', () => {
   })
 
   it('says in every description when to choose the tool and when not', () => {
-    for (const workflow of [...createTeamWorkflowTools(), ...moreWorkflowTools])
+    for (const workflow of [...createTeamWorkflowTools(), ...addedWorkflowTools()])
       expect(workflow.description).toMatch(/Choose it .*[Nn]ot /)
   })
 })

@@ -1,13 +1,10 @@
-// The workflow tools in a fixed order, and the two names of each (WT-11, WT-12, D-01).
-import { definitionPrefix, type JsonObject, type TeamProgram } from '@beaver/core'
+// The workflows that this process knows, in a fixed order, and the two names of each tool (WT-11, WT-12, D-01).
+// The five of v1 are here. Composition adds the others.
+import { definitionPrefix, invariant, type JsonObject, type TeamProgram } from '@beaver/core'
 import { agentRearrange } from './graphs/agent-rearrange.ts'
-import { agentTeam } from './agent-team/agent-team.ts'
 import { concurrentWorkflow } from './graphs/concurrent.ts'
 import { definitionProgram } from './definitions/program.ts'
 import { graphWorkflow } from './graphs/graph-workflow.ts'
-import { groupChat } from './group-chat/group-chat.ts'
-import { hierarchicalWorkflow } from './hierarchical/hierarchical-workflow.ts'
-import { majorityVote } from './majority-vote/majority-vote.ts'
 import { mixtureOfAgents } from './graphs/mixture-of-agents.ts'
 import { sequentialWorkflow } from './graphs/sequential.ts'
 import { type Described, shortSchema, wholeSchema } from './arguments/tool-schema.ts'
@@ -24,17 +21,42 @@ const workflows: readonly Workflow[] = [
   graphWorkflow,
 ]
 
-/**
- * Workflow tools that are offered only if a profile lists them, because every root request would pay for
- * their schemas.
- */
-export const moreWorkflowTools: readonly Workflow[] = [groupChat, hierarchicalWorkflow, majorityVote]
+const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]))
 
-const byName: ReadonlyMap<string, Workflow> = new Map(
-  [...workflows, ...moreWorkflowTools].map((workflow) => [workflow.name, workflow]),
-)
-/** Other workflows of a task. They are no tools and have no prefixed name. */
-const directOnly: ReadonlyMap<string, Workflow> = new Map([[agentTeam.name, agentTeam]])
+/**
+ * Adds workflows to those that this process, or this thread, knows. A composition root calls it before it
+ * plans or runs anything. Added tools are offered only if a profile lists them, because every root request
+ * would pay for their schemas. Adding a workflow again changes nothing.
+ *
+ * @throws {BeaverError} `internal` if another workflow has the name
+ * @example
+ * addWorkflows([sequentialWorkflow])
+ * findWorkflow('SequentialWorkflow') === sequentialWorkflow // => true
+ */
+export function addWorkflows(more: readonly Workflow[]): void {
+  for (const workflow of more) {
+    const known = byName.get(workflow.name) ?? workflow
+    invariant(known === workflow, `There are two workflows ${workflow.name}.`)
+    byName.set(workflow.name, workflow)
+  }
+}
+
+/**
+ * The workflow tools that were added, in the order in which they were added.
+ *
+ * @example
+ * addedWorkflowTools().map(({ name }) => name) // => ['GroupChat', 'HierarchicalWorkflow', 'MajorityVote']
+ */
+export const addedWorkflowTools = (): readonly Workflow[] =>
+  [...byName.values()].filter((workflow) => workflow.tool !== false && !workflows.includes(workflow))
+
+/**
+ * The names of all workflows that a task may be, definition files apart.
+ *
+ * @example
+ * taskWorkflowNames().includes('AgentTeam') // => true
+ */
+export const taskWorkflowNames = (): readonly string[] => [...byName.keys()]
 
 /**
  * The workflow tools that every root agent is offered, always in the same order.
@@ -67,27 +89,28 @@ export function workflowToolSchemas(
 }
 
 /**
- * The workflow with a short or prefixed name, or `null`. Names are compared exactly.
+ * The workflow tool with a short or prefixed name, or `null`. Names are compared exactly.
  *
  * @example
  * findWorkflow('mcp_local_team_workflow_mcp_GraphWorkflow')?.name // => 'GraphWorkflow'
  * findWorkflow('graphworkflow') // => null
  */
 export function findWorkflow(name: string): Workflow | null {
-  return (
-    byName.get(name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name) ?? null
+  const workflow = byName.get(
+    name.startsWith(workflowToolPrefix) ? name.slice(workflowToolPrefix.length) : name,
   )
+  return workflow === undefined || workflow.tool === false ? null : workflow
 }
 
 /**
- * The workflow that a task without a root agent may be: a workflow tool, or AgentTeam.
+ * The workflow that a task without a root agent may be: a workflow tool, or one that no model may call.
  *
  * @example
- * findTaskWorkflow('AgentTeam')?.name // => 'AgentTeam'
+ * findTaskWorkflow('GraphWorkflow')?.name // => 'GraphWorkflow'
  * findTaskWorkflow('NoWorkflow') // => null
  */
 export function findTaskWorkflow(name: string): Workflow | null {
-  return directOnly.get(name) ?? findWorkflow(name)
+  return byName.get(name) ?? findWorkflow(name)
 }
 
 /**
@@ -95,11 +118,10 @@ export function findTaskWorkflow(name: string): Workflow | null {
  *
  * @example
  * programOf('SequentialWorkflow') // => null
- * programOf('MajorityVote') === null // => false
  */
 export function programOf(workflow: string): TeamProgram | null {
   if (workflow.startsWith(definitionPrefix)) return definitionProgram
-  return (directOnly.get(workflow) ?? byName.get(workflow))?.program ?? null
+  return byName.get(workflow)?.program ?? null
 }
 
 /**

@@ -51,6 +51,12 @@ export interface Refusal {
   readonly error: WorkflowError
 }
 
+/**
+ * Refuses a call. `message` tells the model what to correct.
+ *
+ * @example
+ * refuse('invalid_arguments', 'task', 'Say what to do.').error.path // => 'task'
+ */
 export function refuse(code: WorkflowErrorCode, path: string, message: string): Refusal {
   return { ok: false, error: { code, message: message.trim(), path } }
 }

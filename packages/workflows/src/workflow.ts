@@ -2,7 +2,7 @@
 // an ExecutionGraph (GEN-05, WT-01). Running the graph, loading skills and talking to providers belong to other
 // packages. `plan` is pure: the same arguments give an equal graph. An accepted graph keeps the invariants of
 // ExecutionGraph. `plan` never throws, whatever a model sends.
-import type { ExecutionGraph, JsonObject, TeamProgram } from '@beaver/core'
+import type { ExecutionGraph, JsonObject, ModelSettings, TeamProgram } from '@beaver/core'
 import { z } from 'zod'
 import { readArguments } from './arguments/read-arguments.ts'
 import { briefSchema, wholeSchema } from './arguments/tool-schema.ts'
@@ -41,6 +41,24 @@ export interface PlanOptions {
   readonly tools?: KnownTools
 }
 
+/** What a profile gives to an agent that names it. */
+export interface MemberProfile {
+  readonly system_prompt?: string
+  readonly allowed_tool_names?: readonly string[]
+  readonly model?: string
+  /** Without `extra_body`, which only the profile of a root has. */
+  readonly model_settings?: ModelSettings
+}
+
+/** A team as its author configured it. */
+export interface ConfiguredTeam {
+  readonly team: string
+  readonly strategy: string
+  /** The names of the members, in declared order. */
+  readonly members: readonly string[]
+  readonly coordinator: string | null
+}
+
 /** A workflow that the root agent may choose, or that a task may be. */
 export interface Workflow {
   /** `SequentialWorkflow`, or `workflow:<id>` for a definition file. */
@@ -55,8 +73,22 @@ export interface Workflow {
   readonly parameters: JsonObject
   /** The graph of a call, or the first fault of its arguments in the order of the checks. */
   plan(args: unknown, options?: PlanOptions): PlanResult
+  /** Whether a model may call it. `false`: only a task can be one. Default: true. */
+  readonly tool?: boolean
   /** Decides while a graph of this workflow runs. Absent: the graph alone decides. */
   readonly program?: TeamProgram
+  /** The most agents and tools that a graph may have when it ends. Absent or `null`: it has all from the start. */
+  readonly growthOf?: (graph: ExecutionGraph) => number | null
+  /** The configured team of a graph. Absent or `null`: the team is the agents of the graph. */
+  readonly teamOf?: (graph: ExecutionGraph) => ConfiguredTeam | null
+  /**
+   * Replaces the profiles that the arguments name by what they give, before a task keeps the arguments (D-17).
+   * Absent: arguments name no profiles.
+   */
+  readonly withProfiles?: (
+    args: unknown,
+    profileOf: (name: string) => MemberProfile | null,
+  ) => { readonly ok: true; readonly args: unknown } | Refusal
   /**
    * Calls of one session with the same key take turns: `PlanOptions.turn` says how many came before. `null`:
    * no turns.
@@ -70,52 +102,63 @@ const deliverField = z
   .optional()
   .describe('user: the result is your answer, word for word.')
 
-export interface WorkflowDefinition<Input extends z.ZodObject> {
-  readonly name: string
-  readonly description: string
+/** What `workflowOf` makes a workflow of. */
+export interface WorkflowDefinition<Input extends z.ZodObject> extends Omit<
+  Workflow,
+  'input' | 'parameters' | 'plan'
+> {
+  /** Its slots. A workflow that a model may call also gets the slot `deliver`. */
   readonly input: Input
   /** Faults of shape with a code or a hint of their own. They are checked before the schema. */
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
   readonly build: (args: z.output<Input>, limits: WorkflowLimits, turn: number) => PlanResult
-  readonly program?: TeamProgram
-  /**
-   * Whether the arguments have the slot `deliver`. `false` for a workflow that no model calls. Default: true.
-   */
-  readonly delivers?: boolean
 }
 
-/** Makes a workflow from its schema and its builder. */
+/**
+ * Makes a workflow from its schema and its builder. The arguments that `build` gets are valid.
+ *
+ * @example
+ * const agents = [
+ *   { name: 'writer', instruction: 'Draft.' },
+ *   { name: 'checker', instruction: 'Check the draft.' },
+ * ]
+ * const relay = workflowOf({
+ *   name: 'Relay',
+ *   description: 'One agent drafts, one checks. Choose it for short texts. Not for research.',
+ *   input: z.strictObject({ task: z.string() }),
+ *   build: ({ task }, limits) => sequentialWorkflow.plan({ task, agents }, { limits }),
+ * })
+ * relay.plan({ task: 'Describe the tides.' }).ok // => true
+ */
 export function workflowOf<Input extends z.ZodObject>(definition: WorkflowDefinition<Input>): Workflow {
-  const { name, description, shapeFault, build, program, delivers = true } = definition
-  const input = delivers ? definition.input.extend({ deliver: deliverField }) : definition.input
+  const { shapeFault, build, input: slots, ...rest } = definition
+  const input = rest.tool === false ? slots : slots.extend({ deliver: deliverField })
   // Made when they are first needed, because a daemon that starts needs none of them.
   let whole: JsonObject | null = null
   let parameters: JsonObject | null = null
   const schema = (): JsonObject => (whole ??= wholeSchema(input))
   return {
-    name,
-    description,
+    ...rest,
     input,
     get parameters() {
-      return (parameters ??= briefSchema(schema(), name))
+      return (parameters ??= briefSchema(schema(), rest.name))
     },
-    ...(program === undefined ? {} : { program }),
-    plan(args, options) {
+    plan(given, options) {
       const read = readArguments(
         { input, schema: schema(), ...(shapeFault === undefined ? {} : { shapeFault }) },
-        args,
+        given,
       )
       if (!read.ok) return read
-      const { deliver, ...slots } = read.value as Record<string, unknown>
+      const { deliver, ...args } = read.value as Record<string, unknown>
       const planned = build(
-        slots as z.output<Input>,
+        args as z.output<Input>,
         { ...defaultWorkflowLimits, ...options?.limits },
         options?.turn ?? 0,
       )
       if (!planned.ok) return planned
       const impossible =
         evidenceFault(read.value, options?.tools) ??
-        (program === undefined ? quotesFault(planned.graph) : null)
+        (rest.program === undefined ? quotesFault(planned.graph) : null)
       if (impossible !== null) return impossible
       return deliver === 'user' ? { ok: true, graph: { ...planned.graph, deliver } } : planned
     },

@@ -1,7 +1,7 @@
 // Calls of the five workflow tools for the properties: good ones, ones that may have a fault, and ones with
 // one known fault.
 import fc from 'fast-check'
-import { agents } from './kit.ts'
+import { agents } from '@beaver/testing'
 
 const names = ['a', 'B', '收集者', 'data collector', 'v1.2', '__proto__', 'x-y', 'हिन्दी']
 export const team = fc.shuffledSubarray(names, { minLength: 1 })

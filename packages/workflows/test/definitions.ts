@@ -8,8 +8,7 @@ import {
   readDefinition,
   type WorkflowDefinitionFile,
 } from '../src/index.ts'
-import { graphOf } from './kit.ts'
-import { type Answers, play, type Played, scripted, statusOf } from './team-driver.ts'
+import { type Answers, graphOf, play, type Played, scripted, statusOf } from '@beaver/testing'
 
 /** A file of `test/definitions`, by its id. */
 export const file = (id: string): JsonObject =>

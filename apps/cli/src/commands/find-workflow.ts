@@ -3,7 +3,6 @@
 import { taskWorkflows } from '@beaver/tools'
 import { BeaverError, type JsonObject } from '@beaver/core'
 import {
-  agentTeam,
   findTaskWorkflow,
   knownTools,
   type PlanOptions,
@@ -20,7 +19,8 @@ export interface NamedWorkflow {
 }
 
 /**
- * Loads the tools of the configuration only if they matter, which they do not for a workflow tool.
+ * Loads the tools and profiles of the configuration only if they matter: for a definition, and for a workflow
+ * whose arguments may name profiles.
  *
  * @throws {BeaverError} `unknown_workflow`, `invalid_configuration`
  */
@@ -28,7 +28,7 @@ export async function workflowNamed(name: string, globals: GlobalOptions): Promi
   const tool = findTaskWorkflow(name)
   const { team } = configOf(globals)
   const limits = { agentsMax: team.agents_max, edgesMax: team.edges_max }
-  if (tool !== null && tool !== agentTeam)
+  if (tool !== null && tool.withProfiles === undefined)
     return { name: tool.name, plan: (args, options) => tool.plan(args, { limits, ...options }) }
   const toolset = await toolsetOf(contextOf(globals, 'tools').config)
   const { find, names, resolve } = taskWorkflows(toolset)

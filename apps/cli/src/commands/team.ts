@@ -2,7 +2,7 @@
 // prints the team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
 import { BeaverError, messageOf, type RecordedEvent, whyUnreadable } from '@beaver/core'
-import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/workflows'
+import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/team-patterns'
 import type { GlobalOptions } from '../context.ts'
 import type { JsonLines } from '../follow/present-task.ts'
 import { runRequest } from './run.ts'

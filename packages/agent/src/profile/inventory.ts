@@ -3,10 +3,10 @@
 // is a diagnostic. The other ids are used. Tools have the order of the inventory, and each occurs once.
 // AgentTeam is a way to submit a task. It is never a model's tool, even if an inventory lists it.
 import {
-  agentTeam,
+  addedWorkflowTools,
   createTeamWorkflowTools,
+  findTaskWorkflow,
   findWorkflow,
-  moreWorkflowTools,
   type Workflow,
 } from '@beaver/workflows'
 import { brokenFile, type LoadDiagnostic } from '../load-diagnostic.ts'
@@ -161,8 +161,8 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
         message: `The tool id ${JSON.stringify(id)} names a workflow whose file is broken. ${broken}`,
       }
     const why =
-      id === `system:${agentTeam.name}`
-        ? 'A model cannot call AgentTeam. Submit it as a task.'
+      id.startsWith('system:') && findTaskWorkflow(id.slice('system:'.length))?.tool === false
+        ? `A model cannot call ${id.slice('system:'.length)}. Submit it as a task.`
         : (meant(id, catalog) ?? known(id, catalog))
     return { code: 'unknown_tool', message: `The tool id ${JSON.stringify(id)} does not name a tool. ${why}` }
   }
@@ -189,7 +189,7 @@ export function catalogEntries({ tools, definitions }: ToolCatalog): readonly Ca
       schema: schemaOf(tool),
       does: toolKindOf(tool),
     })),
-    ...[...createTeamWorkflowTools(), ...moreWorkflowTools].map((workflow): CatalogEntry => ({
+    ...[...createTeamWorkflowTools(), ...addedWorkflowTools()].map((workflow): CatalogEntry => ({
       id: `system:${workflow.name}`,
       kind: 'team_workflow',
       schema: schemaOf(workflow),

@@ -1,6 +1,13 @@
 // Reads JSON as models write it into a text: strict, or nearly JSON. Text that is nearly JSON is used for
 // advice only and never accepted.
 
+/**
+ * Whether a value is an object with fields.
+ *
+ * @example
+ * isRecord({}) // => true
+ * isRecord([]) // => false
+ */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

@@ -1,7 +1,7 @@
 // The malformed calls that models really make: each is refused with a message that says what was sent and
 // shows the right form of these very arguments; taken as advised, the call is accepted.
 import { describe, expect, it } from 'vitest'
-import { agents, errorOf, graphOf } from '../../test/kit.ts'
+import { agents, errorOf, graphOf } from '@beaver/testing'
 import { findWorkflow, readArgumentsText, type Workflow } from '../index.ts'
 
 const workflow = (name: string): Workflow => findWorkflow(name) ?? expect.fail(name)

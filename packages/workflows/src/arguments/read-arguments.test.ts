@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, errorOf, graphOf, refuses } from '../../test/kit.ts'
+import { agents, errorOf, graphOf, refuses } from '@beaver/testing'
 import { createTeamWorkflowTools } from '../registry.ts'
 import { sequentialWorkflow } from '../graphs/sequential.ts'
 

@@ -18,31 +18,42 @@ import {
   valueAt,
   withoutNulls,
 } from './schema-place.ts'
-import { alternativesOf } from './tool-schema.ts'
+import { alternativesOf, wholeSchema } from './tool-schema.ts'
 import { didYouMean, example, quote, quoteAll } from './wording.ts'
 
 interface Reading<Input extends z.ZodType> {
   readonly input: Input
-  /** The whole JSON schema of `input`. */
-  readonly schema: JsonObject
+  /** The whole JSON schema of `input`, if it is made already. */
+  readonly schema?: JsonObject
   readonly shapeFault?: (args: Readonly<Record<string, unknown>>) => Refusal | null
 }
 
 type Issue = z.core.$ZodIssue
 
+/**
+ * Reads the arguments of a call. The first fault is refused, in words that help a model to correct it.
+ *
+ * @example
+ * const input = z.strictObject({ task: z.string() })
+ * const read = readArguments({ input }, { task: 'Draft.' })
+ * if (read.ok) read.value // => { task: 'Draft.' }
+ * const refused = readArguments({ input }, {})
+ * if (!refused.ok) refused.error.path // => 'task'
+ */
 export function readArguments<Input extends z.ZodType>(
   reading: Reading<Input>,
   args: unknown,
 ): { ok: true; value: z.output<Input> } | Refusal {
   if (!isRecord(args)) return refuse('invalid_arguments', '', argumentsFault(args))
-  const fault = wrapperFault(args, reading.schema) ?? reading.shapeFault?.(args) ?? null
+  const { input, schema = wholeSchema(input) } = reading
+  const fault = wrapperFault(args, schema) ?? reading.shapeFault?.(args) ?? null
   if (fault !== null) return fault
-  const parsed = reading.input.safeParse(withoutNulls(args, reading.schema))
+  const parsed = input.safeParse(withoutNulls(args, schema))
   if (parsed.success) return { ok: true, value: parsed.data }
   const [issue] = parsed.error.issues
   return issue === undefined
     ? refuse('invalid_arguments', '', parsed.error.message)
-    : refusalOf(issue, { args, schema: reading.schema })
+    : refusalOf(issue, { args, schema })
 }
 
 /**

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Call, calls, faultyCalls, tools } from '../../test/calls.ts'
-import { errorOf } from '../../test/kit.ts'
+import { errorOf } from '@beaver/testing'
 import { findWorkflow, type Workflow, type WorkflowError } from '../index.ts'
 
 const runs = { numRuns: 300 }

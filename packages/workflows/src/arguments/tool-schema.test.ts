@@ -1,7 +1,7 @@
 import type { JsonObject } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { agents } from '../../test/kit.ts'
+import { agents } from '@beaver/testing'
 import { createTeamWorkflowTools, findWorkflow, type Workflow, workflowToolSchemas } from '../index.ts'
 import { briefSchema, wholeSchema } from './tool-schema.ts'
 

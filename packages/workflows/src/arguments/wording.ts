@@ -7,7 +7,12 @@ const listedMax = 20
 /** For a correction that the model should copy. */
 export const copiedCharsMax = 4000
 
-/** A value as bounded JSON text. */
+/**
+ * A value as bounded JSON text, for a message.
+ *
+ * @example
+ * quote('a') // => '"a"'
+ */
 export function quote(value: unknown, charsMax = shownCharsMax): string {
   const text = jsonOf(value)
   return text.length <= charsMax
@@ -29,7 +34,12 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** For example `"a", "b" and 3 more`. */
+/**
+ * Names for a message, at most 20 of them.
+ *
+ * @example
+ * quoteAll(['a', 'b']) // => '"a", "b"'
+ */
 export function quoteAll(names: readonly string[]): string {
   const shown = names
     .slice(0, listedMax)
@@ -38,7 +48,12 @@ export function quoteAll(names: readonly string[]): string {
   return names.length <= listedMax ? shown : `${shown} and ${names.length - listedMax} more`
 }
 
-/** For example ` Did you mean "synthesizer"?`. Empty if no name is near. */
+/**
+ * The end of a message that names what was probably meant. Empty if no name is near.
+ *
+ * @example
+ * didYouMean('synthesiser', ['synthesizer']) // => ' Did you mean "synthesizer"?'
+ */
 export function didYouMean(written: string, names: Iterable<string>): string {
   const name = nearest(written, names)
   return name === null ? '' : ` Did you mean ${quote(name)}?`

@@ -4,7 +4,7 @@
 // of the map each, `each[]` the node that spreads it. The node with an author's id is the one whose output
 // `nodes.<id>.output` reads.
 import { BeaverError, type CodeNode, type ExecutionNode } from '@beaver/core'
-import { agentNode } from '../graphs/team-graph.ts'
+import { nodeOfAgent } from '../graphs/team-graph.ts'
 import { isText } from './data-types.ts'
 import type { Body, DefinitionNode, NodeOf, WorkflowDefinitionFile } from './definition-file.ts'
 import type { DefinitionLibrary } from './library.ts'
@@ -177,7 +177,7 @@ export function compileBody(
       }
       return [
         {
-          ...agentNode(compiling.workflow, spec, dependencies),
+          ...nodeOfAgent(compiling.workflow, spec, dependencies),
           ...deadline(body),
           settings: copied(binding),
         },

@@ -3,8 +3,7 @@ import { canonicalJson, graphFault, type JsonObject, type JsonValue } from '@bea
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { accepted, agent, content, deepFrozen, template } from '../../test/definitions.ts'
-import { graphOf } from '../../test/kit.ts'
-import { play } from '../../test/team-driver.ts'
+import { graphOf, play } from '@beaver/testing'
 import { definitionWorkflow, readDefinition, type WorkflowDefinitionFile } from '../index.ts'
 import { sizeOf } from './compile.ts'
 

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { accepted, content, file, libraryOf, template } from '../../test/definitions.ts'
-import { errorOf, refuses } from '../../test/kit.ts'
+import { errorOf, refuses } from '@beaver/testing'
 import { definitionWorkflow, type Workflow } from '../index.ts'
 import { wholeSchema } from '../arguments/tool-schema.ts'
 

@@ -1,8 +1,7 @@
 import type { JsonObject } from '@beaver/core'
-import { ownMs } from '@beaver/testing'
+import { errorOf, graphOf, ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { accepted, content, file, libraryOf, template } from '../../test/definitions.ts'
-import { errorOf, graphOf } from '../../test/kit.ts'
 import { checkLibrary, definitionWorkflow, type DefinitionLibrary } from '../index.ts'
 import { nestingMax } from './library.ts'
 

@@ -13,7 +13,7 @@ import {
   template,
 } from '../../test/definitions.ts'
 import { skillsOf } from '../index.ts'
-import { type Answers, scripted, statusOf, structure } from '../../test/team-driver.ts'
+import { type Answers, scripted, statusOf, structure } from '@beaver/testing'
 
 describe('a map', () => {
   const shuffled = (seed: number) => {

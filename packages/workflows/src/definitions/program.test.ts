@@ -15,7 +15,7 @@ import {
   template,
   tool,
 } from '../../test/definitions.ts'
-import { type Played, scripted, statusOf, structure } from '../../test/team-driver.ts'
+import { type Played, scripted, statusOf, structure } from '@beaver/testing'
 
 describe('the golden example (CT-13)', () => {
   it('runs its agent with the inputs in its instruction, the default filled in, and gives back the bare value (CT-15)', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, dependencies, graphOf } from '../../test/kit.ts'
+import { agents, dependencies, graphOf } from '@beaver/testing'
 import { concurrentWorkflow } from './concurrent.ts'
 
 describe('ConcurrentWorkflow', () => {

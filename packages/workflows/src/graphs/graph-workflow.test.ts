@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
+import { agents, dependencies, graphOf, refuses } from '@beaver/testing'
 import { graphWorkflow } from './graph-workflow.ts'
 
 const names = ['collector', 'tactics', 'players', 'media', 'synthesizer']

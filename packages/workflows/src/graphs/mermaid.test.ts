@@ -1,7 +1,7 @@
 import type { ExecutionNode } from '@beaver/core'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { agents, graphOf } from '../../test/kit.ts'
+import { agents, graphOf } from '@beaver/testing'
 import { graphToMermaid } from './mermaid.ts'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
+import { agents, dependencies, graphOf, refuses } from '@beaver/testing'
 import { mixtureOfAgents } from './mixture-of-agents.ts'
 
 const args = {

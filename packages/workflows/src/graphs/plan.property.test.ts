@@ -3,7 +3,7 @@ import { canonicalJson, type ExecutionGraph } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Call, calls, forwardEdges, goodCalls, team, type Tool, tools } from '../../test/calls.ts'
-import { dependencies, graphOf } from '../../test/kit.ts'
+import { dependencies, graphOf } from '@beaver/testing'
 import { findWorkflow, graphWorkflow, type Workflow } from '../index.ts'
 
 const runs = { numRuns: 100 }

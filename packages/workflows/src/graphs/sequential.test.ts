@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentNodes, agents, dependencies, graphOf, refuses } from '../../test/kit.ts'
+import { agentNodes, agents, dependencies, graphOf, refuses } from '@beaver/testing'
 import { sequentialWorkflow } from './sequential.ts'
 
 describe('SequentialWorkflow', () => {

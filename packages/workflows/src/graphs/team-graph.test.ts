@@ -1,6 +1,6 @@
 import { executionGraph } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
-import { agentNodes, agents, graphOf } from '../../test/kit.ts'
+import { agentNodes, agents, graphOf } from '@beaver/testing'
 import { sequentialWorkflow } from './sequential.ts'
 
 const full = {

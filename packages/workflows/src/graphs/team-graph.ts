@@ -47,7 +47,7 @@ export function teamGraph({ workflow, task, agents, topology, output }: TeamShap
   const graph: ExecutionGraph = {
     workflow,
     task,
-    nodes: agents.map((agent) => agentNode(workflow, agent, topology.dependenciesOf.get(agent.name) ?? [])),
+    nodes: agents.map((agent) => nodeOfAgent(workflow, agent, topology.dependenciesOf.get(agent.name) ?? [])),
     outputs,
     output: output ?? (outputs.length === 1 ? (outputs[0] ?? null) : null),
   }
@@ -56,8 +56,13 @@ export function teamGraph({ workflow, task, agents, topology, output }: TeamShap
   return { ok: true, graph }
 }
 
-/** The node of an agent. */
-export function agentNode(
+/**
+ * The node in which an agent of a workflow does its part.
+ *
+ * @example
+ * nodeOfAgent('Relay', { name: 'writer', instruction: 'Draft.' }, ['reader']).depends_on // => ['reader']
+ */
+export function nodeOfAgent(
   workflow: string,
   agent: WorkflowAgentSpec,
   dependsOn: readonly string[],
