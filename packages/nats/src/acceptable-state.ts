@@ -1,4 +1,4 @@
-// The state of the journal that a person may accept (journal-acceptance.ts).
+// Finds the state of the journal that a person may accept (journal-watch.ts).
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -16,8 +16,7 @@ import { lookAt } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
 /**
- * The state of the journal that an acceptance made now would be for. Messages that are in an archive are not
- * missing.
+ * The state that an acceptance made now would be for. Messages that are in an archive are not missing.
  *
  * @throws {BeaverError} `stream_missing`, `unreachable`
  */

@@ -1,9 +1,9 @@
-// The codes with which a server of JetStream refuses a request, as far as Beaver tells them apart.
-// Source: server/errors.json of nats-server. The name that it uses is beside each code.
+// The codes of JetStream's refusals that Beaver tells apart. The server's own name is beside each code.
+// Source: server/errors.json of nats-server.
 
-/** There are no servers that can hold the stream: too few, or none with the tags. JSClusterNoPeersErrF. */
+/** No servers can hold the stream: too few, or none with the tags. JSClusterNoPeersErrF. */
 const noServers = 10_005
-/** The servers elect a leader now. JSClusterNotAvailErr. */
+/** The servers are electing a leader. JSClusterNotAvailErr. */
 export const noLeader = 10_008
 /** JSNoMessageFoundErr. */
 export const noMessage = 10_037
@@ -21,6 +21,5 @@ export const wrongLastMessageAgain = 10_164
 /** There are too few servers for the replicas, or none with the name of the cluster and the tags. */
 export const tooFewServers = [noServers, noCluster] as const
 
-/** Whether the server refused a request with one of these codes. */
 export const isRefusedWith = (error: unknown, ...codes: readonly number[]): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' && codes.includes(error.code)

@@ -1,5 +1,5 @@
-// A look at the journal that knows archives: which of the missing messages signed events name. A message
-// counts as archived only if an event names it and the server says that this very message is gone.
+// A look at the journal that knows archives. A missing message counts as archived only if a signed event
+// names it and the server says that this very message is gone.
 import { ArchivedMessages, BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JournalLook } from './journal-judge.ts'
@@ -23,8 +23,8 @@ export function archivesOf(nc: NatsConnection, subjects: Subjects): Archives {
 }
 
 /**
- * What was archived. A reader whose keys are another operator's believes in no archive, and the missing
- * messages are harm.
+ * What was archived. A reader that knows another operator trusts no archive: the missing messages count as
+ * harm.
  */
 export async function archivedNow({ subjects, archived }: Archives): Promise<ArchivedMessages> {
   const none = new ArchivedMessages(subjects.tenant, [])

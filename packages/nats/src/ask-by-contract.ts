@@ -1,5 +1,4 @@
-// Asks a daemon or the projector, and reads the answer by its contract. This is where an answer gets its
-// type.
+// Asks a daemon or the projector, and reads the answer by its contract.
 import {
   queryContracts,
   type QueryInput,
@@ -16,7 +15,6 @@ import { z } from 'zod'
 import { call } from './rpc.ts'
 import type { Subjects } from './subjects.ts'
 
-/** The connection and the subjects to ask on, and how long to wait for the answer. */
 export interface AskAt {
   readonly nc: NatsConnection
   readonly subjects: Subjects
@@ -37,7 +35,7 @@ export async function askDaemon<Name extends RequestName>(
   )
 }
 
-/** A request for another user has a subject of its own, for which the caller needs a right of its own. */
+/** A request for another user has its own subject, for which the caller needs its own right. */
 function subjectFor(
   subjects: Subjects,
   name: RequestName,
@@ -49,8 +47,8 @@ function subjectFor(
 }
 
 /**
- * Asks the projector. `undefined` is an input without fields. @throws {BeaverError} as `call`; `internal` if
- * the answer does not fit the contract
+ * Asks the projector. `input` may be `undefined` if the query has no fields.
+ * @throws {BeaverError} as `call`; `internal` if the answer does not fit the contract
  */
 export async function askProjector<Name extends QueryName>(
   { nc, subjects, timeoutMs }: AskAt,

@@ -27,9 +27,7 @@ const manifest = z.strictObject({
   /** The SHA-256 of the canonical JSON of all other members. */
   sha256,
 })
-/** Each stream is in a file whose SHA-256 the manifest has. */
 export const backupManifest = manifest.refine(({ streams, files }) =>
   streams.every(({ file }) => files.some(({ path }) => path === file)),
 )
-/** What a backup holds. */
 export type BackupManifest = z.infer<typeof backupManifest>

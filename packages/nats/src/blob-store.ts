@@ -1,13 +1,7 @@
-// The BlobStore port on a JetStream object store. Each SHA-256 has one object. Any client of object stores
-// can read it. A read makes no consumer: the object's entry and its chunks are read by direct get. (The
-// object store client makes a consumer for each read. Such a consumer stays for 300 s, and the server allows
-// 1,000 consumers for a stream.) The content that a read returns has the SHA-256 that was asked for. A read
-// holds no more than the object's own size, which is at most `blobBytesMax`. An error that comes after
-// `triesMsMax` is not tried again. The entry is stored after its chunks, and chunks are never deleted: if the
-// answer to an entry is lost, the entry may have been stored. (The object store client deletes the chunks in
-// this case, and leaves an object that cannot be read.) Only a redaction deletes them (erase-blob.ts).
-// Content that was redacted is not stored again, because a replacement is read in its place. If an object
-// exists already, it is read before it is trusted. An object that cannot be read is written again.
+// The BlobStore port on a JetStream object store: one object for each SHA-256, which any client of object
+// stores can read. Only a redaction deletes chunks (erase-blob.ts).
+// A read uses direct get, because the object store client makes a consumer for each read: it stays for 300 s,
+// and the server allows 1,000 of them for a stream.
 import {
   BeaverError,
   type BlobStore,
@@ -90,7 +84,7 @@ function natsBlobReader(
   }
 }
 
-/** Repeats `act` while another try may help. An error that comes after `triesMsMax` ends it. */
+/** Repeats `act` while another try may help, and begins no try after `triesMsMax`. */
 async function untilDone<Value>(
   nc: NatsConnection,
   { bucket, sha256 }: BlobName,
@@ -131,7 +125,8 @@ async function isWhole(
 
 /**
  * Writes an object as clients of object stores do: first the chunks under a new name, then the entry that
- * contains this name.
+ * contains this name. If the answer to the entry is lost, the entry may be stored, so the chunks stay. (The
+ * object store client deletes them in this case, and leaves an object that cannot be read.)
  */
 async function writeBlob(
   nc: NatsConnection,
@@ -195,7 +190,10 @@ interface BlobName {
   readonly sha256: string
 }
 
-/** @throws {BeaverError} `blob_missing`, `blob_corrupt`, `too_large`; any other error may be tried again */
+/**
+ * Holds no more than the object's own size, which is at most `blobBytesMax`.
+ * @throws {BeaverError} `blob_missing`, `blob_corrupt`, `too_large`; any other error may be tried again
+ */
 async function readBlob(
   nc: NatsConnection,
   jsm: JetStreamManager,
@@ -233,7 +231,6 @@ async function readBlob(
   return bytes
 }
 
-/** What the entry of a redacted blob says. */
 export const redactedMark = { beaver: 'redacted' } as const
 
 const storedEntry = z.looseObject({
@@ -253,7 +250,7 @@ export async function entryOf(
 const isRedacted = async (jsm: JetStreamManager, name: BlobName): Promise<boolean> =>
   (await entryOf(jsm, name))?.metadata?.beaver === redactedMark.beaver
 
-/** Looks at the nearest copy of the stream first. Only the leader can say that an object does not exist. */
+/** Asks the nearest copy first. Only the leader can say that an object does not exist. */
 async function objectOf(
   nc: NatsConnection,
   jsm: JetStreamManager,

@@ -1,6 +1,5 @@
-// Ends a connection, whether the server is there or not. If the server is there, outgoing messages are sent
-// first. It ends after `closeMsMax` at the latest. Without a server, a drain fails or hangs, and the
-// connection would try to come back for ever.
+// Ends a connection within `closeMsMax`, after outgoing messages are sent if the server is there. Without a
+// server, a drain fails or hangs, and the connection would try to reconnect without end.
 import { pause, systemClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'

@@ -1,5 +1,5 @@
-// Connects to a nats-server, and checks that Beaver can work with it. If the server is missing, too old or
-// without JetStream, it is refused with a message that says what to do.
+// Connects to a nats-server, and refuses one that is missing, too old or without JetStream, with a message
+// that says what to do.
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'
@@ -12,10 +12,7 @@ export const serverVersionMin = '2.12.0'
 /** The version on which the tests run. */
 export const serverVersionTested = '2.15.1'
 
-/**
- * Compares two versions `major.minor.patch…`. Returns a negative number if `a` is older than `b`, 0 if they
- * are equal, else a positive one.
- */
+/** Negative if version `a` (`major.minor.patch…`) is older than `b`, 0 if they are equal, else positive. */
 export function compareVersions(a: string, b: string): number {
   const parts = (version: string): number[] =>
     version
@@ -30,7 +27,7 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-/** The URL without user, password and token of any of its servers, so that it can be shown. */
+/** The URL without the user, password or token of any server, so that it can be shown. */
 export function shownUrl(url: string): string {
   return url
     .split(',')
@@ -50,19 +47,19 @@ export interface ConnectOptions {
   readonly url: string
   /** The name of the connection, for the operators of the server. */
   readonly name: string
-  /** Default: what stands in the URL. */
+  /** Default: the login in the URL. */
   readonly login?: NatsLogin
   readonly timeoutMs?: number
-  /** For how long another try begins if a connection or its login was not answered in time. Default: 0 */
+  /** How long to begin new tries if a connection or its login is not answered in time. Default: 0 */
   readonly patienceMs?: number
   readonly pingMs?: number
 }
 
 /**
- * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only a
- * try of the first connection. A ping is sent every `pingMs`. If two pings are unanswered when the third is
- * due, the server counts as away. The default is 1 s where the URL names several servers, because there is
- * another one to go to, and 20 s where it names one.
+ * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only one
+ * try of the first connection. A ping is sent every `pingMs`, by default every second if the URL names
+ * several servers, and every 20 s if it names one. The server counts as away if two pings are unanswered when
+ * the third is due.
  * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`,
  * `invalid_configuration`
  */
@@ -79,8 +76,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
     pingInterval: options.pingMs ?? (options.url.includes(',') ? pingMsInCluster : pingMsAlone),
-    // Without this option each request captures two stacks for errors that it will not have. That takes 3 %
-    // of a daemon's main thread.
+    // Without this option each request captures two stacks, which takes 3 % of a daemon's main thread.
     noAsyncTraces: true,
   }
   const nc = await patiently(() => connect(given), options.patienceMs ?? 0).catch((cause: unknown) => {
@@ -130,7 +126,7 @@ function waysOf(nc: NatsConnection, options: ConnectOptions, { prefer }: OtherSe
   }
 }
 
-/** A busy server, or a busy process, answers neither a connection nor a login in time: this is no refusal. */
+/** A busy server or process answers a connection or a login late. This is no refusal. */
 const isLate = (error: unknown): boolean =>
   error instanceof TimeoutError ||
   (error instanceof AuthorizationError && /authentication timeout/i.test(error.message))
@@ -172,8 +168,8 @@ function notConnected(cause: unknown, url: string, hasLogin: boolean): BeaverErr
 }
 
 /**
- * A connection that was lost is made again at another server first, if one is known: the library would try
- * the same one again, which may be frozen or cut off from the others.
+ * Reconnects to another server first, if one is known: the library would try the same one again, which may be
+ * frozen or cut off from the others.
  *
  * @param told hears of the choice, and makes none
  */

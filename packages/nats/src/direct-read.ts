@@ -1,15 +1,11 @@
-// Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses which
-// messages to read. A read leaves no consumer and no subscription behind, on the server or in the client,
-// however it ends. (The client's own `direct.getBatch` leaves a subscription for each page.) A page is
-// bounded by `messagesMax` and `bytesMax`. A read ends. It ends with a page, or with an error: if the line to
-// the server is down or is cut, if the connection is closed, or if nobody answers. Any copy of the stream may
-// answer, and one on a server that is frozen gets its share of the questions, too. So after a silence it is
-// asked again, and after the last of `silencesMs` the leader is asked, which is slower: it gives one message
-// at a time.
+// Reads a stream by direct get: pages of stored messages, without a consumer. The caller chooses the
+// messages. However a read ends, it leaves no consumer and no subscription behind. (The client's own
+// `direct.getBatch` leaves a subscription for each page.)
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for
-// each page. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from
-// the socket, which somebody who waits for the next message of a log would keep alive. A read of the whole
-// stream goes on at once, so it needs no copies.
+// each page.
+// Payloads of one subject are copied: the original shares a chunk of up to 64 KiB from the socket, which a
+// follower of a quiet log would keep in memory. A read of the whole stream moves on at once, and needs no
+// copies.
 import { BeaverError, messageOf } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
@@ -47,7 +43,11 @@ export interface PageWanted {
 /** No server answers for the stream: it does not exist, or the server is starting. */
 export class StreamAbsent extends Error {}
 
-/** How long each try waits for the next message, or twice as long. */
+/**
+ * How long each try waits for the next message, or twice as long. Any copy of the stream may answer, also one
+ * on a frozen server, so a silent try is repeated. After the last one the leader is asked, one message at a
+ * time.
+ */
 const silencesMs = [1_000, 2_000]
 /** How long a try waits if only one server has the stream. */
 const aloneMs = 5_000
@@ -57,12 +57,11 @@ const leaderMessagesMax = 100
 const bytesMaxDefault = 8 * 1024 * 1024
 
 /**
- * Reads one page of stored messages.
+ * Reads one page of at most `messagesMax` messages and `bytesMax` bytes. It always ends.
  * @throws {StreamAbsent} if no server answers for the stream
  * @throws {BeaverError} `unreachable` if the line is cut or `signal` aborts, `timeout` if no message comes
  */
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
-  // A server that is alone has no other copy to ask.
   if ((nc.info?.cluster ?? '') === '') return onePage(nc, stream, wanted, aloneMs)
   return untilHeard(
     (silenceMs) => onePage(nc, stream, wanted, silenceMs),
@@ -191,8 +190,8 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
 }
 
 /**
- * The last message of a subject, or `null` if there is none. It is read from the nearest copy of the stream,
- * which may be a moment behind.
+ * The last message of a subject, or `null`. The nearest copy of the stream answers, which may be a moment
+ * behind.
  * @throws {StreamAbsent} if no server answers for the stream
  * @throws {BeaverError} `unreachable`
  */

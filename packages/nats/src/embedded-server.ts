@@ -1,8 +1,5 @@
-// The embedded nats-server: a child process that listens on loopback only and keeps its data under the data
-// folder. By default it syncs every write. It does not outlive its parent, however the parent dies: a guard
-// shell ends it when the parent's pipe closes. Its death is reported once, through `closed`. A restart may
-// ask for the same port, so that clients can reconnect. With `identities` the server takes nobody else: a
-// process has to log in with the key of its role.
+// The embedded nats-server: a child process that listens only on loopback and keeps its data under the data
+// folder. It does not outlive its parent: a guard shell ends it when the parent's pipe closes.
 import { execFile, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -49,11 +46,11 @@ export async function natsServerVersion(binary: string): Promise<string> {
 export interface EmbeddedServerOptions {
   readonly binary: string
   readonly dataDir: string
-  /** Default: a free one. */
+  /** Default: a free port. A restart may ask for the earlier port, so that clients can reconnect. */
   readonly port?: number
-  /** Default: `always`. */
+  /** Default: `always`, which syncs every write. */
   readonly sync?: 'always' | 'default'
-  /** Who may log in. Default: everybody, without a login. */
+  /** Who may log in, each with its own key. Default: everybody, without a login. */
   readonly identities?: readonly Pick<Identity, 'publicKey' | 'permissions'>[]
 }
 
@@ -115,8 +112,8 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
 }
 
 /**
- * The last error in the log of nats-server, or `null` if there is none. The log is plain text: only the mark
- * in a line says its level.
+ * The last error in the log of nats-server, or `null`. The log is plain text; a mark in each line says the
+ * level.
  */
 export function lastErrorIn(log: string): string | null {
   const errors = log.split('\n').flatMap((line) => /\[(?:FTL|ERR)\] (.*)$/.exec(line)?.[1] ?? [])
@@ -124,8 +121,8 @@ export function lastErrorIn(log: string): string | null {
 }
 
 /**
- * Ends the server when its parent ends: it reads the pipe (descriptor 3) until the pipe closes. Nobody else
- * can read what the server writes.
+ * Ends the server when its parent ends, that is when the pipe (descriptor 3) closes. The umask keeps the
+ * server's files from other users.
  */
 const guard = `umask 077; "$@" 3<&- </dev/null & pid=$!
 trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
@@ -184,10 +181,8 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-// Writes users and their permissions as the configuration of a NATS server.
-
 /**
- * The lines of one user, in the order in which a person reads them.
+ * One user and its permissions, as lines of a NATS server's configuration.
  *
  * @param login the lines that say how the user logs in, such as `nkey: "U…"`
  * @param indent spaces before each line

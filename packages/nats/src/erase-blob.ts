@@ -1,6 +1,5 @@
-// Erases a blob that was redacted. Only an operator may do this. The server overwrites the bytes of each
-// chunk, so they are not in its files any more. The object's entry stays and says that it was redacted: the
-// same content is never stored under this name again. To erase a blob again completes what was interrupted.
+// Erases a blob that was redacted, which only an operator may do. The object's entry stays and says that it
+// was redacted, so the same content is never stored under this name again.
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { headers, type NatsConnection } from '@nats-io/nats-core'
@@ -12,6 +11,7 @@ const chunksMax = 64
 const eraseMsMax = 60_000
 
 /**
+ * Overwrites the bytes of each chunk. Call it again to complete an erasure that was interrupted.
  * @throws {BeaverError} `blob_missing` if there is no such blob; `unreachable` if a chunk cannot be erased
  */
 export async function eraseBlob(

@@ -1,6 +1,5 @@
-// Finds the nats-server binary that the embedded server runs: the one that was named, else one on PATH that
-// is new enough, else the one that the set-up provided. A binary that was named is used or refused. No other
-// binary takes its place.
+// Finds the nats-server binary for the embedded server: the named one, else one on PATH that is new enough,
+// else the one from the set-up. If the named binary cannot be used, no other one takes its place.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,27 +1,25 @@
-// Group commit: the appends of all tasks of a daemon are written in atomic batches, so that they share the
-// disk's syncs. How a batch becomes messages is decided in publish-batch.ts. The messages of a unit are
-// stored together or not at all, one after the other in the stream. A refused batch is written again unit by
-// unit, so that only the unit whose expectation failed is refused. After an unknown outcome the same message
-// is written again with the same expectation. It is stored once: the server refuses a second copy, and a
-// refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message
-// of the subject is under way (10164): that may be the first copy.
+// Group commit: writes the appends of all tasks of a daemon in atomic batches, so that they share the disk's
+// syncs. publish-batch.ts turns a batch into messages.
+// After an unknown outcome the same message is written again with the same expectation. It is stored once:
+// the server refuses a second copy, and the refusal is compared with what is stored. The outcome is also
+// unknown while the server says that a message of the subject is under way (10164), which may be the first
+// copy.
 // G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of
 // its own. A unit has at most `unitMessagesMax` messages. One batch is under way at a time. A write waits
-// `outcomeWaitMs` for its outcome (in a cluster `clusterWaitMs`, because what is sent while the servers elect
-// a leader is lost), and is not tried again after `giveUpMs`. The messages of a batch are signed together,
-// once. A message that is written again keeps its signature.
+// `outcomeWaitMs` for its outcome (in a cluster `clusterWaitMs`, because messages sent during an election are
+// lost), and is not tried again after `giveUpMs`.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { wrongLastMessage } from './api-refusal.ts'
 import { type Line, lineOf } from './line.ts'
 import { BatchPublisher, type PubAck, type Write } from './publish-batch.ts'
 
-/** Messages that are stored together or not at all. */
+/** Messages that are stored together or not at all, one after the other in the stream. */
 export interface WriteUnit {
   readonly writes: readonly Write[]
   /**
-   * The names of the things that its fences check. The server checks a fence against the stored messages, not
-   * against the batch under way. For this reason two units that share a name never go in one batch.
+   * What its fences check. The server compares a fence with the stored messages, not with the batch under
+   * way, so two units that share a name never go in one batch.
    */
   readonly touches: readonly string[]
 }
@@ -38,7 +36,7 @@ interface Pending {
   reject(error: unknown): void
 }
 
-/** A refusal has a sequence too, which is 0. */
+/** The answer to a refused write has a sequence too, which is 0. */
 const isStored = (ack: PubAck): ack is PubAck & { seq: number } =>
   ack.error === undefined && ack.seq !== undefined && ack.seq > 0
 
@@ -54,7 +52,7 @@ const outcomeWaitMs = 5_000
 const clusterWaitMs = 2_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
-/** Between two questions for the limit of a message. */
+/** Between two questions about the size limit of a message. */
 const limitAskMs = 5_000
 const never = new AbortController().signal
 
@@ -62,7 +60,9 @@ export interface GroupCommitStream {
   readonly name: string
   lastMessage(subject: string): Promise<{ sequence: number; payload: Uint8Array } | null>
   exists(): Promise<boolean>
-  /** The signatures of messages that are written together. Default: messages are not signed. */
+  /**
+   * Signs the messages of a batch together; a repeated message keeps its signature. Default: no signatures.
+   */
   readonly sign?: ((leaves: readonly string[]) => readonly string[]) | undefined
 }
 
@@ -74,10 +74,8 @@ export class GroupCommit {
   readonly #publisher: BatchPublisher
   readonly #queue: Pending[] = []
   readonly #waiters: (() => void)[] = []
-  /** The writes under way, each with the time since which it waits. */
   readonly #open = new Map<Pending, number>()
   #limitAskedAt = -Infinity
-  /** When a write had its outcome last. */
   #outcomeAt = -Infinity
   #underWay = false
   #scheduled = false
@@ -125,8 +123,8 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled || this.#underWay || this.#queue.length === 0) return
     this.#scheduled = true
-    // This runs after everything that the present callback causes, so that all writes caused by one message
-    // or one answer go together.
+    // This runs after everything that the present callback causes, so that all writes of one callback go
+    // together.
     process.nextTick(this.#flush)
   }
 
@@ -151,7 +149,10 @@ export class GroupCommit {
     for (const [i, write] of unsigned.entries()) write.signature = signatures[i]
   }
 
-  /** Writes many units as one batch. If the batch is not clearly stored, its units are settled one by one. */
+  /**
+   * Writes many units as one batch. If the batch is not clearly stored, its units are settled one by one, so
+   * that only the unit whose expectation failed is refused.
+   */
   async #commit(taken: readonly Pending[]): Promise<void> {
     const ack =
       taken.length === 1
@@ -173,18 +174,15 @@ export class GroupCommit {
   }
 
   /**
-   * Sends the waiting writes before the answered writers continue, so that the server works at the same time
-   * as they do.
+   * Sends the waiting writes before the answered writers continue, so that the server and they work in
+   * parallel.
    */
   #next(): void {
     this.#underWay = false
     this.#flush()
   }
 
-  /**
-   * A server tells how large a message may be only when a connection begins. It may have a higher limit
-   * since.
-   */
+  /** A server states its size limit only when a connection begins, and the limit may have risen since. */
   #askLimit(): void {
     const now = this.#clock.now()
     if (now - this.#limitAskedAt < limitAskMs) return
@@ -251,7 +249,7 @@ export class GroupCommit {
   }
 }
 
-/** Takes the units for one batch (G4) from the front of the queue. Returns none if the queue is empty. */
+/** Takes the units for one batch (G4) from the front of the queue. */
 function takeBatch(queue: Pending[]): Pending[] {
   const taken: Pending[] = []
   const touched = new Set<string>()

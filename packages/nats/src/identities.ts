@@ -1,7 +1,6 @@
-// The identities at the embedded server: one nkey for each role, each in a file of its own that only the
-// home's user can read. A key is made once, and kept. A file that holds no key is an error, because a process
-// that runs may use the old one. The client and the operator act in the name of the machine's user, so the
-// journal names a person. The other parts act in their role's name.
+// The identities at the embedded server: one nkey for each role, each in its own file that only the home's
+// user can read. A key is made once and kept. A file without a key is an error, because a running process may
+// use the old key.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
@@ -12,7 +11,6 @@ import { inboxPrefix } from './inbox.ts'
 import { type Permissions, permissionsOf, type Role, roles } from './permissions.ts'
 import { encodeToken, subjectsOf } from './subjects.ts'
 
-/** A user of a NATS server, with what it may do. */
 export interface Identity {
   readonly role: Role
   /** In whose name it sends requests. */
@@ -21,36 +19,32 @@ export interface Identity {
   readonly permissions: Permissions
 }
 
-/** An identity whose key is in a file. */
 export type KeyedIdentity = Identity & { readonly file: string }
 export type NamedRole = Pick<Identity, 'role' | 'name'>
 
-/** For which part of Beaver a server has users. */
+/** The part of Beaver for which a server has users. */
 export interface IdentitiesOf {
   readonly namespace: string
   readonly tenant: string
 }
 
-/** The folder of the keys, in the data folder of the embedded server. */
 const keysOf = (dataDir: string): string => join(dataDir, 'keys')
 const keyFile = (dataDir: string, role: Role): string => join(keysOf(dataDir), `${role}.nk`)
 
-/** The name that a role has at the embedded server. */
+/**
+ * The client and the operator act in the name of the machine's user, so that the journal names a person. The
+ * other parts act in their role's name.
+ */
 function nameOf(role: Role): string {
   return role === 'client' || role === 'operator' ? osUser() : role
 }
 
-/**
- * The login of a role at the embedded server.
- *
- * @param dataDir the data folder of the embedded server
- */
 export function embeddedLogin(dataDir: string, role: Role): NatsLogin {
   return { nkeyFile: keyFile(dataDir, role), caller: nameOf(role) }
 }
 
 /**
- * The identities of all roles. Keys that do not exist are made.
+ * The identities of all roles. Missing keys are made.
  *
  * @throws {BeaverError} `invalid_configuration` if a file holds no key
  */
@@ -60,8 +54,7 @@ export function embeddedIdentities(dataDir: string, of: IdentitiesOf): KeyedIden
 }
 
 /**
- * Identities whose keys are in this folder, each in a file of the identity's name. Keys that do not exist are
- * made.
+ * Identities whose keys are in this folder, each in a file of the identity's name. Missing keys are made.
  *
  * @throws {BeaverError} `invalid_configuration` if a file holds no key
  */
@@ -74,7 +67,6 @@ export function identitiesWith(
   return named.map((each) => keyed(each, join(folder, `${encodeToken(each.name)}.nk`), of))
 }
 
-/** What a role with this name may do. */
 export function permissionsFor({ namespace, tenant }: IdentitiesOf, { role, name }: NamedRole): Permissions {
   return permissionsOf(role, subjectsOf(namespace, { tenant, caller: name }), inboxPrefix(name))
 }
@@ -85,7 +77,7 @@ function keyed(named: NamedRole, file: string, of: IdentitiesOf): KeyedIdentity 
 
 function publicKeyIn(file: string): string {
   if (!existsSync(file)) {
-    // The file appears as a whole, so that a process that dies here leaves no half of a key.
+    // The file appears as a whole, so that a process that dies here leaves no partial key.
     const half = `${file}.new`
     writeFileSync(half, nkeys.createUser().getSeed(), { mode: 0o600 })
     renameSync(half, file)

@@ -8,7 +8,6 @@ export function inboxPrefix(caller: string | null): string {
   return caller === null ? '_INBOX' : `_INBOX_${encodeToken(caller)}`
 }
 
-/** A new subject for answers. */
 export function inboxOf(nc: NatsConnection): string {
   // The client's class has this field, but its interface does not.
   return createInbox(

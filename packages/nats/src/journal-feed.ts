@@ -1,9 +1,6 @@
-// Follows the journal: first the stored entries, then new ones, in order and without gaps. It makes no
-// consumer: it reads pages by direct get (direct-read.ts), and in between it sleeps until another read is
-// worth it (stream-waker.ts). Only messages that were read from the stream are given out. If the line is lost
-// and comes back, this costs time, but no entries. If the stream is deleted, recreated or truncated, the
-// follow ends with an error that says so. It leaves nothing behind. At most two pages are held: the one that
-// is given out, and the next.
+// Follows the journal: first the stored entries, then new ones, in order and without gaps, also after the
+// line was lost. It makes no consumer: it reads pages by direct get (direct-read.ts), and stream-waker.ts
+// says when. At most two pages are held: the one that is given out, and the next.
 import {
   type Backoff,
   BeaverError,
@@ -47,11 +44,11 @@ export interface StrayMessage {
 
 export interface FeedBatch {
   readonly messages: readonly FeedMessage[]
-  /** The entries of system logs in the same part of the stream. The list is empty if one log is followed. */
+  /** The entries of system logs in the same part of the stream. Empty if one log is followed. */
   readonly system: readonly SystemFeedMessage[]
-  /** Everything that was read, also what is no entry of a log. */
+  /** Every message that was read, also those that are no entries. */
   readonly stored: readonly StoredMessage[]
-  /** The last sequence that was read; 0 if nothing was read. Later entries come with later batches. */
+  /** The last sequence that was read; 0 if nothing was read. */
   readonly to: number
   readonly strays: readonly StrayMessage[]
   /** Whether nothing more was stored when the batch was read. */
@@ -82,16 +79,14 @@ export interface Gap {
 const messagesMax = 1_000
 const retryMsMax = 2_000
 const backoff: Backoff = { pauseMsMin: 20, pauseMsMax: retryMsMax, jitter: false }
-/**
- * While other logs grow and nothing is published on its own log, a follow of one log reads after at most this
- * many looks at the stream.
- */
+/** While only other logs grow, a follow of one log reads after at most this many looks at the stream. */
 const looksMax = 30
 
 /**
- * Gives batches of entries. The first batch may be empty; it says that the journal is followed. The follow
- * ends when `signal` aborts or the connection is closed on purpose.
- * @throws {BeaverError} `stream_missing`, `stream_recreated`; `unreachable` if an error closes the connection
+ * Gives batches of entries. The first batch may be empty: it says that the follow has begun. The follow ends
+ * when `signal` aborts or the connection is closed on purpose.
+ * @throws {BeaverError} `stream_missing`, `stream_recreated` (also if the stream was truncated);
+ * `unreachable` if an error closes the connection
  */
 export async function* followJournal(
   nc: NatsConnection,
@@ -142,8 +137,8 @@ function batchOf(subjects: Subjects, page: Page): FeedBatch {
 }
 
 /**
- * Gives the entries of one task's log from the first one on, in whichever session the task is. If the task
- * does not exist yet, it waits for the task. It ends and throws as `followJournal`.
+ * Gives the entries of one task's log from the first one on, in whichever session the task is, and waits for
+ * a task that does not exist yet. It ends and throws as `followJournal`.
  */
 export async function* followLog(
   nc: NatsConnection,
@@ -155,7 +150,7 @@ export async function* followLog(
   else await throwWhyClosed(nc, signal)
 }
 
-/** Waits for a task's log, and returns it. Returns `null` if the waker is over before the log exists. */
+/** Returns `null` if the waker is over before the task's log exists. */
 async function taskThatComes(
   nc: NatsConnection,
   subjects: Subjects,
@@ -182,8 +177,8 @@ async function taskThatComes(
 }
 
 /**
- * The first entry of a log as soon as it exists, then all later ones. These are two subjects, and each is
- * named exactly (D4 in direct-read.ts).
+ * The first entry of a log, then all later ones. These are two subjects, each named exactly (D4 in
+ * direct-read.ts).
  */
 async function* pagesOfLog(
   nc: NatsConnection,
@@ -211,8 +206,8 @@ async function* pagesOfLog(
 }
 
 /**
- * Gives the first page and then each page that is not empty, in order, until the waker is over. The next page
- * is read while one is given out.
+ * Gives the first page and then each page that is not empty, until the waker is over. It reads the next page
+ * while one is given out.
  */
 async function* pages(nc: NatsConnection, waker: StreamWaker, of: PagesOf): AsyncGenerator<Page> {
   const gaps = new Gaps(of)
@@ -249,14 +244,11 @@ interface PagesOf {
   readonly onGap?: ((gap: Gap) => void) | undefined
 }
 
-/**
- * Finds what a follow of all messages did not get. The watch asks about each gap whether an archive explains
- * it.
- */
+/** Finds what a follow of all messages did not get. The watch asks whether an archive explains the gap. */
 class Gaps {
   readonly #onGap: (gap: Gap) => void
   #next: number
-  /** How often the end could not be read, in a row: a copy of the stream may be a moment behind. */
+  /** How often in a row the end could not be read: a copy of the stream may be a moment behind. */
   #endMissed = 0
 
   constructor({ from, subject, onGap = () => {} }: PagesOf) {
@@ -308,10 +300,9 @@ async function throwWhyClosed(nc: NatsConnection, signal: AbortSignal): Promise<
     throw new BeaverError('unreachable', `The journal cannot be followed: ${cause.message}.`, { cause })
 }
 
-// Finds a task's log by the task's id alone. The leader of the stream is never behind; the nearest copy costs
-// less.
-
-/** The log of a task, or `null` if there is none. The answer is never stale. */
+/**
+ * Finds the log of a task by its id alone; `null` if there is none. The leader answers, so it is never stale.
+ */
 export async function findTask(
   nc: NatsConnection,
   subjects: Subjects,
@@ -322,8 +313,7 @@ export async function findTask(
 }
 
 /**
- * The same from the nearest copy of the stream, which may be a moment behind. It is meant for callers that
- * ask again.
+ * The same from the nearest copy of the stream, which costs less and may be a moment behind.
  * @throws as `readLast`
  */
 async function findTaskNear(
@@ -338,8 +328,8 @@ async function findTaskNear(
     readLast(nc, subjects.stream, subjects.accepted(own)),
   ])
   if (claim === null && accepted === null) return null
-  // The first message of each subject decides, and these reads give the last one. If there are both, or if a
-  // stranger's message may be the last one, the leader is asked.
+  // The first message of a subject decides, and these reads give the last one. If both exist, or a stranger
+  // may have published the last one, the leader is asked.
   if (claim !== null)
     return findTask(nc, subjects, tenant, task).catch((error: unknown) => {
       throw natsFault(error)

@@ -1,9 +1,6 @@
-// Judges the journal as a whole: whether it still is the stream that a process saw before, with everything
-// that was in it. A process keeps a mark of what it saw last. The journal must contain the mark, must not end
-// before it, and must not miss any message but those that are in an archive. The chain of each log is not
-// judged here (record.ts). Judging is pure: a mark and a look give findings. Who looks, and when, is for the
-// adapters. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as
-// before, or until somebody accepts it. An acceptance is for one state of the journal, and is applied once.
+// Judges, as a pure function of a mark and a look, whether the journal still is the stream that a process saw
+// before, with everything that was in it: it contains the mark, does not end before it, and misses only
+// archived messages. journal-watch.ts looks; the chain of each log is judged in record.ts.
 import { z } from 'zod'
 
 /** What a server says about the stream of the journal. */
@@ -13,10 +10,7 @@ export interface JournalLook {
   readonly lastSequence: number
   /** The number of messages that the stream has. */
   readonly messages: number
-  /**
-   * How many messages are missing because they are in an archive, as a signed event says of each of them.
-   * Default: none.
-   */
+  /** How many messages are missing because they are in an archive, as signed events say. Default: 0. */
   readonly archived?: number
   /** What the server itself lost since it started: `messages` may be 0 although bytes are lost. */
   readonly lost: { readonly messages: number; readonly bytes: number } | null
@@ -53,13 +47,13 @@ const journalState = z.object({
   /** The last message that this process saw or wrote, and the hash of its subject and content. */
   sequence: z.int().nonnegative(),
   hash: z.string(),
-  /** How many messages are missing, which somebody accepted. */
+  /** How many missing messages somebody accepted. */
   missing: z.int().nonnegative(),
-  /** What the server says it lost, which somebody accepted. */
+  /** The loss, as the server reports it, that somebody accepted. */
   lost: z.string().nullable(),
-  /** Settings that differ from what Beaver sets, which somebody accepted. */
+  /** Settings that differ from those of Beaver, which somebody accepted. */
   settings: z.array(z.string()),
-  /** Settings that Beaver does not choose. They must stay as they were. */
+  /** Settings that Beaver does not choose. They must not change. */
   chosen: z.record(z.string(), z.string()),
 })
 
@@ -71,7 +65,10 @@ export const journalMark = journalState.extend({
   /** The acceptances that were applied. */
   accepted: z.array(z.string()),
 })
-/** What a process keeps about the journal. */
+/**
+ * What a process keeps about the journal. A mark moves on only while nothing harmful is found. So a finding
+ * stays until the journal is as before, or until somebody accepts it.
+ */
 export type JournalMark = z.infer<typeof journalMark>
 
 export const journalAcceptance = journalState.extend({
@@ -80,18 +77,17 @@ export const journalAcceptance = journalState.extend({
   by: z.string(),
   reason: z.string(),
   findings: z.array(finding),
-  /** The operator's key that signed it, and the signature. A home that knows no operator has none. */
+  /** The operator's key and its signature. A home that knows no operator has none. */
   key_id: z.string().optional(),
   public_key: z.string().optional(),
   signature: z.string().optional(),
 })
-/** A person's decision that the journal is right as it is now. */
+/** A person's decision that the journal is right as it is now. It is for one state, and is applied once. */
 export type JournalAcceptance = z.infer<typeof journalAcceptance>
 
-/** The hash of an empty journal's last message, and of a message whose content is not known. */
+/** The hash of an empty journal's last message, and of a message with unknown content. */
 export const noHash = ''
 
-/** The mark of a journal that this process sees for the first time. */
 export function firstMark(look: JournalLook, hash: string): JournalMark {
   const { identity, lastSequence: sequence } = look
   return {
@@ -108,10 +104,7 @@ export function firstMark(look: JournalLook, hash: string): JournalMark {
   }
 }
 
-/**
- * How many messages a journal misses: it has every message from the first one on, except those that are in an
- * archive.
- */
+/** A journal has every message from the first one on, except those in an archive. */
 export const missingIn = ({ lastSequence, messages, archived = 0 }: JournalLook): number =>
   Math.max(0, lastSequence - messages - archived)
 
@@ -209,13 +202,13 @@ const wanted: readonly {
   { name: 'mirror', value: null },
   { name: 'sources', value: null },
   { name: 'subject_transform', value: null },
-  // Everything in the journal is published again somewhere else. Nothing is lost by it.
+  // Everything in the journal is also published elsewhere, which loses nothing.
   { name: 'republish', value: null, harmless: () => true },
   { name: 'allow_direct', value: true, harmless: () => true },
   { name: 'allow_atomic', value: true, harmless: () => true },
 ]
 
-/** A setting that the server leaves out has this value. */
+/** The values of settings that the server leaves out. */
 const absent: Readonly<Record<string, unknown>> = {
   max_age: 0,
   max_msgs: -1,
@@ -292,8 +285,7 @@ function covers(pattern: string, subject: string): boolean {
 }
 
 /**
- * The mark after an acceptance; `null` if the acceptance is for another state of the journal, or was applied
- * already.
+ * The mark after an acceptance; `null` if the acceptance is for another state or was applied already.
  *
  * @param hashAtAccepted the hash of the message with the acceptance's sequence; `null` if there is none
  */

@@ -1,7 +1,6 @@
-// Reads the journal and does not write it: the entries of a log, and the tasks of a session. Clients use it,
-// and natsJournal does too. Messages come in order, page by page. At most one page is held. Pages (`entries`,
-// `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other
-// questions go to the stream's leader, and their answers are never stale.
+// Reads the journal and does not write it: the entries of a log, and the tasks of a session. At most one page
+// is held. Pages (`entries`, `tasks`) may come from any replica, so a message that was just written may be
+// missing. The stream's leader answers all other questions, so their answers are never stale.
 import {
   type Entry,
   foreignFault,
@@ -27,7 +26,7 @@ export interface JournalReader {
   entries(log: LogId): AsyncGenerator<Entry>
   first(log: LogId): Promise<Entry | null>
   last(log: LogId): Promise<Entry | null>
-  /** Finds the log of a task by the task's id alone. Returns `null` if there is none. */
+  /** Finds the log of a task by its id alone. Returns `null` if there is none. */
   find(tenant: string, task: string): Promise<LogId | null>
   /** The newest task of a session, or `null` if there is none. */
   newest(tenant: string, session: SessionId): Promise<TaskId | null>
@@ -52,9 +51,6 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
   }
 }
 
-/**
- * Finds the log of a task by the task's id alone. Returns `null` if there is none. Asks the stream's leader.
- */
 export async function findLog(
   jsm: JetStreamManager,
   subjects: Subjects,
@@ -66,8 +62,7 @@ export async function findLog(
   })
   if (claim === null) return null
   const own = { tenant, session: task as string, task } as LogId
-  // Both forms are fenced by each other, so the message that was stored first decides. A later one is a
-  // stranger's.
+  // Each form fences the other, so the message that was stored first decides. A later one is a stranger's.
   const [named, accepted] = await Promise.all(
     [subjects.taskId(tenant, task), subjects.accepted(own)].map((subject) =>
       firstOf(jsm, subjects.stream, subject),
@@ -77,7 +72,7 @@ export async function findLog(
 }
 
 /**
- * The log to which an id belongs, by the entry that claims the id for another session, and by the first entry
+ * The log to which an id belongs, from the entry that claims it for another session, and the first entry
  * under the id's own name.
  */
 function logClaimedBy(
@@ -102,7 +97,6 @@ function sessionIn(payload: Uint8Array): SessionId | null {
 
 /**
  * The first entry of a log. Only one message of this subject is an entry; a stranger may have published more.
- * Asks the stream's leader.
  */
 export const firstEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Found | null> =>
   firstOf(jsm, subjects.stream, subjects.accepted(log))
@@ -110,7 +104,6 @@ export const firstEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId
 const firstOf = (jsm: JetStreamManager, stream: string, subject: string): Promise<Found | null> =>
   storedMessageOf(jsm, stream, { seq: 1, next_by_subj: subject })
 
-/** The last entry of a log. Asks the stream's leader. */
 export async function lastEntry(
   jsm: JetStreamManager,
   subjects: Subjects,
@@ -122,10 +115,7 @@ export async function lastEntry(
   )
 }
 
-/**
- * The newest task of a session, and the revision of the last message that takes a place in the session. Asks
- * the stream's leader.
- */
+/** The newest task of a session, and the revision of the last message that takes a place in the session. */
 export async function tailOf(
   nc: NatsConnection,
   jsm: JetStreamManager,
@@ -137,17 +127,14 @@ export async function tailOf(
   if (last === null) return { task: null, revision: 0 }
   const { revision } = last
   let task = acceptedBy(subjects, last)
-  // Only if a stranger published it: then the newest task is further back.
+  // Only a stranger's message has no task: then the newest task is further back.
   if (task === null)
     for await (const found of messagesOf(nc, subjects.stream, subject))
       task = acceptedBy(subjects, found) ?? task
   return { task, revision }
 }
 
-/**
- * The task that was accepted after `revision` in the same session; `null` if there is none. Asks the stream's
- * leader.
- */
+/** The task that was accepted after `revision` in the same session; `null` if there is none. */
 export async function taskAfter(
   jsm: JetStreamManager,
   subjects: Subjects,
@@ -167,8 +154,7 @@ export async function taskAfter(
 }
 
 /**
- * The task that a message accepts; `null` if the message is a stranger's: it has no records, or is not under
- * the subject of an entry.
+ * The task that a message accepts; `null` for a stranger's message: it has no records, or another subject.
  */
 function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | null {
   const log = subjects.entryLog(subject)
@@ -178,9 +164,8 @@ function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | n
 const pageMax = 500
 
 /**
- * The entries of a log, in order, as far as a replica has them: the last ones may be missing, but none
- * between others. Each subject is named exactly, because for a pattern the server looks through all subjects.
- * The first entry is the first message of its subject; a stranger may have published more there.
+ * The entries of a log, in order, as far as a replica has them: the last ones may be missing, but none in
+ * between. Each subject is named exactly, because for a pattern the server looks through all subjects.
  */
 export async function* entriesOf(
   nc: NatsConnection,
@@ -197,8 +182,7 @@ export async function* entriesOf(
   const [begun] = accepted.messages
   if (begun !== undefined) yield found(begun)
   else if (later.messages.length > 0) {
-    // Another replica, which is behind, was asked for the first entry. Only the leader knows that there is
-    // none.
+    // The replica that was asked may be behind. Only the leader knows that there is no first entry.
     const first = await firstEntry(jsm, subjects, log)
     if (first !== null) yield first
   }

@@ -1,10 +1,6 @@
-// JournalTrust: whose signatures count in a journal, as it is now. It follows the system log `keys`. A key
-// event that was published is read before the next signature is judged, and a ring is never older than
-// `ageMsMax` when a signature is judged. A signature by a key that the ring does not know is judged again by
-// a ring that was just read. If the journal gets another operator, nothing is judged any more: every question
-// fails with `operator_changed`. A reader of the record reads the keys when it judges its first entry. It
-// believes what was written before the journal had an operator. If the line is lost while it reads the keys,
-// this costs time, but no entries.
+// JournalTrust: whose signatures count in a journal now. It follows the system log `keys`. It reads a
+// published key event before it judges the next signature, judges by a ring that is at most `ageMsMax` old,
+// and reads the ring again for an unknown key.
 import {
   type Backoff,
   BeaverError,
@@ -40,20 +36,17 @@ export interface JournalTrustOf {
   readonly judge?: (ring: KeyRing, log: LogId | SystemLogName, entry: SignedEntry) => string | null
 }
 
-/**
- * How somebody who only reads the record reads it: whose signatures count, and what is read in place of what
- * was removed.
- */
+/** What a reader of the record needs: whose signatures count, and what replaces removed content. */
 export interface RecordReading {
   readonly blobs: Replacements
   readonly judge: Required<SignatureJudge>
 }
 
 /**
- * Reads the record for somebody who writes nothing.
+ * Reads the record for somebody who writes nothing. The keys are read with the first entry. Entries from
+ * before the journal had an operator count without a signature.
  *
- * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one
- * that it sees counts
+ * @param operator the operator's key that the reader knows; `null`: the first one that it sees counts
  */
 export function recordReading(
   nc: NatsConnection,

@@ -1,12 +1,9 @@
-// Watches the journal as a whole for one process: at the start, each second, every ten seconds with the
-// content at the mark, and after every loss of the line before anything is written. journal-judge.ts says
-// what is wrong. Nothing is admitted before the journal was compared with the mark, and nothing while a
-// harmful finding stands. What looks like a lost end is looked at again first: a look may be older than a
-// write that was acknowledged meanwhile. The mark is stored at most once a second, and moves on only while
-// the journal is sound. A finding is one line of the log when it appears, and one when nothing is left of it.
+// Watches the journal as a whole for one process, and admits no write before the journal was compared with
+// the mark, nor during a harmful finding. It looks at the start, each second, and after every loss of the
+// line; journal-judge.ts says what is wrong.
 // A missing message counts as archived only if a signed event names it and the server says that this very
-// message is gone. How many there are is not enough: while an archive deletes its messages, another one may
-// be lost.
+// message is gone. Their number is not enough: while an archive deletes messages, another message may be
+// lost.
 import { sign, verify } from 'node:crypto'
 import {
   type ArchivedMessages,
@@ -49,8 +46,8 @@ export interface MarkStore {
 }
 
 /**
- * A mark or an acceptance that cannot be read counts as none, and so does an acceptance that the operator did
- * not sign.
+ * A mark or an acceptance counts as none if it cannot be read, or if the operator did not sign the
+ * acceptance.
  *
  * @param of.operator the id of the operator's key that this home knows now; `null`: it knows none
  */
@@ -72,9 +69,8 @@ export interface JournalWatchOf {
   readonly store: MarkStore
   readonly logger: Logger
   readonly clock?: Clock
-  /** What was moved from the journal to archives, as signed events say now. Default: nothing. */
+  /** What was moved to archives, as signed events say now. Default: nothing. */
   readonly archived?: () => Promise<ArchivedMessages>
-  /** Called after somebody's acceptance was applied. */
   readonly onAccepted?: (acceptance: JournalAcceptance) => void
 }
 
@@ -85,8 +81,8 @@ const retryMs = 100
 const never = new AbortController().signal
 
 /**
- * Begins to watch, and resolves when the journal was compared once. The journal must exist. @throws
- * {BeaverError} `unreachable`
+ * Begins to watch, and resolves when the journal was compared once. The journal must exist.
+ * @throws {BeaverError} `unreachable`
  */
 export async function watchJournal(nc: NatsConnection, of: JournalWatchOf): Promise<JournalWatch> {
   const watch = new JournalWatch(nc, of, await jetstreamManager(nc, { checkAPI: false }))
@@ -110,17 +106,17 @@ export class JournalWatch {
   #mark: JournalMark | null
   #stored = ''
   #storing: Promise<void> = Promise.resolve()
-  /** What was acknowledged last, until the mark has it. */
+  /** The newest acknowledged message, until the mark has it. */
   #newest: Acknowledged | null = null
   #findings: readonly JournalFinding[] = []
   /** Whether the journal was compared since the line came up. */
   #isChecked = false
   #cuts = 0
-  /** Acceptances that were applied, until the caller is told. */
+  /** Applied acceptances of which the caller does not know yet. */
   readonly #applied: JournalAcceptance[] = []
   #checking: Promise<void> | null = null
   #fullAt = 0
-  /** How many of the missing messages are in an archive. It was counted when so many were missing. */
+  /** How many missing messages are in an archive, counted when `missing` were missing. */
   #archived = { count: 0, missing: 0, identity: '' }
 
   constructor(nc: NatsConnection, of: JournalWatchOf, jsm: JetStreamManager) {
@@ -140,7 +136,6 @@ export class JournalWatch {
     ]
   }
 
-  /** What is wrong, as far as it was seen last. */
   get findings(): readonly JournalFinding[] {
     return [...this.#findings, ...(this.#mark?.reported ?? [])]
   }
@@ -150,7 +145,6 @@ export class JournalWatch {
     return this.#findings.find(({ harmful }) => harmful) ?? null
   }
 
-  /** The identity of the journal to which this process keeps. */
   get identity(): string {
     return this.#mark?.identity ?? ''
   }
@@ -162,30 +156,30 @@ export class JournalWatch {
   }
 
   /**
-   * `null`: write. Otherwise wait for it first. It rejects with `journal_changed` or `stream_missing` if
-   * nothing may be written.
+   * `null`: write now. Otherwise wait for the promise first, which rejects with `journal_changed` or
+   * `stream_missing` if nothing may be written.
    */
   gate(): Promise<void> | null {
     return this.#isChecked && this.harm === null ? null : this.#admitted()
   }
 
   /**
-   * The last message that this process saw. A later write has a higher sequence, unless the journal was put
-   * back.
+   * The last message that this process saw. A later write has a higher sequence, unless an older journal was
+   * restored.
    */
   get sequence(): number {
     return Math.max(this.#newest?.sequence ?? 0, this.#mark?.sequence ?? 0)
   }
 
   /**
-   * Notes what was written or read last. What comes after a loss of the line counts only after the journal
-   * was compared.
+   * Notes what was written or read last. After a loss of the line it counts only once the journal was
+   * compared.
    */
   acknowledged(newest: Acknowledged): void {
     if (this.#isChecked && newest.sequence > (this.#newest?.sequence ?? 0)) this.#newest = newest
   }
 
-  /** Compares again before anything more is written: something shows that the journal is another one now. */
+  /** Compares again before the next write, because something shows that the journal may be another one. */
   doubt(): Promise<void> {
     this.#isChecked = false
     return this.#admitted()
@@ -218,7 +212,7 @@ export class JournalWatch {
       if ((await this.#hashAt(sequence)) === null) gone.push(sequence)
     }
     const [first] = gone
-    // Messages that the server counts as deleted are missing messages, which somebody may have accepted.
+    // Deleted messages are missing messages, which somebody may have accepted.
     if (first === undefined || gone.length <= (this.#mark?.missing ?? 0)) return
     const last = gone.at(-1) ?? first
     const which = first === last ? `Message ${first}` : `${gone.length} messages from ${first} to ${last}`
@@ -259,7 +253,7 @@ export class JournalWatch {
     return this.#checking
   }
 
-  /** Each second, with what the look shows. The content at the mark is compared less often. */
+  /** Each second, with what the look shows. The content at the mark is compared every ten seconds. */
   #looked(): void {
     const { seen } = this.#pulse
     if (seen.kind === 'unknown') return
@@ -324,7 +318,7 @@ export class JournalWatch {
     return found
   }
 
-  /** The look, with the number of missing messages that are in an archive; `null` if nobody answered. */
+  /** Adds the number of missing messages that are in an archive; `null` if nobody answered. */
   async #withArchived(look: JournalLook): Promise<JournalLook | null> {
     const { identity } = look
     const missing = look.lastSequence - look.messages
@@ -342,13 +336,13 @@ export class JournalWatch {
     return { ...look, archived: this.#archived.count }
   }
 
-  /** The content at the mark; `undefined` if it is in an archive, so that it cannot be compared. */
+  /** The hash of the content at the mark; `undefined` if it is in an archive and cannot be compared. */
   async #hashAtMark(sequence: number): Promise<string | null | undefined> {
     const hash = await this.#hashAt(sequence)
     return hash === null && (await archivedNow(this.#of)).has(sequence) ? undefined : hash
   }
 
-  /** Applies what somebody accepted meanwhile. */
+  /** Applies new acceptances. */
   async #accept(look: JournalLook): Promise<boolean> {
     let applied = false
     for (const acceptance of this.#of.store.readAcceptances()) {
@@ -375,7 +369,6 @@ export class JournalWatch {
     return hashAt(this.#jsm, this.#of.subjects.stream, sequence)
   }
 
-  /** The mark becomes what was acknowledged last. */
   #moveOn(): void {
     const newest = this.#newest
     if (newest === null || this.#mark === null || this.harm !== null) return
@@ -404,7 +397,7 @@ export class JournalWatch {
 }
 
 const reportedMax = 200
-/** How many messages of a gap are asked for. */
+/** The most messages of a gap that are asked for. */
 const askedMax = 1_000
 
 const missing = (stream: string): JournalFinding => ({
@@ -413,23 +406,20 @@ const missing = (stream: string): JournalFinding => ({
   harmful: true,
 })
 
-/** What a caller reads whose write is refused. */
+/** What the caller of a refused write reads. */
 export const journalRefusal = ({ message }: JournalFinding): string =>
   `${message} Beaver writes nothing until the journal is as before. Look at it with "beaver audit". If it is right as it is now, accept it with "beaver audit accept".`
 
-// The acceptances of a journal, which an operator signs: that the journal is right as it is now. The
-// signature covers every field, and the name of the journal's stream. An acceptance counts if the operator
-// whom the home knows signed it. A home that knows no operator has a journal without keys, and there an
-// acceptance without a signature counts. The keys of the journal are not asked, because the journal may have
-// lost them.
+// An operator signs the acceptances of a journal. The signature covers every field and the name of the
+// stream. An acceptance counts if the operator that the home knows signed it, or without a signature if the
+// home knows none. The journal's own keys are not used, because the journal may have lost them.
 
-/** What people accepted, oldest first. A line that is none counts as none. */
+/** What people accepted, oldest first. Lines that cannot be read are left out. */
 export const readAcceptances = (acceptances: Pick<KeptText, 'read'>): JournalAcceptance[] =>
   (acceptances.read() ?? '')
     .split('\n')
     .flatMap((line) => journalAcceptance.safeParse(parsedText(line)).data ?? [])
 
-/** The acceptance with the signature of the operator. */
 export function signedAcceptance(
   stream: string,
   acceptance: JournalAcceptance,

@@ -1,10 +1,8 @@
-// The Journal port on JetStream. There is one stream. A log has two subjects, one for its first entry and one
-// for all later entries. Each entry is one message. The fence is `Nats-Expected-Last-Subject-Sequence`. There
-// is no `Nats-Msg-Id`, because a duplicate id would hide a refused write. The acceptance of a task in the
-// session of its own name is one message. Its fence covers everything under that name: the id and the
-// session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
-// `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the
-// stream's leader.
+// The Journal port on JetStream: one stream, one message for each entry, and two subjects for each log, for
+// its first entry and for all later ones. The fence is `Nats-Expected-Last-Subject-Sequence`. There is no
+// `Nats-Msg-Id`, because a duplicate id would hide a refused write.
+// A task in the session of its own name is accepted by one message, which fences the id and the session. Any
+// other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
 import {
   type Acceptance,
   type AcceptOutcome,
@@ -28,25 +26,20 @@ import { ensureJournalStream } from './stream.ts'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsJournal extends Journal {
-  /** Resolves when each write has its outcome. */
   settled(): Promise<void>
-  /**
-   * The time for which the journal has not answered, in milliseconds: neither a waiting write nor the regular
-   * look of the clock.
-   */
+  /** How long neither a waiting write nor the clock's regular look has had an answer, in milliseconds. */
   readonly silentMs: number
   close(): void
 }
 
-/** The subject and the headers of a message need at most this much. */
+/** The most that the subject and the headers of a message need. */
 const frameBytesMax = 8 * 1024
 const payloadBytesDefault = 1_048_576
 const entryBytesBound = 900 * 1024
 
-/** Signs what a journal writes, and judges what it reads. */
 export interface JournalSignatures {
   readonly trust: Pick<JournalTrust, 'faultOf' | 'removals'>
-  /** The signatures of the messages of one commit, from the content of their leaves. */
+  /** The signatures of the messages of one commit, from the contents of their leaves. */
   readonly sign: (leaves: readonly string[]) => readonly string[]
 }
 
@@ -179,8 +172,7 @@ function acceptanceUnit(
     ],
     touches: namesOf(subjects, log),
   }
-  // The first place has the fence of the session. Within a batch the server stores the others directly behind
-  // it.
+  // The first place has the fence of the session, and covers the others of its batch.
   const behind = followers.map(({ log: each, payload }) => ({
     writes: [
       idClaim(subjects, each),
@@ -206,8 +198,8 @@ function idClaim(subjects: Subjects, { tenant, session, task }: LogId): Write {
 }
 
 /**
- * The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the
- * session of that name.
+ * An entry that claims an id has the id as a session in its subject, so it also belongs to the session of
+ * that name.
  */
 function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
   return [
@@ -216,16 +208,14 @@ function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
   ]
 }
 
-// The journal's clock: it tells the server's time, and whether the server answers at all. All daemons share
-// one clock: a daemon whose own clock is wrong has the same time as the others. Between two looks the time
-// follows this process's steady clock, which does not jump when the wall clock does. A look is also the pulse
-// of the journal: a stream that does not answer is noticed even if nobody writes. A leader that is cut off
-// from the other servers goes on to answer questions, and can store nothing: such an answer does not count.
+// The journal's clock gives the server's time, so that all daemons have the same time. Between two looks it
+// follows this process's steady clock. Each look also shows whether the stream answers, even if nobody
+// writes. An answer of a leader that is cut off from the other servers does not count: it can store nothing.
 
 interface ServerClock {
   /** Milliseconds since 1970. */
   now(): number
-  /** The time for which looks have had no answer, in milliseconds; 0 if the last look was answered. */
+  /** How long looks have had no answer, in milliseconds; 0 if the last look was answered. */
   readonly silentMs: number
   close(): void
 }
@@ -239,7 +229,6 @@ async function serverClock(nc: NatsConnection, { stream }: Pick<Subjects, 'strea
   let offsetMs = 0
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  /** The time since which there is no answer. */
   let silentSince: number | null = null
 
   async function look(): Promise<void> {

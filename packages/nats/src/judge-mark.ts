@@ -1,4 +1,4 @@
-// Whether the journal is the one that a mark of a home knows, for a command. A process that runs has a watch
+// Tells a command whether the journal is the one that a home's mark knows. A running process has a watch
 // (journal-watch.ts).
 import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'

@@ -1,7 +1,6 @@
-// The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut
-// during a request. A question whose line is cut rejects at once: its answer is lost, so a longer wait does
-// not help. The client discards what is sent while the line is down. So a writer waits for the line first,
-// and a request rejects at once. A connection has one line: `lineOf` returns the same line for each caller.
+// The line to the server: whether it is up, and when it is cut. The client discards what is sent while the
+// line is down, and the answer to a question is lost when the line is cut. So a request then rejects at once,
+// and a writer waits for the line first.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 
 export interface Line {
@@ -9,7 +8,7 @@ export interface Line {
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Msg>
   /** What `ask` returns, or rejects with if the line is cut first. @throws {Error} if the line is cut */
   unlessCut<T>(ask: () => Promise<T>): Promise<T>
-  /** The time for which the line has been down, in milliseconds; 0 if it is up. */
+  /** How long the line has been down, in milliseconds; 0 if it is up. */
   readonly downMs: number
   /** Resolves when the line is up, or after `waitMsMax`. */
   up(waitMsMax: number): Promise<void>

@@ -1,6 +1,6 @@
-// How a process says to a NATS server who it is, and how it knows the server. What stands in the URL comes
-// first, then the file of credentials, the nkey, user and password, the token. Files are read again at each
-// connection, so that credentials can be replaced while a process runs. No message contains a secret.
+// How a process logs in to a NATS server. The login in the URL comes first, then the credentials file, the
+// nkey, user and password, the token. Files are read again at each connection, so that credentials can be
+// replaced while a process runs. No message contains a secret.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -19,8 +19,8 @@ import { type Role, roles } from './permissions.ts'
 import { decodeToken, encodeToken } from './subjects.ts'
 
 /**
- * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a
- * client's is that of its name. Otherwise every role has the same login.
+ * The login of a role: the role's key in the folder of keys, if there is one and no other login. A client's
+ * key is that of its name. Otherwise every role has the same login.
  *
  * @throws {BeaverError} `invalid_configuration` if nothing says in whose name the client asks
  */
@@ -44,7 +44,6 @@ function clientIn(keysFolder: string): string {
   )
 }
 
-/** The names of the keys in a folder; none if it cannot be read. */
 function keysIn(folder: string): string[] {
   try {
     return readdirSync(folder).flatMap((file) =>
@@ -58,7 +57,7 @@ function keysIn(folder: string): string[] {
 export interface LoginOptions {
   readonly servers: string[]
   readonly authenticator?: Authenticator
-  /** Tells the library's choice of a server to the authenticator. Absent: all servers have the same login. */
+  /** Tells the authenticator which server the library chose. Absent: all servers have the same login. */
   readonly reconnectToServer?: ReconnectToServerHandler
   readonly tls?: TlsOptions
 }
@@ -66,9 +65,8 @@ export interface LoginOptions {
 /**
  * What the library needs to connect.
  *
- * @param url one server or several, separated by commas. User and password, or a token alone, may stand
- * before an `@`. A server without a login of
- *   its own has that of the first one that has a login
+ * @param url one server or several, separated by commas. User and password, or only a token, come before an
+ * `@`. A server without a login has that of the first server with one
  * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or if the servers have different
  * users and `login.caller` is missing
  */
@@ -88,7 +86,7 @@ export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
   }
 }
 
-/** A process asks in one name, whichever server it is connected to. */
+/** A process has one name at all servers. */
 function mustHaveOneName(userInfos: readonly string[]): void {
   const names = [...new Set(userInfos.map(nameIn))]
   if (names.length > 1)
@@ -101,9 +99,7 @@ function mustHaveOneName(userInfos: readonly string[]): void {
 const sameForAll = (authenticator: Authenticator | null): Pick<LoginOptions, 'authenticator'> =>
   authenticator === null ? {} : { authenticator }
 
-/**
- * A server that another one announced has the login of the server to which the process was connected before.
- */
+/** A server that another one announced has the login of the server before it. */
 function byServer(
   servers: readonly { address: string; userInfo: string | null }[],
   usual: string,
@@ -112,7 +108,7 @@ function byServer(
   let now = fromUrl(usual)
   return {
     authenticator: (nonce) => now(nonce),
-    // The library asks before each attempt. The first server is its choice, and null accepts it.
+    // The library asks before each attempt. It prefers the first server, and null accepts its choice.
     reconnectToServer([next]) {
       now = logins.get(next?.src ?? '') ?? now
       return null
@@ -121,8 +117,8 @@ function byServer(
 }
 
 /**
- * In whose name a process sends requests: "BEAVER_CALLER", else the user, the name in the credentials, or the
- * public nkey. A server whose permissions follow `beaver nats-config` accepts no other name from this login.
+ * The name in which a process sends requests: `BEAVER_CALLER`, else the user, the name in the credentials, or
+ * the public nkey. A server with permissions from `beaver nats-config` accepts no other name from this login.
  *
  * @throws {BeaverError} `invalid_configuration` if a file cannot be read
  */
@@ -148,7 +144,7 @@ export function loginName(url: string, login: NatsLogin = {}): string | null {
 const nameIn = (userInfo: string): string | null =>
   userInfo.includes(':') ? decoded(userInfo.split(':')[0] ?? '') || null : 'token'
 
-/** The name that the JWT of a file of credentials gives to its user. */
+/** The user's name in the JWT of a credentials file. */
 function nameInCreds(content: string): string | null {
   const payload = /-----BEGIN NATS USER JWT-----\s+[^.\s]+\.([^.\s]+)\./.exec(content)?.[1]
   if (payload === undefined) return null
@@ -163,7 +159,6 @@ function nameInCreds(content: string): string | null {
   }
 }
 
-/** The URL of one server without its login, and the login. */
 export function splitUrl(server: string): { address: string; userInfo: string | null } {
   const [, scheme = '', userInfo = null, rest = ''] = /^([a-z]+:\/\/)?(?:([^@/]*)@)?(.*)$/i.exec(server) ?? []
   return { address: scheme + rest, userInfo }

@@ -1,8 +1,7 @@
-// The MemoryStore port on a JetStream key-value bucket. A value is one JSON document (memory-value.ts). Each
-// tenant has one key, and each user of it has one more for the list `user` of this user (D-67). A change is
-// written only over the revision from which it was decided. Changes that one process makes to one memory
-// follow one another. A value that cannot be read is reported, and never overwritten. `read` is answered from
-// the known values (known-memories.ts).
+// The MemoryStore port on a JetStream key-value bucket. Each tenant has one key, and each of its users has
+// one more for the list `user` (D-67). A change is written only over the revision from which it was decided.
+// A value that cannot be read is reported and never overwritten. `read` answers from the values that the
+// watch has seen.
 // M4. No refusal depends on the watch alone: the stream's leader is asked before a change is refused as
 // missing, full or already there. At most `waitingMax` changes wait at a time. Each change has at most
 // `triesMax` tries, and none begins after `giveUpMs`.
@@ -44,7 +43,7 @@ const readyMsMax = 10_000
 const pauseMsMax = 200
 
 /**
- * Opens the bucket and reads all its values. If the bucket does not exist, it is made.
+ * Opens the bucket, makes it if it does not exist, and reads all its values.
  * @throws {BeaverError} `start_failed`
  */
 export async function natsMemoryStore(
@@ -87,7 +86,7 @@ interface KvMemoryParts {
 
 export class NatsMemoryStore implements MemoryStore {
   readonly #parts: KvMemoryParts
-  /** The newest change of each key for which a change is under way. */
+  /** The newest change of each key that has one under way: changes of one process follow one another. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #closing = new AbortController()
   #waiting = 0
@@ -133,7 +132,7 @@ export class NatsMemoryStore implements MemoryStore {
   async #write(key: string, change: MemoryChange): Promise<MemoryAnswer> {
     const { kv, bucket, known, limits, clock, random } = this.#parts
     const until = clock.now() + giveUpMs
-    /** The value that was written without an answer: it may be stored. */
+    /** A value whose write had no answer, so that it may be stored. */
     let sent: Written | null = null
     let held = known.get(key)
     for (let tries = 1; ; tries++) {
@@ -177,14 +176,13 @@ export class NatsMemoryStore implements MemoryStore {
   }
 }
 
-/** The key under which a list of an owner is. */
 const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string =>
   user === null || target === 'memory' ? encodeToken(tenant) : `${encodeToken(tenant)}.${encodeToken(user)}`
 
 const same = (a: MemorySnapshot, b: MemorySnapshot): boolean =>
   JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
 
-/** Whether another writer was faster. In this case our value is surely not stored. */
+/** Whether another writer was faster, so that our value is surely not stored. */
 const wasRefused = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage, wrongLastMessageAgain)
 
 const corrupt = (bucket: string, key: string): MemoryAnswer & { ok: false } => ({
@@ -199,10 +197,9 @@ const unavailable = (error: unknown): MemoryAnswer => ({
   message: `The memory could not be changed: ${messageOf(error)}. The change may or may not have been applied. Try again later.`,
 })
 
-// KnownMemories: the newest value of each key of the bucket, as far as this process has seen it. How the
-// bucket is read is decided in memory-watch.ts, and what follows from the values in memory-store.ts. The
-// known value of a key only moves forward. A watch that ends is started again. The known values stay, and the
-// new watch begins with all values of the bucket.
+// The newest value of each key of the bucket that this process has seen (memory-watch.ts). A known value only
+// moves forward. A watch that ends is started again; the values stay, and the new watch begins with all
+// values.
 
 const watchPauseMs = 500
 
@@ -218,8 +215,8 @@ class KnownMemories {
   }
 
   /**
-   * Takes in all values of the bucket and then each change, until the returned function is called. Resolves
-   * when all existing values are known.
+   * Takes in all values and then each change, until the returned function is called. Resolves when all
+   * existing values are known.
    */
   async follow(nc: NatsConnection, bucket: WatchedBucket, clock: Clock): Promise<() => Promise<void>> {
     const begin = (): Promise<MemoryWatch> =>
@@ -243,8 +240,7 @@ class KnownMemories {
   }
 }
 
-// MemoryValue: the value of one key of the memory bucket, and its stored form. A value that cannot be read is
-// not an empty memory: its snapshot is `null`. A key that somebody deleted is an empty memory.
+// The value of one key. A value that cannot be read is not an empty memory, but a deleted key is one.
 
 interface MemoryValue {
   readonly revision: number

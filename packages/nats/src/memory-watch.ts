@@ -1,15 +1,12 @@
-// Watches the memory bucket: first all its values, then each change. What a value means is decided in
-// memory-value.ts. Every value comes from the stream's leader, in the order in which it was written, so the
-// seen values only move forward. The consumer that reads the first values is deleted after that. Changes are
-// read one by one without a consumer, so that nobody can delete a consumer during the watch. A watch that
-// cannot go on ends.
+// Watches the memory bucket: first all its values, then each change, in the order in which they were written.
+// Every value comes from the stream's leader, so values only move forward. memory-store.ts knows what a value
+// means. Changes are read without a consumer, so that nobody can delete it during the watch.
 import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import type { KvEntry } from '@nats-io/kv'
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core'
 import { messageOfLeader } from './leader-read.ts'
 import { StreamWaker } from './stream-waker.ts'
 
-/** A key and its value, in the bucket's own terms. */
 export type SeenValue = Pick<KvEntry, 'key' | 'revision' | 'operation' | 'json'>
 
 export interface MemoryWatch {
@@ -22,11 +19,11 @@ export interface WatchedBucket {
   readonly js: JetStreamClient
   readonly jsm: JetStreamManager
   readonly bucket: string
-  /** The time that the first values may take. */
+  /** The longest time for the first values. */
   readonly readyMsMax: number
 }
 
-/** Resolves when `seen` has had all existing values. */
+/** Resolves when `seen` has received all existing values. The watch ends if it cannot go on. */
 export async function watchMemories(
   nc: NatsConnection,
   of: WatchedBucket,
@@ -109,7 +106,7 @@ async function readAll(
   }
 }
 
-/** The first value from a sequence on, or `null` if there is none yet. Asks the stream's leader. */
+/** The first value from a sequence on, or `null` if there is none yet. */
 async function changeFrom(
   jsm: JetStreamManager,
   { stream, prefix, next }: Place & { next: number },

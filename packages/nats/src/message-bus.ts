@@ -1,9 +1,6 @@
-// The MessageBus port on one work queue of JetStream. Each lane is a subject, and has a durable consumer of
-// its own with one message at a time: so the order of a lane holds for any number of gateways, and a lane
-// that waits holds up no other. A consumer goes by itself when nobody has used its lane for a while. The
-// messages stay. A lane is found by what is published and, each second, by what the stream holds: no message
-// depends on being heard. A dead letter is written before the message goes. If the process dies in between,
-// it is written once all the same.
+// The MessageBus port on one work queue of JetStream. Each lane is a subject with its own durable consumer
+// and one message at a time, so the order of a lane holds for any number of gateways, and a waiting lane
+// blocks no other. Each second a look at the stream finds lanes whose message nobody heard.
 import { hash } from 'node:crypto'
 import {
   type BusLoad,
@@ -38,18 +35,16 @@ import type { Subjects } from './subjects.ts'
 import { UncertainStore } from './uncertain-store.ts'
 
 export interface MessageBusOptions {
-  /** A message whose taker died is taken again after this time. Default: 10,000 */
+  /** A message is delivered again after this time if its taker died. Default: 10,000 */
   readonly leaseMs?: number
 }
 
 const answerMsMax = 5_000
 const lookMs = 1_000
 const consumerIdleMs = 300_000
-/**
- * The server makes one consumer after the other, so more requests at a time would only wait, and time out.
- */
+/** The server makes one consumer at a time. More requests would only wait, and time out. */
 const openingMax = 16
-/** A message that was taken this often and never settled ends those who take it. */
+/** A message that was taken this often without an outcome probably crashes its takers. */
 const deliveriesMax = 1_000
 
 /** @throws {BeaverError} `start_failed` if the stream cannot be made */
@@ -224,7 +219,7 @@ class NatsMessageBus implements MessageBus {
       if (handled.kind === 'back') message.nak()
       else {
         await message.ackAck({ timeout: answerMsMax })
-        // A note that stays does no harm: nobody takes the message again.
+        // If the note stays, this is harmless: nobody takes the message again.
         if (!('fault' in read) && 'id' in read.message)
           await this.#uncertain.end(read.message.id).catch(() => {})
       }
@@ -247,7 +242,7 @@ class NatsMessageBus implements MessageBus {
 
 const schemas = { inbound: inboundMessage, outbound: outboundMessage } as const
 
-/** A message as it was published by Beaver, at the address that it names itself. */
+/** A message that Beaver published, at the address that it names itself. */
 function readMessage(
   queue: BusQueue,
   { subject, data, info }: Pick<JsMsg, 'subject' | 'data' | 'info'>,
@@ -274,7 +269,7 @@ type Addressed = { readonly channel: string; readonly chat_id: string } & (
   | { readonly id: string }
 )
 
-/** Where a message goes, and the name under which the server knows it again. */
+/** The lane of a message, and the name by which the server recognises it. */
 function addressOf(queue: BusQueue, message: Addressed, subjects: Subjects): { lane: string; name: string } {
   const { channel, chat_id } = message
   const [kind, id] = 'message_id' in message ? [message.kind, message.message_id] : ['message', message.id]
@@ -313,15 +308,13 @@ function fail(error: unknown): never {
 /** The server has a message at a subject that must have none. */
 const isThereAlready = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage)
 
-// A dead letter of the message bus as the stream holds it: the content as it was, and the rest in headers.
-
 const head = { reason: 'Beaver-Reason', subject: 'Beaver-Subject' } as const
 const contentBytesMax = 900_000
 const reasonCharsMax = 1_000
 
 /**
- * What is published for a message that was given up. The place of the message is the name of the letter, so
- * that it is written once.
+ * What is published for a message that was given up. The letter is named after the message's place, so that
+ * it is written once even if the process dies before the message is removed.
  */
 function letterOf(
   message: Pick<JsMsg, 'seq' | 'subject' | 'data'>,
@@ -337,7 +330,6 @@ function letterOf(
   return { subject, content: message.data.subarray(0, contentBytesMax), headers: marks }
 }
 
-/** The lane in which the message of a letter was. */
 const laneOf = ({ header }: { readonly header: MsgHdrs }): string => header.get(head.subject)
 
 function readLetter(
@@ -368,21 +360,20 @@ function decodedReason(text: string): string {
   }
 }
 
-// The lanes of the message bus that a process serves now: each is read by its own consumer, one message at a
-// time. A lane closes when nothing came for a second and nothing was published. A ring opens it again. A stop
-// ends the wait for the next message at once, and lets the handlers finish.
+// The lanes that a process serves now. A lane closes when nothing came for a second and nothing was
+// published. A ring opens it again. A stop ends the wait for the next message at once, and lets the handlers
+// finish.
 
 const idleMs = 1_000
 const lanesMax = 10_000
 const reopenMs = 1_000
 
-/** A lane that is served, and whether something was published in it meanwhile. */
 interface Lane {
   readonly subject: string
   rung: boolean
 }
 
-/** The lanes that are served now. What rings while all places are taken is found again by the next look. */
+/** The open lanes. While all places are taken, a ring has no effect; the next look finds the lane. */
 class Lanes {
   readonly #open = new Map<string, Lane & { served: Promise<void> }>()
   readonly #serve: (lane: Lane) => Promise<void>
@@ -399,8 +390,7 @@ class Lanes {
     else if (this.#open.size < lanesMax && !this.#signal.aborted) {
       const lane = { subject, rung: false, served: Promise.resolve() }
       this.#open.set(subject, lane)
-      // A lane that fails, because the server is away or somebody deleted its consumer, is opened again by
-      // the next look.
+      // If a lane fails because the server is away or its consumer was deleted, the next look opens it again.
       lane.served = this.#serve(lane)
         .catch(() => pause(systemClock, reopenMs, this.#signal))
         .finally(() => this.#open.delete(subject))
@@ -435,7 +425,7 @@ function beating(message: JsMsg, everyMs: number): () => void {
   return () => timer.cancel()
 }
 
-/** Lets a number of callers in at a time, the others in their order. */
+/** Lets a limited number of callers in at a time, in their order. */
 class Turns {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -450,7 +440,7 @@ class Turns {
     return Promise.resolve()
   }
 
-  /** Each `begin` that resolved needs one. */
+  /** Call it once for each `begin` that resolved. */
   end(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#free++

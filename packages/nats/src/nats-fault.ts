@@ -1,5 +1,4 @@
-// Turns what the NATS client throws into a BeaverError, so that no caller of Beaver sees an error of a
-// library.
+// Turns errors of the NATS client into a BeaverError, so that no caller sees an error of a library.
 import { BeaverError, messageOf } from '@beaver/core'
 import { JetStreamError } from '@nats-io/jetstream'
 import {
@@ -12,10 +11,7 @@ import {
 
 const lost = [RequestError, ClosedConnectionError, DrainingConnectionError, JetStreamError]
 
-/**
- * The error for a caller: `timeout`, `unreachable` or `not_allowed`. What is no failure of NATS stays as it
- * is.
- */
+/** `timeout`, `unreachable` or `not_allowed`. An error that is not from NATS is returned as it is. */
 export function natsFault(error: unknown): unknown {
   if (error instanceof BeaverError) return error
   if (

@@ -1,4 +1,4 @@
-// Opens something at a cluster, again while its servers elect a leader for a stream.
+// Opens something at a cluster, and tries again while its servers elect a leader for a stream.
 import { BeaverError, type Clock, type Logger, pause, steadyClock } from '@beaver/core'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -9,12 +9,12 @@ import { natsFault } from './nats-fault.ts'
 const openMsMax = 30_000
 const againMs = 250
 
-/** Whether the servers answered and refused, for another reason than that they have no leader now. */
+/** Whether the servers answered and refused for another reason than an election. */
 const isRefusal = (cause: unknown): boolean => cause instanceof JetStreamApiError && cause.code !== noLeader
 
 /**
- * @param open leaves nothing behind if it fails @throws what `open` throws, if it may not pass or does not
- * pass in time
+ * @param open leaves nothing behind if it fails
+ * @throws what `open` throws, if this cannot pass or does not pass in time
  */
 export async function openInCluster<Opened>(
   nc: NatsConnection,
@@ -27,7 +27,7 @@ export async function openInCluster<Opened>(
       return await open()
     } catch (thrown) {
       const error = natsFault(thrown)
-      // A store that cannot be opened says so, and its cause says whether it may pass.
+      // The cause of a failed open says whether it may pass.
       const cause =
         error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
       const mayPass =

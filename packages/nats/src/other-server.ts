@@ -1,7 +1,6 @@
-// Leaves a server of a cluster that is of no use: it may be frozen, or cut off from the others. A ping does
-// not show the second. A connection goes only to a server at which the journal answers now. While the servers
-// elect a leader there is none, and no server is better. A leader that does not hear most of its followers
-// does not count: it answers questions, and can store nothing.
+// Leaves a server of a cluster that is frozen or cut off from the others, for one at which the journal
+// answers. A ping does not show that a server is cut off. While the servers elect a leader, no server is
+// better.
 import { steadyClock } from '@beaver/core'
 import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -23,13 +22,13 @@ export interface Ways {
 }
 
 const ways = new WeakMap<NatsConnection, Ways>()
-/** When a connection looked last. One that looks now has `Infinity`. */
+/** When a connection looked last; `Infinity` while it looks. */
 const lookedAtMs = new WeakMap<NatsConnection, number>()
 
 export const knowWays = (nc: NatsConnection, its: Ways): void => void ways.set(nc, its)
 
 /**
- * Goes to another server at which the journal answers. What is under way on the connection is cut then.
+ * Goes to another server at which the journal answers, and cuts what is under way on the connection.
  *
  * @returns whether it went
  */
@@ -64,7 +63,10 @@ async function requireAnswer(its: Ways, server: string, stream: string): Promise
   }
 }
 
-/** Whether the leader of a stream hears enough of its followers to store a message. */
+/**
+ * Whether the leader of a stream hears enough followers to store a message. A leader that does not still
+ * answers questions.
+ */
 export function hearsMost(cluster: ClusterInfo | undefined): boolean {
   const followers = followersOf(cluster)
   return 2 * (followers.filter(({ offline }) => !offline).length + 1) > followers.length + 1

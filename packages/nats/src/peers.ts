@@ -1,10 +1,8 @@
-// The Peers port on core NATS, and the watch over the other daemons. A daemon whose connection is gone has no
-// responder. Others learn this at once, and need not wait for a lease. A daemon without a responder is asked
-// a second time before it counts as gone: while it reconnects, it has no responder for a moment. The server
-// says that nobody responds only when a request arrives. A daemon that dies with a request in its hands would
-// look silent until the request times out. So a daemon that does not answer is asked again every
-// `pingEveryMs`. Every `askEveryMs` a daemon asks at most `askedMax` others, chosen at random, so that many
-// daemons do not flood each other.
+// The Peers port on core NATS, and the watch over the other daemons. A dead daemon has no responder, which
+// others learn at once without waiting for a lease. It is asked twice, because a daemon that reconnects has
+// no responder for a moment.
+// The server reports a missing responder only when a request arrives. A daemon that dies with a request in
+// its hands would look silent until the timeout, so a silent daemon is asked again every `pingEveryMs`.
 import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
@@ -14,19 +12,18 @@ import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
   /**
-   * Announces this daemon to the others, and watches them. `onGone` is called once for each daemon that dies.
-   * `describe` gives what the daemon says about itself to callers of `presentDaemons`.
+   * Announces this daemon and watches the others. `onGone` is called once for each daemon that dies.
+   * `describe` says what `presentDaemons` tells of this daemon.
    */
   watch(self: string, onGone: (daemonId: string) => void, describe?: () => DaemonFigures): { leave(): void }
 }
 
 /** What a daemon says about itself, even if it takes no requests. */
 export interface DaemonFigures {
-  /** The number of tasks that it drives. */
   readonly tasks?: number | undefined
-  /** The number of messages that it could do nothing with. */
+  /** The number of messages that it refused. */
   readonly refused?: number | undefined
-  /** The time for which its journal has not answered, in milliseconds. */
+  /** How long its journal has not answered, in milliseconds. */
   readonly journal_silent_ms?: number | undefined
   /** What is wrong with its journal, so that it writes nothing. */
   readonly journal_changed?: string | undefined
@@ -93,8 +90,8 @@ interface DaemonWatchParts {
 }
 
 /**
- * Learns of the other daemons from their announcements, and asks some of them again and again whether they
- * live.
+ * Learns of other daemons from their announcements. Every `askEveryMs` it asks whether `askedMax` of them,
+ * chosen at random, are alive: asking all would flood a large group.
  */
 class DaemonWatch {
   readonly #parts: DaemonWatchParts
@@ -183,7 +180,6 @@ class DaemonWatch {
   }
 }
 
-/** Chooses `count` of them at random. */
 function some(all: string[], count: number): string[] {
   for (let i = 0; i < Math.min(count, all.length - 1); i++) {
     const other = i + Math.floor(Math.random() * (all.length - i))
@@ -203,11 +199,10 @@ function parsed(data: Uint8Array): unknown {
 export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 
 /**
- * All daemons that answer within `waitMs`, including those that take no requests because their journal does
- * not answer.
+ * All daemons that answer within `waitMs`, also those whose journal does not answer.
  *
- * @param wait.emptyMs how long it waits for the first answer, because on a busy machine nobody may answer in
- * time. Default: `waitMs`
+ * @param wait.emptyMs how long to wait for the first answer, which may be late on a busy machine. Default:
+ * `waitMs`
  */
 export async function presentDaemons(
   nc: NatsConnection,

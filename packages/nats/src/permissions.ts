@@ -1,8 +1,7 @@
-// What each role of Beaver may publish and receive at a NATS server. The embedded server and `beaver
-// nats-config` use the same table. A role gets nothing outside its tenant, and no requests in another
-// caller's name. Only a daemon writes task logs. Nobody but the operator may change, purge or delete a
-// stream, delete a message of it, or make a consumer that Beaver does not need. A process that answers
-// requests needs no right to publish answers: the server allows the reply to what it received.
+// What each role of Beaver may publish and receive at a NATS server, for the embedded server and `beaver
+// nats-config`. A role gets nothing outside its tenant, and no requests in another caller's name. Only a
+// daemon writes task logs. Only the operator may change, purge or delete a stream, delete a message of it, or
+// make a consumer that Beaver does not need.
 import type { Subjects } from './subjects.ts'
 
 /**
@@ -15,13 +14,14 @@ import type { Subjects } from './subjects.ts'
 export const roles = ['client', 'daemon', 'projector', 'gateway', 'operator'] as const
 export type Role = (typeof roles)[number]
 
-/** The subjects of one user of a NATS server. */
 export interface Permissions {
   readonly publish: readonly string[]
-  /** What the user may not publish although `publish` allows it. Default: nothing. */
+  /** Exceptions from `publish`. Default: none. */
   readonly denied?: readonly string[]
   readonly subscribe: readonly string[]
-  /** Whether the user may answer each message that it receives once. */
+  /**
+   * Whether the user may answer each message that it receives once, without a right to publish the answer.
+   */
   readonly answers: boolean
 }
 
@@ -146,7 +146,7 @@ const reads = (stream: string): string[] => [
   `$JS.API.DIRECT.GET.${stream}.>`,
 ]
 
-/** The rights to use the durable consumer from which daemons take tasks. */
+/** The rights to use the daemons' durable consumer. */
 const consumes = (stream: string): string[] => [
   `$JS.API.CONSUMER.CREATE.${stream}.${queueConsumer}`,
   `$JS.API.CONSUMER.CREATE.${stream}.${queueConsumer}.>`,
@@ -156,7 +156,7 @@ const consumes = (stream: string): string[] => [
   `$JS.ACK.*.*.${stream}.${queueConsumer}.>`,
 ]
 
-/** What a gateway does with the stream of channels. Each chat has a consumer of its own. */
+/** The rights of a gateway on the stream of channels. Each chat has its own consumer. */
 const servesChannels = ({ capturedChannels, channelStream }: Subjects): string[] => [
   ...capturedChannels,
   '$JS.API.INFO',

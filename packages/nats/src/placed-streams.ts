@@ -1,4 +1,4 @@
-// The streams of Beaver as the servers of a cluster hold them, and the change of their place.
+// The streams of Beaver as the servers of a cluster hold them, and how to change their place.
 import {
   type ClusterInfo,
   type JetStreamManager,
@@ -15,7 +15,7 @@ import type { Subjects } from './subjects.ts'
 /** A server that follows the leader of a stream. */
 export interface StreamFollower {
   readonly server: string
-  /** Whether it has everything that the leader has, or nearly. */
+  /** Whether it has all, or nearly all, that the leader has. */
   readonly current: boolean
   /** Whether the leader has not heard it for some seconds. */
   readonly offline: boolean
@@ -26,16 +26,16 @@ export interface StreamFollower {
 /** What a stream holds, in one word. */
 type Held = 'journal' | 'wakes' | 'blobs' | 'memory' | 'channels'
 
-/** `num_replicas` is 0 while nobody answers for the stream. */
+/** `num_replicas` is 0 while no server answers for the stream. */
 export interface PlacedStream extends PlacedConfig {
   readonly name: string
   readonly what: Held
   /** The name of the cluster; `null` if the server is alone. */
   readonly cluster: string | null
-  /** The server that answers for the stream; `null` if it has none now. */
+  /** The server that answers for the stream; `null` if none does now. */
   readonly leader: string | null
   readonly followers: readonly StreamFollower[]
-  /** Whether the servers still move it to the place in its configuration. */
+  /** Whether the servers still move it to its configured place. */
   readonly moving: boolean
 }
 
@@ -58,7 +58,7 @@ const named = ({
 ]
 
 /**
- * The streams that are there, the journal first.
+ * The existing streams, the journal first.
  *
  * @param wanted default: all. A login of the role `client` may ask about the journal and the blobs only
  * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
@@ -74,7 +74,7 @@ export async function placedStreams(
   return found.filter((each) => each !== null)
 }
 
-/** `null`: there is no such stream. A stream that nobody answers for has no leader. */
+/** `null`: there is no such stream. A stream for which no server answers has no leader. */
 async function placedNow(
   jsm: JetStreamManager,
   of: { readonly name: string; readonly what: Held },
@@ -90,14 +90,14 @@ async function placedNow(
 
 function placed(of: { readonly name: string; readonly what: Held }, info: StreamInfo): PlacedStream {
   const { cluster, config } = info
-  // A server that is alone says neither its name nor that of a cluster.
+  // A server that is alone names neither itself nor a cluster.
   const name = cluster?.name ?? ''
   return {
     ...of,
     ...placeIn(config),
     cluster: name === '' ? null : name,
     leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),
-    // The server says this, and the types of the client do not have it.
+    // The server sends this field, but the client's types lack it.
     moving: (cluster as { readonly desired?: unknown } | undefined)?.desired !== undefined,
     followers: followersOf(cluster),
   }
@@ -115,7 +115,9 @@ export function followersOf(cluster: ClusterInfo | undefined): readonly StreamFo
     .toSorted((a, b) => (a.server < b.server ? -1 : 1))
 }
 
-/** Gives a stream another place. The servers copy what is missing afterwards. @throws what the server says */
+/**
+ * Gives a stream another place. The servers copy missing messages afterwards. @throws what the server says
+ */
 export async function placeStream(
   nc: NatsConnection,
   name: string,

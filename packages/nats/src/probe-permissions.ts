@@ -1,7 +1,7 @@
-// Tries what an identity must not be able to do at a NATS server. Tests and `beaver doctor` use the same
-// attempts. An attempt changes nothing, even if the server permits it: its content is no request that anybody
-// carries out, and a message for a stream expects a last sequence that no stream has. Only a refusal by the
-// server counts as refused. An answer, or the word that nobody listens, means that the message got through.
+// Tries what an identity must not be able to do at a NATS server, for tests and `beaver doctor`. An attempt
+// changes nothing even if it is permitted: nobody carries out its content, and a message for a stream expects
+// a last sequence that no stream has. Only the server's refusal counts as refused; an answer, or the report
+// that nobody listens, means that the message got through.
 import {
   headers,
   type NatsConnection,
@@ -12,9 +12,8 @@ import {
 import type { Role } from './permissions.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Something that a login may or may not do. */
 export interface Attempt {
-  /** In words, after "may not": `write a task's log`. */
+  /** In words that follow "may not": `write a task's log`. */
   readonly what: string
   readonly how: 'publish' | 'subscribe'
   readonly subject: string
@@ -103,10 +102,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   }
 }
 
-/**
- * What a part of a running system cannot do without. It is only a part of what its role may do: enough to
- * tell a login of another role.
- */
+/** A part of what a role needs: enough to recognise a login of another role. */
 export function neededBy(role: 'daemon' | 'projector' | 'gateway', subjects: Subjects): Attempt[] {
   const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   switch (role) {
@@ -124,7 +120,7 @@ export function neededBy(role: 'daemon' | 'projector' | 'gateway', subjects: Sub
   }
 }
 
-/** What nobody of another tenant may do: read, write, ask, answer or take anything of this tenant. */
+/** What no identity of another tenant may do: read, write, ask, answer or take anything of this tenant. */
 export function ofAnotherTenant(of: Subjects): Attempt[] {
   const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   const blobs = `OBJ_${of.blobBucket}`
@@ -179,10 +175,10 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
   ]
 }
 
-/** What a connection may do of these, without doing it. @throws {Error} if the connection is lost */
+/** Those attempts that a connection is permitted. @throws {Error} if the connection is lost */
 export async function permitted(nc: NatsConnection, attempts: readonly Attempt[]): Promise<Attempt[]> {
   const found: Attempt[] = []
-  // One after the other: the server names in a refusal only the subject.
+  // One at a time, because a refusal names only the subject.
   for (const attempt of attempts) if (await isPermitted(nc, attempt)) found.push(attempt)
   return found
 }
@@ -208,7 +204,7 @@ async function maySend(nc: NatsConnection, subject: string): Promise<boolean> {
       (error instanceof Error && error.cause instanceof PermissionViolationError)
     )
       return false
-    // Nobody listens, or nobody answers what is no request: the message got through.
+    // Nobody listens, or nobody answers something that is no request: the message got through.
     if (error instanceof TimeoutError || error instanceof RequestError) return true
     throw error
   }
@@ -220,7 +216,7 @@ async function mayReceive(nc: NatsConnection, subject: string): Promise<boolean>
     callback: (error) => void (refused ||= error instanceof PermissionViolationError),
   })
   await nc.flush()
-  // The refusal comes before the answer to the flush, but the client may tell of it a moment later.
+  // The refusal comes before the answer to the flush, but the client may report it a moment later.
   await new Promise((resolve) => setImmediate(resolve))
   if (!subscription.isClosed()) subscription.unsubscribe()
   return !refused

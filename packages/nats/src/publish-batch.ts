@@ -1,8 +1,6 @@
-// BatchPublisher: turns the writes of a batch into messages that the server stores together or not at all.
-// Which writes go together, and what an answer means for them, is decided in group-commit.ts. A batch with
-// one write is an ordinary message. The server answers only the last message of a batch; the answer is for
-// the whole batch. The wait for an answer takes at most `waitMs`. A batch is sent only if the server takes
-// each of its messages: a batch that is begun and not ended stays open there for seconds.
+// BatchPublisher: turns a batch into messages that the server stores together or not at all. group-commit.ts
+// decides which writes go together. A batch of one write is an ordinary message. Otherwise the server answers
+// only the last message, for the whole batch.
 import {
   headers,
   InvalidArgumentError,
@@ -22,22 +20,21 @@ export interface Write {
   /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string
   readonly payload: Uint8Array
-  /** What the signature of the message covers. Default: the message gets no signature, or it brings one. */
+  /** What the message's signature covers. Default: the message is not signed, or has a signature already. */
   readonly leaf?: string | undefined
-  /** The text of the header `Beaver-Signature`. It is set once, when the message is first written. */
+  /** The text of the header `Beaver-Signature`. It is set once, before the first write. */
   signature?: string | undefined
 }
 
-/** The header with the signature of who wrote a message. */
+/** The header with the writer's signature. */
 const signatureHeader = 'Beaver-Signature'
 
-/** The signature in the headers of a message; `undefined` if there is none. */
 export function signatureIn(head: MsgHdrs | undefined): string | undefined {
   const text = head?.get(signatureHeader)
   return text === undefined || text === '' ? undefined : text
 }
 
-/** The headers of a write need less. */
+/** The most that the headers of a write need. */
 const headersBytesMax = 1_024
 
 export interface PubAck {
@@ -50,7 +47,7 @@ export class BatchPublisher {
   readonly #nc: NatsConnection
   readonly #line: Line
   readonly #waitMs: () => number
-  /** A batch id only has to differ from those of the batches that are open now. */
+  /** A batch id must only differ from those of the batches that are open now. */
   readonly #writer = Math.random().toString(36).slice(2, 10)
   #batchesSent = 0
 
@@ -61,8 +58,10 @@ export class BatchPublisher {
   }
 
   /**
-   * @throws {InvalidArgumentError} if a message is larger than the server takes. @throws {Error} if the line
-   * is cut, or if no answer comes in time. In both cases the writes may or may not be stored.
+   * Waits at most `waitMs` for the answer. Sends a batch only if the server takes each of its messages: a
+   * batch without an end stays open there for seconds.
+   * @throws {InvalidArgumentError} if a message is larger than the server takes
+   * @throws {Error} if the line is cut or no answer comes in time: the writes may or may not be stored
    */
   async send(writes: readonly Write[]): Promise<PubAck> {
     const batch = `${this.#writer}${(this.#batchesSent++).toString(36)}`

@@ -1,29 +1,26 @@
-// Decides which messages of strangers an endpoint handles.
+// Decides which messages of strangers an endpoint handles. The subject of a request names its caller.
 // G1. An answer goes to an inbox only. A caller names the subject of the answer, and the server publishes it
 // with the rights of this process: on a subject of the journal or of the JetStream API it would be a write or
-// a command that the caller may not be allowed. A request has at most `requestBytesMax` bytes. One caller has
-// at most three quarters of the open requests of an endpoint, so that others are still answered. The subject
-// of a request names its caller. What is refused is counted for each connection. In one second, an endpoint
-// handles at most `perCallerMax` requests of one caller, and twice as many of all. It says so to some of the
-// callers whose requests it does not handle, and drops the other requests before it reads them, because to
-// answer a flood costs as much as to serve it.
+// a command that the caller may not be allowed.
 import { steadyClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 
-/** The largest request that an endpoint reads. */
 export const requestBytesMax = 1024 * 1024
 const replyCharsMax = 512
 
 /**
- * Whether an answer may be published on a subject. Inboxes begin with `_`: `_INBOX.` of a client without a
- * login, `_INBOX_<caller>.`, and the `_R_.` and `_GR_.` of a server that passes a request on. No subject of
- * Beaver and none of the server begins so.
+ * Whether an answer may be published on a subject (G1). Inboxes begin with `_`: `_INBOX.` of a client without
+ * a login, `_INBOX_<caller>.`, and the `_R_.` and `_GR_.` of a server that passes a request on. No other
+ * subject of Beaver or of the server does.
  */
 export function isInbox(subject: string): boolean {
   return subject.length <= replyCharsMax && /^_[A-Za-z0-9_=-]*\.[^\s*>]+$/.test(subject)
 }
 
-/** The open requests of one endpoint. */
+/**
+ * The open requests of one endpoint. One caller has at most three quarters of them, so that others are
+ * answered.
+ */
 export class OpenRequests {
   readonly #byCaller = new Map<string, number>()
   readonly #max: number
@@ -36,8 +33,9 @@ export class OpenRequests {
   }
 
   /**
-   * Begins a request. @param caller the subject of the request, which names the caller @returns why it is
-   * refused, or the function that ends it
+   * Begins a request.
+   * @param caller the subject of the request, which names the caller
+   * @returns why it is refused, or the function that ends it
    */
   begin(caller: string): string | (() => void) {
     const own = this.#byCaller.get(caller) ?? 0
@@ -55,12 +53,16 @@ export class OpenRequests {
   }
 }
 
-/** How many requests of one caller an endpoint handles in one second. */
 export const requestsPerSecondMax = 4_000
-/** How many requests an endpoint refuses with an answer in one second. */
+/**
+ * How many requests an endpoint refuses with an answer in one second. It drops the others unread, because to
+ * answer a flood costs as much as to serve it.
+ */
 const answeredRefusalsMax = 500
 
-/** The requests of one endpoint in the present second. */
+/**
+ * The requests of one endpoint in the present second: `perCallerMax` of one caller, and twice as many of all.
+ */
 export class RequestRate {
   readonly #byCaller = new Map<string, number>()
   readonly #perCallerMax: number
@@ -75,7 +77,7 @@ export class RequestRate {
     this.#nowMs = nowMs
   }
 
-  /** Counts a request. @returns `handle` it, `refuse` it with an answer, or `drop` it */
+  /** Counts a request, and decides whether to `handle` it, to `refuse` it with an answer, or to `drop` it. */
   take(caller: string): 'handle' | 'refuse' | 'drop' {
     const now = this.#nowMs()
     if (now - this.#begunAtMs >= 1_000) {

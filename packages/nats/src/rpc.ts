@@ -1,9 +1,7 @@
 // Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false,
-// error: {code, message, problems}}`. Every request that is not part of a flood is answered. If the handler
-// throws, the answer is its error. An answer that cannot be sent is lost. If nobody serves the subject, the
-// caller learns it at once. A request ends at once if the line is down or is cut: the client would only hold
-// it back and discard it. An endpoint handles at most `openMax` requests at a time. It refuses each further
-// request with the code `timeout`. What a stranger sends is bounded and counted (request-guard.ts).
+// error: {code, message, problems}}`. Every request is answered, except in a flood (request-guard.ts). A
+// request rejects at once if nobody serves the subject, or if the line is down or is cut: the client would
+// only hold the request back and then discard it.
 import {
   BeaverError,
   type ErrorCode,
@@ -51,22 +49,22 @@ const openMaxDefault = 1_000
 /** The longest time of a timer of Node.js. */
 const timeoutMsMax = 2 ** 31 - 1
 
-/** The cause if a request was not sent because the line was down. No endpoint can have received it. */
+/** The cause if a request was not sent because the line was down, so that no endpoint received it. */
 export class NotSent extends Error {}
 
 export interface ServeOptions {
-  /** How many requests are handled at a time. Default: 1,000. */
+  /** How many requests are handled at a time; others are refused with `timeout`. Default: 1,000. */
   readonly openMax?: number
   /**
-   * How many requests of one caller are handled in a second. Default: 4,000. `Infinity` for a subject on
-   * which only daemons may publish.
+   * How many requests of one caller are handled in a second. Default: 4,000. `Infinity` only where only
+   * daemons may publish.
    */
   readonly perSecondMax?: number
 }
 
 /**
- * Serves a subject until `stop`. All servers of the same subject share its requests. `handle` gets the
- * content of a request, and its subject.
+ * Serves a subject until `stop`. All servers of a subject share its requests. If `handle` throws, its error
+ * is the answer.
  */
 export function serve(
   nc: NatsConnection,
@@ -78,8 +76,8 @@ export function serve(
   const rate = new RequestRate(perSecondMax)
   const respond = async (message: Msg, isTooMuch: boolean): Promise<void> => {
     const { reply = '' } = message
-    // The caller of a request with another subject for the answer gets no answer, so it is not carried out
-    // (G1 in request-guard.ts).
+    // The caller would get no answer at another subject, so the request is not carried out (G1 in
+    // request-guard.ts).
     if (reply !== '' && !isInbox(reply)) return refused(nc)
     const begun = isTooMuch
       ? `This endpoint handles ${perSecondMax} of one caller in a second`
@@ -102,7 +100,7 @@ export function serve(
       if (typeof begun === 'function') begun()
     }
   }
-  // An answer that cannot be sent is lost, and the caller's wait times out.
+  // An answer that cannot be sent is lost, and the caller times out.
   const callback = (error: Error | null, message: Msg): void => {
     if (error !== null) return
     const taken = rate.take(message.subject)
@@ -114,8 +112,8 @@ export function serve(
 }
 
 /**
- * Says why a text is too large for a message, or `null` if it is not. The headers and the subject need some
- * of the space.
+ * Why a text is too large for a message, of which the headers and the subject need a part; `null` if it is
+ * not.
  */
 function excessOf(nc: NatsConnection, text: string): string | null {
   const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
@@ -144,8 +142,7 @@ function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
 }
 
 function describe(thrown: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
-  // What a server of NATS says while it has no leader is for the caller to repeat, and no fault of the one
-  // who answers.
+  // If the NATS server has no leader, the caller may repeat the request; the responder made no error.
   const error = natsFault(thrown)
   if (error instanceof BeaverError && error.code === 'not_allowed' && error !== thrown)
     return {
@@ -159,10 +156,10 @@ function describe(thrown: unknown): { code: ErrorCode; message: string; problems
 }
 
 /**
- * Sends a request and waits for the answer. `whom` names the expected responder in the text of an error.
+ * Sends a request and waits for the answer. `whom` names the expected responder in error messages.
  * @throws {BeaverError} `no_daemon` if nobody serves the subject, `unreachable` if the line is down or is
- * cut, `timeout`, `too_large` if the
- *   request does not fit into a message, `internal` if the answer has an unknown shape, or the error in the answer
+ * cut, `timeout`, `too_large` if the request does not fit into a message, `internal` if the answer has an
+ * unknown shape, or the error in the answer
  */
 export async function call(
   nc: NatsConnection,
@@ -205,7 +202,7 @@ export async function call(
           cause,
         },
       )
-    // A connection that is closed gives up its open requests, and the client calls that a timeout, too.
+    // A closed connection gives up its open requests, which the client also calls a timeout.
     if (cause instanceof TimeoutError && (nc.isClosed() || nc.isDraining()))
       throw new BeaverError('unreachable', `The connection was closed before the ${options.whom} answered.`, {
         cause,
@@ -239,8 +236,8 @@ function parsedAnswer(message: Msg): unknown {
 }
 
 /**
- * Parses a request with its schema. The error lists every problem with its path. @throws {BeaverError}
- * `invalid_arguments`
+ * Parses a request with its schema. The error lists every problem with its path.
+ * @throws {BeaverError} `invalid_arguments`
  */
 export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: string): T {
   const parsed = schema.safeParse(request)

@@ -1,9 +1,6 @@
-// Shortens the journal: names the messages of archived tasks in signed events, and deletes what such events
-// name. `beaver archive` calls it in this order. Both steps can be repeated, so an archive that was
-// interrupted is completed by the next one. Only the entries between the first and the last entry of an ended
-// task are named. The log is verified first, up to the head that the archive has. A message is deleted only
-// if a counting event names it, and if it has the content that the event says. What is read from the server
-// decides, not the read model.
+// Shortens the journal in two steps, which `beaver archive` calls in this order: name the messages of
+// archived tasks in signed events, then delete the named messages. Both steps can be repeated, so the next
+// archive completes an interrupted one. The server's answers decide, not the read model.
 import {
   type ArchivableLog,
   type ArchivedMessages,
@@ -28,15 +25,13 @@ import type { Found } from './leader-read.ts'
 import { lookAt, lookAtDeleted } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 
-/** The head of an ended task, as an archive has it. */
 export interface ArchivedHead {
   readonly log: LogId
   readonly hash: string
 }
 
 /**
- * Whether the server deletes messages of the journal. A stream that an earlier version made refuses it, and
- * this cannot be changed.
+ * Whether the server deletes messages of the journal. A stream of an earlier version refuses this for good.
  */
 export async function mayShorten(nc: NatsConnection, { stream }: Subjects): Promise<boolean> {
   const look = await lookAt(nc, stream)
@@ -47,7 +42,7 @@ export async function mayShorten(nc: NatsConnection, { stream }: Subjects): Prom
 
 /**
  * The messages of a task that can be named: those between its first and its last entry that no event names
- * yet.
+ * yet. The log is verified first, up to the head that the archive has.
  *
  * @throws {BeaverError} `corrupt_journal` if the log does not verify, `conflict` if it does not end with the
  * head of the archive or has not ended
@@ -86,7 +81,7 @@ export async function archivableOf(
   return parts.map(({ after, messages }) => ({ log, after, messages }))
 }
 
-/** The head of a log before an entry, as the entry says. It was verified. */
+/** The head of a log before a verified entry, as the entry says. */
 function startOf({ payload }: Found): LogHead {
   const [first] = splitBatch(payload)
   return { taskseq: (first?.taskseq ?? 1) - 1, epoch: first?.epoch ?? 0, hash: first?.prevhash ?? '' }
@@ -117,22 +112,20 @@ function verified(
   return { head, type }
 }
 
-/** What a removal did. */
 export interface Removed {
-  /** How many messages it deleted. */
   readonly deleted: number
   /**
-   * How many messages are named, still there, and were left: their file was refused, or they have another
-   * content.
+   * How many named messages are still there: their file was refused, or their content differs from the
+   * event's.
    */
   readonly left: number
 }
 
 /**
- * Deletes the messages that the events name and that are still there.
+ * Deletes the named messages that are still there and have the content that the event says.
  *
- * @param of.mayDelete whether the messages of this file may be deleted: the file is where it was written, and
- * has its SHA-256
+ * @param of.mayDelete whether the messages of this file may be deleted: the file is in its place and has its
+ * SHA-256
  * @throws {BeaverError} `unreachable`, `not_allowed`
  */
 export async function deleteArchived(
@@ -159,8 +152,8 @@ export async function deleteArchived(
       if (isSame && (await of.mayDelete(named))) places.push(revision)
       else left++
     }
-    // The bytes are not overwritten: that takes 4 ms for each message. The server frees their space when it
-    // compacts their block.
+    // The bytes are not overwritten, which would take 4 ms for each message. The server frees their space
+    // when it compacts their block.
     for (let from = 0; from < places.length; from += atOnceMax)
       await Promise.all(
         places

@@ -1,9 +1,8 @@
-// The identity of a stream: its name, and when it was made. It differs from that of a stream with the same
-// name that was made later. A server makes a restored stream with a new time. So its metadata keep the first
-// one, and it is the stream that it was. What its messages are is judged by other means: the mark, the chain,
-// the signatures and the checkpoints.
+// The identity of a stream: its name and the time when it was first made. It differs from that of a later
+// stream of the same name. A server makes a restored stream with a new time, so its metadata keep the first
+// one.
 
-/** In the metadata of a restored stream: when it was made first. */
+/** The key of the first time in the metadata of a restored stream. */
 const createdKey = 'beaver-created'
 
 interface Made {
@@ -11,10 +10,9 @@ interface Made {
   readonly config: { readonly metadata?: Readonly<Record<string, string>> | undefined }
 }
 
-/** When a stream was made first. */
 export const createdOf = ({ created, config }: Made): string => config.metadata?.[createdKey] ?? created
 
-/** The configuration of a stream that is restored. What a server noted in it about itself is left out. */
+/** The configuration of a restored stream, without the server's own notes. */
 export function withCreated<Config extends Made['config']>(config: Config, created: string): Config {
   const own = Object.entries(config.metadata ?? {}).filter(([key]) => !key.startsWith('_nats.'))
   return { ...config, metadata: { ...Object.fromEntries(own), [createdKey]: created } }

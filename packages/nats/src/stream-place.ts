@@ -1,13 +1,11 @@
-// How many servers of a cluster hold the streams of Beaver, and which ones. The journal is made first. As
-// many servers hold every other stream, at the same place, because work stops without any of them. A stream
-// that exists keeps its place. Only `beaver nats apply` changes it. Without a wish there are three replicas
-// where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
+// How many servers of a cluster hold the streams of Beaver, and which ones. All streams have the place of the
+// journal, because work stops without any of them. Only `beaver nats apply` moves an existing stream. Servers
+// that cannot fulfil an operator's wish are an error.
 import type { JetStreamManager, Placement, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { isRefusedWith, noStream, tooFewServers } from './api-refusal.ts'
 import type { Subjects } from './subjects.ts'
 
-/** What an operator wishes. */
 export interface StreamPlace {
   /** How many servers hold each stream. Default: 3 in a cluster with three servers, otherwise 1. */
   readonly replicas?: number | undefined
@@ -31,7 +29,6 @@ const replicasInCluster = 3
 export const replicasExpected = (nc: NatsConnection): number =>
   (nc.info?.cluster ?? '') === '' ? 1 : replicasInCluster
 
-/** Makes the journal stream at its place. @throws what the server says */
 export async function addJournal(
   nc: NatsConnection,
   jsm: JetStreamManager,
@@ -50,7 +47,7 @@ export async function addJournal(
   }
 }
 
-/** The place of the journal. It is that of one server while there is no journal. */
+/** The place of the journal, or of one server while there is no journal. */
 export async function placeOfJournal(
   jsm: JetStreamManager,
   { stream }: Pick<Subjects, 'stream'>,
@@ -63,7 +60,7 @@ export async function placeOfJournal(
   }
 }
 
-/** The same, as the clients of buckets write it. */
+/** The same, in the form that clients of buckets use. */
 export async function placeOfBucket(
   jsm: JetStreamManager,
   subjects: Pick<Subjects, 'stream'>,
@@ -77,10 +74,7 @@ export const storedPlacement = ({
   tags = [],
 }: NonNullable<StreamPlace['placement']>): Placement => ({ cluster, tags: [...tags] })
 
-/**
- * The place in the configuration of a stream. A server that places it anywhere leaves the placement out, or
- * leaves it empty.
- */
+/** The place in the configuration of a stream. For any place, a server leaves the placement out or empty. */
 export function placeIn({
   num_replicas,
   placement,

@@ -1,8 +1,7 @@
 // What is known about a stream while somebody follows it: whether it exists, whether it is still the same
-// one, and where it ends. For each connection and stream one look is under way at a time, however many
-// follow: a look costs the server one request. All followers are woken after every look. When the line is up
-// again, a look begins at once. No timer runs while nobody follows. If a stream that is followed does not
-// answer at this server, the connection goes to another one (other-server.ts).
+// one, and where it ends. All followers over one connection share each look, because a look costs the server
+// one request. No timer runs without followers. If a followed stream does not answer at this server, the
+// connection goes to another one (other-server.ts).
 import { messageOf, steadyClock } from '@beaver/core'
 import type { ClusterInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -16,13 +15,13 @@ import { identityOf } from './stream-identity.ts'
 export type StreamLook =
   | ({ readonly kind: 'there' } & JournalLook)
   | { readonly kind: 'missing' }
-  /** The server did not answer, or answered with an error, or is cut off from the others. */
+  /** The server did not answer, answered with an error, or is cut off from the others. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
 export interface StreamPulse {
   /** The newest look. It is `unknown` before the first look. */
   readonly seen: StreamLook
-  /** Looks now. If a look is under way, waits for that one. */
+  /** Looks now, or waits for the look that is under way. */
   look(): Promise<StreamLook>
   /** Calls `wake` after each look, until the returned function is called. */
   follow(wake: () => void): () => void
@@ -32,7 +31,6 @@ const pulseMs = 1_000
 const answerMsMax = 5_000
 const pulses = new WeakMap<NatsConnection, Map<string, StreamPulse>>()
 
-/** The pulse of a stream. All followers over one connection share it. */
 export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
   let known = pulses.get(nc)
   if (known === undefined) pulses.set(nc, (known = new Map<string, StreamPulse>()))
@@ -47,10 +45,10 @@ function newPulse(nc: NatsConnection, stream: string): StreamPulse {
   let looking: Promise<StreamLook> | null = null
   let timer: NodeJS.Timeout | null = null
   let forget = (): void => {}
-  /** The first of the looks since the last answer. */
+  /** The time of the first look since the last answer. */
   let askedAtMs: number | null = null
 
-  /** One look may be late because this process is busy. */
+  /** Not after one look, which may be late because this process is busy. */
   const goElsewhere = (): void => {
     const now = steadyClock.now()
     if (seen.kind !== 'unknown') askedAtMs = null
@@ -104,13 +102,12 @@ const info = z.union([
   }),
 ])
 
-/** Looks at a stream. It never rejects. */
 export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> =>
   (await lookInto(nc, stream, empty)).look
 
 /**
- * The same, with the sequences of all messages that are missing between the first and the last one. The
- * answer has about seven bytes for each.
+ * The same, with the sequences of all missing messages between the first and the last one. The answer has
+ * about seven bytes for each.
  */
 export const lookAtDeleted = (
   nc: NatsConnection,

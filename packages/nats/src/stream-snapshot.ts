@@ -1,12 +1,6 @@
-// Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from
-// these bytes. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer
-// would pass over messages that come later. A process that needs a consumer makes it again, and is given
-// every message that the stream has. A piece is acknowledged when the caller has taken it, so that a snapshot
-// of any size needs little memory. A stream is restored whole or not at all: the server makes it after the
-// last piece. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not
-// at all. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is
-// refused. A restored stream is the stream that it was: a server makes it with a new time of its creation, so
-// its metadata keep the first one (stream-identity.ts).
+// Snapshots of streams: a server sends a stream as one sequence of bytes, and makes it again from these
+// bytes. A snapshot has no consumers: a consumer's state may be newer than the messages, and would then pass
+// over later messages. A process makes its consumer again and gets every message of the stream.
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -31,7 +25,7 @@ export const streamDescription = z.object({
     first_seq: z.number(),
     last_seq: z.number(),
   }),
-  /** When the stream was made first. It stays the same when the stream is restored. */
+  /** When the stream was first made. A restored stream keeps this time (stream-identity.ts). */
   created: z.string(),
 })
 export type StreamDescription = z.infer<typeof streamDescription>
@@ -40,14 +34,17 @@ const refusal = z.object({
   error: z.object({ err_code: z.number().optional(), description: z.string().optional() }),
 })
 const answerMsMax = 10_000
-/** The last answer of a restoration comes when the server has made the stream. */
+/** The last answer to a restoration comes when the server has made the stream. */
 const madeMsMax = 600_000
 const silenceMsMax = 30_000
 const triesMax = 50
 const betweenTriesMs = 5
 const chunkBytes = 128 << 10
 
-/** What a server says of a stream; `null` if there is none. @throws {BeaverError} `unreachable`, `timeout` */
+/**
+ * The server's description of a stream; `null` if there is none. @throws {BeaverError} `unreachable`,
+ * `timeout`
+ */
 export async function describeStream(nc: NatsConnection, stream: string): Promise<StreamDescription | null> {
   const answer = await asked(nc, `$JS.API.STREAM.INFO.${stream}`, {})
   if (answer === null) return null
@@ -56,9 +53,10 @@ export async function describeStream(nc: NatsConnection, stream: string): Promis
 }
 
 /**
- * Reads a snapshot of a stream: its messages as they are when the snapshot begins.
+ * Reads a snapshot of a stream: its messages as they are when the snapshot begins. It contains each append as
+ * a whole or not at all.
  *
- * @param take keeps a piece; the next one comes when it has resolved
+ * @param take keeps a piece; the next one comes when it has resolved, so that any size needs little memory
  * @returns `null` if there is no such stream
  * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what `take` throws
  */
@@ -81,10 +79,7 @@ export async function snapshotStream(
   )
 }
 
-/**
- * @returns `in a batch`: the snapshot would end between the messages of one append, and nothing of it was
- * taken
- */
+/** @returns `in a batch` if the snapshot would end between the messages of one append; no piece was taken */
 async function snapshotOnce(
   nc: NatsConnection,
   { config: { name: stream }, created }: StreamDescription,
@@ -131,10 +126,7 @@ async function snapshotOnce(
   }
 }
 
-/**
- * Whether the message is one of an atomic batch, and not its last one. A server stores the messages of a
- * batch one after the other.
- */
+/** Whether the message belongs to an atomic batch and is not its last one. */
 async function isInBatch(nc: NatsConnection, stream: string, sequence: number): Promise<boolean> {
   if (sequence === 0) return false
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
@@ -152,8 +144,8 @@ export async function lastSequenceOf(nc: NatsConnection, stream: string, subject
 }
 
 /**
- * Makes a stream from a snapshot. There must be no stream of this name. Servers that are too few for its
- * replicas, or that have other names, make it with one replica, anywhere.
+ * Makes a stream from a snapshot, as a whole or not at all. There must be no stream of this name. Servers
+ * that are too few for its replicas, or have other names, make it with one replica, anywhere.
  *
  * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what reading `pieces` throws
  */
@@ -182,7 +174,7 @@ export async function restoreStream(
   await send(new Uint8Array(), madeMsMax)
 }
 
-/** The first version whose snapshots are what their description says. */
+/** In an older version, the messages of a snapshot may be newer than its description. */
 const snapshotVersionMin = '2.15.0'
 
 /** @throws {BeaverError} `server_too_old` */
@@ -222,7 +214,6 @@ function refuseError(stream: string, answer: unknown): void {
   if (refused.success) throw new ServerRefusal(stream, refused.data.error)
 }
 
-/** The answer of the server; `null` if there is no such stream. */
 async function asked(nc: NatsConnection, subject: string, request: object): Promise<unknown> {
   const answer = await nc
     .request(subject, JSON.stringify(request), { timeout: answerMsMax })

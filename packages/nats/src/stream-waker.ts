@@ -1,8 +1,6 @@
-// Says when to read a stream again, for a reader without a consumer. The reader decides what is read, and
-// from where. Three things wake it: a message that is published on the subject, a look at the stream once a
-// second, and a line that is up again. The server passes a published message on before it stores it, so the
-// message only says that a read may be worth it. A stream that is deleted, recreated or truncated is an error
-// that says so. A line that is down is not.
+// Tells a reader without a consumer when to read a stream again: after a message on the subject, after a look
+// at the stream once a second, and when the line is up again. The server passes a published message on before
+// it stores it, so the message is only a hint. A line that is down is no error.
 // W2. It ends when the reader's signal aborts, or when the connection is closed. It leaves no subscription,
 // timer or listener behind.
 import { BeaverError, pause, systemClock } from '@beaver/core'
@@ -11,17 +9,18 @@ import { lineOf } from './line.ts'
 import { type StreamLook, type StreamPulse, streamPulse } from './stream-pulse.ts'
 
 /**
- * The pauses before each read while a published message cannot be read yet, because its write is not durable
- * yet.
+ * The pauses before each read while a published message cannot be read, because its write is not durable yet.
  */
 const chaseMs = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 
 export interface Waited {
   readonly stream: string
-  /** Messages that are published on this subject wake the reader. It may be a pattern. */
+  /** Messages on this subject wake the reader. It may be a pattern. */
   readonly subject: string
-  /** For a stream with other subjects too: while the stream grows without a message of this subject, at most this many looks go by
-   * before a read. Default 1: each such look leads to a read. */
+  /**
+   * If the stream has other subjects too and grows without a message of this subject, at most this many looks
+   * go by before a read. Default: 1, so that each such look leads to a read.
+   */
   readonly looksMax?: number
   /** The identity that the stream must have, as a look gives it. Default: the identity at the first look. */
   readonly identity?: string | undefined
@@ -35,19 +34,13 @@ export class StreamWaker {
   readonly #ending = new AbortController()
   readonly #undo: (() => void)[] = []
   #identity: string | null
-  /**
-   * The end of the stream at the last look, and its end at the last look before the reader had read all of
-   * it.
-   */
+  /** The end of the stream at the last look, and at the last look before the reader had read everything. */
   #endSeen = 0
   #endRead = 0
-  /**
-   * The number of messages that were heard and not read yet, and the number of reads that were made to find
-   * them.
-   */
+  /** How many published messages were heard and not read yet, and how many reads were made to find them. */
   #owed = 0
   #chased = 0
-  /** The number of looks since the last read, and the number of looks after which the next read is due. */
+  /** How many looks there were since the last read, and after how many the next read is due. */
   #looks = 0
   #looksWanted = 1
   #wake = (): void => {}
@@ -89,7 +82,6 @@ export class StreamWaker {
     this.#check(await this.#pulse.look())
   }
 
-  /** Tells the waker that the reader has read this many messages. */
   read(messages: number): void {
     this.#owed = Math.max(0, this.#owed - messages)
     if (messages > 0) this.#looksWanted = 1
@@ -98,7 +90,7 @@ export class StreamWaker {
   /**
    * Resolves when it is worth reading again, or when the waker is over.
    * @param endBefore the value of `end` before the reader read all messages
-   * @throws {BeaverError} `stream_missing`, `stream_recreated`
+   * @throws {BeaverError} `stream_missing`; `stream_recreated`, also if the stream was truncated
    */
   async wait(endBefore: number): Promise<void> {
     this.#endRead = endBefore
@@ -113,7 +105,7 @@ export class StreamWaker {
       this.#wake = () => {}
       this.#check(this.#pulse.seen)
       if (this.#endSeen <= this.#endRead || this.#looks < this.#looksWanted) continue
-      // The stream has grown, but no message of the subject was heard: it grew mostly under other subjects.
+      // The stream has grown under other subjects: no message of this subject was heard.
       this.#looksWanted = Math.min(this.#looksMax, this.#looksWanted * 2)
       return
     }

@@ -1,5 +1,5 @@
-// Makes the journal stream and the stream of wakes if they do not exist, and leaves existing ones as they
-// are. Only the subjects of an existing journal stream are completed.
+// Makes the streams of the journal, of wakes and of channels if they do not exist. Existing ones stay as they
+// are; only the subjects of the journal stream are completed.
 import { BeaverError, messageOf } from '@beaver/core'
 import {
   DiscardPolicy,
@@ -16,8 +16,7 @@ import type { Subjects } from './subjects.ts'
 /**
  * Creates the journal stream if it does not exist. Its messages do not expire, and nobody can purge them.
  *
- * @param place how often and where the servers of a cluster hold it. Default: three times, where there are so
- * many servers
+ * @param place default: three replicas where three servers can hold them, else one
  */
 export async function ensureJournalStream(
   nc: NatsConnection,
@@ -33,9 +32,9 @@ export async function ensureJournalStream(
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
-      // Without `deny_delete`, because an archive deletes what it has. Only the role `operator` has the
-      // permission (permissions.ts), and the watch tells of each missing message that no signed event of an
-      // archive names (docs/decisions/0077).
+      // Without `deny_delete`, because an archive deletes messages. Only the role `operator` may do this
+      // (permissions.ts), and the watch reports each missing message that no signed event names
+      // (docs/decisions/0077).
       deny_purge: true,
       allow_direct: true,
       allow_atomic: true,
@@ -66,7 +65,7 @@ interface Capturing {
   readonly config: { readonly subjects?: readonly string[] }
 }
 
-/** A stream that an earlier version made does not capture every subject of this version. */
+/** The stream of an earlier version does not capture every subject of this version. */
 async function captureAll(
   jsm: JetStreamManager,
   { name, wanted, config: { subjects: captured = [] } }: Capturing,
@@ -85,9 +84,9 @@ async function captureAll(
 }
 
 /**
- * Creates the stream of wakes if it does not exist. It is a work queue that holds at most one wake and one
- * alarm for each task. A newer one replaces an older one, so that no wake is lost and none accumulate. An
- * alarm is a message schedule: the server publishes the wake when its time comes.
+ * Creates the stream of wakes if it does not exist: a work queue with at most one wake and one alarm for each
+ * task. A newer one replaces an older one, so that no wake is lost and none accumulate. An alarm is a message
+ * schedule: the server publishes the wake at its time.
  */
 export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
@@ -119,8 +118,8 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
 const duplicateWindowMs = 5_000
 
 /**
- * Creates the stream of channels if it does not exist: a work queue with the messages of people and to
- * people, and with what was given up.
+ * Creates the stream of channels if it does not exist: a work queue with messages from and to people, and
+ * with dead letters.
  */
 export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
@@ -161,14 +160,14 @@ export async function hasChannelStream(nc: NatsConnection, { channelStream }: Su
 }
 
 /**
- * A signed request can be repeated for twice five minutes. Within this time the server keeps one message of a
- * name.
+ * A signed request can be repeated for twice five minutes. Within this time the server keeps one message of
+ * each name.
  */
 const channelDuplicateMs = 900_000
-/** Each chat that is in use has a consumer for each direction. Without a number, the server allows 1,000. */
+/** Each active chat has a consumer for each direction. Without this setting, the server allows 1,000. */
 const channelConsumersMax = 100_000
 /**
- * How many messages wait in one lane of the channels, and in all of them with the dead letters. More are
+ * How many messages wait in one lane of the channels, and in all lanes with the dead letters. More are
  * refused.
  */
 export const laneMessagesMax = 10_000

@@ -1,11 +1,10 @@
 // Builds all NATS subjects and stream names. No other file does.
 // N1. A foreign id becomes exactly one token, and decodes to the same id.
-// N2. No raw id is ever part of a subject. The tenant is the fourth token of every subject, and each tenant
-// has its own streams and buckets. So the permissions of a NATS user can confine it to one tenant, and
-// nothing of another tenant reaches it (docs/decisions/0049). A request names its caller in the subject, not
-// in its content. A NATS server that lets each user publish only under its own name makes this name true. A
-// log has one spelling. A subject that only decodes to the same ids belongs to no log, because strangers may
-// publish it.
+// N2. No raw id is ever part of a subject.
+// The tenant is the fourth token of every subject, and each tenant has its own streams and buckets, so that
+// the permissions of a NATS user can confine it to one tenant (docs/decisions/0049). A request names its
+// caller in the subject, so that a NATS server with a subject for each user guarantees the name. A subject
+// that only decodes to the ids of a log belongs to no log, because strangers may publish it.
 import { hash } from 'node:crypto'
 import { BeaverError, isSystemLogName, type LogId, type SessionId, type SystemLogName } from '@beaver/core'
 
@@ -33,65 +32,48 @@ export interface Subjects {
   readonly tenant: string
   /** In whose name this process sends requests. */
   readonly caller: string
-  /** A name for the tenant in the namespace that fits into the name of a file. */
+  /** The tenant's name in the namespace, in a form for file names. */
   readonly fileName: string
-  /** The stream of the journal. */
   readonly stream: string
-  /** The stream of wakes. */
   readonly wakeStream: string
   readonly blobBucket: string
   readonly memoryBucket: string
   /** The stream of the messages from and to channels. */
   readonly channelStream: string
-  /** Everything the stream of channels holds. */
   readonly capturedChannels: readonly string[]
   /** A lane of a queue of the channels: one chat, one kind. */
   channelLane(queue: string, channel: string, chat: string, kind: string): string
-  /** All lanes of a channel in a queue. */
   channelLanes(queue: string, channel: string): string
-  /** A dead letter of a queue of the channels. */
   channelDead(queue: string, channel: string, id: string): string
-  /** All dead letters. */
   readonly channelDeaths: string
   /** The note that a try to send a message began. */
   channelBegun(channel: string, id: string): string
   /** What is uncertain in a channel. */
   channelUncertain(channel: string): string
-  /** What is uncertain in all channels. */
   readonly channelUncertains: string
   /**
    * What the subject of a lane or of a dead letter names: `queue`, `channel`, and then the chat and the kind,
    * or the id.
    */
   channelNames(subject: string): readonly string[]
-  /** Everything the journal stream holds. */
   readonly captured: readonly string[]
-  /** Everything the stream of wakes holds. */
   readonly capturedWakes: readonly string[]
-  /** The entries of all logs. */
   readonly entries: readonly string[]
   /** Everything in all logs. */
   readonly logs: string
-  /** The entries of a system log, which is no task. */
+  /** The entries of a system log, which belongs to no task. */
   system(name: SystemLogName): string
-  /** Everything in all system logs. */
   readonly systemLogs: string
-  /** The name of the system log of a subject; `null` for every other subject. */
+  /** The system log of a subject; `null` for every other subject. */
   systemNameOf(subject: string): SystemLogName | null
-  /**
-   * The log to which the subject of an entry belongs; `null` if it is not the one subject that Beaver gives
-   * to an entry of a log.
-   */
+  /** The log of an entry's subject; `null` if it is not the exact subject of an entry. */
   entryLog(subject: string): LogId | null
   /**
-   * Whether a subject of the journal stream belongs to nothing that Beaver writes. Only a stranger publishes
-   * there.
+   * Whether no message of Beaver has this subject of the journal stream, so that only a stranger publishes
+   * it.
    */
   isStray(subject: string): boolean
-  /**
-   * The log to which the subject of a wake belongs; `null` if it is not the one subject that Beaver gives to
-   * a wake.
-   */
+  /** The log of a wake's subject; `null` if it is not the exact subject of a wake. */
   wakeLog(subject: string): LogId | null
   /** The first entries of all logs. Daemons take tasks from them, in the order of acceptance. */
   readonly acceptances: string
@@ -99,16 +81,11 @@ export interface Subjects {
   accepted(log: LogId): string
   /** All later entries of a log. */
   events(log: LogId): string
-  /** The first entry and all later entries of a log. */
   log(log: LogId): string
-  /** The first entries of a session's logs. */
   sessionAccepted(tenant: string, session: SessionId): string
   /** Everything in a session, and everything that claims the session's name as a task's id. */
   session(tenant: string, session: SessionId): string
-  /**
-   * The entry that says to which session the task of this id belongs, if that is not the session of its own
-   * name.
-   */
+  /** The entry that claims a task's id for a session of another name. */
   taskId(tenant: string, task: string): string
   /**
    * Everything that claims a task's id: the entry of `taskId`, or the log of a task in the session of its own
@@ -124,7 +101,7 @@ export interface Subjects {
   service(name: string): string
   /** The same request from any caller. */
   services(name: string): string
-  /** A request to any daemon on behalf of somebody else, whom its content names. */
+  /** A request to any daemon on behalf of the user that its content names. */
   behalf(name: string): string
   /** The same request from any caller. */
   behalves(name: string): string
@@ -149,7 +126,7 @@ export interface Subjects {
   liveAnySession(tenant: string, task: string): string
 }
 
-/** The tenant whose streams have the short names. */
+/** This tenant's streams have the short names. */
 const tenantDefault = 'local'
 
 /**
@@ -277,8 +254,8 @@ function checkedNames(
 }
 
 /**
- * Keeps letters and digits. Every other byte of the UTF-8 text becomes `-XX`, because the names of buckets
- * allow no `=`. A file system allows no long names, so a long text becomes `-H` and its SHA-256.
+ * Keeps letters and digits. Every other byte of the UTF-8 text becomes `-XX`, because bucket names allow no
+ * `=`. A long text becomes `-H` and its SHA-256, because file names are limited.
  */
 function streamToken(id: string): string {
   const token = escaped(id)
@@ -298,12 +275,10 @@ function systemNameAfter(prefix: string, subject: string): SystemLogName | null 
   return isSystemLogName(name) ? name : null
 }
 
-/** The caller that the subject of a request names. */
 export function callerOf(subject: string): string {
   return decodeToken(subject.split('.')[4] ?? '')
 }
 
-/** The log to which the subject of an entry, a wake or an alarm belongs. */
 export function logOf(subject: string): LogId {
   const [tenant = '', session = '', task = ''] = subject.split('.').slice(3, 6).map(decodeToken)
   return { tenant, session, task } as LogId

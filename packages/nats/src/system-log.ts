@@ -1,6 +1,6 @@
-// The SystemLog port on JetStream. A system log is one subject of the journal stream. Each entry is one
-// message. The fence, and the write after an unknown outcome, are those of the logs of tasks
-// (group-commit.ts). No read is stale: the leader of the stream says what the last entry is.
+// The SystemLog port on JetStream: one subject of the journal stream for each system log, one message for
+// each entry. Fences and repeated writes are those of task logs (group-commit.ts). The leader of the stream
+// says what the last entry is, so no read is stale.
 import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -41,7 +41,7 @@ export function systemLogReader(nc: NatsConnection, subjects: Subjects): Pick<Sy
   }
 }
 
-/** Makes the journal stream if it does not exist, at this place. */
+/** Makes the journal stream at this place if it does not exist. */
 export async function natsSystemLog(
   nc: NatsConnection,
   subjects: Subjects,

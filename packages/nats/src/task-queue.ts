@@ -1,7 +1,7 @@
-// The TaskQueue port on two durable consumers that all daemons share: one reads the first entries of the
-// journal stream, the other reads wakes. One write accepts and queues a task; there is no second stream that
-// could miss it (docs/decisions/0031). A new wake replaces one that no daemon has taken yet. While an older
-// wake is under way, the newer one is delivered too.
+// The TaskQueue port on two durable consumers that all daemons share: one for the first entries of the
+// journal stream, one for wakes. One write accepts and queues a task, so no second stream can miss it
+// (docs/decisions/0031). A new wake replaces one that no daemon has taken yet. While an older one is under
+// way, the newer one is delivered too.
 import {
   BeaverError,
   type Delivery,
@@ -37,7 +37,7 @@ const alarmHeader = 'Nats-Scheduler'
 export interface TaskQueueOptions {
   /** A delivery that is neither acknowledged nor extended for this long is delivered again. */
   readonly leaseMs: number
-  /** The server's time, in milliseconds since 1970. Alarms are set by it. */
+  /** The server's time, by which alarms are set, in milliseconds since 1970. */
   readonly now: () => number
 }
 
@@ -172,7 +172,7 @@ function entryOf(message: JsMsg): Entry {
 type Described = Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>
 
 /**
- * Whether a text is the subject for answers of a delivery of this queue: `$JS.ACK.<stream>.daemons.…`, or
+ * Whether a text is the reply subject of a delivery of this queue: `$JS.ACK.<stream>.daemons.…`, or
  * `$JS.ACK.<domain>.<account>.<stream>.daemons.…`. Another daemon sent it, so it could be any subject.
  */
 function isLease(lease: string, stream: string): boolean {
@@ -188,7 +188,7 @@ function isLease(lease: string, stream: string): boolean {
   return tokens.length >= 9 && tokens[at] === stream && tokens[at + 1] === queueConsumer
 }
 
-/** Each delivery has its own subject for answers, so any connection can answer it. */
+/** Each delivery has its own reply subject, so any connection can answer it. */
 function adopted(
   nc: NatsConnection,
   subjects: Subjects,

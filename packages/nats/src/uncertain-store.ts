@@ -1,7 +1,6 @@
-// What nobody knows about messages to networks that have no key of idempotency: the notes of tries that
-// began, and the count of those whose end nobody knows. The stream of channels holds both. A note is there
-// before its message leaves. Only the process that wrote a note, or that found it, removes it. The count of a
-// channel is one message, which a newer one replaces.
+// Messages with unknown outcome to networks without idempotency keys: a note for each try that began, and a
+// count for each channel, both in the stream of channels. A note is stored before its message leaves. Only
+// the process that wrote or found a note removes it.
 import { randomUUID } from 'node:crypto'
 import type { OutboundMessage, UncertainSends } from '@beaver/contracts'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
@@ -26,7 +25,7 @@ type Counted = z.infer<typeof counted>
 
 export class UncertainStore {
   readonly #of: StoreParts
-  /** The places of the notes that this process wrote or found, by the ids of their messages. */
+  /** The places of the notes that this process wrote or found, by message id. */
   readonly #notes = new Map<string, number>()
 
   constructor(of: StoreParts) {
@@ -37,8 +36,8 @@ export class UncertainStore {
     const { js, subjects } = this.#of
     const subject = subjects.channelBegun(channel, id)
     try {
-      // A name of its own each time: the server must not take the note for a repeated one that is gone
-      // already.
+      // A new name each time: otherwise the server may take the note for a repeated one that is already
+      // removed.
       const { seq } = await js.publish(subject, at, {
         msgID: randomUUID(),
         expect: { lastSubjectSequence: 0 },
@@ -102,7 +101,7 @@ export class UncertainStore {
   }
 }
 
-/** A count that nobody can read begins anew. */
+/** A count that cannot be read begins anew. */
 function readCount(data: Uint8Array): Counted {
   try {
     return counted.parse(JSON.parse(new TextDecoder().decode(data)))

@@ -1,13 +1,12 @@
-// Tells operators what happens to the connection to NATS and to the journal stream: one line for each change,
-// and nothing in between. It only watches; no other code depends on it. A stream that does not answer does
-// not count as missing.
+// Reports each change of the connection to NATS and of the journal stream to operators, in one line. It only
+// watches; no other code depends on it. A stream that does not answer does not count as missing.
 import { type Clock, type Logger, messageOf, steadyClock, systemFacts } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'
 import { streamPulse } from './stream-pulse.ts'
 
 /**
- * @param stream the stream whose deletion and recreation are reported too. Default: only the connection is
+ * @param stream reports also that this stream was deleted or recreated. Default: only the connection is
  * watched.
  */
 export function watchConnection(
@@ -39,7 +38,6 @@ export function watchConnection(
   })
 }
 
-/** Returns a function that ends the watch. */
 function watchStream(nc: NatsConnection, logger: Logger, stream: string): () => void {
   const pulse = streamPulse(nc, stream)
   let identity: string | null = null
