@@ -1,7 +1,6 @@
-// What one server takes of the helps for its cache (cache-ways.ts), learned from its refusals. Each refusal
-// takes something away: the key, the marks in the parts of results, the marks of results, or all marks. So it
-// ends. A refusal is judged by what its request had: several requests may be refused for the same before one
-// of them is asked again.
+// Which help for its cache (cache-ways.ts) one server takes, learned from its refusals. Each refusal takes
+// one help away, so the repetitions end. A refusal is judged by what its own request had, because several
+// requests may be refused before one of them is sent again.
 import type { ResultMarks } from './cache-markers.ts'
 import type { ServerError } from './server-error.ts'
 import { saysNoCacheKey, saysNoMarks, saysNoMarksInResults } from './server-words.ts'
@@ -19,7 +18,7 @@ export class CacheHabits {
   /** Where it takes the marks of results. `null`: it takes no marks. */
   marks: ResultMarks | null = 'part'
 
-  /** Returns whether the server is asked again in another way. */
+  /** Returns whether to ask the server again in another way. */
   learns(said: ServerError, { cacheKey, marks }: SentForCache): boolean {
     if (cacheKey && saysNoCacheKey(said)) {
       this.key = false

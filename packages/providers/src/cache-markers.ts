@@ -1,26 +1,22 @@
-// Marks in the messages of a request: each says that what is before it, with it, shall be kept in the
-// endpoint's cache. There are at most four marks in a request, which is what endpoints take. A mark is at the
-// end of what other sessions share, at the end of the system prompt, at the end of what the request before
-// had, and at the end of this request. So a request finds what the one before wrote, however many calls are
-// between them: endpoints look back 20 parts only. A mark changes no word. A system prompt in two parts has
-// the same text as in one. A request that nobody asks again in this form has no marks, because what is
-// written to a cache costs more.
+// Marks in the messages of a request: the endpoint caches everything up to a mark. There are at most four,
+// which is the endpoints' limit: at the end of what other sessions share, of the system prompt, of the
+// previous request, and of this one. So a request finds what the previous one wrote although endpoints look
+// back only 20 parts. Marks and the parts of a system prompt change no word of it.
 import type { ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type OpenAI from 'openai'
 
 type WireMessage = OpenAI.ChatCompletionMessageParam
 
-/** Where the mark of a tool's result is: in its part, at its message, or nowhere. */
+/** Where the mark of a tool's result is. */
 export type ResultMarks = 'part' | 'message' | 'none'
 
-/** How the messages of a request are marked. */
 export interface Marking {
   readonly sharedChars: number
   readonly results: ResultMarks
 }
 
-/** Whether a request is marked: later ones must begin as it does, and those have tools. */
+/** A write to a cache costs more, so only a request with tools has marks: later ones begin as it does. */
 export const isMarked = ({ cache, tools }: Pick<ChatRequest, 'cache' | 'tools'>): boolean =>
   cache !== undefined && tools.length > 0
 
@@ -49,7 +45,9 @@ export function markedPlaces(
 
 const mark = { cache_control: { type: 'ephemeral' } } as const
 
-/** The messages of chat completions with their marks. `messages` has what `wire` says, in the same places. */
+/**
+ * The messages of chat completions with marks. `wire` has the same messages in the same places as `messages`.
+ */
 export function withMarks(
   messages: readonly ChatMessage[],
   wire: readonly WireMessage[],

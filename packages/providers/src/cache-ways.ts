@@ -1,28 +1,25 @@
-// How an endpoint is helped to find the beginning of a request in its cache. Most endpoints find it by
-// themselves; some want a key, so that the requests of one conversation meet the same machine, and some cache
-// only what is marked. Without a setting, only an endpoint whose documentation asks for a way gets it. All
-// others get requests as before. What an endpoint does not take is learned from its refusal
-// (server-habits.ts).
+// How to help an endpoint find the beginning of a request in its cache. Most endpoints need no help. Some
+// need a key, so that the requests of one conversation reach the same machine, and some cache only what is
+// marked. Without a setting, only an endpoint whose documentation asks for a way gets it; refusals are
+// learned (cache-habits.ts).
 //
-// | endpoint | way | source |
-// |---|---|---|
-// | OpenAI, Azure | `prompt_cache_key`; since GPT-5.6 also marks, which it sets itself at the newest message
-// | developers.openai.com/api/docs/guides/prompt-caching,
-// learn.microsoft.com/azure/foundry/openai/how-to/prompt-caching |
-// | Mistral | `prompt_cache_key` | docs.mistral.ai/studio-api/conversations/advanced/prompt-caching |
-// | xAI | the header `x-grok-conv-id`; `prompt_cache_key` in the Responses API |
-// docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits |
-// | Fireworks | the header `x-session-affinity` | fireworks.ai/docs/guides/prompt-caching |
-// | Claude at OpenRouter | marks in the parts of messages |
-// openrouter.ai/docs/guides/best-practices/prompt-caching |
-// | Claude at LiteLLM | the same, but at the message for the result of a tool |
-// docs.litellm.ai/docs/completion/prompt_caching, github.com/NousResearch/hermes-agent/issues/89886 |
-// | Qwen at DashScope | the same as OpenRouter; without marks it has a cache that may or may not hit |
-// alibabacloud.com/help/en/model-studio/context-cache |
+// - OpenAI, Azure: `prompt_cache_key`; since GPT-5.6 also marks, which it sets itself at the newest message
+//   (developers.openai.com/api/docs/guides/prompt-caching,
+//   learn.microsoft.com/azure/foundry/openai/how-to/prompt-caching)
+// - Mistral: `prompt_cache_key` (docs.mistral.ai/studio-api/conversations/advanced/prompt-caching)
+// - xAI: the header `x-grok-conv-id`; `prompt_cache_key` in the Responses API
+//   (docs.x.ai/developers/advanced-api-usage/prompt-caching/maximizing-cache-hits)
+// - Fireworks: the header `x-session-affinity` (fireworks.ai/docs/guides/prompt-caching)
+// - Claude at OpenRouter: marks in the parts of messages
+//   (openrouter.ai/docs/guides/best-practices/prompt-caching)
+// - Claude at LiteLLM: the same, but at the message for the result of a tool
+//   (docs.litellm.ai/docs/completion/prompt_caching, github.com/NousResearch/hermes-agent/issues/89886)
+// - Qwen at DashScope: the same as OpenRouter; without marks its cache may or may not hit
+//   (alibabacloud.com/help/en/model-studio/context-cache)
 
 import type { ChatRequest } from '@beaver/agent'
 
-/** What a person says about the cache of an endpoint: nothing is sent, a key, marks, or both. */
+/** The operator's choice for an endpoint: send nothing, a key, marks, or both. */
 export type CacheSetting = 'none' | 'key' | 'markers' | 'both'
 
 /** How one endpoint gets the key, and whether it gets marks. */
@@ -36,20 +33,17 @@ export interface CachedEndpoint {
   /** Absent: OpenAI's own. */
   readonly baseURL?: string
   readonly model: string
-  /** Default: what is known of the endpoint. */
+  /** Default: the way that the documentation of a known endpoint asks for. */
   readonly cache?: CacheSetting
-  /**
-   * The header that has the key. Default: the field `prompt_cache_key`, or the header that is known of the
-   * endpoint.
-   */
+  /** The header for the key. Default: the known header of the endpoint, or the field `prompt_cache_key`. */
   readonly cacheKeyHeader?: string
 }
 
 /**
  * @example
- * cacheWays({ model: 'gpt-5' }, 'chat_completions') // => { key: 'field', markers: false } cacheWays({
- * baseURL: 'http://127.0.0.1:8080/v1', model: 'qwen3' }, 'chat_completions') // => { key: null, markers:
- * false }
+ * cacheWays({ model: 'gpt-5' }, 'chat_completions') // => { key: 'field', markers: false }
+ * cacheWays({ baseURL: 'http://127.0.0.1:8080/v1', model: 'qwen3' }, 'chat_completions')
+ * // => { key: null, markers: false }
  */
 export function cacheWays(
   { baseURL, model, cache, cacheKeyHeader }: CachedEndpoint,

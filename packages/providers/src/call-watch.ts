@@ -1,24 +1,20 @@
 // Ends a provider call early: if its caller aborts it, if it takes too long, or if a stream falls silent or
-// stays open. The first of these aborts the request. Its reason is kept, because the client itself ends a
-// stream without an error.
+// stays open. It keeps the reason, because the client itself ends an aborted stream without an error.
 export interface CallWatch {
   /** Aborts the request. */
   readonly controller: AbortController
   gaveUp(): 'timeout' | 'idle' | null
-  /**
-   * Says that data came in. Silence is counted from the last such call; before the first call it is not
-   * counted.
-   */
+  /** Reports that data came in. Silence counts from the last report, and not before the first. */
   stir(): void
   /**
-   * Says that the answer is complete. If the response does not end soon, the request is aborted; if it does,
+   * Reports that the answer is complete. The request is aborted if its response does not end soon; otherwise
    * its connection is kept.
    */
   answered(): void
   close(): void
 }
 
-/** The time in which a server ends its response after it said that the stream is done. */
+/** How long a server may take to end its response after the end of the stream. */
 const endMsMax = 100
 
 /** @param caller aborts the call, and holds the caller's own reason */

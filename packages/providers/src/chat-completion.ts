@@ -1,5 +1,5 @@
-// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and they may write
-// some in another form (wire-shapes.ts).
+// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and write some in
+// another form (wire-shapes.ts).
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -54,13 +54,13 @@ const completion = z.looseObject({
 
 /**
  * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
- * tells instead of an answer
+ * sent in place of an answer
  */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
   return answerIn(parseJson(body, place), place, body)
 }
 
-/** @param body for the message */
+/** @param body the text to show in an error message */
 export function answerIn(value: unknown, place: AnswerPlace, body: string): ChatAnswer {
   const error = errorInChoice(value, place)
   if (error !== null) throw error
@@ -104,7 +104,7 @@ export interface Said {
   readonly calls: readonly ToolCall[]
   readonly finishReason: string | null | undefined
   readonly usage: WireUsage
-  /** The fields that may have to go back. */
+  /** The fields that may have to go back to the server. */
   readonly state: z.output<z.ZodObject<typeof wireState>>
 }
 
@@ -121,7 +121,7 @@ export function answerFrom(
     // Some servers send '' where others send nothing.
     content: content === '' && calls.length > 0 ? null : content,
     toolCalls: withIds(calls, place),
-    // Some servers send the text 'null' until the answer ends, and some to its end.
+    // Some servers send the text 'null' before the answer ends, and some also at its end.
     finishReason:
       !finishReason || finishReason === 'null' ? (calls.length > 0 ? 'tool_calls' : 'stop') : finishReason,
     usage: usageOf(usage),
@@ -132,8 +132,8 @@ export function answerFrom(
 }
 
 /**
- * What goes back: details say all that the plain text of a thought says. `null`: nothing. Empty: only what
- * the calls have.
+ * What goes back to the server: details contain all that the plain text of a thought says. `null`: nothing.
+ * Empty: only the state of the calls.
  */
 function stateOf(
   { reasoning_content: content, reasoning, reasoning_details: details, extra_content: extra }: Said['state'],
@@ -153,8 +153,8 @@ function stateOf(
 }
 
 /**
- * A call without its own id gets one from its place in the conversation: the same request gives the same id,
- * and each id is used once.
+ * A call without an id gets one from its place in the conversation, so that the same request gives the same
+ * id, and each id is used once.
  */
 export function withIds(
   calls: readonly ToolCall[],
@@ -180,7 +180,7 @@ export function parseJson(body: string, place: AnswerPlace): unknown {
   }
 }
 
-/** This is longer than the part that a message shows, so that nothing is cut before it is redacted. */
+/** Longer than the part that a message shows, so that a secret is redacted before the text is cut. */
 export const begin = (body: string): string => body.slice(0, 4000)
 
 export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: string): ProviderError {
@@ -191,11 +191,10 @@ export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: 
   )
 }
 
-// Models think aloud in `<think>…</think>` before they answer, and servers without a parser for it leave the
-// thoughts in the text. Only a block at the beginning of an answer is one. A text that mentions the tags
-// later keeps them. Some templates write the opening tag for the model, so that only the closing one is in
-// the answer. The first such answer of an endpoint shows its thoughts while it comes. Then the endpoint is
-// known for it, and its answers are held back until the thoughts end.
+// Models think in `<think>…</think>` before they answer, and servers without a parser leave these thoughts in
+// the text. Only a block at the beginning counts. Some templates write the opening tag, so that the answer
+// has only the closing one. The first such answer of an endpoint shows its thoughts. Later answers of this
+// endpoint are held back until the thoughts end.
 const open = '<think>'
 const close = '</think>'
 
@@ -208,9 +207,7 @@ const tags: readonly (readonly [open: string, close: string])[] = [
   ['◁think▷', '◁/think▷'],
 ]
 
-/**
- * The text without the thoughts before it. Thoughts without an end are all that there is: the text is empty.
- */
+/** The text without the thoughts before it; empty if the thoughts have no end. */
 export function withoutThoughts(text: string): string {
   const begun = text.trimStart()
   const pair = tags.find(([opening]) => begun.startsWith(opening))
@@ -221,27 +218,27 @@ export function withoutThoughts(text: string): string {
   return closesOnly(text) ? text.slice(text.indexOf(close) + close.length).trimStart() : text
 }
 
-/** Whether a text ends thoughts that it does not begin. */
+/** Whether a text has only the end of its thoughts. */
 const closesOnly = (text: string): boolean => text.includes(close) && !text.includes(open)
 
 /** Removes the thoughts from a text that comes in pieces. */
 interface ThoughtFilter {
-  /** Takes the next piece, and returns what of the text so far can be shown. */
+  /** Takes the next piece, and returns the text that can be shown now. */
   take(piece: string): string
   /** The whole text without the thoughts. */
   whole(): string
-  /** What of the whole text was not shown, if nothing was. */
+  /** The whole text if nothing was shown, else ''. */
   unshown(): string
-  /** Whether the text ends thoughts that it does not begin. */
+  /** Whether the text has only the end of its thoughts. */
   closesOnly(): boolean
 }
 
 /** @param opened whether the thoughts have begun before the text */
 export function thoughtFilter(opened: boolean): ThoughtFilter {
   const pieces: string[] = []
-  /** What is not shown yet. `null`: the answer has begun, and each piece is shown. */
+  /** What is not shown yet. `null`: the thoughts are over, and each piece is shown. */
   let held: string | null = ''
-  /** Whether something of the answer was shown. White space after the thoughts is left out. */
+  /** Whether nothing but white space came after the thoughts, which is left out. */
   let trims = false
 
   /** @param closing the tag after which the answer begins */

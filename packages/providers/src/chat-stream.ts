@@ -1,8 +1,6 @@
-// Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would have
-// been. The fields of a chunk must have the right type (wire-shapes.ts). An answer is complete when the
-// server has said why it ended, or that the stream is done. If the stream just stops, the answer was cut. The
-// pieces of a tool call are joined by their index, or by their id if a server gives every call the same
-// index. Some servers send the whole completion as one event.
+// Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would be. An
+// answer is complete when the server sent why it ended, or that the stream is done; otherwise it was cut.
+// Some servers send the whole completion as one event.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -68,19 +66,19 @@ const chunk = z.looseObject({
 
 export interface ChatStream {
   /**
-   * Takes the next event, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the
-   * error that the server tells instead
+   * Takes the next event, and returns its text or ''.
+   * @throws {ProviderError} `malformed_output`, or the error that the server sent instead
    */
   take(event: StreamEvent): string
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
   /** The text of the answer that no event returned, because it might have been thoughts. */
   unshown(): string
-  /** Whether the template of the server opens thoughts for the model. `null`: the answer does not tell. */
+  /** Whether the server's template opens thoughts for the model. `null`: the answer does not show it. */
   opensThoughts(): boolean | null
 }
 
-/** @param opensThoughts what is known of the template of the server */
+/** @param opensThoughts what earlier answers showed of the server's template */
 export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStream {
   const calls = openCalls()
   const thoughts = joinedState()
@@ -105,9 +103,8 @@ export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStrea
     }
     id ||= parsed.data.id ?? null
     model ||= parsed.data.model ?? null
-    // Chunks with the usage or with a filter's verdict have no choice. We ask for one choice only.
+    // A chunk with the usage or with a filter's verdict has no choice. We ask for only one choice.
     const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0)
-    // Kimi writes the usage into the choice, and Groq into a field of its own.
     usage = parsed.data.usage ?? choice?.usage ?? parsed.data.x_groq?.usage ?? usage
     if (choice?.finish_reason && choice.finish_reason !== 'null') finishReason = choice.finish_reason
     const { delta } = choice ?? {}
@@ -186,7 +183,10 @@ interface OpenCall {
 function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void } {
   const open: OpenCall[] = []
 
-  /** The call to which a piece belongs: by its index, else by its id, else the last one. */
+  /**
+   * The call to which a piece belongs, by its index or its id, because a server may give every call the same
+   * index. A piece without both belongs to the last call.
+   */
   function callOf({ index, id, function: called }: CallDelta): OpenCall | undefined {
     const same =
       typeof index === 'number'
@@ -195,8 +195,8 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
           ? open.findLast((call) => call.id === id)
           : open.at(-1)
     if (same === undefined || !called?.name) return same
-    // A name begins a new call, unless the server repeats it in every piece: with the same id, or while the
-    // arguments are not complete.
+    // A name begins a new call, unless the server repeats it in every piece: with the same id, or before the
+    // arguments are complete.
     if (id && same.id !== '') return same.id === id ? same : undefined
     return same.name === '' || same.arguments === '' || !isJson(same.arguments) ? same : undefined
   }

@@ -1,25 +1,23 @@
-// The form of a conversation that a server demands beyond what all servers take. Chat templates of local
-// models and some makers are strict about the order of roles, about ids and about empty messages. Nobody can
-// know that before: it is learned from the refusal (server-habits.ts). No word of the conversation is lost,
-// and its order stays. The same conversation gives the same messages, so a run that is resumed asks as
-// before. A form that was learned applies to the whole conversation, so the ids of calls and results still
+// The form of a conversation that a server demands. Chat templates of local models and some makers are strict
+// about the order of roles, about ids and about empty messages; this is learned from refusals
+// (openai-chat.ts). No word is lost, and the order stays. The same conversation gives the same messages, so a
+// resumed run asks as before. A form applies to the whole conversation, so that the ids of calls and results
 // agree.
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '@beaver/core'
 
-/** What a server demands. */
 export interface ConversationForm {
-  /** After a user message or the results of tools, the model speaks. */
+  /** After a user message or tool results, the model must speak. */
   readonly alternates: boolean
   /** There is no role `system`. */
   readonly noSystem: boolean
-  /** There are no roles but `user` and `assistant`: calls and results are told as text. */
+  /** There are only the roles `user` and `assistant`: calls and results become text. */
   readonly noTools: boolean
-  /** A message has one call at most. */
+  /** A message has at most one call. */
   readonly oneCall: boolean
   /** Ids of calls have nine letters and digits. */
   readonly shortIds: boolean
-  /** `null`: as it is. What takes the place of empty content. */
+  /** Replaces empty content. `null`: empty content stays. */
   readonly emptyContent: '' | '(empty)' | null
 }
 
@@ -59,7 +57,7 @@ function withoutSystem(messages: readonly ChatMessage[]): ChatMessage[] {
   )
 }
 
-/** The model is told in words what it called and what came of it. */
+/** The model reads in words what it called and what the results were. */
 function withoutTools(messages: readonly ChatMessage[]): ChatMessage[] {
   const names = new Map<string, string>()
   const told = messages.map((message): ChatMessage => {
@@ -79,7 +77,7 @@ function withoutTools(messages: readonly ChatMessage[]): ChatMessage[] {
   return joinedUsers(told)
 }
 
-/** Each call has a message of its own, followed by its result. */
+/** Each call gets its own message, followed by its result. */
 function withSingleCalls(messages: readonly ChatMessage[]): ChatMessage[] {
   const results = new Map(
     messages.flatMap((message) =>
@@ -118,7 +116,6 @@ function inTurns(messages: readonly ChatMessage[]): ChatMessage[] {
   return turned
 }
 
-/** User messages one after the other become one. */
 function joinedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
   const joined: ChatMessage[] = []
   for (const message of messages) {
@@ -143,7 +140,7 @@ function withShortIds(message: ChatMessage): ChatMessage {
   return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: shortId(call.id) })) }
 }
 
-/** An id of nine letters and digits stays; another becomes one, always the same. */
+/** Keeps an id of nine letters and digits, and maps any other to one, always the same. */
 function shortId(id: string): string {
   if (/^[a-zA-Z0-9]{9}$/.test(id)) return id
   return BigInt(`0x${createHash('sha256').update(id).digest('hex')}`)

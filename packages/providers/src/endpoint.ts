@@ -1,5 +1,4 @@
-// One endpoint alone, for programs of this repository that ask it without a daemon: benches and checks of a
-// server.
+// One endpoint without a daemon, for benches and checks of this repository.
 export { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 export { openAiChatProvider } from './openai-chat.ts'
 export { openAiBaseUrl } from './openai-client.ts'

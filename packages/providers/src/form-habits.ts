@@ -1,8 +1,8 @@
-// In which form a server writes an answer, learned from its refusals. A request without tools may ask for the
-// form. Beside tools, only a server that is known to have both is asked: several servers keep the model to
-// the form from its first token, so that it never calls a tool
-// (https://github.com/vllm-project/vllm/issues/39929). Each refusal takes something away: this schema, the
-// form beside tools, or the way of asking. So the number of repetitions has a bound.
+// In which form one server writes an answer, learned from its refusals. Each refusal takes something away:
+// this schema, the form beside tools, or the way of asking. So the number of repetitions is bounded. Beside
+// tools, only a server that is known to support both is asked for the form: several servers force the form
+// from the first token, so that the model never calls a tool
+// (https://github.com/vllm-project/vllm/issues/39929).
 import type { ChatRequest } from '@beaver/agent'
 import { canonicalJson } from '@beaver/core'
 import type { FormLevel, StructuredOutput } from './response-format.ts'
@@ -20,7 +20,7 @@ export class FormHabits {
   #besideTools = true
   readonly #refusedSchemas = new Set<string>()
 
-  /** Returns what this request says about the form; `null` if it says nothing. */
+  /** What this request says about the form; `null` if it says nothing. */
   sentFor({ output, tools }: Pick<ChatRequest, 'output' | 'tools'>, when: StructuredOutput): SentForm | null {
     const besideTools = tools.length > 0
     if (output === undefined || when === 'prompt' || (besideTools && (when === 'auto' || !this.#besideTools)))
@@ -31,8 +31,8 @@ export class FormHabits {
   }
 
   /**
-   * Returns whether the server is asked again in another way. `refused` is what it refused; `null` if that
-   * was not the form.
+   * Returns whether to ask the server again in another way. `refused` is `null` if it did not refuse the
+   * form.
    */
   learns(refused: 'schema' | 'beside_tools' | 'form' | null, sent: SentForm): boolean {
     if (refused === null) return false

@@ -1,8 +1,7 @@
-// Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry,
-// redirect or decompression. The `openai` client's own way to send costs seven times as much
-// (docs/decisions/0110). An abort ends the request and its connection. The only time limit here is that of
-// connecting; the call's watch has the others. `NODE_USE_ENV_PROXY=1` works as for Node.js itself. A redirect
-// is returned as it is, because a chat endpoint must not redirect a request that carries a key.
+// Sends one POST to a model's endpoint, on undici, without retry or decompression. The `openai` client's own
+// way costs seven times as much (docs/decisions/0110). The only time limit here is for connecting;
+// call-watch.ts has the others. `NODE_USE_ENV_PROXY=1` works as for Node.js itself. A redirect is returned as
+// it is: a chat endpoint must not redirect a request that carries a key.
 import type { Dispatcher } from 'undici'
 
 export interface HttpAnswer {
@@ -10,9 +9,9 @@ export interface HttpAnswer {
   /** The value of a header, or `null` if there is none. Several values of one name are joined as in HTTP. */
   header(name: string): string | null
   headers(): Headers
-  /** The body as one text. Use it only if the length of the body is known and not too large. */
+  /** The body as one text. Use it only for a known, small length. */
   text(): Promise<string>
-  /** The body as it comes in. If the loop is left early, the connection is closed. */
+  /** The body as it comes in. The connection is closed if the loop ends early. */
   readonly bytes: AsyncIterable<Uint8Array>
   /** Gives up the body and its connection. */
   discard(): void
@@ -29,8 +28,8 @@ const connectionsMax = 1_024
 const connectMsMax = 30_000
 
 /**
- * Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon can be ready
- * without it.
+ * Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon is ready
+ * sooner.
  */
 export function httpPost(): HttpPost {
   let made: Promise<Dispatcher> | null = null

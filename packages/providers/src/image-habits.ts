@@ -1,17 +1,15 @@
-// Which images of a conversation one server is shown, learned from its refusals. A server that takes no
-// images gets a text in place of each. If its operator says that it takes some, its refusals do not change
-// that. A server that takes at most N images gets the newest N: what the model has just looked at is what it
-// needs. A server that cannot use an image does not say which. Images that it has taken before are none of
-// these. Of the others, the newest half is left out, then the newest half of the rest: a few tries find a
-// request that it takes. What was left out stays out. A conversation that is too long says nothing about
-// images, although some servers then speak of them. The model reads in place of each image why it is not
-// shown.
+// Which images of a conversation one server is shown, learned from its refusals. In place of each other image
+// the model reads why it is not shown. What was left out stays out. Refusals do not change an operator's
+// statement that the server takes images.
+// A server with a limit of N gets the newest N, which the model needs most. A server that cannot use an image
+// does not say which one. So the newest half of those that it never took is left out, then the newest half of
+// the rest, until a request is taken. A conversation that is too long says nothing about images, although
+// some servers then mention them.
 import type { ChatMessage } from '@beaver/core'
 import type { ServerError } from './server-error.ts'
 import { mostImagesSaid, saysBadImage, saysNoImages, saysOverflow } from './server-words.ts'
 import { imagesIn, type ShownImages } from './wire-images.ts'
 
-/** A request with images. */
 export interface WithImages {
   readonly messages: readonly ChatMessage[]
   readonly images?: ReadonlyMap<string, Uint8Array> | undefined
@@ -29,13 +27,13 @@ export class ImageHabits {
   readonly #taken = new Set<string>()
   readonly #refused = new Set<string>()
 
-  /** @param takes what the operator says about it; absent: nothing */
+  /** @param takes what the operator says; absent: nothing */
   constructor(takes?: boolean) {
     this.#takes = takes ?? true
     this.#takesIsKnown = takes !== undefined
   }
 
-  /** The content of each image of a request, or why it is not shown. `null`: it takes no images. */
+  /** The content of each image of a request, or why it is not shown. `null`: the server takes no images. */
   shown({ messages, images = new Map() }: WithImages): ShownImages {
     if (!this.#takes) return null
     const shown = new Map<string, Uint8Array | string>(images)
@@ -49,7 +47,7 @@ export class ImageHabits {
     return shown
   }
 
-  /** The images whose content a request has, the newest first, each as often as it is there. */
+  /** The images of a request with content, the newest first, repeated as in the request. */
   sent({ messages, images = new Map() }: WithImages): readonly string[] {
     const shown = this.shown({ messages, images })
     if (shown === null) return []
@@ -58,28 +56,27 @@ export class ImageHabits {
     )
   }
 
-  /** A request with these images was not refused. */
+  /** Notes that a request with these images was not refused. */
   taken(sent: readonly string[]): void {
     if (this.#taken.size + sent.length > knownMax) this.#taken.clear()
     for (const sha256 of sent) this.#taken.add(sha256)
   }
 
-  /** Returns whether a refusal says that the server takes no images, or fewer, so that it is asked again. */
+  /** Whether the server refused because it takes no images, or fewer, so that it is asked again. */
   learns(said: ServerError, sent: readonly string[]): boolean {
     if (sent.length === 0 || saysOverflow(said)) return false
     const most = saysNoImages(said) ? 0 : mostImagesSaid(said)
     if (most === 0) return this.#learnsNone()
     if (most === null) return false
     const fewer = most === 'fewer' ? Math.max(1, Math.floor(sent.length / 2)) : most
-    // Several requests may be refused at once, and each is asked again with what the first one taught.
+    // Each of several refused requests is sent again with what the first refusal taught.
     if (fewer >= sent.length) return false
     this.#most = Math.min(this.#most, fewer)
     return true
   }
 
   /**
-   * Returns whether a refusal says that the server cannot use an image, so that it is asked again. Many words
-   * say so: ask this last.
+   * Whether the server cannot use an image, so that it is asked again. Many words match, so ask this last.
    */
   learnsBad(said: ServerError, sent: readonly string[]): boolean {
     if (sent.length === 0 || saysOverflow(said) || !saysBadImage(said)) return false
@@ -98,7 +95,7 @@ export class ImageHabits {
   }
 }
 
-/** How often each image with content is in a conversation, the newest first. */
+/** How often a conversation has each image with content, the newest first. */
 function timesShown(
   messages: readonly ChatMessage[],
   contents: ReadonlyMap<string, Uint8Array>,

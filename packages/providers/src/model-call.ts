@@ -1,10 +1,8 @@
-// One call to a model over HTTP, in any protocol of OpenAI: who ends it, and how its answer is read. The
-// protocol writes the request and reads what comes (openai-chat.ts, openai-responses.ts). One call is one
-// HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not
-// know a field is asked again without it. After that the provider leaves this field out. A call ends within
-// `timeoutMs`, even if the server stalls in the middle of its answer. A stream that falls silent ends within
-// `idleMs`. No error contains the API key, even if the server echoes it. A streamed answer equals the whole
-// answer. What a server sends is read as what it is, a stream or a whole answer.
+// One call to a model over HTTP, in any protocol of OpenAI: what ends it, and how its answer is read. The
+// protocols (openai-chat.ts, openai-responses.ts) write the request and read the answer. The AgentLoop
+// retries; here, only a server that refuses a field is asked again without it. No error contains the API key,
+// even if the server echoes it. An answer is read as a stream or as a whole by what it is, whatever the
+// server calls it.
 import type { ChatAnswer, ChatProvider, ChatRequest, PaidAnswer, ProviderError } from '@beaver/agent'
 import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
 import type { CacheSetting } from './cache-ways.ts'
@@ -21,64 +19,51 @@ import { wireUsage, type WireUsage } from './wire-shapes.ts'
 import { usageOf } from './wire-usage.ts'
 
 export interface ModelCallOptions extends OpenAiEndpointOptions {
-  /** A streamed answer is given up after this much silence. Default: `timeoutMs`. */
+  /** Ends a streamed answer after this much silence. Default: `timeoutMs`. */
   readonly idleMs?: number
-  /** How the model is asked. A request may replace each of them. Default: as the server decides. */
+  /** A request may replace each setting. Default: the server's own. */
   readonly settings?: ModelSettings
-  /**
-   * When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, `auto` for
-   * other endpoints.
-   */
+  /** When to ask the endpoint itself for the form of an answer. Default: `native` for OpenAI, else `auto`. */
   readonly structuredOutput?: StructuredOutput
-  /** The context window of the model, in tokens. Default: it is not known. */
+  /** The context window of the model, in tokens. Default: unknown. */
   readonly contextTokens?: number
-  /** Whether the model takes images. Default: its server says so when it is asked. */
+  /** Whether the model takes images. Default: its refusals tell. */
   readonly images?: boolean
-  /** How the endpoint's cache is helped. Default: what its documentation asks for, if it is known. */
+  /** Default: the way that the documentation of a known endpoint asks for. */
   readonly cache?: CacheSetting
-  /**
-   * The header that has the key for the cache. Default: a field of the body, or the header that is known of
-   * the endpoint.
-   */
+  /** The header for the cache key. Default: the known header of the endpoint, or a field of the body. */
   readonly cacheKeyHeader?: string
 }
 
-/** When an endpoint is asked for the form of an answer if nobody says so. */
 export const whenAsked = ({ baseURL }: ModelCallOptions): StructuredOutput =>
   baseURL === undefined ? 'native' : 'auto'
 
-/** How one interface of a server is asked and read. */
 export interface WireProtocol {
-  /** Its path below the base URL. */
   readonly path: string
-  /** What one call sends, and what it learns from refusals. */
+  /** What one call sends, and what refusals teach it. */
   exchange(request: ChatRequest, settings: ModelSettings): WireExchange
   /** Reads a whole answer. @throws {ProviderError} */
   readWhole(body: string, place: AnswerPlace): ChatAnswer
   readStream(place: AnswerPlace): AnswerStream
 }
 
-/** The request of one call. */
 export interface WireExchange {
-  /** The body, as the server is known by now. */
+  /** The body, by what is known of the server now. */
   body(): string
-  /** Headers of this request alone. Those of the endpoint come before them. */
+  /** Headers of this request alone. They override those of the endpoint. */
   readonly headers: Readonly<Record<string, string>>
-  /** The server has taken the last body. */
+  /** Notes that the server took the last body. */
   taken(): void
-  /**
-   * Returns whether a refusal of the last body says what the server does not know, so that it is asked again.
-   */
+  /** Whether a refusal of the last body tells what the server does not take, so that it is asked again. */
   learns(refusal: unknown): boolean
 }
 
-/** The events of a streamed answer, as they come. */
 export interface AnswerStream {
   /** Takes the next event, and returns its text or ''. @throws {ProviderError} */
   take(event: StreamEvent): string
   /**
-   * Whether the last event ended the answer, though the server may not say that the stream is done. Default:
-   * only `done` ends it.
+   * Whether the last event ended the answer without the server's word for the end. Default: only `done` ends
+   * it.
    */
   ended?(): boolean
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
@@ -87,7 +72,6 @@ export interface AnswerStream {
   unshown?(): string
 }
 
-/** The reading of one answer. */
 interface Reading {
   readonly watch: CallWatch
   readonly answering: AnswerPlace
@@ -121,8 +105,8 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
   }
 
   /**
-   * Sends the request and reads the answer, and again without what the server does not take. Each refusal
-   * teaches one thing, so it ends.
+   * Sends the request, and again without what the server refuses. Each refusal teaches one thing, so this
+   * ends.
    */
   async function asked(request: ChatRequest, reading: Reading): Promise<ChatAnswer> {
     const { watch } = reading
@@ -180,13 +164,13 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
   }
 }
 
-/** What a server says of a tool, such as of its name, says nothing of the other fields of the request. */
+/** A refusal of a tool, for example of its name, says nothing about other fields of the request. */
 function namesTools(error: unknown, { tools }: ChatRequest): boolean {
   const said = refusalIn(error)
   return said !== null && refusedTools(said, tools).length > 0
 }
 
-/** A body that nobody expects to be a stream may be one. */
+/** A body that should not be a stream may be one. */
 async function readWhole(
   protocol: WireProtocol,
   request: ChatRequest,
@@ -238,25 +222,23 @@ function whileRead({ onRead }: ChatRequest, read: () => ChatAnswer): ChatAnswer 
   }
 }
 
-/** The number of tool calls in a conversation. */
 export const callsIn = (messages: readonly ChatMessage[]): number =>
   messages.reduce(
     (count, message) => count + (message.role === 'assistant' ? (message.tool_calls?.length ?? 0) : 0),
     0,
   )
 
-// What a server counted of an answer that is of no use: it refused, broke off, or sent what nobody can read.
-// An answer is paid as soon as the server counts it, or begins to say something. What it does not count is
-// unknown, and no zero.
+// What a server counted for an answer that is of no use: it refused, broke off, or sent unreadable data. An
+// answer must be paid once the server counts it or begins to say something. A missing count is unknown, not
+// zero.
 
-/** Hears what comes of one answer. */
 class HeardAnswer {
   readonly #asked: string
   #usage: WireUsage = null
   #model: string | null = null
   #spoke = false
 
-  /** @param asked the model that is asked */
+  /** @param asked the requested model */
   constructor(asked: string) {
     this.#asked = asked
   }
@@ -279,7 +261,7 @@ class HeardAnswer {
     if (typeof model === 'string' && model !== '') this.#model = model
   }
 
-  /** Shows the pieces of its text. */
+  /** Passes the pieces of its text on. */
   showing(onText: (text: string) => void = () => undefined): (text: string | null) => void {
     return (text) => {
       if (!text) return
@@ -296,7 +278,7 @@ class HeardAnswer {
     }
   }
 
-  /** Says what is paid with the failure of this answer. */
+  /** Adds what must be paid to the failure of this answer. */
   bill(error: ProviderError): ProviderError {
     error.paid ??= this.#paid(error)
     return error
@@ -311,7 +293,7 @@ class HeardAnswer {
   }
 }
 
-/** Whether a choice of a stream has a piece of anything: of a text, of thoughts, of a call, of a refusal. */
+/** Whether a choice of a stream has a piece of a text, of thoughts, of a call or of a refusal. */
 function says(choice: unknown): boolean {
   const delta = field(choice, 'delta')
   if (typeof delta !== 'object' || delta === null) return false

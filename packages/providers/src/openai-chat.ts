@@ -1,7 +1,5 @@
-// A ChatProvider on any endpoint that speaks OpenAI's chat completions. How a call goes is in model-call.ts.
-// What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts). On the wire, in
-// the schemas and in the history, tools have their encoded names. Everywhere else they have their own (D-13).
-// What a provider sent with the messages of its model goes back to it, and to nobody else.
+// A ChatProvider on any endpoint that speaks OpenAI's chat completions. model-call.ts makes the call. Only on
+// the wire do tools have their encoded names (D-13). A provider's state goes back to this provider only.
 import type { ChatProvider } from '@beaver/agent'
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { isMarked } from './cache-markers.ts'
@@ -121,21 +119,21 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   })
 }
 
-// What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so a request
-// is repeated a few times at most.
+// What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so that a
+// request is repeated only a few times.
 
 /**
- * What a request had that a server may not know, or in which form it was. A refusal is judged by it, because
- * a server may refuse several requests at once.
+ * What a request had that a server may refuse. A refusal is judged by its own request, because a server may
+ * refuse several requests at once.
  */
 interface SentFields extends SentForCache {
   readonly usage: boolean
   readonly state: boolean
-  /** The name that the most tokens of an answer had; `null` if they were not said. */
+  /** The field with the answer's token limit; `null` if there was no limit. */
   readonly outputTokens: OutputTokensField | null
-  /** The form of the answer; `null` if it was not asked for. */
+  /** `null`: the request did not ask for a form. */
   readonly form: SentForm | null
-  /** The images with their content, the newest first, each as often as it is there. */
+  /** The images with content, the newest first, repeated as in the request. */
   readonly images: readonly string[]
   readonly filled: FilledState
   readonly conversation: ConversationForm
@@ -143,40 +141,35 @@ interface SentFields extends SentForCache {
 }
 
 class ServerHabits {
-  /** Whether it counts the tokens of a stream. */
   usage = true
-  /** Whether it takes back what it sent with its messages. */
+  /** Whether it takes back its own state of earlier messages. */
   state = true
   /** What it misses in messages of other models. */
   filled: FilledState = { thoughts: false, signatures: false }
-  /** What it demands of the messages. */
   conversation: ConversationForm = plainForm
-  /** Whether it takes calls only with a description of their tools. */
+  /** Whether it takes earlier calls only with a description of their tools. */
   describesCalls = false
-  /**
-   * Whether its template opens the thoughts for the model, so that an answer begins in the middle of them.
-   */
+  /** Whether its template opens the thoughts, so that an answer begins in the middle of them. */
   opensThoughts = false
   outputTokensField: OutputTokensField
   readonly form = new FormHabits()
   readonly cache = new CacheHabits()
   readonly images: ImageHabits
-  /** It has the other name, or it has taken this one. */
+  /** The server refused the other name, or has taken this one. */
   #fieldIsKnown = false
 
-  /** @param images what the operator says about it; absent: nothing */
+  /** @param images what the operator says; absent: nothing */
   constructor(outputTokensField: OutputTokensField, images?: boolean) {
     this.outputTokensField = outputTokensField
     this.images = new ImageHabits(images)
   }
 
-  /** A request was not refused. */
   taken({ outputTokens, images }: SentFields): void {
     this.images.taken(images)
     this.#fieldIsKnown ||= outputTokens === this.outputTokensField
   }
 
-  /** Returns whether a refusal says what the server does not take, so that it is asked again. */
+  /** Whether a refusal tells what the server does not take, so that it is asked again. */
   learns(refusal: unknown, sent: SentFields): boolean {
     const said = refusalIn(refusal)
     if (said === null) return false
@@ -232,7 +225,7 @@ function conversationAfter(form: ConversationForm, said: ServerError): Partial<C
   if (!form.noSystem && saysNoSystemRole(said)) return { noSystem: true }
   if (!form.oneCall && saysOneCall(said)) return { oneCall: true }
   if (!form.alternates && saysRolesAlternate(said)) return { alternates: true }
-  // A template that has no role for the system or for results may say only that the roles must alternate.
+  // A template without a role for the system or for results may complain only that the roles must alternate.
   if (!form.noSystem && saysRolesAlternate(said)) return { noSystem: true }
   if (!form.noTools && (saysRolesAlternate(said) || saysNoSystemRole(said))) return { noTools: true }
   if (form.emptyContent === '(empty)' || !saysEmptyContent(said)) return null

@@ -1,9 +1,8 @@
-// Requests through the `openai` client: it makes the address, the headers and the login of each request, also
-// those of Azure and of a workload identity. The connections are ours (http-post.ts). One post is one
-// request, without a retry and without a log. With a workload identity the client first gets a token from
-// OpenAI, and asks once more with a new token if its token was refused. The raw answer goes to our own
-// readers, because servers send more than the client knows. The client has 230 modules. The first post loads
-// it, so that a daemon can be ready without it (docs/decisions/0029).
+// Requests through the `openai` client. It makes the address, the headers and the login of each request, also
+// for Azure and for a workload identity; we send the request (http-post.ts), and read the raw answer, because
+// servers send more than the client knows. One post is one request without retry or log, except that a
+// refused token of a workload identity is renewed once. The client has 230 modules, so the first post loads
+// it (docs/decisions/0029).
 import { ProviderError } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ClientOptions, OpenAI } from 'openai'
@@ -12,26 +11,23 @@ import type { HttpAnswer, HttpPost } from './http-post.ts'
 import { EndpointRefusal } from './provider-failure.ts'
 import { bodyText } from './response-body.ts'
 
-/** A variant of the client. */
 export type ClientVariant = { readonly azure: AzureVariant } | { readonly workloadIdentity: WorkloadIdentity }
 
-/** Azure OpenAI with dated versions of its interface. Its key is in the header `api-key`. */
+/** Azure OpenAI with dated versions of its API. Its key is in the header `api-key`. */
 export interface AzureVariant {
   readonly apiVersion: string
   /** Default: the name of the model. */
   readonly deployment?: string
 }
 
-/**
- * OpenAI gives a token to a program whose place, such as a Kubernetes cluster, it trusts. There is no key.
- */
+/** OpenAI gives a token to a program whose place it trusts, such as a Kubernetes cluster. There is no key. */
 export interface WorkloadIdentity {
   readonly identityProviderId: string
   readonly serviceAccountId: string
   readonly clientId?: string
   /**
-   * What proves the place: a file that the place renews, or the metadata service of Azure (for a resource) or
-   * of Google Cloud (for an audience).
+   * The proof of the place: a file that the place renews, or the metadata service of Azure (for a resource)
+   * or of Google Cloud (for an audience).
    */
   readonly token: { readonly file: string } | { readonly azure: string } | { readonly gcp: string }
 }
@@ -44,7 +40,7 @@ export interface ClientSettings {
   readonly timeoutMs: number
   readonly variant: ClientVariant | null
   readonly http: HttpPost
-  /** Learns the tokens that the client sends, so that no message shows them. */
+  /** Receives the tokens that the client sends, so that messages can mask them. */
   readonly onToken: (token: string) => void
   readonly redact: (text: string) => string
 }
@@ -60,19 +56,18 @@ export interface ClientCall {
 /** How long OpenAI may take to give a token, in milliseconds. */
 const tokenMsMax = 30_000
 
-/**
- * What we give the client with the request of a model, and the client gives to `fetch`. It has none for the
- * requests that the client makes itself.
- */
+/** What we pass through the client to `fetch` with a model's request. The client's own requests have none. */
 interface Asked {
   readonly caller?: AbortSignal
 }
 
 export class OpenAiClient {
   readonly #settings: ClientSettings
-  /** The answers whose bodies are ours to read, by what the client hands on. */
+  /** The answers whose bodies we read, by the client's response. */
   readonly #answers = new WeakMap<Response, HttpAnswer>()
-  /** The texts of refusals, by their headers: the client keeps of a refusal only what it knows. */
+  /**
+   * The texts of refusals, by their headers: the client drops the parts of a refusal that it does not know.
+   */
   readonly #refusals = new WeakMap<Headers, string>()
   #made: Promise<Made> | null = null
 
@@ -80,10 +75,7 @@ export class OpenAiClient {
     this.#settings = settings
   }
 
-  /**
-   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the
-   * connection
-   */
+  /** @throws {EndpointRefusal} if the status of the answer is not 2xx; also the errors of the connection */
   async post(path: string, { body, headers }: ClientCall, signal: AbortSignal): Promise<HttpAnswer> {
     const { client, isNoToken } = await this.#ready()
     // Azure's client reads the model from the body.
@@ -111,7 +103,7 @@ export class OpenAiClient {
     }
   }
 
-  /** The address and the headers of a request that needs nothing else of the client. They never change. */
+  /** The constant address and headers, for requests that need nothing else of the client. */
   async addressOf(path: string, headers: ClientHeaders): Promise<Address> {
     const { client } = await this.#ready()
     const { url, req } = await client.buildRequest({
@@ -133,13 +125,13 @@ export class OpenAiClient {
     const { baseURL, apiKey, timeoutMs, variant } = this.#settings
     const common = {
       maxRetries: 0,
-      // The watch of the call is what ends it.
+      // The call's watch ends the call.
       timeout: timeoutMs + 5_000,
-      // Otherwise the client would log requests with their headers to the console if OPENAI_LOG is set.
+      // Otherwise the client logs requests with their headers to the console if OPENAI_LOG is set.
       logLevel: 'off',
       fetch: (url, init) => this.#fetch(url as string, init),
       adminAPIKey: null,
-      // Otherwise OPENAI_BASE_URL would decide where the key goes.
+      // Otherwise OPENAI_BASE_URL decides where the key goes.
       baseURL: baseURL ?? openAiBaseUrl,
       // Another company's endpoint must not learn the ids of the account.
       ...(baseURL === null ? {} : { organization: null, project: null }),
@@ -166,7 +158,7 @@ export class OpenAiClient {
     const sent = new Headers(headers)
     const [scheme, token] = (sent.get('authorization') ?? '').split(' ')
     if (scheme === 'Bearer' && token !== undefined) this.#settings.onToken(token)
-    // The client's own signal may end with its response. The caller's holds for as long as the body is read.
+    // The client's own signal may end with its response. The caller's lasts while the body is read.
     const answer = await this.#settings.http(new URL(url), Object.fromEntries(sent), body as string, caller)
     if (answer.status >= 200 && answer.status < 300) {
       const response = new Response(null, { status: answer.status, headers: answer.headers() })
@@ -204,7 +196,7 @@ export class OpenAiClient {
     )
   }
 
-  /** What a failure of the client was before the client put it into its own words. */
+  /** The original reason, before the client put the failure into its own words. */
   #reasonOf(error: unknown): unknown {
     if (!(error instanceof Error)) return error
     const { status, headers } = error as { status?: number; headers?: Headers }
@@ -236,7 +228,9 @@ interface Address {
 
 export const openAiBaseUrl = 'https://api.openai.com/v1'
 
-/** The client sends the lines of this variable, `Name: value`, with each request. They are for OpenAI. */
+/**
+ * The client sends the lines of this variable, `Name: value`, with each request. They are meant for OpenAI.
+ */
 function withoutHeadersOfEnvironment<Made>(make: () => Made): Made {
   const { OPENAI_CUSTOM_HEADERS: given } = process.env
   delete process.env['OPENAI_CUSTOM_HEADERS']
@@ -254,7 +248,6 @@ async function subjectTokens(token: WorkloadIdentity['token']): Promise<SubjectT
   return 'azure' in token ? azureManagedIdentityTokenProvider(token.azure) : gcpIDTokenProvider(token.gcp)
 }
 
-/** The promise, or the abort of the signal, whichever comes first. */
 export async function untilAborted<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>()
   const stop = (): void => aborted.reject(signal.reason as Error)

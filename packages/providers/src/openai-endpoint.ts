@@ -1,7 +1,6 @@
-// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its
-// requests (openai-client.ts). For plain chat completions it gives the address and the headers once, and we
-// send the requests ourselves, which costs a third (docs/decisions/0110). The key goes to this endpoint only,
-// and no message contains it. One post is one request, without a retry and without a log.
+// An endpoint that speaks OpenAI's API, and the text of its failures. For plain chat completions the `openai`
+// client (openai-client.ts) gives the address and the headers once, and we send the requests ourselves, which
+// costs a third (docs/decisions/0110). The key goes only to this endpoint, and no message contains it.
 import { BeaverError, hideSecrets } from '@beaver/core'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'
@@ -20,11 +19,11 @@ export interface OpenAiEndpointOptions {
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer
+   * The header with the key, without `Bearer`, such as Azure's `api-key`. Default: `Authorization: Bearer
    * <key>`.
    */
   readonly keyHeader?: string
-  /** The variant of the client, where a key is not enough. Default: the plain one, with the key. */
+  /** The variant of the client if a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant
   /** The time for the whole call, including the body of the answer. */
   readonly timeoutMs: number
@@ -40,11 +39,10 @@ export interface EndpointRequest {
 
 export interface OpenAiEndpoint {
   /**
-   * Posts a JSON text to a path below the base URL. The headers of the endpoint come before those of the
-   * request, whose names are in small letters.
+   * Posts a JSON text to a path below the base URL. The headers of the request override those of the
+   * endpoint. Their names are in small letters.
    *
-   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the
-   * connection
+   * @throws {EndpointRefusal} if the status of the answer is not 2xx; also the errors of the connection
    */
   post(path: string, request: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
@@ -61,7 +59,7 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const tokens = new Map<string, ReturnType<typeof hideSecrets>>()
   const { timeoutMs, variant = null } = options
   const http = options.http ?? httpPost()
-  /** A key is known from the beginning. The tokens of a workload identity come and go. */
+  /** A key is known from the beginning. The tokens of a workload identity change. */
   function onToken(token: string): void {
     if (token === options.apiKey || tokens.has(token)) return
     tokens.set(token, hideSecrets([{ name: 'a token', value: token }]))
@@ -93,16 +91,16 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
 }
 
 const chatPath = '/chat/completions'
-/** A token that was renewed may still be in an answer. */
+/** An earlier token may still be in an answer. */
 const tokensKept = 4
 
-/** A header of one request never takes the place of the key. */
+/** A header of one request never replaces the key. */
 const withoutLogin = (headers: Readonly<Record<string, string>>): ClientHeaders =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => name !== 'authorization' && name !== 'api-key'),
   )
 
-/** With the names of headers in small letters, as the client compares them. */
+/** The names are in small letters, as the client compares them. */
 function headersOf({ headers = {}, keyHeader, apiKey }: OpenAiEndpointOptions): ClientHeaders {
   const given = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -122,13 +120,11 @@ function hostOf(baseURL: string): string {
   return url.host
 }
 
-// Makes foreign text fit for a message: without secrets, in one line, with a bounded length.
-
 const longestShown = 300
 
 /**
- * Returns a function that makes foreign text fit for a message. It removes the key in all its spellings.
- * `keyName`: the variable with the key.
+ * Makes a function that makes foreign text fit for a message: one line of bounded length, without the key in
+ * any spelling. `keyName`: the variable with the key.
  */
 function redactor(apiKey: string, keyName: string): (text: string) => string {
   const clean = hideSecrets([{ name: keyName, value: apiKey }])

@@ -1,8 +1,6 @@
-// A ChatProvider on any endpoint that speaks OpenAI's Responses API. How a call goes is in model-call.ts. The
-// conversation is the journal's: each request has all of it. A server keeps nothing, or at most what its
-// model thought (`stores`). What the server sends is checked before it is used (responses-answer.ts,
-// responses-stream.ts). What a model thought goes back to the provider that sent it, with the calls that
-// followed, and to nobody else.
+// A ChatProvider on any endpoint that speaks OpenAI's Responses API. model-call.ts makes the call. Each
+// request has the whole conversation from the journal: a server keeps at most its model's thoughts
+// (`stores`). Thoughts go back only to the provider that sent them, with the calls that followed.
 import type { ChatProvider } from '@beaver/agent'
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { isMarked } from './cache-markers.ts'
@@ -26,8 +24,8 @@ import {
 
 export interface OpenAiResponsesOptions extends ModelCallOptions {
   /**
-   * Whether the server keeps its answers, so that a thought goes back by its id. Default: it keeps nothing,
-   * and a thought goes back encrypted or in plain text.
+   * Whether the server keeps its answers, so that a thought goes back by its id. Default: no; a thought goes
+   * back encrypted or in plain text.
    */
   readonly stores?: boolean
 }
@@ -93,34 +91,30 @@ export function openAiResponsesProvider(options: OpenAiResponsesOptions): ChatPr
   })
 }
 
-// What one server of the Responses API takes in a request, learned from its refusals. A thought that the
-// server does not have any more is left out of this call alone: it says nothing about the thoughts of other
-// conversations. That a server never takes its thoughts back is believed once it has taken the same request
-// without them.
+// What one server takes in a request, learned from its refusals. A thought that the server lost is left out
+// of this call only: it says nothing about other conversations. The server counts as never taking thoughts
+// back only after it took the same request without them.
 
-/** What a server takes, learned in all calls. */
+/** Learned in all calls. */
 interface ResponsesHabits {
-  /** Whether it takes back what it thought. */
+  /** Whether it takes thoughts back. */
   state: boolean
   /** Whether it gives its thoughts in a form that can go back. */
   thoughts: boolean
-  /** Whether it can be told what to keep. */
+  /** Whether it takes the field `store`. */
   store: boolean
-  /** Which images it is shown. */
   readonly images: ImageHabits
-  /** In which form it writes an answer. */
   readonly form: FormHabits
-  /** Which helps for its cache it takes. */
   readonly cache: CacheHabits
 }
 
-/** @param images what the operator says about images; absent: nothing */
+/** @param images what the operator says; absent: nothing */
 const unknownHabits = (images?: boolean): ResponsesHabits => ({
   ...{ state: true, thoughts: true, store: true },
   ...{ images: new ImageHabits(images), form: new FormHabits(), cache: new CacheHabits() },
 })
 
-/** What a request had that a server may not know. */
+/** What a request had that a server may refuse. */
 interface SentParts extends SentForCache {
   /** Thoughts of earlier answers. */
   readonly state: boolean
@@ -128,16 +122,15 @@ interface SentParts extends SentForCache {
   readonly store: boolean
   /** The images with their content, the newest first. */
   readonly images: readonly string[]
-  /** The form of the answer; `null` if it was not asked for. */
+  /** `null`: the request did not ask for a form. */
   readonly form: SentForm | null
 }
 
-/** What one call learns. */
 interface CallHabits {
   /** Whether this call may have thoughts of earlier answers. */
   readonly sendsState: () => boolean
   taken(sent: SentParts): void
-  /** Returns whether a refusal says what the server does not take, so that it is asked again. */
+  /** Whether a refusal tells what the server does not take, so that it is asked again. */
   learns(refusal: unknown, sent: SentParts): boolean
 }
 
@@ -159,7 +152,7 @@ function callHabits(habits: ResponsesHabits): CallHabits {
         habits.store = false
         return true
       }
-      // A server names the item in which the image is.
+      // The server names the item that contains the image.
       if (habits.images.learnsBad(said, sent.images)) return true
       const items = sent.state ? refusedItems(said) : null
       if (items !== 'lost' && sent.thoughts && saysNoEncryptedThoughts(said)) {
@@ -173,8 +166,8 @@ function callHabits(habits: ResponsesHabits): CallHabits {
 }
 
 /**
- * What came from the model and went back is refused: `unknown` the server never takes it, `lost` it does not
- * take this one.
+ * Whether the server refuses thoughts that went back: `unknown` it never takes them, `lost` it does not take
+ * this one.
  */
 function refusedItems(said: ServerError): 'unknown' | 'lost' | null {
   if (saysOverflow(said)) return null

@@ -1,6 +1,6 @@
-// Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its
-// gate. The choices are plain data and the same for every worker thread. The threads share only the gate's
-// memory. A model of the program is behind a gate as an endpoint is.
+// Turns the choices of a daemon into the providers of its loops: each endpoint, and each model of the
+// program, becomes a provider behind its gate. The choices are plain data. Worker threads share only the
+// gate's memory.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatProvider, type EmbeddingProvider, type ProviderBundle, ProviderError } from '@beaver/agent'
 import { type Clock, maskSecrets, type ModelSettings, systemClock } from '@beaver/core'
@@ -20,16 +20,15 @@ import { bodyText } from './response-body.ts'
 import type { StructuredOutput } from './response-format.ts'
 import { saysSmallerBatch } from './server-words.ts'
 
-/** What is chosen for each model, wherever it is. */
 interface ChosenPlace {
   /** Its name in journals and reports. */
   readonly provider: string
   readonly model: string
-  /** The context window of the model, in tokens. Default: it is not known. */
+  /** The context window of the model, in tokens. Default: unknown. */
   readonly contextTokens?: number
   readonly timeoutMs: number
   readonly idleMs: number
-  /** Its place in the gate. Choices with the same endpoint and model have the same place. */
+  /** Its place in the gate, which choices with the same endpoint and model share. */
   readonly gateIndex: number
   /** Its own limits. Default: those of all endpoints. */
   readonly limits?: GateLimits
@@ -41,52 +40,45 @@ export interface OwnChoice extends ChosenPlace, OwnModelChoice {}
 /** An endpoint, or a model that the program brings. */
 export type ChatChoice = EndpointChoice | OwnChoice
 
-/** An endpoint, and the model that is asked there. */
 export interface EndpointChoice extends ChosenPlace {
   /** `null` means OpenAI's URL. */
   readonly baseURL: string | null
   readonly apiKey: string
-  /** The variable that holds the key, for messages. */
+  /** The variable with the key, for messages. */
   readonly keyName: string
-  /** The interface of the endpoint. Default: `chat_completions`. */
+  /** The API of the endpoint. Default: `chat_completions`. */
   readonly protocol?: 'chat_completions' | 'responses'
   /** Whether a server of the Responses API keeps its answers. Default: no. */
   readonly stores?: boolean
-  /** How the model is asked. Default: as the server decides. */
+  /** Default: the server's own. */
   readonly settings?: ModelSettings
-  /** Whether the model takes images. Default: what its server says when it is asked. */
+  /** Whether the model takes images. Default: its refusals tell. */
   readonly images?: boolean
-  /**
-   * When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, otherwise
-   * `auto`.
-   */
+  /** When to ask the endpoint itself for the form of an answer. Default: `native` for OpenAI, else `auto`. */
   readonly structuredOutput?: StructuredOutput
-  /** How the endpoint's cache is helped. Default: what its documentation asks for, if it is known. */
+  /** Default: the way that the documentation of a known endpoint asks for. */
   readonly cache?: CacheSetting
-  /**
-   * The header that has the key for the cache. Default: a field of the body, or the header that is known of
-   * the endpoint.
-   */
+  /** The header for the cache key. Default: the known header of the endpoint, or a field of the body. */
   readonly cacheKeyHeader?: string
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The header that has the key. Default: `Authorization`. */
+  /** The header with the key. Default: `Authorization`. */
   readonly keyHeader?: string
-  /** The variant of the client, where a key is not enough. Default: the plain one, with the key. */
+  /** The variant of the client if a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant
 }
 
-/** The main model and the others. This is plain data, because it goes to every worker thread. */
+/** The main model and the others, as plain data for worker threads. */
 export type ProviderChoices = ChatChoice & OtherChoices
 
 interface OtherChoices {
-  /** The endpoint that is asked after the main one. */
+  /** The endpoint to ask after the main one. */
   readonly fallback: EndpointChoice | null
-  /** The named models that are asked after the main one, in this order. Default: none. */
+  /** The named models to ask after the main one, in this order. Default: none. */
   readonly route?: readonly string[]
   readonly auxiliary: EndpointChoice | null
   readonly embeddings: EndpointChoice | null
-  /** The models that agents may name, each with the names of those that are asked after it. Default: none. */
+  /** The models that agents may name, each with the names to ask after it. Default: none. */
   readonly models?: Readonly<
     Record<string, { readonly endpoint: ChatChoice; readonly route: readonly string[] }>
   >
@@ -94,7 +86,6 @@ interface OtherChoices {
   readonly limits: GateLimits
 }
 
-/** How the model of an endpoint is asked. */
 const askedAs = ({
   settings,
   contextTokens,
@@ -128,7 +119,7 @@ const placeOf = ({
   ...(variant === undefined ? {} : { variant }),
 })
 
-/** What an endpoint says to a request without a prompt. */
+/** The answer of an endpoint to a request without a prompt. */
 export interface AnswerWithoutPrompt {
   readonly status: number
   /** `null`: its server refused the request, as it should. */
@@ -136,8 +127,8 @@ export interface AnswerWithoutPrompt {
 }
 
 /**
- * Asks an endpoint without a prompt, so that no model works and nothing is paid. Errors are those of the
- * connection, or say why there is no token.
+ * Asks an endpoint without a prompt, so that no model works and nothing is paid. It throws the errors of the
+ * connection, and an error if there is no token.
  *
  * @param path below the base URL, such as `/chat/completions`
  */
@@ -156,19 +147,18 @@ export async function askWithoutPrompt(
   }
 }
 
-/** A provider in the protocol of the endpoint. */
 const spoken = ({ protocol, stores }: EndpointChoice, options: OpenAiChatOptions): ChatProvider =>
   protocol === 'responses'
     ? openAiResponsesProvider({ ...options, ...(stores === undefined ? {} : { stores }) })
     : openAiChatProvider(options)
 
-/** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
+/** The same time in every thread, without jumps when the system's clock is corrected. */
 const sharedClock: Clock = {
   now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000,
   after: systemClock.after,
 }
 
-/** For how long the circuit of a choice stays open, in milliseconds. 0: it is asked. */
+/** How long the circuit of a choice stays open, in milliseconds. 0: the endpoint is asked. */
 export function circuitOpenMs(
   choices: ProviderChoices,
   { gateIndex, limits = choices.limits, timeoutMs }: ChatChoice,
@@ -183,11 +173,10 @@ export function circuitOpenMs(
 
 const tryMsMore = 5_000
 
-/** What a bundle works with besides the choices. */
 interface BundleParts {
   /** Default: a clock that all threads share. */
   readonly clock?: Clock
-  /** Where the models of the program are served. Default: `null`, and they cannot be asked. */
+  /** Where the models of the program are served. Default: `null`; then they cannot be asked. */
   readonly ownModels?: MessagePort | null
 }
 
@@ -246,13 +235,12 @@ export function providerBundle(
   }
 }
 
-// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. A request has at most `textsMax`
-// texts. The requests follow one another. If the server takes fewer, it gets half as many from then on. The
-// answer is checked: it has as many vectors as texts, in their order, all of one length and with finite
-// numbers. The failure classes are those of chat.
+// An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. Requests follow one another. If the
+// server takes fewer texts than `textsMax`, each request has half as many from then on.
 
 /**
- * The bound of one request. With 3072 numbers for each text, the answer stays well below the bound of a body.
+ * The most texts of one request. With 3072 numbers for each text, the answer stays well below the bound of a
+ * body.
  */
 const textsMax = 64
 
@@ -268,7 +256,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     signal.throwIfAborted()
     const watch = watchCall(signal, { timeoutMs, idleMs: timeoutMs })
     try {
-      // Some servers do not know base64, the client's own default. Some refuse an empty text.
+      // Some servers do not know base64, the client's default. Some refuse an empty text.
       const body = { model, input: texts.map((text) => maskSecrets(text) || ' '), encoding_format: 'float' }
       const answer = await post('/embeddings', { body: JSON.stringify(body) }, watch.controller.signal)
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
@@ -302,7 +290,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
   return { name, model, embed }
 }
 
-/** @throws {ProviderError} */
+/** Checks that there are as many vectors as texts, in their order. @throws {ProviderError} */
 export function readEmbeddings(
   body: string,
   count: number,
@@ -332,7 +320,7 @@ export function readEmbeddings(
   return oneLength(vectors as readonly (readonly number[])[], place)
 }
 
-/** Checks that all vectors have one length, because others cannot be compared. @throws {ProviderError} */
+/** Vectors of different lengths cannot be compared. @throws {ProviderError} */
 function oneLength(
   vectors: readonly (readonly number[])[],
   place: AnsweringPlace,

@@ -1,5 +1,5 @@
-// Turns refusals, broken connections and errors in the middle of an answer into the failure class that
-// decides what happens next. No raw error is kept as `cause`: bodies and headers may contain the key.
+// Turns refusals, broken connections and errors within an answer into the failure class that decides what
+// happens next. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError, type RefusedTool, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import { type FailureClass, systemClock } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'
@@ -19,15 +19,13 @@ import {
   statusSaidBy,
 } from './server-words.ts'
 
-/** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
   readonly host: string
-  /** The model that was asked. */
   readonly model: string
-  /** The variable that holds the key, such as `OPENAI_API_KEY`, so that a person knows what to check. */
+  /** The variable with the key, such as `OPENAI_API_KEY`, so that a person knows what to check. */
   readonly keyName: string
   readonly redact: (text: string) => string
-  /** The tools of the request. Absent: it has none. */
+  /** The tools of the request. Absent: none. */
   readonly tools?: readonly ToolSchema[]
 }
 
@@ -77,8 +75,8 @@ export class EndpointRefusal extends Error {
 }
 
 /**
- * An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it
- * does not say what it is.
+ * An error in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if its kind is
+ * unclear.
  */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
   const whole: unknown = Array.isArray(value) ? value[0] : value
@@ -93,8 +91,8 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
 }
 
 /**
- * An error that is not in a member `error`: `{"object": "error", "message": …, "code": 400}`, as vLLM and
- * Mistral write it.
+ * An error without a member `error`, as vLLM and Mistral write it: `{"object": "error", "message": …, "code":
+ * 400}`.
  */
 function bareError(value: unknown): unknown {
   const named = field(value, 'object') === 'error' || field(value, 'type') === 'error'
@@ -103,10 +101,7 @@ function bareError(value: unknown): unknown {
     : undefined
 }
 
-/**
- * An error among the events of a stream: the server says so by the name of the event, or by its content.
- * `null` if it is none.
- */
+/** An error among the events of a stream, by the event's name or its content; `null` if the event is none. */
 export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): ProviderError | null {
   if (event.kind === 'done') return null
   const error = field(event.value, 'error') ?? bareError(event.value)
@@ -126,20 +121,21 @@ export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderEr
 }
 
 /**
- * A response that failed: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may
- * leave out the error.
+ * A failed response: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may leave
+ * out the error.
  */
 export function errorInResponse(response: unknown, place: AnsweringPlace): ProviderError {
   const error = field(response, 'error') ?? {}
   return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
 }
 
-/** The words of errors that came in place of an answer. */
+/** The server's words in errors that came in place of an answer. */
 const toldInstead = new WeakMap<ProviderError, ServerError>()
 
 /**
- * What a server said about a request that it does not take, or `null` if it was something else. Local servers
- * have no fixed status for what their chat template refuses, and some begin a stream before they look.
+ * What a server said about a request that it does not take; `null` if the error is something else. Local
+ * servers use various statuses for refusals of their chat template, and some begin a stream before they
+ * check.
  */
 export function refusalIn(error: unknown): ServerError | null {
   if (error instanceof EndpointRefusal) return [400, 404, 422, 500].includes(error.status) ? error.said : null
@@ -148,7 +144,7 @@ export function refusalIn(error: unknown): ServerError | null {
 
 /**
  * Whether the server refuses the form of an answer: this schema, any form beside tools, or any schema.
- * `null`: it refuses something else.
+ * `null`: none.
  */
 export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'form' | null {
   if (saysNoFormBesideTools(said)) return 'beside_tools'
@@ -156,7 +152,7 @@ export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'for
   return saysNoForm(said) ? 'form' : null
 }
 
-/** @param status `null`: the server names none, and is taken for broken if its words do not say otherwise */
+/** @param status `null`: unknown, and the server counts as broken unless its words say otherwise */
 function inTheMiddle(status: number | null, error: unknown, place: AnsweringPlace): ProviderError {
   const said = serverErrorOf(error)
   const made = refused(
@@ -251,7 +247,7 @@ function classify(
   }
 }
 
-/** The HTTP status of an error in an answer: its own number, or else the one that its codes mean. */
+/** The HTTP status of an error in an answer: its own number, or the one that its codes mean. */
 function statusIn(error: unknown): number | null {
   for (const number of [field(error, 'status'), field(error, 'code')].map(Number))
     if (Number.isInteger(number) && number >= 400 && number <= 599) return number
@@ -274,12 +270,10 @@ function reasonOf(error: unknown): string {
   return error.message.includes(code) ? error.message || error.name : `${code} ${error.message}`.trim()
 }
 
-// Reads when the server wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP
-// date.
-
 /**
- * The pause in milliseconds, or `null` if there is none that can be read. A date is compared with the
- * server's `Date`, if it sent one.
+ * The pause that the server asks for, from `retry-after-ms`, or `Retry-After` in seconds or as a date, in
+ * milliseconds. A date is compared with the server's own `Date`, if it sent one. `null`: none that can be
+ * read.
  */
 function retryAfterMs(headers: Headers | undefined, now: () => number = systemClock.now): number | null {
   if (headers === undefined) return null
@@ -298,9 +292,8 @@ function numberIn(text: string | null): number | null {
   return text !== null && /^\s*\d{1,12}(\.\d+)?\s*$/.test(text) ? Number(text) : null
 }
 
-// Finds the tools that a refusal names because of what they are. Servers name a tool by its name, or by its
-// place in the request. A tool that the request does not have is not named, whatever the server says. A
-// refusal that does not speak of the schema, the description or the name of a tool names none.
+// Finds the tools whose schema, description or name the server refuses. Servers identify a tool by its name,
+// or by its place in the request. A tool that the request does not have never counts.
 
 const reasonCharsMax = 500
 
@@ -344,7 +337,7 @@ export function refusedTools(
   const placed = byPlace.flatMap((pattern) =>
     [...said.matchAll(pattern)].flatMap(([, place]) => tools[Number(place)] ?? []),
   )
-  // A name cannot be mistaken. A gateway may have changed the order.
+  // A name is certain, but a gateway may have changed the order.
   const found = new Set((named.length > 0 ? named : placed).map(({ name }) => name))
   return [...found].map((name) => ({ name, reason: message.slice(0, reasonCharsMax) }))
 }

@@ -8,35 +8,30 @@ import { type FormLevel, responseFormat } from './response-format.ts'
 import { stateField } from './responses-state.ts'
 import { mediaTypesOf, type ShownImages, userMessage, withContents, withResultImages } from './wire-images.ts'
 
-/** The form in which the answer should come. */
 export interface AnswerForm {
   readonly stream?: true
   readonly stream_options?: { readonly include_usage: true }
 }
 
-/** Whom a request is for. */
 export interface Recipient {
   readonly model: string
-  /** The provider that gets back what it sent with its messages. `null`: nobody. */
+  /** The provider that gets its own state back. `null`: none does. */
   readonly stateOf: string | null
-  /** What takes the place of state that a message of another model does not have. */
+  /** What replaces state that messages of other models do not have. */
   readonly filled: FilledState
-  /** The form of the conversation that the server demands. */
   readonly conversation: ConversationForm
-  /** Whether the tools of earlier calls are described, even if none may be called now. */
+  /** Whether to describe the tools of earlier calls even if none may be called now. */
   readonly describesCalls: boolean
   readonly settings: ModelSettings
-  /** Whether the server takes images. If not, a text takes the place of each. Default: it does. */
+  /** Whether the server takes images. If not, a text replaces each. Default: yes. */
   readonly images?: boolean
-  /** The name that the server has for the most tokens of an answer. */
+  /** The server's name for the answer's token limit. */
   readonly outputTokensField: OutputTokensField
-  /** How the server is asked for the form of the answer, if the request has one. Default: not at all. */
+  /** How to ask the server for the form of the answer, if the request has one. Default: not at all. */
   readonly formLevel?: FormLevel
-  /** Whether the key of the conversation is a field of the body. Default: no. */
+  /** Whether the cache key is a field of the body. Default: no. */
   readonly cacheKey?: boolean
-  /**
-   * Where the marks of tool results are, if the messages are marked for a cache. Default: nothing is marked.
-   */
+  /** Where tool results have their marks for a cache. Default: nothing is marked. */
   readonly marks?: ResultMarks | null
 }
 
@@ -46,14 +41,14 @@ export interface FilledState {
   readonly signatures: boolean
 }
 
-/** OpenAI's newer name, and the one that most other servers know. */
+/** OpenAI's newer name, and the name that most other servers know. */
 export type OutputTokensField = 'max_completion_tokens' | 'max_tokens'
 
 /**
- * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins
- * alike is cheap for a provider that keeps a cache. What a run sends was masked when it was recorded.
- * Descriptions of tools and skills are not recorded, and an older journal may contain a key that this process
- * knows by now.
+ * The body as JSON. What all requests of a loop share comes first, and the growing messages last, because a
+ * provider's cache makes equal beginnings cheap. Secrets are masked although a run masks what it records:
+ * descriptions of tools and skills are not recorded, and an older journal may contain a key that is known
+ * only now.
  */
 export function requestBody(
   to: Recipient,
@@ -64,7 +59,7 @@ export function requestBody(
   const format = output === undefined ? undefined : responseFormat(output, to.formLevel ?? 'none')
   const shown: ShownImages = to.images === false ? null : (images ?? new Map())
   const body = {
-    // Of this field, `extra_body` may say more.
+    // `extra_body` may override this field.
     ...(to.cacheKey === true && cache !== undefined ? { prompt_cache_key: cache.key } : {}),
     ...wireSettings(to),
     ...(format === undefined ? {} : { response_format: format }),
@@ -105,11 +100,10 @@ function wireSettings({ settings, outputTokensField }: Recipient): Record<string
   }
 }
 
-/** Whether a provider gets fields back that it sent with these messages. */
+/** Whether a provider gets its own state back with these messages. */
 export const hasStateOf = (provider: string, messages: readonly ChatMessage[]): boolean =>
   messages.some((message) => message.role === 'assistant' && message.provider_state?.provider === provider)
 
-/** Returns the tool name for a name on the wire. */
 export function toolNameIn(tools: readonly ToolSchema[], wire: string): string {
   const before = known.get(tools)
   const nameOf = before ?? toolNamesFromProvider(tools)
@@ -127,8 +121,8 @@ const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
   }))
 
 /**
- * Some servers refuse a conversation with calls if no tool is described. Then those that were called are, and
- * none may be called.
+ * Some servers refuse a conversation with calls unless tools are described. They get the called tools, of
+ * which none may be called.
  */
 function offered(
   { describesCalls }: Recipient,
@@ -152,7 +146,7 @@ function offered(
 
 type Offered = Pick<OpenAI.ChatCompletionCreateParams, 'tools' | 'tool_choice'>
 
-/** Gemini's word for a call that Gemini did not make. */
+/** Gemini's value for a call that Gemini did not make. */
 const noSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
 function wireMessage(
@@ -166,7 +160,7 @@ function wireMessage(
   const { content, tool_calls: calls, provider_state: state } = message
   if (calls === undefined) return { role: 'assistant', content }
   const own = state !== undefined && state.provider === stateOf
-  // DeepSeek does not find the thoughts beside a `null`.
+  // DeepSeek does not find the thoughts beside `null`.
   const thinks = filled.thoughts || (own && 'reasoning_content' in state.fields)
   return {
     ...(filled.thoughts ? { reasoning_content: '' } : {}),
@@ -186,15 +180,12 @@ function wireMessage(
   }
 }
 
-/**
- * The state of an answer that came by the Responses API says nothing here: the endpoint had another protocol
- * then.
- */
+/** Without the state of an answer from the Responses API: the endpoint had another protocol then. */
 const chatFields = (fields: JsonObject): JsonObject => (stateField in fields ? {} : fields)
 
 /**
  * Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object.
- * The call's result says what was wrong.
+ * The call's result tells what was wrong.
  */
 export function objectText(args: string): string {
   try {

@@ -1,7 +1,6 @@
 // The body of a provider's response, as text or as the events of a stream. At most `bodyBytesMax` are kept,
-// unpacked. If a body is larger, the answer is malformed, and its connection is closed. Servers name the kind
-// of a body wrong. Whether it is a stream of events is seen at its beginning. A body may be packed although
-// nobody asked for it. It is unpacked as it comes.
+// unpacked. Servers misname the kind of a body, so its beginning decides whether it is a stream of events. A
+// body may be packed without a request for it.
 import { Readable, type Transform } from 'node:stream'
 import {
   createBrotliDecompress,
@@ -14,7 +13,7 @@ import { ProviderError } from '@beaver/agent'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { HttpAnswer } from './http-post.ts'
 
-/** A larger answer is not read to its end. */
+/** A larger answer is malformed, and its connection is closed. */
 export const bodyBytesMax = 8 * 1024 * 1024
 
 /** @throws {ProviderError} `malformed_output` */
@@ -28,18 +27,14 @@ export async function bodyText(answer: HttpAnswer, host: string): Promise<string
   return textOf(bytesOf(answer, host))
 }
 
-/**
- * An event of a stream. `done`: the server says that nothing follows. `error`: the server calls the event an
- * error.
- */
+/** An event of a stream. `done`: the server marks the end. `error`: the server names the event an error. */
 export type StreamEvent =
   | { readonly kind: 'data' | 'error'; readonly value: unknown }
   | { readonly kind: 'done' }
 
-/** Whether a text is a stream of events. */
 export const isEventText = (text: string): boolean => /^\s*(data|event|id|retry)?:/.test(text)
 
-/** A body: a text, or the events of a stream. If the stream just stops, there is no `done`. */
+/** A text, or the events of a stream. A stream that was cut has no `done`. */
 export type Body = { readonly text: string } | { readonly events: AsyncIterable<StreamEvent> }
 
 /**
@@ -57,7 +52,7 @@ export async function bodyOf(answer: HttpAnswer, host: string, stir: () => void)
     begun += done === true ? decoder.decode() : decoder.decode(value, { stream: true })
     // Two characters of the field name are enough, but a piece may be one byte.
     if (done === true || begun.trimStart().length >= 6) {
-      // A body with nothing in it is a stream that stopped before anything.
+      // An empty body is a stream that was cut at once.
       if (!isEventText(begun) && begun.trim() !== '')
         return { text: done === true ? begun : begun + (await textOf(bytes, decoder)) }
       return { events: eventsIn(piecesOf(begun, bytes, decoder)) }
@@ -65,7 +60,6 @@ export async function bodyOf(answer: HttpAnswer, host: string, stir: () => void)
   }
 }
 
-/** The events in a text. */
 export const eventsOfText = (text: string): AsyncIterable<StreamEvent> =>
   eventsIn(Readable.from([text]) as AsyncIterable<string>)
 
@@ -85,8 +79,8 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
     parser.feed(piece)
     for (const event of read.splice(0)) if (event.data.trim() !== '') yield* eventsOf(event)
   }
-  // Some servers leave out the empty line after the last event. If that event is not whole, the stream just
-  // stopped.
+  // Some servers leave out the empty line after the last event. If that event is incomplete, the stream was
+  // cut.
   parser.feed('\n\n')
   for (const event of read) {
     const given = wholeEvent(event)
@@ -99,7 +93,7 @@ const eventOf = ({ event, data }: EventSourceMessage): StreamEvent =>
     ? { kind: 'done' }
     : { kind: event === 'error' ? 'error' : 'data', value: JSON.parse(data) as unknown }
 
-/** One event, or several whose empty lines a proxy took away: then each line of its data is one. */
+/** One event, or several if a proxy removed the empty lines: then each line of data is an event. */
 function eventsOf(event: EventSourceMessage): readonly StreamEvent[] {
   try {
     return [eventOf(event)]
@@ -132,14 +126,13 @@ async function* bytesOf(
   for await (const chunk of unpacked(answer, host)) {
     stir()
     bytes += chunk.length
-    // The error leaves the loop, and this closes the connection.
     if (bytes > bodyBytesMax) throw tooLarge(answer, host)
     yield chunk
   }
   return undefined
 }
 
-/** A piece is shown as soon as it is there, and a body without its last bytes gives what it has. */
+/** Each piece is unpacked at once, and a body without its last bytes gives what it has. */
 const asItComes = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
 const unpackers: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGunzip(asItComes),

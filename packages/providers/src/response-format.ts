@@ -1,21 +1,17 @@
-// The form of an answer on the wire: the field `response_format` of a chat request. The user's schema goes to
-// the server as it is. `strict` is set only if the schema already says all that the strict mode wants. The
-// field helps and decides nothing: the AgentLoop says the form to the model in words, too, and checks the
-// answer.
+// The form of an answer on the wire: the field `response_format` of a chat request. It only helps: the
+// AgentLoop also states the form in words, and checks the answer. The user's schema is not changed, so
+// `strict` is set only for a schema that already fits the strict mode.
 import type { OutputForm } from '@beaver/agent'
 
-/**
- * How a server is asked for the form: with the schema, with its plain JSON mode, or not at all.
- */
+/** How to ask a server for the form: with the schema, with its plain JSON mode, or not at all. */
 export type FormLevel = 'json_schema' | 'json_object' | 'none'
 
 /**
- * When an endpoint is asked for the form: `auto` in requests without tools, `native` in all requests,
- * `prompt` never.
+ * When to ask an endpoint for the form: `auto` in requests without tools, `native` in all, `prompt` in none.
  */
 export type StructuredOutput = 'auto' | 'native' | 'prompt'
 
-/** The field `response_format`; `undefined` if the server is not asked for the form. */
+/** The field `response_format`; `undefined` for the level `none`. */
 export function responseFormat({ name, schema }: OutputForm, level: FormLevel): object | undefined {
   switch (level) {
     case 'json_schema':
@@ -30,14 +26,15 @@ export function responseFormat({ name, schema }: OutputForm, level: FormLevel): 
 }
 
 /**
- * Whether the strict mode can take a schema as it is: the root is an object, each object requires all of its
- * properties and has no others, and no keyword is one that the mode does not have. Source: OpenAI's guide
- * "Structured model outputs", section "Supported schemas".
+ * Whether a schema fits the strict mode: the root is an object, each object requires all of its properties
+ * and allows no others, and the mode has every keyword. Source: OpenAI's guide "Structured model outputs",
+ * section "Supported schemas".
  *
  * @example
- * fitsStrictMode({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'],
- * additionalProperties: false }) // => true fitsStrictMode({ type: 'object', properties: { n: { type:
- * 'number' } } }) // => false
+ * const n = { type: 'number' }
+ * fitsStrictMode({ type: 'object', properties: { n }, required: ['n'], additionalProperties: false })
+ * // => true
+ * fitsStrictMode({ type: 'object', properties: { n } }) // => false
  */
 export const fitsStrictMode = (schema: Schema): boolean => schema['type'] === 'object' && isStrict(schema, 0)
 

@@ -1,5 +1,5 @@
-// Turns the body of a response into a ChatAnswer. Servers may leave out fields, and they may write some in
-// another form (wire-shapes.ts).
+// Turns the body of a response into a ChatAnswer. Servers may leave out fields, and write some in another
+// form (wire-shapes.ts).
 // A1. Only messages, calls and thoughts are read. Other items are the work of a server's own tools, and say
 // nothing to the agent.
 import type { ChatAnswer } from '@beaver/agent'
@@ -30,20 +30,20 @@ const responseObject = z.looseObject({
   output: z.array(outputItem),
   usage: wireUsage,
 })
-/** A response, as a server sent it or as it was put together from a stream. */
+/** A response from a server, or joined from a stream. */
 export type WireResponse = z.output<typeof responseObject>
 
 /**
  * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
- * tells instead of an answer
+ * sent in place of an answer
  */
 export function readWireResponse(body: string, place: AnswerPlace): ChatAnswer {
   return answerOfResponse(responseIn(parseJson(body, place), place, body), place)
 }
 
 /**
- * @param body for the message
- * @throws {ProviderError} `malformed_output`, or the error that the server tells
+ * @param body the text to show in an error message
+ * @throws {ProviderError} `malformed_output`, or the error that the server sent
  */
 export function responseIn(value: unknown, place: AnswerPlace, body: string): WireResponse {
   if (isFailed(value)) throw errorInResponse(value, place)
@@ -109,7 +109,7 @@ export function answerOfResponse(
   return state === null ? answer : { ...answer, state }
 }
 
-/** The word of the server that says most: why a response is not complete, or else its status. */
+/** The server's most precise word: why a response is incomplete, else its status. */
 const finishOf = (status: string | null | undefined, reason: string | null | undefined): string | null =>
   status === 'incomplete' && reason ? reason : status || null
 

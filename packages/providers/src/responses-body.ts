@@ -1,9 +1,7 @@
-// The body of a request to the Responses API on the wire. A conversation is a list of items: messages, calls,
-// their results, and thoughts. The whole conversation is sent each time. What a server keeps is at most the
-// thoughts of its model (docs/decisions/0092). The thoughts of an answer go back in their place before its
-// calls. The thoughts of a call that the conversation does not have are left out: a server refuses thoughts
-// that nothing follows. A message has the form that the strictest server wants: the type, parts, and for an
-// answer an id and a status.
+// The body of a request to the Responses API: the whole conversation as items, because a server keeps at most
+// its model's thoughts (docs/decisions/0092). Thoughts go back before the calls of their answer, and are left
+// out if the conversation does not have these calls: a server refuses thoughts without a successor. A message
+// has the form of the strictest server: the type, parts, and for an answer an id and a status.
 import { createHash } from 'node:crypto'
 import { type ChatRequest, type OutputForm, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'
@@ -13,24 +11,23 @@ import { fitsStrictMode, type FormLevel } from './response-format.ts'
 import { stateItemsIn } from './responses-state.ts'
 import { inputParts, mediaTypesOf, type ShownImages, withContents, withResultImages } from './wire-images.ts'
 
-/** Whom a request is for. */
 export interface ResponsesRecipient {
   readonly model: string
-  /** The provider that gets back what it sent with its messages. `null`: nobody. */
+  /** The provider that gets its own state back. `null`: none does. */
   readonly stateOf: string | null
   readonly settings: ModelSettings
-  /** Whether the server keeps what it thought, so that the name of a thought is enough. */
+  /** Whether the server keeps thoughts, so that the id of a thought is enough. */
   readonly stores: boolean
-  /** Whether the server is told what it keeps. */
+  /** Whether to send the field `store`. */
   readonly saysStore: boolean
-  /** Whether thoughts are asked for in a form that can go back. */
+  /** Whether to ask for thoughts in a form that can go back. */
   readonly wantsThoughts: boolean
   readonly streams: boolean
-  /** Whether the server takes images. If not, a text takes the place of each. */
+  /** Whether the server takes images. If not, a text replaces each. */
   readonly images: boolean
-  /** How the server is asked for the form of the answer, if the request has one. */
+  /** How to ask the server for the form of the answer, if the request has one. */
   readonly formLevel: FormLevel
-  /** Whether the key of the conversation is a field of the body. Default: no. */
+  /** Whether the cache key is a field of the body. Default: no. */
   readonly cacheKey?: boolean
   /**
    * Whether texts of the system and of the user are marked for a cache. The server itself marks the end of a
@@ -41,10 +38,7 @@ export interface ResponsesRecipient {
 
 const encrypted = 'reasoning.encrypted_content'
 
-/**
- * The body as JSON. What all requests of a loop share comes first, as in request-body.ts, and secrets are
- * masked as there.
- */
+/** The body as JSON, in the order of request-body.ts and with secrets masked as there. */
 export function responsesBody(
   to: ResponsesRecipient,
   {
@@ -71,7 +65,7 @@ export function responsesBody(
   )
   const sharedChars = cache?.sharedChars ?? 0
   const body = {
-    // Of this field, `extra_body` may say more.
+    // `extra_body` may override this field.
     ...(to.cacheKey === true && cache !== undefined ? { prompt_cache_key: cache.key } : {}),
     ...extra,
     ...(output === undefined || to.formLevel === 'none'
@@ -110,14 +104,11 @@ function wireSettings({
 const objectIn = (value: unknown): object =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 
-/**
- * What response-format.ts writes for chat completions, as Responses has it: without a member of its own for
- * the schema.
- */
+/** The form of response-format.ts as Responses has it: the schema has no member of its own. */
 const formatOf = ({ name, schema }: OutputForm, level: FormLevel): object =>
   level === 'json_schema' ? { type: level, name, schema, strict: fitsStrictMode(schema) } : { type: level }
 
-/** Without `strict: false`, OpenAI makes each field of a schema a required one where it can. */
+/** Without `strict: false`, OpenAI makes fields required where it can. */
 const wireTools = (tools: readonly ToolSchema[]): JsonObject[] =>
   tools.map(({ name, description, parameters }) => ({
     ...{ type: 'function', name: toolNameAtProvider(name), description },
@@ -127,7 +118,6 @@ const wireTools = (tools: readonly ToolSchema[]): JsonObject[] =>
 
 type Item = Readonly<Record<string, unknown>>
 
-/** What one message is written with. */
 interface Writing extends ResponsesRecipient {
   readonly shown: ShownImages
   readonly marks: boolean
@@ -163,10 +153,7 @@ function itemsOf(message: ChatMessage, index: number, { shown, marks, sharedChar
 
 const breakpoint = { prompt_cache_breakpoint: { mode: 'explicit' } } as const
 
-/**
- * The parts with a mark at the first, which is the text. The images after it are a part of what the next mark
- * covers.
- */
+/** Marks the first part, which is the text. The next mark covers the images after it. */
 const withBreakpoint = (parts: readonly Item[], marks: boolean): readonly Item[] =>
   marks ? parts.map((part, i) => (i === 0 ? { ...part, ...breakpoint } : part)) : parts
 
@@ -214,7 +201,7 @@ function answerText(
   { id, phase }: JsonObject,
   { index, stores }: { index: number; stores: boolean },
 ): Item {
-  // A server that keeps its messages would look for the id of another one's.
+  // A server that keeps messages would look for an id that it does not know.
   const known = typeof id === 'string' && id !== '' ? id : stores ? undefined : `msg_${index}`
   return {
     ...{ type: 'message', role: 'assistant' },
@@ -237,8 +224,8 @@ function callItem(
 }
 
 /**
- * A thought as it goes back: by its name, encrypted, or in plain text. OpenAI takes no text beside an
- * encrypted thought.
+ * A thought as it goes back: by its id, encrypted, or in plain text. OpenAI takes no text beside an encrypted
+ * thought.
  */
 function thoughtItems(
   { id, summary, content, encrypted_content: secret }: JsonObject,
@@ -257,7 +244,7 @@ function thoughtItems(
 
 const callIdCharsMax = 64
 
-/** OpenAI refuses longer ids, and a call of another model may have one. */
+/** OpenAI refuses longer ids, and another model's call may have one. */
 const wireCallId = (id: string): string =>
   id.length <= callIdCharsMax
     ? id

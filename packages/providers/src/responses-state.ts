@@ -1,13 +1,13 @@
 // What goes back to a Responses endpoint with an answer that called tools: its output items in their order. A
-// thought is kept as it came. Of a message and a call only what the conversation itself does not have is
-// kept: ids, and the phase. An answer without thoughts has no state.
+// thought is kept whole; of a message or a call only the ids and the phase, which the conversation lacks. An
+// answer without thoughts has no state.
 import type { ChatAnswer } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'
 
 /** The field of `provider_state` that has the items. */
 export const stateField = 'response_output'
 
-/** An output item, of which the calls are in the order of the answer's calls. */
+/** An output item. Call items have the order of the answer's calls. */
 export type WireItem = Readonly<Record<string, unknown>>
 
 /** @param items the reasoning, message and function_call items of an answer */
@@ -35,7 +35,7 @@ export function stateOfOutput(
   return { [stateField]: kept }
 }
 
-/** The items in a state. Empty: it is the state of another protocol. */
+/** The items of a state. Empty: it is the state of another protocol. */
 export function stateItemsIn(fields: JsonObject): readonly JsonObject[] {
   const items = fields[stateField]
   return Array.isArray(items)
@@ -48,7 +48,7 @@ export function stateItemsIn(fields: JsonObject): readonly JsonObject[] {
 const textIn = (name: string, value: unknown): JsonObject =>
   typeof value === 'string' && value !== '' ? { [name]: value } : {}
 
-/** A server takes back neither its `null`s nor the status of a thought. */
+/** A server takes back neither `null` nor the status of a thought. */
 const withoutEmpty = (item: WireItem): JsonObject =>
   Object.fromEntries(
     Object.entries(item).filter(

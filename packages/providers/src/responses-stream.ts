@@ -1,9 +1,8 @@
-// Turns the events of a streamed response into the ChatAnswer that the whole response would have been. The
-// last event has the whole response. What it has counts; what it leaves out is what the items before it said.
-// An answer is complete when the server has sent that event, or says that the stream is done and every item
-// in it is. If the stream just stops, the answer was cut. Servers differ in how they name an item: by its id,
-// by its place, or not at all. Some servers send the whole response as one event, and some send a text only
-// when it is complete.
+// Turns the events of a streamed response into the ChatAnswer that the whole response would be. The last
+// event has the whole response; its gaps are filled from earlier items. An answer is complete with this
+// event, or if the stream and every item are done; otherwise it was cut. Servers identify an item by its id,
+// by its place, or not at all. Some send the whole response as one event, and some a text only when it is
+// complete.
 import { ProviderError } from '@beaver/agent'
 import { z } from 'zod'
 import { type AnswerPlace, malformed, thoughtFilter } from './chat-completion.ts'
@@ -92,7 +91,7 @@ export function responsesStream(place: AnswerPlace): AnswerStream {
   }
 }
 
-/** Takes what an event says about an item, and returns the text that is new. */
+/** Takes an event about an item, and returns the new text. */
 function takeTold(
   told: ReadEvent,
   items: ReturnType<typeof openItems>,
@@ -192,7 +191,7 @@ function openItems() {
   }
 }
 
-/** The item as its last event has it, with what the pieces before said and it does not. */
+/** The item of its last event, with what only the earlier pieces had. */
 function madeOf({
   type,
   whole,

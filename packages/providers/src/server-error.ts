@@ -1,20 +1,18 @@
 // What the body of a refusal says. OpenAI's form is `{"error": {"message", "code", "type", "param"}}`; other
-// servers have others. The text of an error is shown to people: it is short, and it is not the HTML of a
-// proxy.
+// servers use others. People read the text, so it is short and without a proxy's HTML.
 
 /** An error as the server sent it. */
 export interface ServerError {
   readonly message: string
-  /** The `code`, the `type` and the `status` of the error, with a space between them. */
+  /** The `code`, the `type` and the `status` of the error, separated by spaces. */
   readonly codes: string
-  /** The parameter that it names, or ''. */
+  /** The name of the refused parameter, or ''. */
   readonly param: string
 }
 
 /** Longer texts are cut after the key was taken out of them. */
 const charsMax = 4_000
 
-/** The error in the body of a refusal. */
 export function serverErrorIn(body: string): ServerError {
   const value = jsonIn(body)
   if (value !== undefined && typeof value !== 'string') return serverErrorOf(value)
@@ -30,9 +28,9 @@ export function serverErrorIn(body: string): ServerError {
  * The error in a JSON value: an object, one in a list, or the members of one.
  *
  * @example
- * serverErrorOf([{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Too long.' } }]).message // =>
- * 'Too long.' serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message // =>
- * 'body.model: Field required'
+ * serverErrorOf([{ error: { code: 400, message: 'Too long.' } }]).message // => 'Too long.'
+ * serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message
+ * // => 'body.model: Field required'
  */
 export function serverErrorOf(value: unknown): ServerError {
   const whole: unknown = Array.isArray(value) ? value[0] : value
@@ -53,12 +51,12 @@ function messageOf(error: unknown): string {
     ['message', 'detail', 'msg', 'error', 'error_message']
       .map((name) => textIn(field(error, name)))
       .find((each) => each !== '') ?? ''
-  // A gateway's own words say only that its upstream failed.
+  // A gateway itself only says that its upstream failed.
   const upstream = textIn(field(field(error, 'metadata'), 'raw'))
   return upstream === '' ? said : `${said} ${upstream}`.trim()
 }
 
-/** A text, that of an object, or those of a list: FastAPI names the place of each problem. */
+/** A text, the text of an object, or those of a list: FastAPI names the place of each problem. */
 function textIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value))
@@ -84,6 +82,5 @@ function jsonIn(body: string): unknown {
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 
-/** A member of a value that may be anything. */
 export const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

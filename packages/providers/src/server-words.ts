@@ -1,15 +1,14 @@
-// The words in errors from the servers of many makers. Only this file reads them; what follows from them is
-// decided in provider-failure.ts. Servers that copy OpenAI's interface use only some of its codes, and some
-// put the only hint into the message. So a word is looked for if neither a status nor an exact code tells the
-// cause. If a word is missed, the failure class is less exact.
+// The words in errors of many makers' servers. Only this file reads them; provider-failure.ts decides what
+// follows. Words count only if neither a status nor an exact code tells the cause: servers that copy OpenAI's
+// API use only some of its codes, and some have the only hint in the message. A missed word makes the failure
+// class less exact.
 
 import type { ServerError } from './server-error.ts'
 
 type Words = Pick<ServerError, 'codes' | 'message'>
 
 /**
- * Each line: what servers say (packages/testing/src/overflow-wordings.ts has them whole, with the threads
- * where they were reported).
+ * Each line: words of servers. packages/testing/src/overflow-wordings.ts has whole texts and their sources.
  */
 const overflow = [
   /context[_ ](length|window|size|limit)/,
@@ -29,39 +28,35 @@ const overflow = [
 /** A limit over time uses the same words for tokens. */
 const rate = /rate.?limit|per (minute|min|day|hour)|please wait|try again later|throttl|\b[rt]p[md]\b/
 
-/** Whether the conversation does not fit into the model. */
 export const saysOverflow = ({ codes, message }: Words): boolean => {
   const said = `${codes} ${message}`.toLowerCase()
   return !rate.test(said) && overflow.some((words) => words.test(said))
 }
 
 /**
- * Whether a request alone is larger than what may be asked in a minute, so that no pause helps, but a shorter
- * conversation does.
+ * Whether one request exceeds the limit of a minute, so that no pause helps, but a shorter conversation does.
  */
 export const saysLargerThanRate = ({ message }: Pick<Words, 'message'>): boolean =>
   /request too large|tokens must be reduced/i.test(message)
 
-/** Whether a server that gives no useful status means a limit over time. */
+/** Whether a server without a useful status means a limit over time. */
 export const saysRate = ({ codes, message }: Words): boolean => rate.test(`${codes} ${message}`.toLowerCase())
 
-/** The same, from a server that says at the same time that it is broken. Only the plainest words count. */
+/** The same, from a server that also claims to be broken. Only the plainest words count. */
 export const saysOverflowPlainly = ({ codes, message }: Words): boolean =>
   overflow[0]?.test(`${codes} ${message}`.toLowerCase()) === true
 
-/** Each line: what servers say (packages/testing/src/account-wordings.ts has them whole). */
+/** Each line: words of servers. packages/testing/src/account-wordings.ts has whole texts. */
 const emptyAccount = [
   /exceeded_current_quota_error/,
   /insufficient[ _]balance|balance is (insufficient|too low)|余额不足/,
   /used all available credits|run out of credits/,
-  // Gemini says "you exceeded your current quota" of a limit for a minute too. A limit of zero is none for a
-  // minute.
+  // Gemini also says "you exceeded your current quota" of a limit for a minute, but such a limit is never
+  // zero.
   /quota exceeded.{0,200}\blimit: 0\b/,
 ]
 
-/**
- * Whether the account has no money left, or its plan does not have the model. No pause helps against this.
- */
+/** Whether the account has no money left, or its plan lacks the model. No pause helps. */
 export const saysQuotaUsedUp = ({ codes, message }: Words): boolean =>
   codes.split(' ').includes('insufficient_quota') ||
   emptyAccount.some((words) => words.test(`${codes} ${message}`.toLowerCase()))
@@ -71,17 +66,17 @@ export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param
   /stream_options|include_usage/.test(`${param} ${message}`)
 
 /**
- * Whether a model that thinks wants its thoughts with each call of the conversation, also with those that
- * another model made.
+ * Whether a thinking model wants thoughts with each call of the conversation, also with those of other
+ * models.
  */
 export const saysThoughtsMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /reasoning_content/.test(message) && /must be (passed|sent)|missing|required/i.test(message)
 
-/** Whether a model wants the signature of a thought with each call of the conversation. */
+/** Whether a model wants a thought's signature with each call of the conversation. */
 export const saysSignatureMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /thought_?signature/i.test(message) && /missing|required|must/i.test(message)
 
-/** Whether the server has the other name for the most tokens of an answer. */
+/** Whether the server uses the other name for the answer's token limit. */
 export const saysOtherTokensField = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /max_(completion_)?tokens/.test(`${param} ${message}`) && unknownField.test(message)
 
@@ -89,11 +84,8 @@ const unknownField =
   /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i
 
 /**
- * Each of these: what servers say (packages/testing/src/cache-wordings.ts has them whole, with the threads
- * where they were reported).
- */
-/**
- * Whether the server does not know the key for its cache. It is asked only about a request that has the key.
+ * Whether the server does not know the cache key. Ask only about a request that has it.
+ * packages/testing/src/cache-wordings.ts has whole texts of servers about their caches, and their sources.
  */
 export const saysNoCacheKey = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /prompt_?cache_?key/i.test(`${param} ${message}`)
@@ -103,14 +95,14 @@ export const saysNoMarksInResults = ({ message }: Pick<ServerError, 'message'>):
   /cache_control.{0,80}within .?tool_result/i.test(message)
 
 /**
- * Whether the server takes no marks for its cache, or has its own. It is asked only about a request that has
- * marks, whose contents are lists.
+ * Whether the server takes no marks, or has its own. Ask only about a request with marks, whose contents are
+ * lists.
  */
 export const saysNoMarks = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /cache_control|prompt_cache_breakpoint/i.test(`${param} ${message}`) ||
   /(must|should) be (a |an )?(valid )?string|expected (a |an )?(valid )?string/i.test(message)
 
-/** Whether the server does not want back what another part of it sent with its messages. */
+/** Whether the server refuses the state that another part of it sent with its messages. */
 export const saysNoState = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   // The template of gpt-oss takes thoughts or a text beside a call.
   /cannot pass both content and thinking/i.test(message) ||
@@ -122,13 +114,11 @@ export const saysRolesAlternate = ({ message }: Pick<ServerError, 'message'>): b
     message,
   )
 
-/** Whether there is no role `system`. */
 export const saysNoSystemRole = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /system role (is )?not supported|(does not|doesn't) support (the )?system|developer instruction is not enabled|only user(,| and) assistant (and tool )?roles are supported/i.test(
     message,
   )
 
-/** Whether a message may have one call only. */
 export const saysOneCall = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /only supports single tool-calls|parallel tool calls? (is|are) not/i.test(message)
 
@@ -158,36 +148,36 @@ export const saysToolsUndescribed = ({ message }: Pick<ServerError, 'message'>):
 type Named = Pick<ServerError, 'codes' | 'param' | 'message'>
 
 /**
- * Each of these: what servers say (packages/testing/src/form-wordings.ts has them whole, with the threads
- * where they were reported).
+ * Words for the form of an answer. packages/testing/src/form-wordings.ts has whole texts of servers and their
+ * sources.
  */
 const namesForm =
   /response_?format|text\.format|json_schema|json_object|response schema|structured output|json mode|response mime type/i
 
-/** Whether a server does not write in a form while it has tools. */
+/** Whether a server supports no form while the request has tools. */
 export const saysNoFormBesideTools = ({ param, message }: Named): boolean =>
   namesForm.test(`${param} ${message}`) &&
   /(tool|function)s?\b.{0,90}(unsupported|not supported|incompatible)|(combined|same time|together|incompatible) .{0,20}(tool|function)|(custom grammar).{0,20}tools/i.test(
     message,
   )
 
-/** Whether a server cannot write by this one schema. */
+/** Whether a server does not support this one schema. */
 export const saysNoSchema = ({ codes, message }: Named): boolean =>
   /invalid_json_schema/.test(codes) ||
   /invalid schema for response.?format|unsupported JSON schema fields|features not supported by xgrammar|^grammar error|failed to (parse|initialize).{0,20}(grammar|samplers)/i.test(
     message,
   )
 
-/** Whether a server does not have the form at all. */
+/** Whether a server does not support the form at all. */
 export const saysNoForm = ({ param, message }: Named): boolean =>
   namesForm.test(`${param} ${message}`) &&
   (unknownField.test(message) || /unavailable|must be|enabled only for|expected|invalid/i.test(message))
 
-/** Whether a server, which has the form, could not keep to it. */
+/** Whether a server that supports the form failed to keep to it. */
 export const saysNotInForm = ({ codes }: Named): boolean => /json_validate_failed/.test(codes)
 
 /**
- * Whether the server cannot give its thoughts in a form that goes back: "Encrypted content is not supported
+ * Whether the server cannot return its thoughts in a form that goes back: "Encrypted content is not supported
  * with this model."
  */
 export const saysNoEncryptedThoughts = ({
@@ -197,13 +187,13 @@ export const saysNoEncryptedThoughts = ({
   (/\binclude\b/.test(param) || /encrypted[ _]content|\binclude\b/i.test(message)) &&
   unknownField.test(message)
 
-/** Whether the server does not know that it may be told what to keep. */
+/** Whether the server does not know the field `store`. */
 export const saysNoStore = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   (param === 'store' || (param === '' && /\bstore\b/.test(message))) && unknownField.test(message)
 
 /**
- * Whether the server does not have, or cannot read, a thought that it sent: its time is over, or another
- * server of the same address sent it.
+ * Whether the server lost, or cannot read, a thought: it expired, or another server of the same address sent
+ * it.
  */
 export const saysItemLost = ({ codes, message }: Words): boolean =>
   /invalid_encrypted_content/.test(codes) ||
@@ -212,16 +202,13 @@ export const saysItemLost = ({ codes, message }: Words): boolean =>
   )
 
 /**
- * Whether the server does not take an item of a conversation. It is asked only about a request that has
- * thoughts, so each of these words counts.
+ * Whether the server refuses an item of a conversation. Ask only about a request with thoughts, because each
+ * of these words counts.
  */
 export const saysNoItem = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /^input\b/.test(param) ||
   /reasoning|encrypted|item_reference|\bitems?\b|\binput\[\d+\]|\bphase\b/i.test(message)
-/**
- * Each line: what servers say (packages/testing/src/image-wordings.ts has them whole, with the threads where
- * they were reported).
- */
+/** Each line: words of servers. packages/testing/src/image-wordings.ts has whole texts and their sources. */
 const noImages = [
   /no endpoints found that support image/,
   /is not a multimodal model/,
@@ -234,17 +221,17 @@ const noImages = [
   /content['`]?\)?\s*:? ?(value )?must be a string/,
   /input should be 'text'|expected `?text`?, got .?image/,
 ]
-/** What an endpoint with a model for images says about one image. */
+/** Words of an endpoint whose model takes images about one image. */
 const aboutOneImage =
   /image format|format of (the|this|your) image|unsupported (image )?format|mime|media type|too (large|big|many)|corrupt|decode|download|fetch|resolution|dimension/
 
-/** Whether a model takes no images. A refusal of this image or of its form is none of this. */
+/** Whether a model takes no images. A refusal of one image or of its form does not count. */
 export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean => {
   const said = message.toLowerCase()
   return noImages.some((words) => words.test(said)) && !aboutOneImage.test(said)
 }
 
-/** How many images one request may have, as servers say it. A size is none of this. */
+/** How many images one request may have, in the words of servers. A size does not count. */
 const mostImages = [
   /at most (\d+) image/,
   /(?:up to|max(?:imum)?(?: of)?|limit(?:ed)?(?: of| to)?) (\d+) images?\b/,
@@ -253,7 +240,7 @@ const mostImages = [
 ]
 
 /**
- * How many images a server takes in one request. `fewer`: it says no number. `null`: it says something else.
+ * How many images a server takes in one request. `fewer`: it names no number. `null`: it says something else.
  */
 export function mostImagesSaid({ message }: Pick<ServerError, 'message'>): number | 'fewer' | null {
   const said = message.toLowerCase()
@@ -267,8 +254,8 @@ const notUsable =
   /(could not|cannot|can['’]t|failed to|unable to|did not) (be )?(process|decod|read|load|open|identif|pars|download|fetch)|invalid|not (a )?valid|unsupported|not supported|corrupt|truncated|does not (match|represent)|too (large|big|small)|exceed|dimension|(larger|smaller) than/
 
 /**
- * Whether a server cannot use an image, or not this one. It is asked only about a request with images, so
- * these words count in any order.
+ * Whether a server cannot use images, or not this one. Ask only about a request with images, because these
+ * words count in any order.
  */
 export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean => {
   const said = message.toLowerCase()
@@ -276,8 +263,8 @@ export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean
 }
 
 /**
- * Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that
- * speaks of an amount counts.
+ * Whether a server takes fewer texts in one request. Each refusal that mentions an amount counts, because
+ * servers use many words for it.
  */
 export const saysSmallerBatch = ({
   status,
@@ -291,8 +278,8 @@ export const saysSmallerBatch = ({
   /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
 
 /**
- * Whether the server could not read what its model wrote. llama.cpp and Ollama give the status of a broken
- * server for it, Groq that of a refusal.
+ * Whether the server could not read its model's output. llama.cpp and Ollama then use the status of a broken
+ * server, Groq that of a refusal.
  */
 export const saysUnreadable = ({ codes, message }: Words): boolean =>
   /does not match the expected .{1,60}format|failed to parse (input|tool call|.{0,20}output)|error parsing tool call|failed to call a function|tool_use_failed/i.test(
@@ -308,7 +295,7 @@ const statuses: readonly (readonly [RegExp, number])[] = [
   [/invalid_(request|prompt|image)|context_length|(content|bio)_policy|policy_violation/i, 400],
 ]
 
-/** The HTTP status that the codes of an error mean, if it came without one. `null` if they mean none. */
+/** The HTTP status that an error's codes mean; `null` if they mean none. */
 export const statusSaidBy = ({ codes }: Pick<ServerError, 'codes'>): number | null =>
   statuses.find(([pattern]) => pattern.test(codes))?.[1] ?? null
 
@@ -316,12 +303,10 @@ export const statusSaidBy = ({ codes }: Pick<ServerError, 'codes'>): number | nu
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|(ERR_SSL|ERR_TLS|CERT|UNABLE_TO)_\w+|\w*SELF_SIGNED\w*)$/
 
-/** Whether the error with this code came before a connection was made. */
 export const saysNeverConnected = (code: string): boolean => neverConnected.test(code)
 
-/** The same codes, and those of a connection that broke. */
+/** The same codes, and those of broken connections. */
 const brokenConnection = /^(ECONN\w+|EPIPE|ETIMEDOUT|UND_ERR_(?!INVALID|ABORT)\w+)$/
 
-/** Whether the error with this code is one of the network. */
 export const saysBrokenConnection = (code: string): boolean =>
   saysNeverConnected(code) || brokenConnection.test(code)

@@ -1,6 +1,5 @@
-// The parts of an answer on the wire, as servers of many makers send them. What means the same is read as the
-// same. Only a value that means something else is refused: a text that is a number, arguments that are an
-// object and content in parts are read.
+// The parts of an answer on the wire, as servers of many makers send them. Different forms of the same
+// meaning are read as the same: a text that is a number, arguments that are an object, content in parts.
 import { z } from 'zod'
 
 /** A text, or a number that some servers send for an id. */
@@ -17,8 +16,7 @@ const textTypes: ReadonlySet<string | null | undefined> = new Set([
 ])
 
 /**
- * The text of a message, or its parts joined. Parts that are no text, such as the thoughts of a model, are
- * left out.
+ * The text of a message, or its parts joined. Parts without text, such as a model's thoughts, are left out.
  */
 export const wireContent = z
   .union([z.string(), z.array(part).transform(joined)])
@@ -39,9 +37,8 @@ export const wireArguments = z
   .transform((value) => value ?? '')
 
 /**
- * Arguments that a model wrote as a text and its server wrote as a text once more, as vLLM does for Granite
- * 4: a JSON text whose value is the text of an object (github.com/vllm-project/vllm/pull/54964). Others stay
- * as they are.
+ * Arguments that were written as a text twice: a JSON text whose value is the text of an object, as vLLM does
+ * for Granite 4 (github.com/vllm-project/vllm/pull/54964). Others stay as they are.
  */
 export function unquoted(args: string): string {
   if (!/^\s*"/.test(args)) return args
@@ -54,7 +51,7 @@ export function unquoted(args: string): string {
   }
 }
 
-/** A call in the form that came before `tool_calls`: an answer has one at most, and it has no id. */
+/** A call in the form before `tool_calls`: at most one in an answer, without an id. */
 export const wireOldCall = z
   .looseObject({ name: z.string().nullish(), arguments: wireArguments })
   .nullish()
@@ -62,10 +59,7 @@ export const wireOldCall = z
 
 const json = z.record(z.string(), z.json())
 
-/**
- * What a provider wants to have back with the call or the message in which it came, such as the signature of
- * a thought.
- */
+/** State that a provider wants back with its call or message, such as a thought's signature. */
 export const wireExtra = json.nullish().catch(null)
 const wireDetails = z.array(json).nullish().catch(null)
 const wireThought = z.string().nullish().catch(null)
@@ -74,8 +68,7 @@ const wireThought = z.string().nullish().catch(null)
 const tokensMax = 100_000_000
 
 /**
- * A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown
- * away for its bill.
+ * A count, also as a text. An unreadable one counts as absent: a paid answer is not discarded for its count.
  */
 export const wireTokens = z
   .union([
@@ -105,7 +98,7 @@ const outputDetails = z
   .nullish()
   .catch(null)
 
-/** The tokens of an answer. `wire-usage.ts` says which servers send which fields, and what they mean. */
+/** The tokens of an answer. wire-usage.ts lists which servers send which fields, and their meaning. */
 export const wireUsage = z
   .looseObject({
     prompt_tokens: wireTokens,
@@ -127,7 +120,7 @@ export const wireUsage = z
   .catch(null)
 export type WireUsage = z.output<typeof wireUsage>
 
-/** The fields of a message that may have to go back. */
+/** The fields of a message that may have to go back to the server. */
 export const wireState = {
   reasoning_content: wireThought,
   reasoning: wireThought,

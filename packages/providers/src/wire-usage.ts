@@ -3,34 +3,34 @@
 // U1. Each part of a usage is a part of its total: cached and written tokens together never exceed the input,
 // nor thoughts the output. A part that a server counts beside its total is added to the total. A server says
 // so with `total_tokens`, or with a part that is larger than the total of which it would be a part.
-// U3. A usage without parts has no fields for them. A call whose input or output is not told, or makes no
-// sense, is one of `unknown_calls`: no cost follows from it.
+// U3. A usage without parts has no fields for them. A call whose input or output is missing or makes no sense
+// is one of `unknown_calls`: no cost follows from it.
 //
-// | server | parts | in the total? | source |
-// |---|---|---|---|
-// | OpenAI, Azure, Groq, vLLM, SGLang, llama.cpp | `prompt_tokens_details.cached_tokens`, `.audio_tokens`;
-// `completion_tokens_details.reasoning_tokens`, `.audio_tokens` | yes |
-// platform.openai.com/docs/guides/prompt-caching |
-// | OpenRouter | the same, and `prompt_tokens_details.cache_write_tokens` | yes |
-// openrouter.ai/docs/use-cases/usage-accounting |
-// | DeepSeek | `prompt_cache_hit_tokens`, `prompt_cache_miss_tokens`, whose sum is `prompt_tokens` | yes |
-// api-docs.deepseek.com/guides/kv_cache |
-// | Kimi | `cached_tokens`, beside `prompt_tokens_details` or without it; in a stream, in the choice | yes |
-// github.com/earendil-works/pi/issues/2017, github.com/promptfoo/promptfoo/pull/10132 |
-// | DashScope (Qwen) | `prompt_tokens_details.cached_tokens`, `.cache_creation_input_tokens` | yes |
-// alibabacloud.com/help/en/model-studio/context-cache |
-// | LiteLLM with Anthropic | `cache_read_input_tokens`, `cache_creation_input_tokens` | yes; no in older
-// versions | docs.litellm.ai/docs/completion/prompt_caching, github.com/BerriAI/litellm/issues/15056 |
-// | xAI | `completion_tokens_details.reasoning_tokens` | no: `total_tokens` is the sum of the three |
-// github.com/vercel/ai/pull/12425, github.com/Wei-Shaw/sub2api/issues/5771 |
-// | Gemini through gateways | thoughts only in `total_tokens`, or also as `reasoning_tokens` | no |
-// github.com/mozilla-ai/any-llm/issues/1290, github.com/router-for-me/CLIProxyAPI/issues/5733 |
+// Parts in the total:
+// - OpenAI, Azure, Groq, vLLM, SGLang, llama.cpp: `prompt_tokens_details.cached_tokens`, `.audio_tokens`;
+//   `completion_tokens_details.reasoning_tokens`, `.audio_tokens`
+//   (platform.openai.com/docs/guides/prompt-caching)
+// - OpenRouter: the same, and `prompt_tokens_details.cache_write_tokens`
+//   (openrouter.ai/docs/use-cases/usage-accounting)
+// - DeepSeek: `prompt_cache_hit_tokens`, `prompt_cache_miss_tokens`, whose sum is `prompt_tokens`
+//   (api-docs.deepseek.com/guides/kv_cache)
+// - Kimi: `cached_tokens`, beside `prompt_tokens_details` or without it; in a stream, in the choice
+//   (github.com/earendil-works/pi/issues/2017, github.com/promptfoo/promptfoo/pull/10132)
+// - DashScope (Qwen): `prompt_tokens_details.cached_tokens`, `.cache_creation_input_tokens`
+//   (alibabacloud.com/help/en/model-studio/context-cache)
+// - LiteLLM with Anthropic, except older versions: `cache_read_input_tokens`, `cache_creation_input_tokens`
+//   (docs.litellm.ai/docs/completion/prompt_caching, github.com/BerriAI/litellm/issues/15056)
+//
+// Parts beside the total:
+// - xAI: `completion_tokens_details.reasoning_tokens`; `total_tokens` is the sum of the three
+//   (github.com/vercel/ai/pull/12425, github.com/Wei-Shaw/sub2api/issues/5771)
+// - Gemini through gateways: thoughts only in `total_tokens`, or also as `reasoning_tokens`
+//   (github.com/mozilla-ai/any-llm/issues/1290, github.com/router-for-me/CLIProxyAPI/issues/5733)
 import { partsOfUsage, type Usage } from '@beaver/core'
 import type { WireUsage } from './wire-shapes.ts'
 
 type Reported = NonNullable<WireUsage>
 
-/** The usage of one call. */
 export function usageOf(wire: WireUsage): Usage {
   if (wire === null || wire === undefined)
     return { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
@@ -70,7 +70,7 @@ export function usageOf(wire: WireUsage): Usage {
   return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage((part) => parts[part]) }
 }
 
-/** What was read from a cache and written to it, and how much of that the server counts beside the input. */
+/** The tokens of cache reads and writes, and how many of them the server counts beside the input. */
 function cacheIn(
   wire: Reported,
   prompt: number,
@@ -97,8 +97,8 @@ function cacheIn(
 }
 
 /**
- * The thoughts, and how much of them the server counts beside the output. @param beside tokens of the total
- * that nothing else explains
+ * The thoughts, and how many of their tokens the server counts beside the output.
+ * @param beside tokens of the total that nothing else explains
  */
 function thoughtsIn(
   wire: Reported,
@@ -106,7 +106,7 @@ function thoughtsIn(
   beside: number,
 ): { readonly tokens: number; readonly beside: number } {
   const reported = reasoningIn(wire)
-  // What is in the total of a model, and neither in its input nor in its answer, are its thoughts.
+  // Tokens of the total that are neither input nor answer are thoughts.
   if (reported === 0) return { tokens: beside, beside }
   return { tokens: reported, beside: reported > completion || beside >= reported ? reported : 0 }
 }
@@ -118,12 +118,12 @@ const reasoningIn = (wire: Reported): number =>
     wire.reasoning_tokens,
   )
 
-/** The count; `null` if no name has one that can be read. */
+/** The first readable count; `null` if there is none. */
 const known = (...counts: readonly (number | null | undefined)[]): number | null =>
   counts.every((count) => count === null || count === undefined) ? null : most(...counts)
 
 /**
- * The same count under several names: a server that has two writes zero into the one that it does not use.
+ * The same count under several names: a server with two names writes zero into the one that it does not use.
  */
 const most = (...counts: readonly (number | null | undefined)[]): number =>
   Math.max(0, ...counts.map((count) => count ?? 0))

@@ -1,11 +1,9 @@
-// CallSlots: when the calls of an endpoint may start. The limits of the endpoint decide, and its wish to be
-// left alone for a time. All threads share the due times (gate-words.ts). Each thread keeps the slots that
-// were given back in it. A slot is given to one call. An unused slot may go to another call of the same
-// thread. No call starts before the endpoint may be asked again. A call that gets no slot takes no tokens.
+// CallSlots: when the calls of an endpoint may start, by its limits and by the pauses that it asks for. All
+// threads share the due times (gate-words.ts). A slot that was given back goes only to another call of the
+// same thread.
 import { at, raise, takeSlot } from './gate-words.ts'
 import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
 
-/** A call's place in the limits. */
 export interface Reservation {
   readonly start: Nanoseconds
   /** The tokens that were taken for it. */
@@ -19,13 +17,13 @@ export interface CallRates {
 }
 
 /**
- * After a hold, if there is no limit of requests, calls start with this pause between them. Together they
+ * After a hold without a limit of requests, calls start with this pause between them, because all at once
  * would cause the next hold.
  */
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
 
-/** Few context windows are larger. */
+/** A larger context window is rare. */
 const tokensOfCallMax = 2_000_000
 
 export class CallSlots {
@@ -48,7 +46,10 @@ export class CallSlots {
     raise(this.#words, at.holdUntil, until)
   }
 
-  /** Takes the slot of a call. Returns `null` and takes nothing if the slot would begin after `latest`. */
+  /**
+   * Takes the slot of a call. Returns `null` and takes nothing, also no tokens, if it would begin after
+   * `latest`.
+   */
   reserve(tokens: number, now: Nanoseconds, latest: Nanoseconds): Reservation | null {
     const { tokens: rate } = this.#rates
     const earliest = later(now, this.heldUntil)
@@ -78,8 +79,8 @@ export class CallSlots {
   }
 
   /**
-   * Corrects the tokens to the number that the call used. An absurd number of a server must not hold up its
-   * endpoint for hours.
+   * Corrects the tokens to the number that the call used, with a bound: an absurd number from a server must
+   * not block its endpoint for hours.
    */
   settle(reservation: Reservation, tokens: number): void {
     this.#addTokens(Math.min(tokens, Math.max(10 * reservation.tokens, tokensOfCallMax)) - reservation.tokens)

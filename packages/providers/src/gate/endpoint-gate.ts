@@ -1,16 +1,14 @@
-// The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its
-// limits, the time for which it wants to be left alone (call-slots.ts), its circuit (circuit.ts), and its
-// last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time. Every change is one
-// atomic step, so a thread that dies leaves no lock behind (gate-words.ts). A gate has its own words of the
-// buffer, and changes no others.
+// The state of one endpoint, in memory that all worker threads of a daemon share: its limits and pauses
+// (call-slots.ts), its circuit, and its last failure. Nothing here waits; gated.ts does. Every change is one
+// atomic step, so a thread that dies leaves no lock behind (gate-words.ts).
 import { invariant } from '@beaver/core'
 import { CallSlots, type Reservation } from './call-slots.ts'
 import { at, wordBytesOfGate, wordsOfGate } from './gate-words.ts'
 import { type Nanoseconds, type Rate, rateOf } from './gcra.ts'
 
-// The last failure of an endpoint in words, in memory that threads share, so that a call that is not made can
-// say why. A reader never gets a mixture of two texts. While one is written, and after a thread died while it
-// wrote one, there is no text.
+// The text of an endpoint's last failure, in shared memory, so that a call that is not made can give the
+// reason. A reader never gets a mixture of two texts: while one is written, or if its writer died, there is
+// no text.
 
 export const failureTextBytes = 448
 
@@ -24,7 +22,7 @@ export class FailureText {
     this.#bytes = bytes
   }
 
-  /** A text that is too long is cut. If another thread writes now, its text stays. */
+  /** Cuts a text that is too long. If another thread is writing, its text stays. */
   write(text: string): void {
     const version = Atomics.load(this.#words, at.textVersion)
     if (
@@ -49,7 +47,7 @@ export class FailureText {
   }
 }
 
-/** An odd version means that a thread writes. */
+/** An odd version means that a thread is writing. */
 const isWriting = (version: bigint): boolean => version % 2n === 1n
 
 export interface GateLimits {
@@ -58,7 +56,7 @@ export interface GateLimits {
   readonly tokensPerMinuteMax: number | null
   readonly circuitFailuresMax: number
   readonly circuitOpenMs: number
-  /** The turn of a call that does not wait in its thread may be at most this far away. */
+  /** A call that waits outside of its thread gets a turn that is at most this far away. */
   readonly turnMsMax: number
 }
 
@@ -82,14 +80,14 @@ export interface EndpointGate {
   /** Makes all calls wait until this time. */
   hold(until: Nanoseconds): void
   heldUntil(): Nanoseconds
-  /** The time for which the circuit stays open. 0 means that a call may be made, or tried. */
+  /** How long the circuit stays open. 0: a call may be made, or may try. */
   openForNs(now: Nanoseconds): Nanoseconds
   /** Call this right before a call. Returns `null` if the circuit is open. */
   admit(now: Nanoseconds): Ticket | null
   succeeded(ticket: Ticket): void
   /** @param reason why the call failed, in whole sentences */
   failed(ticket: Ticket, now: Nanoseconds, reason?: string): void
-  /** Why a call failed last, in any thread. `null`: not known. */
+  /** Why a call failed last, in any thread. `null`: unknown. */
   lastFailure(): string | null
   /** The call ended in a way that says nothing about the endpoint. */
   released(ticket: Ticket, now: Nanoseconds): void
@@ -103,8 +101,8 @@ export const gateBuffer = (endpoints: number): SharedArrayBuffer =>
   new SharedArrayBuffer(endpoints * gateBytes)
 
 /**
- * The gate of the endpoint at `index` of a `gateBuffer`. Each thread needs one object, because slots that are
- * given back stay in it.
+ * The gate of the endpoint at `index` of a `gateBuffer`. Make one object in each thread, because it keeps the
+ * slots that the thread gave back.
  */
 export function endpointGate(
   buffer: SharedArrayBuffer,
@@ -147,14 +145,13 @@ export function endpointGate(
   }
 }
 
-// Circuit: whether an endpoint is asked at all. All threads share its state (gate-words.ts). It opens after
-// `failuresMax` failures in a row. When `openNs` are over, exactly one call tries the endpoint, and its
-// outcome decides for all. If a try is never decided, because its thread died, it counts until `tryNs` are
-// over. Then another call may try.
+// Circuit: whether an endpoint is asked at all. It opens after `failuresMax` failures in a row. After
+// `openNs`, exactly one call tries the endpoint, and its outcome decides for all threads. If the thread of
+// this call dies, another call may try after `tryNs`.
 
-/** An admitted call has a ticket. With it, the call tells the circuit how it ended. */
+/** With its ticket, an admitted call reports how it ended. */
 export interface Ticket {
-  /** If it is not `null`, the call tries for all calls whether the endpoint is back. */
+  /** Not `null`: the call tries for all calls whether the endpoint is back. */
   readonly trial: Nanoseconds | null
 }
 
@@ -173,14 +170,12 @@ class Circuit {
     this.#limits = limits
   }
 
-  /** The time for which it stays open. 0 means that a call may be made, or tried. */
   openForNs(now: Nanoseconds): Nanoseconds {
     const { openNs } = this.#limits
     const left = Atomics.load(this.#words, at.openUntil) - now
     return left <= 0n ? 0n : left < openNs ? left : openNs
   }
 
-  /** Call this right before a call. Returns `null` if the circuit is open. */
   admit(now: Nanoseconds): Ticket | null {
     for (;;) {
       const until = Atomics.load(this.#words, at.openUntil)
@@ -212,12 +207,11 @@ class Circuit {
       this.#exchange(0n, now + openNs)
   }
 
-  /** The call ended in a way that says nothing about the endpoint. */
   released({ trial }: Ticket, now: Nanoseconds): void {
     if (trial !== null) this.#exchange(trial, now)
   }
 
-  /** Sets the end of the open time, unless another call has changed it. Returns whether it was set. */
+  /** Returns false if another call has changed the end of the open time. */
   #exchange(from: Nanoseconds, until: Nanoseconds): boolean {
     return Atomics.compareExchange(this.#words, at.openUntil, from, until) === from
   }

@@ -1,5 +1,5 @@
-// The words of an endpoint's gate in memory that threads share, and the atomic steps on them. Every change is
-// one compare-and-exchange, so a thread that dies leaves no lock behind.
+// An endpoint's gate as words of shared memory. Every change is one compare-and-exchange, so a thread that
+// dies leaves no lock behind.
 import { type Nanoseconds, nextSlot } from './gcra.ts'
 
 /** The number of words of one endpoint, which fill a cache line. */

@@ -1,10 +1,9 @@
-// Providers behind the gate of their endpoint. A call waits for its slot, fails at once while the circuit is
-// open, and tells the gate how it ended. If the caller aborts, the wait ends at once and the slot is given
-// back. The slot is kept only if the caller was dropped and comes back. A call that waits here waits for at
-// most `waitMsMax`. If the caller does the waiting, the bound is `turnMsMax` if that is longer. If the wait
-// would be longer, the call fails at once. A failure of the gate itself is not a failure of the endpoint. If
-// the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved first,
-// and a call that comes back with `admitted` takes no new slot (docs/decisions/0030).
+// Puts a provider behind the gate of its endpoint: a call waits for its slot, fails at once while the circuit
+// is open, and tells the gate how it ended.
+// A call waits here for at most `waitMsMax`. A caller that can wait itself does so if the wait is longer than
+// `heldMsMax`, for at most `turnMsMax` if that is more. It keeps its reserved slot and comes back with
+// `admitted` (docs/decisions/0030). If the wait would be longer, the call fails at once; if the caller
+// aborts, the slot is given back.
 import {
   type ChatProvider,
   type ChatRequest,
@@ -20,16 +19,14 @@ import type { EndpointGate, Ticket } from './endpoint-gate.ts'
 import type { Nanoseconds } from './gcra.ts'
 
 const waitMsMax = 300_000
-/** The thread itself waits for a turn that is nearer than this. */
+/** The thread itself waits for a nearer turn. */
 const heldMsMax = 1_000
 /** A `Retry-After` holds an endpoint for at most this long. */
 const holdMsMax = 60_000
 /** A call that found the queue too long may try again after this time. */
 const queueMs = 60_000
 
-/**
- * @param clock must give the same time in all threads that share the gate
- */
+/** @param clock must give the same time in all threads that share the gate */
 export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clock): ChatProvider {
   const limited = gate.limits.tokensPerMinuteMax !== null
   return {
@@ -68,7 +65,6 @@ export function gatedEmbeddings(
   }
 }
 
-/** A call that asks the gate for admission. */
 interface Entrant {
   /** The estimated number of tokens. */
   readonly tokens: number
@@ -81,7 +77,7 @@ interface Entrant {
 
 interface Call<Answer> extends Entrant {
   readonly call: () => Promise<Answer>
-  /** The tokens that it really used, or `null` if that is not known. */
+  /** The tokens that it used, or `null` if unknown. */
   readonly used: (answer: Answer) => number | null
 }
 
@@ -119,8 +115,7 @@ async function enter(
   let { admitted } = entrant
   const latest = now + BigInt(longestMs) * 1_000_000n
   for (;;) {
-    // The slot of an admitted call was taken before its wait. If it is useless now, it is given back like any
-    // other slot.
+    // An admitted call took its slot before its wait. A slot that is useless now is given back.
     const had: Reservation | null = admitted ? { start: now, tokens } : null
     admitted = false
     if (had !== null && (gate.openForNs(now) > 0n || gate.heldUntil() > now)) gate.giveBack(had)
@@ -151,10 +146,7 @@ async function enter(
   }
 }
 
-/**
- * Tells the gate what a failure says about the endpoint: it is down, it is too busy, or it is up and refused
- * the call.
- */
+/** Tells the gate whether the endpoint is down, is too busy, or is up and refused the call. */
 function told(
   gate: EndpointGate,
   error: ProviderError,
@@ -182,8 +174,8 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   const retryAfterMs = msOf(gate.openForNs(now))
   const pauses = `failed ${gate.limits.circuitFailuresMax} times in a row, so Beaver pauses before it asks it again.`
   const last = gate.lastFailure()
-  // The reason comes first, because screens show the beginning. How long the pause is belongs to the moment,
-  // and the text is read later, too.
+  // The reason comes first, because screens show the beginning. The text omits the length of the pause,
+  // because it is also read later.
   const message =
     last === null
       ? `The endpoint ${gate.endpoint} ${pauses}`
@@ -206,7 +198,7 @@ const msOf = (ns: Nanoseconds): number => Number((ns + 999_999n) / 1_000_000n)
 
 const tokensOf = (usage: Usage): number | null => usage.input_tokens + usage.output_tokens || null
 
-/** The estimated tokens of an answer, which is not known before it comes. */
+/** The tokens that an answer is estimated to need. */
 const answerTokens = 256
 
 /** Four bytes of UTF-8 are about one token. */

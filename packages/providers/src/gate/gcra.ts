@@ -1,5 +1,4 @@
-// The arithmetic of a limit per minute (the generic cell rate algorithm): one number says when the next unit
-// is due.
+// A limit per minute (the generic cell rate algorithm): one number says when the next unit is due.
 // G1. In any minute at most `perMinute` units start besides the burst, however calls come.
 // G2. A call that comes first gets the earlier slot.
 // G3. Times are whole nanoseconds. They are rounded so that never too many units start.
@@ -20,27 +19,25 @@ export function rateOf(perMinute: number): Rate {
   return { perMinute, burst: Math.max(1, Math.floor(perMinute / 10)) }
 }
 
-/** The time that these units take at this rate. */
 export function costNs(rate: Rate, units: number): Nanoseconds {
   const perMinute = BigInt(rate.perMinute)
   return (BigInt(units) * minuteNs + perMinute - 1n) / perMinute
 }
 
-/** A unit may start this much before its time. */
+/** How much before its time a unit may start. */
 export const toleranceNs = (rate: Rate): Nanoseconds =>
   (BigInt(rate.burst - 1) * minuteNs) / BigInt(rate.perMinute)
 
 export interface Slot {
-  /** The time at which the call may start. */
   readonly start: Nanoseconds
-  /** The time at which the next unit is due. */
+  /** When the next unit is due. */
   readonly due: Nanoseconds
 }
 
 /**
  * The slot of the next call, for a limit whose next unit is due at `due`.
  *
- * @param asked `earliest` is the first possible start, and `cost` is the time that its units take
+ * @param asked `earliest` is the first possible start, and `cost` is the time for its units
  */
 export function nextSlot(
   due: Nanoseconds,

@@ -1,8 +1,7 @@
-// The models of the program, as the loops of a thread ask them. The program has them in the main thread
+// The models of the program, as the loops of a worker thread ask them; the main thread has them
 // (serve-own-models.ts). A call has the times of an endpoint: `timeoutMs` as a whole, and `idleMs` between
-// two pieces. They are kept here, so they hold although the program keeps the main thread busy, or never
-// answers. A call that nobody waits for any more is abandoned: the program's signal aborts. What comes of it
-// later is dropped.
+// two pieces. They are kept here, so that they hold even if the program blocks the main thread. An abandoned
+// call aborts the program's signal, and its later answer is dropped.
 import type { MessagePort } from 'node:worker_threads'
 import {
   type ChatAnswer,
@@ -19,11 +18,11 @@ import { callsIn } from '../model-call.ts'
 import { providerErrorOf } from '../provider-failure.ts'
 import { objectText, toolNameIn } from '../request-body.ts'
 
-/** A model of the program, as a daemon chose to ask it. Plain data. */
+/** A model of the program, as plain data. */
 export interface OwnModelChoice {
   /** Its name in journals and reports. */
   readonly provider: string
-  /** The name under which the program gave it. */
+  /** The name that the program gave to the model. */
   readonly own: string
   readonly model: string
   readonly contextTokens?: number
@@ -35,11 +34,11 @@ interface OpenCall {
   readonly resolve: (answer: string) => void
   readonly reject: (error: Error) => void
   readonly onText: (text: string) => void
-  /** Returns the tool name for a name that the program knows. */
+  /** Returns the tool name for a name on the wire. */
   readonly toolName: (sent: string) => string
 }
 
-/** The model in words, after "The endpoint ". */
+/** The model in words that follow "The endpoint ". */
 export const ownModelInWords = (name: string): string => `of the program's model ${name}`
 
 export class OwnModelCalls {
@@ -47,7 +46,7 @@ export class OwnModelCalls {
   readonly #calls = new Map<number, OpenCall>()
   #last = 0
 
-  /** @param port its other end is served. `null`: no program is there, and no model is asked */
+  /** @param port its other end is served. `null`: there is no program, and no model can be asked */
   constructor(port: MessagePort | null) {
     this.#port = port
     port?.on('message', (message: FromProgram) => this.#receive(message))
@@ -164,16 +163,15 @@ function parsed({ onRead }: ChatRequest, text: string): ChatAnswer {
   }
 }
 
-// The messages between a thread whose loops ask a model of the program, and the main thread, where the
-// program has it. Requests and answers are texts: they are made and read once, and a value that is no plain
-// data cannot cross.
+// The messages between the thread of a loop and the main thread. Requests and answers are JSON texts, because
+// a value that is no plain data cannot cross.
 
 /** From the thread of a loop. */
 export type ToProgram =
   | {
       readonly kind: 'ask'
       readonly call: number
-      /** The name under which the program gave the model. */
+      /** The name that the program gave to the model. */
       readonly model: string
       /** `SentRequest` as JSON. */
       readonly request: string
@@ -199,12 +197,11 @@ export interface SentFailure {
   readonly refusedTools: readonly RefusedTool[]
 }
 
-// A request as the model of a program gets it. It is what an HTTP endpoint would get, so a program can pass
-// it on as it is. Names of tools are such as providers take (tool-name.ts), and arguments of earlier calls
-// are JSON objects. Of the state in messages only what this model sent is left. Secrets are masked, as in
-// each request that leaves.
+// A request as the program's model gets it: as an HTTP endpoint would, so that a program can pass it on. Tool
+// names fit providers (tool-name.ts), arguments of earlier calls are JSON objects, messages have only this
+// model's own state, and secrets are masked.
 
-/** The part of a request that crosses as a text. */
+/** The part of a request that crosses as text. */
 export type SentRequest = Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output' | 'cache'>
 
 /** @param provider the name of the model in events */
@@ -236,7 +233,7 @@ function sentMessage(message: ChatMessage, provider: string): ChatMessage {
   }
 }
 
-/** The messages as the program's provider reads them: what is left of the state is its own. */
+/** The messages with only the state of this model. */
 export const ownedMessages = (messages: readonly ChatMessage[], name: string): ChatMessage[] =>
   messages.map((message) =>
     message.role === 'assistant' && message.provider_state !== undefined

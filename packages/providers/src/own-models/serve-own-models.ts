@@ -1,8 +1,6 @@
-// The models of the program, in the main thread: it makes the calls that one thread asks for, and sends what
-// comes of them. A call ends once, for its thread, with an answer or a failure. What the program says after
-// that, or after nobody waits, is dropped. When the thread is gone or the port is closed, the signals of its
-// calls abort. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with
-// a class, or a checked answer.
+// The models of the program, in the main thread: makes the calls that one worker thread asks for, and sends
+// the outcomes back. Each call ends once, with a checked answer or a classified failure; later words of the
+// program are dropped. When the thread is gone or the port closes, the signals of its calls abort.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatAnswer, type ChatProvider, ProviderError } from '@beaver/agent'
 import { jsonObject, partsOfUsage, toolCall, type Usage, type UsagePart, usageParts } from '@beaver/core'
@@ -20,9 +18,9 @@ import {
 import { isDefect, providerErrorFrom } from './thrown-error.ts'
 
 export interface ServeOptions {
-  /** The models by the names under which the program gave them. */
+  /** The models by the names that the program gave them. */
   readonly models: ReadonlyMap<string, ChatProvider>
-  /** Hears of an error that is a defect of the program's code. Default: nobody does. */
+  /** Hears of errors that are defects of the program's code. Default: nothing does. */
   readonly onDefect?: (model: string, error: unknown) => void
 }
 
@@ -39,7 +37,6 @@ export function serveOwnModels(port: MessagePort, options: ServeOptions): () => 
 
 type Asked = Extract<ToProgram, { kind: 'ask' }>
 
-/** A call that is being made. */
 interface Making {
   readonly asked: Asked
   readonly request: SentRequest
@@ -139,8 +136,8 @@ class ServedCalls {
   }
 }
 
-// Checks the answer of a program's model before it leaves the main thread. Its type promises a form, but a
-// program may be JavaScript, or pass on what a server sent.
+// Checks the answer before it leaves the main thread. Its type promises a form, but the program may be
+// JavaScript, or pass on a server's data.
 
 const chatAnswer = z.object({
   content: z.string().nullable(),
@@ -160,7 +157,7 @@ const reported = z
   })
   .catch({ input_tokens: null, output_tokens: null })
 
-/** An answer that is paid for is not thrown away for its bill. What of it makes no sense is unknown. */
+/** A paid answer is kept even if its count makes no sense: the count is then unknown. */
 function ownUsage(given: unknown): Usage {
   const read: Readonly<Record<string, unknown>> = attempt(() => reported.parse(given)) ?? {}
   const countOf = (name: string): number => (typeof read[name] === 'number' ? read[name] : 0)
@@ -171,7 +168,6 @@ function ownUsage(given: unknown): Usage {
     part === 'unknown_calls' && !isTold
       ? 1
       : Math.min(countOf(part), part in of ? of[part as keyof typeof of] : input)
-  // The answer of one call counts as one call.
   return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage(partOf) }
 }
 

@@ -1,7 +1,7 @@
-// The failure class of what a program's model, or the client library in it, throws. An error that says what
-// it is is believed: a `ProviderError`, an HTTP status, a code of the network. An error that is a defect of
-// the code ends the try, because the same call would fail again. The next model of the route is asked. Any
-// other error is an outage, as a connection that broke is.
+// The failure class of an error that a program's model, or the client library in it, throws. A
+// `ProviderError`, an HTTP status and a code of the network count as they are. A defect of the code ends the
+// try, because the same call would fail again, and the next model of the route is asked. Any other error is
+// an outage, like a broken connection.
 import { ProviderError, type ToolSchema } from '@beaver/agent'
 import { failureClass, type FailureClass, maskSecrets, messageOf } from '@beaver/core'
 import {
@@ -16,7 +16,7 @@ import { saysBrokenConnection } from '../server-words.ts'
 
 /** The model that failed, for messages. */
 export interface ThrownPlace {
-  /** It follows "The endpoint ": a host, or `of the program's model local`. */
+  /** The text after "The endpoint ": a host, or `of the program's model local`. */
   readonly where: string
   readonly model: string
   /** What a person checks if the key is refused. */
@@ -25,7 +25,7 @@ export interface ThrownPlace {
   readonly tools?: readonly ToolSchema[]
 }
 
-/** The classes that a provider may give to a failure of its own. */
+/** The classes that a provider may give to its own failures. */
 const ofProviders: ReadonlySet<FailureClass> = new Set([
   'rate_limited',
   'provider_unavailable',
@@ -40,17 +40,17 @@ const ofProviders: ReadonlySet<FailureClass> = new Set([
 const charsMax = 4_000
 
 /**
- * What an error says may have the key of the program. The text is masked before it is cut, because half a key
- * is still a secret.
+ * The text may contain the program's key. It is masked before it is cut, because half a key is still a
+ * secret.
  */
 const told = (text: string): string => maskSecrets(text).slice(0, charsMax)
 
 /**
- * Never throws. The message may contain what the error said.
+ * Never throws. The message may contain the error's text.
  *
  * @example
- * providerErrorFrom(Object.assign(new Error('Slow down.'), { status: 429 }), { where: 'of a test', model:
- * 'm', keyName: 'KEY' }).class // => 'rate_limited'
+ * const slow = Object.assign(new Error('Slow down.'), { status: 429 })
+ * providerErrorFrom(slow, { where: 'of a test', model: 'm', keyName: 'KEY' }).class // => 'rate_limited'
  */
 export function providerErrorFrom(thrown: unknown, place: ThrownPlace): ProviderError {
   try {
@@ -64,18 +64,15 @@ export function providerErrorFrom(thrown: unknown, place: ThrownPlace): Provider
 }
 
 /**
- * How a refusal that a client library throws speaks of the form of the answer. `null`: it is no refusal, or
- * says something else.
+ * How a thrown refusal speaks of the form of the answer. `null`: it is no refusal, or is about something
+ * else.
  */
 export function formRefusedBy(thrown: unknown): ReturnType<typeof refusedForm> {
   const said = refusalThrown(thrown)
   return said === null ? null : refusedForm(said)
 }
 
-/**
- * What a server said in a refusal that a client library throws. `null`: it is none that says what the server
- * does not take.
- */
+/** The server's words in a thrown refusal. `null`: the error does not tell what the server does not take. */
 export function refusalThrown(thrown: unknown): ReturnType<typeof refusalIn> {
   const status = statusIn(thrown)
   return status === null ? null : refusalIn(new EndpointRefusal(status, bodyIn(thrown), new Headers()))
@@ -89,7 +86,7 @@ function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: Throw
   if (status !== null)
     return providerErrorOf(new EndpointRefusal(status, bodyIn(thrown), headersIn(thrown)), place)
   if (hasNetworkCode(thrown)) return providerErrorOf(thrown, place)
-  // A server may tell an error as data, and its client throws it as it came.
+  // A server may send an error as data, and its client throws it unchanged.
   const asData = thrown instanceof Error ? null : errorOfEvent({ kind: 'error', value: thrown }, place)
   if (asData !== null && typeof thrown === 'object') return asData
   const said = told(messageOf(thrown))
@@ -102,12 +99,11 @@ function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: Throw
     : failed('provider_unavailable', 'failed')
 }
 
-/** Whether an error comes from the code itself and not from what it talks to. */
 export const isDefect = (thrown: unknown): boolean =>
   (thrown instanceof TypeError || thrown instanceof ReferenceError || thrown instanceof RangeError) &&
   !hasNetworkCode(thrown)
 
-/** A `ProviderError`, also of another copy of the package. Its members may be of any type. */
+/** A `ProviderError`, also of another copy of the package. Its members may have any type. */
 function toldByProvider(thrown: unknown): ProviderError | null {
   if (!(thrown instanceof Error) || thrown.name !== 'ProviderError') return null
   const name = failureClass.safeParse(field(thrown, 'class'))
@@ -134,15 +130,15 @@ const isStatus = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 599
 
 /**
- * `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. Below 400 an error is none of
- * the endpoint.
+ * `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. A number below 400 is not an
+ * error of the endpoint.
  */
 function statusIn(thrown: unknown): number | null {
   const status = ['status', 'statusCode'].map((name) => field(thrown, name)).find(isStatus)
   return status === undefined || status < 400 ? null : status
 }
 
-/** The body as the AI SDK keeps it, or parsed as the client of OpenAI does, or else the message. */
+/** The body as the AI SDK keeps it, or as OpenAI's client parsed it, else the message. */
 function bodyIn(thrown: unknown): string {
   const [text, parsed] = [field(thrown, 'responseBody'), field(thrown, 'error')]
   if (typeof text === 'string' && text !== '') return text
@@ -168,7 +164,7 @@ function headersIn(thrown: unknown): Headers {
 }
 
 /**
- * Whether an error, or what caused it, has the code of a broken connection. `fetch` hides it behind a
+ * Whether an error or its cause has the code of a broken connection. `fetch` hides the code behind a
  * TypeError.
  */
 export function hasNetworkCode(thrown: unknown): boolean {
