@@ -1,26 +1,23 @@
-// How Beaver's own MCP server is recognised. The server says what it is, and marks each of its workflow
-// tools. A client leaves these tools out, because the workflow tools of Beaver itself stand for them: a
-// worker has none, and the mode lock holds (D-05, D-09, D-12). A mark only takes a tool away from agents, so
-// a server gains nothing by a false one. A program that passes tools on may change their names and drop their
-// marks. Then the name of the workflow and its arguments decide.
+// How Beaver's own MCP server is recognised: it says what it is, and marks its workflow tools. A client
+// leaves these tools out, so that a worker has none and the mode lock holds (D-05, D-09, D-12). A false mark
+// gains nothing, because it only takes a tool away. A program that passes tools on may drop the marks; then
+// the workflow's name and arguments decide.
 import { managedMcpServers } from '@beaver/platform'
 import { addedWorkflowTools, createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { Client } from '@modelcontextprotocol/client'
 
-/** The key under `experimental` of the capabilities of Beaver's own server. */
+/** The key under `experimental` of the capabilities. */
 const serverMark = 'beaver'
-/** The key in `_meta` of a workflow tool. Its value is the name of the workflow. */
+/** The key in `_meta` of a workflow tool. Its value is the workflow's name. */
 const toolMark = 'beaver/workflow'
 
-/** What Beaver's own server says under `experimental`. */
 export const ownCapability = (category: string): Record<string, Record<string, string>> => ({
   [serverMark]: { category },
 })
 
-/** `_meta` of the tool of a workflow. */
 export const workflowMeta = (workflow: string): Record<string, string> => ({ [toolMark]: workflow })
 
-/** Whether a client is connected to Beaver's own server. One of an older version has no mark. */
+/** An older version of Beaver's own server has no mark. */
 export function isOwnServer(client: Pick<Client, 'getServerCapabilities' | 'getServerVersion'>): boolean {
   const named = client.getServerVersion()?.name
   return (
@@ -29,7 +26,7 @@ export function isOwnServer(client: Pick<Client, 'getServerCapabilities' | 'getS
   )
 }
 
-/** They are made when a server is first asked for its tools. */
+/** Made when a server is first asked for its tools. */
 let workflows: readonly Workflow[] | null = null
 
 /** A tool as a server lists it. */
@@ -39,7 +36,7 @@ interface Listed {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Whether a tool is one of Beaver's workflow tools. @param own whether Beaver's own server lists it */
+/** @param own whether Beaver's own server lists the tool */
 export function isOwnWorkflow({ name, inputSchema, _meta }: Listed, own: boolean): boolean {
   if (_meta?.[toolMark] !== undefined) return true
   const workflow = (workflows ??= [...createTeamWorkflowTools(), ...addedWorkflowTools()]).find((each) =>
@@ -62,15 +59,12 @@ function propertiesOf(
   return Array.isArray(given) ? given : Object.keys(given ?? {})
 }
 
-// The categories of tools that `beaver mcp` can list, with their names.
-
 export interface McpCategory {
   readonly id: string
   /** The server's name in the configuration of an MCP client. */
   readonly server: string
-  /** The server's title. */
   readonly title: string
-  /** The category's name for people, which is also the server's description. */
+  /** The category's name for people, and the server's description. */
   readonly displayName: string
   readonly instructions: string
 }

@@ -1,7 +1,5 @@
-// Decides whether a call of an MCP tool is sent to its server, and what a refused call is answered. It sends
-// nothing. A call is refused with a code and a sentence that tells the model how to go on. The reasons are
-// checked in this order: the call was stopped, the server is not connected, the tool is withheld, too many
-// calls are open, the tool is not listed.
+// Decides whether a call of an MCP tool is sent to its server. A refusal has a code and a sentence that tells
+// the model how to go on.
 import type { ExternalResult } from '@beaver/agent'
 import type { Pinned } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'

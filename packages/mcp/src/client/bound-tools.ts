@@ -1,6 +1,5 @@
-// Bounds what MCP servers add to every request to a model: the number of their tools, and the bytes of what
-// these say about themselves. Tools are taken in the order of the list, and each one that does not fit is
-// left out with a reason. The others stay.
+// Bounds the number and the bytes of the tools that MCP servers add to every request to a model. In the order
+// of the list, a tool that does not fit is left out with a reason; later ones may still fit.
 import type { LeftOut, Listing } from './list-tools.ts'
 
 export interface ToolBounds {
@@ -8,12 +7,11 @@ export interface ToolBounds {
   readonly bytesMax: number
 }
 
-/** For one server. `tools` in the configuration selects which ones these are. */
+/** For one server. `tools` in the configuration selects its tools. */
 export const serverBounds: ToolBounds = { toolsMax: 200, bytesMax: 256 * 1024 }
 /** For all servers of a process together. */
 export const totalBounds: ToolBounds = { toolsMax: 500, bytesMax: 512 * 1024 }
 
-/** Counts what is taken. */
 export class ToolBudget {
   readonly #bounds: ToolBounds
   #tools = 0
@@ -23,7 +21,7 @@ export class ToolBudget {
     this.#bounds = bounds
   }
 
-  /** Whether a tool fits. If it does, it is counted. */
+  /** Counts a tool, if it fits. */
   take(bytes: number): boolean {
     if (this.#tools >= this.#bounds.toolsMax || this.#bytes + bytes > this.#bounds.bytesMax) return false
     this.#tools++

@@ -1,6 +1,5 @@
-// Turns the outcome of an MCP tool call into what a model reads. Text stays text, and an image is shown; of
-// anything else the model reads the type and the size. The text is bounded. Every failure has a code and a
-// sentence.
+// Turns the outcome of an MCP tool call into bounded text and images for a model. Of other content the model
+// reads the type and the size. Every failure has a code and a sentence.
 import { type ExternalImage, type ExternalResult, ToolFailure } from '@beaver/agent'
 import { type JsonObject, messageOf, schemaMismatch } from '@beaver/core'
 import {
@@ -22,7 +21,7 @@ export function failed(error: string, content: string): ExternalResult {
   return { success: false, content: bounded(content), error }
 }
 
-/** @param outputSchema what the server says of its structured results */
+/** @param outputSchema the server's schema of structured results */
 export function resultOf(
   { content, structuredContent, isError }: CallToolResult,
   outputSchema?: JsonObject,
@@ -30,7 +29,7 @@ export function resultOf(
   const images: ExternalImage[] = []
   const parts = content.map((block) => textOf(block, images))
   const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
-  // Servers repeat the structured content as text for older clients. It is shown once.
+  // Servers repeat the structured content as text for older clients, so it is shown once.
   if (
     structured !== null &&
     !content.some((block) => block.type === 'text' && sameJson(block.text, structured))
@@ -55,7 +54,6 @@ export function resultOf(
   }
 }
 
-/** What of a result does not fit the tool's output schema, in words. */
 const misfitOf = (structuredContent: unknown, schema: JsonObject): string | null =>
   structuredContent === undefined
     ? 'is missing, although the tool has an output schema'
@@ -108,7 +106,7 @@ function bounded(text: string): string {
     : `${text.slice(0, resultCharsMax)}\n[cut: ${text.length - resultCharsMax} more characters]`
 }
 
-/** The outcome of a call that threw. `lost` means that the connection cannot be used any more. */
+/** The outcome of a call that threw. `lost`: the connection cannot be used any more. */
 export interface CallFailure {
   readonly result: ExternalResult
   readonly lost: 'no' | 'yes' | 'perhaps'
@@ -173,7 +171,8 @@ const scopeMessage = ({ requiredScope }: InsufficientScopeError, server: string,
   `The login at the MCP server ${server} does not allow the call of ${tool}. A person can log in with more rights: ${loginCommand(server, requiredScope)}`
 
 /**
- * What a person types for more rights. A scope is the server's text, so it is left out if it is not plain.
+ * The command that a person types for more rights. A scope is the server's text, so it is left out unless it
+ * is plain.
  */
 export function loginCommand(server: string, scope: string | undefined): string {
   const isPlain = scope !== undefined && /^[\w.:/-]+( [\w.:/-]+)*$/.test(scope) && scope.length <= 500

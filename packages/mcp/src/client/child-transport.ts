@@ -1,6 +1,5 @@
-// An MCP server as a child process: the messages are lines on its stdin and stdout. The process itself is
-// handled in child-program.ts. If the transport is closed, the program ends. If the program ends, the
-// transport is closed. Lines that are not messages are skipped, up to a bound. A message is bounded.
+// An MCP server as a child process: the messages are lines on its stdin and stdout. The program and the
+// transport end together. Lines that are not messages are skipped, up to a bound.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, resolve } from 'node:path'
@@ -17,9 +16,9 @@ import type { Address, McpProgramSpec } from './server-spec.ts'
 
 export interface ChildTransport extends Transport {
   readonly pid: number | null
-  /** It is never read here. The field shows a client that this is a child and not an HTTP server. */
+  /** It is never read here. It tells the client that this is a child and not an HTTP server. */
   readonly stderr: null
-  /** The reason of the child's end, or `null` while it runs and before it was started. */
+  /** Why the child ended, or `null` before that. */
   readonly ended: string | null
   /** The tail of its stderr. */
   readonly stderrTail: string
@@ -50,7 +49,7 @@ export function childTransport(
     },
     onEnd: () => transport.onclose?.(),
   })
-  // This is a plain object, because the client's negotiation replaces `start` for one call.
+  // A plain object, because the client's negotiation replaces `start` for one call.
   const transport: ChildTransport = {
     stderr: null,
     get pid() {
@@ -72,12 +71,9 @@ export function childTransport(
   return transport
 }
 
-// Splits bytes into lines with a bound. The chunks of a long line are kept until the line ends, so that it is
-// copied only once.
-
 /**
- * Returns a function that takes bytes. After a line grew beyond `lineBytesMax` it returns false and takes
- * nothing more.
+ * Splits bytes into lines. Returns false and takes nothing more after a line grew beyond `lineBytesMax`. The
+ * chunks of a long line are copied only once, when the line ends.
  */
 export function lineSplitter(
   lineBytesMax: number,
@@ -110,10 +106,10 @@ export function lineSplitter(
   }
 }
 
-// Confines the program of an MCP server by the setting of the operator. The program sees its own folder, the
-// packages of the files that its command names, and the folders that its arguments and variables name: the
-// operator wrote them down. It sees no home folder, no other process and nothing of Beaver. It has a network,
-// unless the operator takes it away: most servers speak for a service.
+// Confines the program of an MCP server, as the operator configured it. The program sees its own folder, the
+// packages of the files in its command, and the folders in its arguments and variables, because the operator
+// wrote them. It sees no home folder, no other process and nothing of Beaver. It has a network by default,
+// because most servers speak for a service.
 
 type Program = Extract<Address, { kind: 'program' }>
 
@@ -124,11 +120,11 @@ export async function confineServer(
   sandbox: SandboxOptions,
 ): Promise<Program> {
   const found = programOf(program)
-  // A program that does not exist is started as it is, so that the reason is told.
+  // A missing program is started without a sandbox, so that its own error is reported.
   if (sandbox.mode === 'off' || found === null) return program
   const cwd = program.cwd === undefined ? process.cwd() : resolve(program.cwd)
   const named = [found, ...program.args.filter((arg) => arg.includes('/')).map((arg) => resolve(cwd, arg))]
-  // What a variable of the configuration names, such as a file with memories, is the server's own.
+  // A path in a configured variable, such as a file with memories, belongs to the server.
   const own = Object.keys(env).flatMap((name) =>
     isAbsolute(program.env[name] ?? '') ? [program.env[name] ?? ''] : [],
   )
@@ -144,7 +140,7 @@ export async function confineServer(
     network: network !== false,
     path: program.env['PATH'],
   }
-  // An argument that is relative to the folder of the daemon would lead nowhere in another folder.
+  // An argument that is relative to the daemon's folder would lead nowhere in another folder.
   const args =
     program.cwd === undefined
       ? program.args.map((arg) =>
@@ -188,29 +184,25 @@ function kindOf(path: string): 'folder' | 'file' | 'none' {
   }
 }
 
-// ChildProgram: one run of a program as a child process that can be ended together with everything it
-// started. What its output means is decided in child-transport.ts. The program leads its own process group.
-// When it ends, the rest of the group is killed, so that nothing it started stays. The time to end it is
-// bounded: its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline. Its end is reported
-// once. The reason is the fault that we found in it, or else the way it ended. What it can make us keep is
-// bounded: the tail of its stderr, and the input that it does not read.
+// One run of a program as the leader of its own process group. When it ends, the rest of the group is killed,
+// so that nothing stays. To end it, its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a
+// deadline.
 
 interface ChildOptions {
   readonly clock: Clock
   /**
-   * The process groups that run. The owner of the set kills them if this process ends without closing them.
+   * The running process groups. The owner of the set kills them if this process ends without closing them.
    */
   readonly groups: Set<number>
-  /** The time that it has to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
+  /** The time to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number
 }
 
-/** The partner that talks to the program. */
 interface ChildPeer {
-  /** The number of bytes of its input that it may leave unread. */
+  /** The most bytes of its input that it may leave unread. */
   readonly inputBytesMax: number
   onOutput(bytes: Buffer): void
-  /** The program calls this once. */
+  /** Called once. */
   onEnd(): void
 }
 
@@ -240,17 +232,16 @@ class ChildProgram {
     return this.#child?.pid ?? null
   }
 
-  /** The reason of its end, or `null` while it runs and before it was started. */
+  /** Why it ended, or `null` before that. A fault that we found comes before the exit code. */
   get ended(): string | null {
     return this.#ended
   }
 
-  /** The tail of its stderr. */
   get stderrTail(): string {
     return this.#stderrTail
   }
 
-  /** Its stdin. @throws if it does not run, or if it does not read its input */
+  /** @throws if it does not run, or does not read its input */
   get input(): Writable {
     if (this.#child === null || this.#ended !== null || this.#child.stdin.writableEnded)
       throw new Error('the server is not running')
@@ -289,14 +280,14 @@ class ChildProgram {
     })
   }
 
-  /** Kills it because its output is unusable. The first such reason is the reason of its end. */
+  /** Kills it because its output is unusable. The first reason counts as the reason of its end. */
   breakOff(reason: string): void {
     if (this.#fault !== null) return
     this.#fault = reason
     this.#signalGroup('SIGKILL')
   }
 
-  /** Ends it. All calls wait for the same end. */
+  /** All calls wait for the same end. */
   end(): Promise<void> {
     return (this.#ending ??= this.#end())
   }

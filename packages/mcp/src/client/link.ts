@@ -1,7 +1,6 @@
-// Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the
-// server speaks. Connecting ends within `startMsMax`. If it fails, everything that it started is gone. `gone`
-// reports the end, whichever side ended the connection. A server over HTTP that has forgotten the session
-// answers 404, and has done nothing. Then the connection begins a new session.
+// Link: one live connection to one MCP server, as a child or over HTTP, in the server's era of the protocol.
+// A failed connection leaves nothing behind. A server over HTTP that forgot the session answers 404 and has
+// done nothing; then the connection begins a new session.
 import { type Clock, messageOf } from '@beaver/core'
 import {
   type AuthProvider,
@@ -22,23 +21,22 @@ import { type ChildTransport, childTransport, messageBytesMax } from './child-tr
 import type { Address } from './server-spec.ts'
 
 export interface Link {
-  /** The client of the present session. */
+  /** The client of the current session. */
   readonly client: Client
   readonly pid: number | null
   /** The server's own name and version, as `name version`. */
   readonly server: string | null
-  /** Whether the server knows only the handshake of 2025. In this case the next connection need not ask. */
+  /** Whether the server knows only the handshake of 2025, so that the next connection need not ask. */
   readonly legacy: boolean
-  /** The calls that are open at this connection. */
   readonly calls: OpenCalls
-  /** Resolves with the reason when the connection has ended. */
+  /** Resolves with the reason when either side has ended the connection. */
   readonly gone: Promise<string>
   /**
-   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there.
-   * The last of them closes its client.
+   * Begins a new session, once for all callers. Calls that are under way in the old session go on there, and
+   * the last of them closes its client.
    *
-   * @param stale the client of the session that the server has forgotten
-   * @param ready lists what the server has now. Only then the new session is used
+   * @param stale the client of the session that the server forgot
+   * @param ready lists what the server has now, before the new session is used
    * @throws {LinkError}, and what `ready` throws
    */
   renew(stale: Client, ready: (client: Client) => Promise<void>): Promise<void>
@@ -49,21 +47,21 @@ export interface Link {
 export interface LinkOptions {
   readonly clock: Clock
   readonly groups: Set<number>
-  /** Our version, which the server is told. */
+  /** Our version, for the server. */
   readonly version: string
   readonly startMsMax: number
   readonly leaveMsMax?: number
-  /** `legacy`: connect without the question about the era, because some programs end when they are asked. */
+  /** `legacy`: connect without asking for the era, because some programs end at this question. */
   readonly mode: 'auto' | 'legacy'
   readonly signal: AbortSignal
-  /** Gives requests over HTTP their token. `null`: they have none of OAuth. */
+  /** Gives requests over HTTP their OAuth token. `null`: they have none. */
   readonly access?: AuthProvider | null
   /** Whether the server may ask the person of a call. */
   readonly elicitation: boolean
   onListChanged(): void
 }
 
-/** `asked` means that the program seems to have ended because of the question about the era. */
+/** `asked`: the program seems to have ended because it was asked for its era. */
 export class LinkError extends Error {
   readonly asked: boolean
   constructor(message: string, asked: boolean, options: { cause?: unknown } = {}) {
@@ -84,7 +82,7 @@ const reconnects = {
   maxRetries: 5,
 }
 
-/** @throws {LinkError}; {LoginNeeded}; {InsufficientScopeError} */
+/** Ends within `startMsMax`. @throws {LinkError}; {LoginNeeded}; {InsufficientScopeError} */
 export async function connectLink(address: Address, options: LinkOptions): Promise<Link> {
   const { promise: gone, resolve: tellGone } = Promise.withResolvers<string>()
   const calls = new OpenCalls(options.clock)
@@ -135,15 +133,12 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   }
 }
 
-/**
- * Whether the server says that it has forgotten the session of a client, and so has not done what it was
- * asked.
- */
+/** Whether the server forgot the session of a client, and so has not done what it was asked. */
 export const isForgotten = (error: unknown, hadSession: boolean): boolean =>
   hadSession && error instanceof SdkHttpError && error.status === 404
 
 /**
- * Whether a client is in a session that its server may forget. Ask before a request: a client that was closed
+ * Whether a client is in a session that its server may forget. Ask before a request, because a closed client
  * has none.
  */
 export const isInSession = ({ transport }: Client): boolean => transport?.sessionId !== undefined
@@ -175,7 +170,7 @@ async function beginSession(address: Address, options: SessionOptions): Promise<
       },
     },
   )
-  // The form of the question is checked again where it is read, and the answer is of the protocol.
+  // The question's form is checked again where it is read, and the answer follows the protocol.
   if (options.elicitation)
     client.setRequestHandler(
       'elicitation/create',
@@ -231,9 +226,6 @@ function stderrOf(child: ChildTransport | null): string {
   return `; its stderr ends with: ${tail.length <= stderrCharsTold ? tail : `…${tail.slice(-stderrCharsTold)}`}`
 }
 
-// A fetch for one MCP server over HTTP that bounds bodies: each message of an event stream, or the whole of
-// any other answer.
-
 async function boundedFetch(input: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init)
   if (response.body === null) return response
@@ -243,8 +235,8 @@ async function boundedFetch(input: string | URL, init?: RequestInit): Promise<Re
 }
 
 /**
- * Fails after `messageBytesMax` bytes. With `streams`, the count starts again after each chunk that contains
- * an empty line.
+ * Fails after `messageBytesMax` bytes. With `streams`, each message of an event stream is counted alone: the
+ * count starts again after each chunk with an empty line.
  */
 function bound(streams: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
@@ -266,12 +258,9 @@ function endsMessage(chunk: Uint8Array): boolean {
   return text.includes('\n\n') || text.includes('\r\n\r\n')
 }
 
-// Reads the pieces of a result one by one, before the client of the protocol refuses all of them because of
-// one.
-
 /**
- * From now on, a piece of content that cannot be read becomes a text that says so. The transport is
- * connected.
+ * Turns an unreadable piece of a result into a text that says so. Otherwise the protocol's client would
+ * refuse the whole result. The transport must be connected.
  */
 function keepReadable(transport: Transport): void {
   const { onmessage } = transport
@@ -299,11 +288,10 @@ function blockOf(given: unknown): ContentBlock {
   }
 }
 
-// OpenCalls: which call a server means when it asks in the protocol of 2025. Its request does not name the
-// call, and all calls share one connection. A question goes to the person of the call that asked, or to
-// nobody. So it is given to a call only if no other call could have asked. A call that has ended did not ask,
-// because it would wait for the answer. So the question of several open calls waits, for a bounded time,
-// until all but one of them have ended. A question outside of all calls gets `cancel`.
+// OpenCalls: which call a server means when it asks in the protocol of 2025. The request does not name the
+// call, and all calls share one connection, but a question must not reach the person of another call. So it
+// waits, for a bounded time, until only one open call could have asked. A call that has ended did not ask,
+// because it would wait for the answer. A question outside of all calls gets `cancel`.
 
 const waitMsMax = 10_000
 const waitingMax = 100

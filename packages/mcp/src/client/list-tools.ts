@@ -1,7 +1,5 @@
-// Lists the tools of a server: it reads all pages, and checks and bounds each tool. A tool that cannot be
-// used is left out and reported; the others stay. A workflow tool of Beaver's own server is no tool of the
-// list; only its name is kept (own-server.ts). What is kept of a tool is bounded. Its hash covers everything
-// that the server said about it.
+// Lists the tools of a server from all its pages. A tool that cannot be used is left out and reported. A
+// workflow tool of Beaver's own server is also left out; only its name is kept (own-server.ts).
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject, outputSchema } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
@@ -15,15 +13,15 @@ export interface ListedTool {
   readonly description: string
   /** In the form that model providers take. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  /** What the server says of its structured results. Absent: nothing that can be checked. */
+  /** The server's schema of structured results. Absent: none that can be checked. */
   readonly outputSchema?: JsonObject
-  /** The server's own statement. It is only used as a hint. */
+  /** The server's own statement, used only as a hint. */
   readonly idempotent: boolean
   /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
   readonly hash: string
-  /** The text that was hashed, cut to a bound, so that a person can read it. */
+  /** The hashed text, cut to a bound, for people. */
   readonly definition: string
-  /** What it adds to a request to a model, in bytes. */
+  /** The bytes that it adds to a request to a model. */
   readonly bytes: number
 }
 
@@ -35,7 +33,7 @@ export interface LeftOut {
 export interface Listing {
   readonly tools: readonly ListedTool[]
   readonly leftOut: readonly LeftOut[]
-  /** The names of those that are Beaver's own workflow tools. */
+  /** Beaver's own workflow tools. */
   readonly workflows: readonly string[]
   /** Whether the server is Beaver's own. */
   readonly isBeaver: boolean
@@ -44,7 +42,7 @@ export interface Listing {
 const toolsMax = 1_000
 const pagesMax = 64
 const nameCharsMax = 256
-/** OpenAI refuses a whole request with a longer one. */
+/** OpenAI refuses a whole request with a longer description. */
 const descriptionCharsMax = 1_024
 const schemaCharsMax = 64_000
 const definitionCharsMax = 4_000
@@ -65,11 +63,11 @@ const tool = z.looseObject({
 export interface ListOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Whether the server is asked over HTTP, where arguments may be mirrored into headers. */
+  /** Whether the server is reached over HTTP, where headers may repeat arguments. */
   readonly http: boolean
 }
 
-/** @throws the client's error if the server does not answer, or does not answer with a list */
+/** @throws the client's error if the server does not answer with a list */
 export async function listTools(client: Client, options: ListOptions): Promise<Listing> {
   const tools = new Map<string, ListedTool>()
   const leftOut: LeftOut[] = []
@@ -166,7 +164,7 @@ function outputSchemaOf(given: unknown): Pick<ListedTool, 'outputSchema'> {
   return read.success ? { outputSchema: read.data } : {}
 }
 
-/** A text of at most `charsMax` characters, with the note. */
+/** A text of at most `charsMax` characters, including the note. */
 function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const kept = charsMax - noteCharsMax
@@ -174,10 +172,6 @@ function cut(text: string, charsMax: number): string {
 }
 
 const noteCharsMax = 40
-
-// Finds what is plainly wrong in the input schema of a tool. A model provider refuses a whole request because
-// of one such schema. Only what no draft of JSON Schema allows is a defect, and a reference that leads
-// nowhere. What one provider does not take, only that provider tells.
 
 const typeNames: ReadonlySet<unknown> = new Set([
   'string',
@@ -191,9 +185,14 @@ const typeNames: ReadonlySet<unknown> = new Set([
 const { maps, lists, ones } = schemaKeywords
 
 /**
- * A clause for a person, or `null`. The schema is not nested too deep for a recursion.
+ * What is plainly wrong in an input schema, as a clause for a person; `null` if nothing is. A model provider
+ * refuses a whole request because of one such schema. Only two defects count: what no draft of JSON Schema
+ * allows, and a reference to nothing. Each provider reports its own limits itself. The schema is not nested
+ * too deep for recursion.
  *
- * @example schemaDefect({ type: 'object', properties: { a: { type: 'text' } } }) // 'its inputSchema has the unknown type "text" at properties.a'
+ * @example
+ * schemaDefect({ type: 'object', properties: { a: { type: 'text' } } })
+ * // 'its inputSchema has the unknown type "text" at properties.a'
  */
 export function schemaDefect(inputSchema: unknown): string | null {
   const defect = defectAt(inputSchema, []) ?? lostReference(inputSchema)
@@ -221,7 +220,7 @@ function defectAt(schema: unknown, path: readonly string[]): string | null {
   return null
 }
 
-/** A `$ref` within the schema that names nothing, or one to somewhere else, which no provider fetches. */
+/** A `$ref` that names nothing in the schema, or that leads elsewhere, which no provider fetches. */
 function lostReference(root: unknown): string | null {
   const anchors = new Set<string>()
   const references: string[] = []

@@ -1,8 +1,7 @@
 // Arguments of a tool that its schema mirrors into HTTP headers: `x-mcp-header` of the protocol of 2026
-// (SEP-2243). An annotation counts only on a text, an integer or a boolean that `properties` alone lead to.
-// Its name is a token of HTTP, and no other annotation of the tool has it in any case of letters. A tool with
-// any other annotation is invalid. A value that is no safe header text is sent in base64, so no argument can
-// add a header.
+// (SEP-2243). An annotation is valid only on a text, an integer or a boolean that `properties` alone lead to,
+// and with a name that is a token of HTTP and unique in any case of letters. An invalid annotation makes the
+// tool invalid. An unsafe value is sent in base64, so no argument can add a header.
 
 interface Mirrored {
   readonly path: readonly string[]
@@ -17,10 +16,10 @@ export type MirroredHeaders =
 const annotation = 'x-mcp-header'
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
-/** What holds values and not schemas. */
+/** Keywords that hold values instead of schemas. */
 const valueKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', annotation])
 
-/** Reads the annotations of an input schema. The schema is not nested too deep for a recursion. */
+/** Reads the annotations of an input schema, which is not nested too deep for recursion. */
 export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
   const mirrored: Mirrored[] = []
   const seen = new Set<string>()
@@ -39,7 +38,7 @@ export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
       Object.entries(schema).flatMap(
         ([key, value]: [string, unknown]): [unknown, readonly string[], boolean][] => {
           if (valueKeywords.has(key)) return []
-          // The keys of `properties` are names of arguments, also if one of them has the name of a keyword.
+          // The keys of `properties` name arguments, also if a key equals a keyword.
           if (key === 'properties' && typeof value === 'object' && value !== null)
             return Object.entries(value).map(([name, each]: [string, unknown]) => [
               each,
@@ -80,7 +79,8 @@ export function mirroredHeaders(inputSchema: unknown): MirroredHeaders {
 /**
  * The headers of one call. An argument that is absent, `null` or of another type has none.
  *
- * @example headersOfCall([{ path: ['region'], header: 'Region' }], { region: 'eu' }) // { 'Mcp-Param-Region': 'eu' }
+ * @example
+ * headersOfCall([{ path: ['region'], header: 'Region' }], { region: 'eu' }) // { 'Mcp-Param-Region': 'eu' }
  */
 export function headersOfCall(mirrored: readonly Mirrored[], args: unknown): Record<string, string> {
   return Object.fromEntries(
@@ -108,7 +108,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'boolean' || Number.isSafeInteger(value) ? String(value) : null
 }
 
-/** Whether the text is a header as it is, and does not look like one in base64. */
+/** Whether a text is a valid header as it is, and does not look like base64 of one. */
 const isSafe = (text: string): boolean =>
   /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&
   !(text.startsWith('=?base64?') && text.endsWith('?='))

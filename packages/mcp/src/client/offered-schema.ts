@@ -1,8 +1,8 @@
-// The input schema of a tool in the form that model providers take. Providers refuse a whole request because
-// of one schema that they do not take. An object has `properties` and a list has `items`, because OpenAI and
-// Gemini refuse a schema that leaves them out. What is plainly meant is written as JSON Schema has it: a
-// `required` in the wrong place or form, and the names of types in Python and in Google's interface. The
-// arguments that the server takes are the same. What is not plain stays, and is a defect (schema-defect.ts).
+// The input schema of a tool in the form that model providers take, because they refuse a whole request
+// because of one schema. An object gets `properties` and a list `items`, which OpenAI and Gemini require.
+// Plain mistakes are corrected: a `required` in the wrong place or form, and type names of Python and of
+// Google's API. The server takes the same arguments as before. Other mistakes stay, and are defects
+// (list-tools.ts).
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -52,7 +52,7 @@ const typesMeant: Readonly<Record<string, string>> = {
   },
 }
 
-/** @param schema is not nested too deep for a recursion */
+/** @param schema is not nested too deep for recursion */
 export function offeredSchema(schema: Schema): Record<string, unknown> {
   return { ...('properties' in schema ? {} : { properties: {} }), ...mended(schema) }
 }
@@ -68,11 +68,10 @@ function mended(schema: Schema): Record<string, unknown> {
   return { ...whole, ...asObject, ...(isList ? { items: {} } : {}) }
 }
 
-/** A `required` that is true or false says something about the property itself, which its object has said. */
+/** A `required` that is true or false belongs to the property itself, and its object has stated it. */
 const requiredAsItIs = ({ required }: Schema): object =>
   required === undefined || typeof required === 'boolean' ? {} : { required }
 
-/** The properties of an object, and which of them it needs. */
 function withProperties({ properties = {} }: Schema, schema: Schema): object {
   if (!isRecord(properties)) return requiredAsItIs(schema)
   const given = isRecord(schema['properties']) ? schema['properties'] : {}
@@ -94,7 +93,7 @@ function withProperties({ properties = {} }: Schema, schema: Schema): object {
       ...flagged,
     ]),
   ]
-  // Gemini refuses a name that is not among the properties. Any value of it is allowed.
+  // Gemini refuses a required name without a property. The added property allows any value.
   const missing = Object.fromEntries(
     needed.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, {}]),
   )

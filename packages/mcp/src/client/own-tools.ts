@@ -1,8 +1,7 @@
-// Tools that Beaver itself makes of a server's resources and prompts. Their names and descriptions are ours,
-// so they have no pin; what they return is the server's text. A server has them only if it says that it has
-// resources or prompts, and if the configuration does not say otherwise. A tool of the server itself keeps
-// its name: ours is left out. Lists and texts are bounded. A resource that the configuration does not name is
-// not asked for.
+// Tools that Beaver makes of a server's resources and prompts, if the server and the configuration allow it.
+// Their names and descriptions are ours, so they have no pin; their results are the server's text. If a tool
+// of the server has the same name, ours is left out. Beaver asks only for resources that the configuration
+// names.
 import type { ExternalResult } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'
 import {
@@ -63,7 +62,7 @@ const ofPrompts = [
 /** Whether Beaver made this tool. */
 export const isOwnTool = (tool: ListedTool): tool is OwnTool => 'act' in tool
 
-/** @param listed the tools of the server itself */
+/** @param listed the server's own tools */
 export function ownTools(
   client: Client,
   { tools, resources = tools === undefined, prompts = false }: McpServerSpec,
@@ -204,8 +203,8 @@ const text = (lines: readonly string[], none: string): ExternalResult => ({
 const isAllowed = (uri: string, patterns: readonly string[] | null): boolean =>
   patterns === null || matchesAny(patterns, uri)
 
-// Compares the URI of a resource with the patterns of the configuration. `*` means any text. A path that
-// leads upwards matches no pattern, because the server may read it as another resource.
+// Compares the URI of a resource with the configured patterns. `*` means any text. A path that leads upwards
+// matches none, because the server may read it as another resource.
 
 /** @example matchesAny(['docs://*'], 'docs://a/b') // true */
 export function matchesAny(patterns: readonly string[], uri: string): boolean {
@@ -213,7 +212,7 @@ export function matchesAny(patterns: readonly string[], uri: string): boolean {
   return patterns.some((pattern) => matches(pattern.split('*'), uri))
 }
 
-/** In linear time: a pattern is the operator's, and a URI is a model's. */
+/** In linear time, because the URI comes from a model. */
 function matches([first = '', ...rest]: readonly string[], uri: string): boolean {
   if (!uri.startsWith(first)) return false
   const last = rest.pop()
@@ -227,15 +226,14 @@ function matches([first = '', ...rest]: readonly string[], uri: string): boolean
   return uri.length - last.length >= at && uri.endsWith(last)
 }
 
-// Sends one call of a tool and reads its result. A result has `content`, as every version of the protocol
-// demands. Something else is no result. Over HTTP in the protocol of 2026, arguments are mirrored into
-// headers as the tool's schema says.
-
 type ToolCallOptions = Omit<RequestOptions, 'headers'>
 
 const answer = z.looseObject({ content: z.array(z.unknown()) })
 
-/** @throws the client's error */
+/**
+ * Sends one call, over HTTP in the protocol of 2026 with the headers of the tool's schema. A result without
+ * `content` counts as none, because every version of the protocol demands it. @throws the client's error
+ */
 export async function callTool(
   client: Client,
   tool: ListedTool,

@@ -1,7 +1,6 @@
-// Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and
-// prompts. Whether it may be sent is decided in admit-call.ts. The time of a call stops while a person is
-// asked, and begins again with the answer. Progress does not prolong the time of a call. What the call could
-// not ask a person is said with its result.
+// Sends an admitted call (admit-call.ts) to a connected server: of its own tool, or of one that Beaver made.
+// The time of a call stops while a person is asked. Progress does not prolong it. Questions that could not be
+// asked are noted in the result.
 import type { AskPerson, ExternalResult, ToolContext } from '@beaver/agent'
 import { type Clock, type JsonObject, messageOf } from '@beaver/core'
 import { type Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
@@ -27,10 +26,9 @@ export interface SendOptions {
   readonly progress: ToolContext['progress']
 }
 
-/** Who makes a call. */
 export type AskedBy = Omit<SendOptions, 'clock'>
 
-/** A call whose session the server has forgotten. */
+/** A call whose session the server forgot. */
 export interface ForgottenCall {
   readonly at: Link
   /** The client that sent it. */
@@ -41,10 +39,7 @@ export interface ForgottenCall {
 
 export interface CallOutcome {
   readonly result: ExternalResult
-  /**
-   * Whether the connection can be used any more. `forgotten`: the server has forgotten the session, and has
-   * done nothing.
-   */
+  /** Whether the connection is unusable. `forgotten`: the server forgot the session, and has done nothing. */
   readonly lost:
     | { readonly kind: 'no' | 'perhaps' | 'forgotten' }
     | { readonly kind: 'yes'; readonly reason: string }
@@ -100,7 +95,7 @@ function withNotes(result: ExternalResult, { notes }: CallInputs): ExternalResul
     : { ...result, content: [result.content, ...notes.map((note) => `[Beaver: ${note}]`)].join('\n') }
 }
 
-/** The time that a call has. It stops while somebody is asked. */
+/** The time that a call has left. It stops while a person is asked. */
 class CallTime {
   readonly #begin: () => void
   #timer: { cancel(): void } | null = null

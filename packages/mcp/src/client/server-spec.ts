@@ -1,30 +1,29 @@
-// The operator's settings for one MCP server, and the address that a connection needs, with each `$NAME` read
-// from the environment. A variable that is not set is an error that names it, so a server never gets an empty
-// secret.
+// The operator's settings for one MCP server, and its address with each `$NAME` replaced from the
+// environment. An unset variable is an error, so that a server never gets an empty secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
 
 interface OfEveryServer {
-  /** The permission of its tools, if no rule decides. */
+  /** The permission of its tools if no rule decides. */
   readonly permission: Permission
-  /** Whether its results are the user's own text. Default: they are strangers' text. */
+  /** Whether its results are the user's own text. Default: no, they are untrusted. */
   readonly trusted?: boolean
-  /** Those of its tools that only read. Default: none. */
+  /** Its tools that only read. Default: none. */
   readonly tools_that_read?: readonly string[]
   /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
   /**
-   * Whether agents can read its resources, or patterns for the URIs that they can read. Default: they can,
-   * unless `tools` selects.
+   * Whether agents can read its resources, or patterns of the allowed URIs. Default: yes, unless `tools`
+   * selects.
    */
   readonly resources?: boolean | readonly string[] | undefined
   /** Whether agents can read its prompts. Default: no. */
   readonly prompts?: boolean | undefined
-  /** Whether it may ask a person in the middle of a call. Default: yes. */
+  /** Whether it may ask a person during a call. Default: yes. */
   readonly elicitation?: boolean | undefined
-  /** The time that one call may take. */
+  /** The longest time of one call. */
   readonly timeout_ms: number
-  /** The number of restarts within ten minutes. */
+  /** The most restarts within ten minutes. */
   readonly restarts_max: number
 }
 
@@ -36,7 +35,7 @@ export interface McpProgramSpec extends OfEveryServer {
   readonly cwd?: string | undefined
   /** Whether it has a network in the sandbox. Default: yes. */
   readonly network?: boolean | undefined
-  /** Folders in which it may write in the sandbox, besides `cwd` and the folders that its arguments name. */
+  /** Folders that it may write in the sandbox, besides `cwd` and the folders in its arguments. */
   readonly writable?: readonly string[] | undefined
 }
 
@@ -65,8 +64,8 @@ export interface McpHttpSpec extends OfEveryServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /**
-   * How Beaver gets a token. `false`: never. Default: as the servers say, when the server refuses a request
-   * without one.
+   * How Beaver gets a token. `false`: never. Default: as the server says when it refuses a request without
+   * one.
    */
   readonly oauth?: OAuthSettings | false | undefined
 }
@@ -76,7 +75,7 @@ export type McpServerSpec = McpProgramSpec | McpHttpSpec
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The address of a server, in which every reference is replaced by its value. */
+/** The address of a server, with every variable replaced by its value. */
 export type Address =
   | {
       readonly kind: 'program'
@@ -87,7 +86,7 @@ export type Address =
     }
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** @throws {BeaverError} `invalid_configuration`, which names the variable that is not set */
+/** @throws {BeaverError} `invalid_configuration`, which names the unset variable */
 export function addressOf(spec: McpServerSpec, environment: Environment): Address {
   const expanded = (values: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value, environment)]))

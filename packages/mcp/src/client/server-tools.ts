@@ -1,8 +1,6 @@
-// ServerTools: the tools that one MCP server lists, and which of them may be offered. The connection is in
-// link.ts, supervise-server.ts decides when the server is asked for its list, and pin-keeper.ts keeps the
-// pins. A new list is compared with the pins at once. While the pins cannot be read or stored, no tool is
-// offered. A tool that changed, or that appeared after its server was first seen, is withheld until a person
-// approves it. When tools begin to be withheld, the log says so once.
+// ServerTools: the listed tools of one MCP server, and which of them may be offered. supervise-server.ts
+// decides when to ask for the list, and pin-keeper.ts keeps the pins. A tool that changed, or that appeared
+// later, is withheld until a person approves it. While the pins cannot be read or stored, no tool is offered.
 import type { Logger } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import type { PinKeeper, Pinned } from '../pins/pin-keeper.ts'
@@ -39,7 +37,6 @@ export class ServerTools {
     return this.#listing
   }
 
-  /** The tools that Beaver makes of its resources and prompts. */
   get own(): readonly OwnTool[] {
     return this.#own
   }
@@ -64,10 +61,7 @@ export class ServerTools {
     )
   }
 
-  /**
-   * Asks the server for its list. @throws the client's error if the server does not answer, or does not
-   * answer with a list
-   */
+  /** Asks the server for its list. @throws the client's error if the server does not answer with a list */
   async list(client: Client, signal: AbortSignal): Promise<void> {
     const hasTools = client.getServerCapabilities()?.tools !== undefined
     const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
@@ -122,11 +116,10 @@ export class ServerTools {
   }
 }
 
-// Selects the tools of a listing that the configuration wants. list-tools.ts makes the listing, and
-// server-tools.ts decides what is offered. Without a selection every listed tool is kept. A tool that is
-// selected but not listed is left out with a reason.
-
-/** @param wanted the names under `tools` in the configuration. Default: all tools. */
+/**
+ * Keeps the configured tools of a listing. A configured tool that is not listed is left out with a reason.
+ * @param wanted the names under `tools` in the configuration. Default: all tools.
+ */
 function selectTools(listing: Listing, wanted: readonly string[] | undefined): Listing {
   if (wanted === undefined) return listing
   const { tools, leftOut, workflows } = listing

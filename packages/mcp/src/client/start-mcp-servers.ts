@@ -1,8 +1,6 @@
-// Offers the MCP servers of one process as external tools. Each server is connected once, in the background,
-// whatever happens to the others. supervise-server.ts keeps one server connected, and gather-tools.ts names
-// the tools. The start waits for no server. Listeners are informed only if the offered tools differ from
-// those before. What is left out of the tools of a server is logged when it changes, and it is part of the
-// status. Nothing of a server outlives `close` or an ordinary end of the process.
+// Offers the MCP servers of one process as external tools. Each server is connected in the background,
+// independently of the others (supervise-server.ts); the start waits for none. Nothing of a server outlives
+// `close` or an ordinary end of the process.
 import { createHash } from 'node:crypto'
 import type {
   CallDescription,
@@ -25,14 +23,13 @@ import { writeMcpReport } from './status-file.ts'
 import { type SupervisedServer, superviseServer } from './supervise-server.ts'
 
 export interface McpOptions {
-  /** The environment from which `$NAME` is read. */
   readonly environment: Environment
   readonly pinsFile: string
-  /** The folder of the logins. Default: no server gets a token of OAuth. */
+  /** The folder of the logins. Default: no server gets an OAuth token. */
   readonly loginsFolder?: string
   /** Where the status of the servers is reported. Default: nowhere. */
   readonly reportFile?: string
-  /** Our version, which servers are told. */
+  /** Our version, for the servers. */
   readonly version: string
   /** The names of tools that are not MCP tools. */
   readonly reserved?: readonly string[]
@@ -40,18 +37,16 @@ export interface McpOptions {
   readonly clock?: Clock
   /** A number in [0, 1). */
   readonly random?: () => number
-  /** The time from the start of one server to its answer. Default: 60,000. */
+  /** The longest time from the start of one server to its answer. Default: 60,000. */
   readonly startMsMax?: number
-  /**
-   * The time that a child has to end, first after its stdin was closed, then after SIGTERM. Default: 1,500.
-   */
+  /** The time for a child to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number
   /**
-   * The time for a list of tools. A server that was silent is asked for its list too. It is at least the
-   * server's `timeout_ms`. Default: 10,000.
+   * The longest time for a list of tools, at least the server's `timeout_ms`. A server that was silent for a
+   * call is also asked for its list. Default: 10,000.
    */
   readonly listMsMax?: number
-  /** What confines the programs. Default: nothing. */
+  /** Confines the programs. Default: nothing does. */
   readonly sandbox?: SandboxOptions
 }
 
@@ -62,10 +57,12 @@ export interface McpConnections extends ExternalTools, AsyncDisposable {
   close(): Promise<void>
 }
 
-/** How a tool is called: until when, and with whom. */
 type HowCalled = Parameters<ExternalTools['call']> extends [ExternalCall, ...infer How] ? How : never
 
-/** The pins are read again this often while a tool is withheld. An approval takes effect within this time. */
+/**
+ * The pins are read again this often while a tool is withheld, so that an approval takes effect within this
+ * time.
+ */
 const pinsLookMs = 2_000
 const refusalCharsMax = 300
 
@@ -81,17 +78,15 @@ class McpServers implements McpConnections {
   readonly settled: Promise<void>
   readonly #clock: Clock
   readonly #names: TakenNames
-  /** The process groups that run. */
   readonly #groups = new Set<number>()
   readonly #listeners = new Set<() => void>()
   readonly #supervised: SupervisedServer[] = []
   readonly #killAll = (): void => killGroups(this.#groups)
   #gathered: GatheredTools = { offered: [], known: new Map(), leftOut: new Map() }
-  /** How many tools of each server the log said were left out. */
+  /** How many left out tools of each server were logged. */
   readonly #toldLeftOut = new Map<string, number>()
   /**
-   * What model providers refuse, by the offered names. What a server lists as something else later is not
-   * refused any more.
+   * What model providers refuse, by the offered names. A later definition with another hash is not refused.
    */
   readonly #refused = new Map<string, { readonly as: LeftOut; readonly hash: string }>()
   readonly #logger: Logger
@@ -170,8 +165,8 @@ class McpServers implements McpConnections {
   }
 
   /**
-   * Waits for servers that start and whose tools have such names. A server that fails is not waited for any
-   * longer.
+   * Waits for servers that are starting and have tools with these names, until each is connected or has
+   * failed.
    */
   async arrival(names: readonly string[]): Promise<void> {
     const missing = names.filter((name) => !this.#gathered.known.has(name))
@@ -196,7 +191,7 @@ class McpServers implements McpConnections {
     this.#report()
   }
 
-  /** What a person and the rules see of the reading of a resource: its URI. */
+  /** A person and the rules see the URI of a resource that is read. */
   async describe({ name, arguments: { uri } }: ExternalCall): Promise<CallDescription> {
     const isRead = this.#gathered.offered.some((tool) => tool.name === name && tool.describes === true)
     return {
@@ -213,7 +208,7 @@ class McpServers implements McpConnections {
     ...[signal, ask, progress = () => {}]: HowCalled
   ): Promise<ExternalResult> {
     const supervised = this.#supervised
-    // A run that continues after a restart may call a tool before the server has listed any.
+    // A run that continues after a restart may call a tool before its server has listed any.
     if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting'))
       await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
@@ -241,10 +236,7 @@ class McpServers implements McpConnections {
     return this.close()
   }
 
-  /**
-   * Collects the tools of all servers, and informs the listeners if the offered tools differ from those
-   * before.
-   */
+  /** Collects the tools of all servers, and informs the listeners if the offered tools have changed. */
   #gather(): void {
     const before = this.#gathered.offered
     const gathered = gatherTools(this.#supervised, this.#names)
@@ -322,12 +314,10 @@ function killGroups(groups: ReadonlySet<number>): void {
   }
 }
 
-// Collects the tools that the MCP servers of one process offer together, each under one name. It only
-// decides; start-mcp-servers.ts keeps the decision and informs the listeners. A name means one tool of one
-// server. The first server of the configuration gets it, and for the others the reason is kept. A withheld
-// tool keeps its name and is not offered. What is offered together is bounded, because every request to a
-// model contains it. The servers get their places in their order. Whose text a tool returns and whether it
-// has effects is what the operator says. What the server says about itself does not count.
+// Collects the tools of all servers of a process, each under one name; it only decides. The first server of
+// the configuration gets a name; for the others the reason is kept. A withheld tool keeps its name. The sum
+// is bounded, because every request to a model contains these tools. The operator decides whose text a tool
+// returns and whether it has effects; the server's own statements do not count.
 
 interface NamedTool {
   readonly server: SupervisedServer
@@ -337,13 +327,13 @@ interface NamedTool {
 
 interface GatheredTools {
   readonly offered: readonly ExternalTool[]
-  /** All tools, including withheld ones, by the name under which they are offered. */
+  /** All tools, also withheld ones, by their offered names. */
   readonly known: ReadonlyMap<string, NamedTool>
-  /** For each server, the tools whose name another tool has, and those for which there is no room. */
+  /** For each server, the tools whose name is taken, and those without room. */
   readonly leftOut: ReadonlyMap<string, readonly LeftOut[]>
 }
 
-/** The caller's deadline is later than ours by this much, so that we notice a server that hangs. */
+/** The caller's deadline is later than ours by this time, so that we notice first that a server hangs. */
 const timeoutSlackMs = 1_000
 
 function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): GatheredTools {
@@ -387,22 +377,24 @@ function gatherTools(servers: readonly SupervisedServer[], names: TakenNames): G
   return { offered, known, leftOut }
 }
 
-// The names under which MCP tools are offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`. A name
-// depends only on the configuration and on the tool's own name, never on which server answered first. If a
-// name does not fit, is taken, or could also be a tool of another server, it ends in a hash of both names.
-
 const charsMax = 64
 const hashChars = 8
 
 interface TakenNames {
-  /** The names of all servers of the configuration. */
+  /** The names of all configured servers. */
   readonly servers: readonly string[]
   /** The names of tools that are not MCP tools. */
   readonly reserved: ReadonlySet<string>
 }
 
 /**
- * @example offeredName('github', 'search issues', { servers: ['github'], reserved: new Set() }) // 'github_search_issues_' and a hash
+ * The name under which an MCP tool is offered: `<server>_<tool>`, within `^[a-zA-Z0-9_-]{1,64}$`. If it does
+ * not fit, is taken, or could also be a tool of another server, it ends in a hash of both names. It depends
+ * only on the configuration and the tool's own name, never on which server answered first.
+ *
+ * @example
+ * offeredName('github', 'search issues', { servers: ['github'], reserved: new Set() })
+ * // 'github_search_issues_' and a hash
  */
 export function offeredName(server: string, tool: string, { servers, reserved }: TakenNames): string {
   const plain = `${server}_${tool}`

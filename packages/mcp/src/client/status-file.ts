@@ -1,6 +1,6 @@
-// What the MCP servers of a daemon are like, in a file of its home, so that the doctor can tell it without
-// asking the daemon. The file is a report: nothing depends on it, so a fault in writing it is no failure. It
-// names the process that wrote it. A reader checks that this process still runs.
+// The status of a daemon's MCP servers in a file of its home, so that the doctor need not ask the daemon.
+// Nothing depends on this report, so a failed write is no failure. A reader checks that the process that
+// wrote it still runs.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -15,11 +15,11 @@ const file = z.object({
       tools: z.number(),
       changed: z.number(),
       left_out: z.number(),
-      /** The first of those that were left out. */
+      /** The first tools that were left out. */
       left_out_tools: z.array(z.object({ tool: z.string(), reason: z.string() })).default([]),
       /** Whether it is Beaver's own server. */
       is_beaver: z.boolean().default(false),
-      /** The first of its tools that are Beaver's own workflow tools. */
+      /** The first of Beaver's own workflow tools. */
       workflows: z.array(z.string()).default([]),
       /** Why the server is not connected. */
       reason: z.string().nullable(),

@@ -1,9 +1,7 @@
-// Keeps one MCP server of the configuration connected: it is started, listed, restarted with a bound, and
-// ended. server-tools.ts decides what it lists and may offer, and admit-call.ts which calls are refused. How
-// often it is connected again is defined in core's table `supervisors`. All calls share one connection. While
-// the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its
-// tools are withdrawn. A connection counts as ready only after its tools are listed and compared with the
-// pins. Nothing here rejects.
+// Keeps one configured MCP server connected: starts it, lists its tools, restarts it with a bound (core's
+// table `supervisors`), and ends it. server-tools.ts decides what it may offer, and admit-call.ts which calls
+// are refused. During a restart its tools stay listed, and calls fail at once. A server that is given up
+// loses its tools. Nothing here rejects.
 import { type ExternalResult, unlessAborted } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {
@@ -34,16 +32,13 @@ import { ServerTools } from './server-tools.ts'
 export interface SupervisedServer {
   readonly name: string
   readonly spec: McpServerSpec
-  /** The tools that it lists, including withheld ones. It is empty after the server was given up. */
+  /** The listed tools, also withheld ones. Empty after the server was given up. */
   readonly listed: readonly ListedTool[]
-  /** Whether a tool that it lists may be offered. */
   mayOffer(tool: string): boolean
   /** Resolves when it has connected, failed or died for the first time. */
   readonly settled: Promise<void>
   status(): Omit<McpServerStatus, 'tools' | 'refused'>
-  /** Whether a tool of it is withheld. An approval may change this. */
   readonly withholds: boolean
-  /** Compares its list with the pins again. */
   review(): Promise<void>
   call(tool: string, args: JsonObject, by: AskedBy): Promise<ExternalResult>
   close(): Promise<void>
@@ -60,9 +55,9 @@ export interface ServerPorts {
   readonly leaveMsMax: number
   readonly listMsMax: number
   readonly sandbox: SandboxOptions
-  /** The folder of the logins. `null`: no server gets a token of OAuth. */
+  /** The folder of the logins. `null`: no server gets an OAuth token. */
   readonly loginsFolder: string | null
-  /** The tools that it lists or may offer have changed. */
+  /** The listed tools, or those that may be offered, have changed. */
   onChange(): void
   readonly logger: Logger
 }
@@ -71,14 +66,14 @@ interface ConnectedServer extends RunningChild {
   readonly link: Link
 }
 
-/** A server that says again and again that its list has changed is asked for it this often at most. */
+/** The shortest time between two lists, for a server that keeps announcing changes. */
 const relistMsMin = 5_000
 /**
- * A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it
- * cannot report.
+ * How often a server over HTTP is asked for its list. This shows that it is gone, and changes that it cannot
+ * report.
  */
 const lookMs = 60_000
-/** A login that a person makes takes effect within this time. */
+/** A person's login takes effect within this time. */
 const loginLookMs = 2_000
 
 export function superviseServer(name: string, spec: McpServerSpec, ports: ServerPorts): SupervisedServer {
@@ -199,8 +194,8 @@ class McpServer implements SupervisedServer {
   }
 
   /**
-   * The server has forgotten the session, and has not made the call. It is made once more in a new session,
-   * if the server still has the tool.
+   * The server forgot the session and did not make the call. The call is made once more in a new session, if
+   * the server still has the tool.
    */
   async #sendAgain({ at, client, tool, args }: ForgottenCall, by: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
@@ -289,8 +284,7 @@ class McpServer implements SupervisedServer {
   }
 
   /**
-   * Lists the tools again, at once if that was long ago, otherwise after a pause. What the server says until
-   * then needs no other list.
+   * Lists the tools again, after a pause if the last list is recent. This list covers all changes until then.
    */
   async #listSoon(of: Link): Promise<void> {
     if (this.#relisting) return
@@ -307,7 +301,7 @@ class McpServer implements SupervisedServer {
     await this.#refresh(of)
   }
 
-  /** Lists the tools again. A server that does not answer is ended, and so it is restarted. */
+  /** If the server does not answer, it is ended and so restarted. */
   async #refresh(of: Link): Promise<void> {
     if (this.#refreshing !== 'no') {
       this.#refreshing = 'again'
@@ -343,8 +337,8 @@ class McpServer implements SupervisedServer {
   }
 
   /**
-   * Connects, for one life of the server. If a program ends because it is asked for its era, the next
-   * connection does not ask.
+   * Connects, for one life of the server. If a program ends at the question for its era, the next connection
+   * does not ask.
    */
   async #begin(signal: AbortSignal): Promise<ConnectedServer> {
     this.#attempts++
@@ -366,7 +360,7 @@ class McpServer implements SupervisedServer {
     return { link: next, gone, stop: () => next.drop('it was stopped') }
   }
 
-  /** Waits until a person has logged in, for as long as that takes, and connects then. */
+  /** Waits without a limit until a person has logged in, then connects. */
   async #beginAfterLogin({ message }: LoginNeeded, signal: AbortSignal): Promise<ConnectedServer> {
     const { clock, logger } = this.#ports
     const { file } = this.#access ?? {}
@@ -411,7 +405,9 @@ class McpServer implements SupervisedServer {
     this.#become('failed')
   }
 
-  /** It stays `failed` until the daemon starts again, because its address cannot change before. */
+  /**
+   * The state stays `failed` until the daemon starts again, because the address cannot change before that.
+   */
   #refuse(reason: string): void {
     const { name } = this
     this.#lastError = reason
@@ -424,7 +420,7 @@ class McpServer implements SupervisedServer {
 }
 
 /**
- * We cannot restart a server over HTTP. It is connected again for as long as the daemon runs, if restarts are
+ * A server over HTTP cannot be restarted from here, so it is connected again without a limit, if restarts are
  * allowed at all.
  */
 function supervisorOf(spec: McpServerSpec): SupervisorSpec {
@@ -435,13 +431,13 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
 const periodOf = (spec: McpServerSpec): string =>
   `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
 
-// Which clients have calls under way. A server that has forgotten its session gets a new client, and the old
-// one is closed after its last call.
+// Counts the open calls of each client. A server that forgot its session gets a new client, and the old one
+// is closed after its last call.
 
 class UsedClients {
   readonly #calls = new WeakMap<Client, number>()
 
-  /** Makes one call with the present client of a link. */
+  /** Makes one call with the current client of a link. */
   async during<Value>(at: Link, call: () => Promise<Value>): Promise<Value> {
     const { client } = at
     this.#calls.set(client, this.#of(client) + 1)
@@ -453,7 +449,7 @@ class UsedClients {
     }
   }
 
-  /** Closes a client that is not that of the present session, unless it has calls under way. */
+  /** Closes a client of an old session, unless it has open calls. */
   closeUnused(at: Link, client: Client): void {
     if (this.#of(client) === 0 && client !== at.client) void client.close().catch(() => {})
   }
@@ -463,16 +459,14 @@ class UsedClients {
   }
 }
 
-// How a server is reached: its address, its login.
-
 interface AccessPorts {
   readonly environment: Environment
-  /** The folder of the logins. `null`: no server gets a token of OAuth. */
+  /** The folder of the logins. `null`: no server gets an OAuth token. */
   readonly loginsFolder: string | null
   readonly clock: Clock
 }
 
-/** What a person has to do before the server can be connected, or `null`. */
+/** What a person must do before the server can be connected, or `null`. */
 function loginFor(error: unknown, server: string): LoginNeeded | null {
   if (error instanceof LoginNeeded) return error
   if (!(error instanceof InsufficientScopeError)) return null
@@ -481,7 +475,7 @@ function loginFor(error: unknown, server: string): LoginNeeded | null {
   )
 }
 
-/** A server whose key the configuration has needs no other token. */
+/** A server with a configured key needs no other token. */
 function accessTo(
   server: string,
   spec: McpServerSpec,

@@ -1,21 +1,19 @@
-// CallInputs: what one call asks the person on behalf of its server. How the server asked is not known here.
-// Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that may
-// not be asked gets `decline`. A call asks a bounded number of questions. The rest get `cancel` at once. The
-// model learns what nobody was asked, and why: `notes` are added to the result. If the recorded answer
-// belongs to another question, the call fails (`failure`), because the server would get an answer to
-// something else.
+// CallInputs: what one call asks the person for its server, in either protocol. Nothing here rejects or
+// hangs: a question that nobody can answer gets `cancel`, as does each one beyond the bound, and a forbidden
+// question gets `decline`. If a recorded answer belongs to another question, the call fails, because the
+// server would get an answer to something else.
 import { type AskPerson, ToolFailure } from '@beaver/agent'
 import { messageOf, questionBounds } from '@beaver/core'
 import { type ElicitationAnswer, readElicitation } from './read-elicitation.ts'
 
 export interface CallInputsOptions {
-  /** The name of the server in the configuration. */
+  /** The server's name in the configuration. */
   readonly server: string
   /** `null`: the call may not ask. */
   readonly ask: AskPerson | null
   /** Aborts when the call has its result or is stopped. */
   readonly signal: AbortSignal
-  /** A question waits for the person. The returned function says that it has been answered. */
+  /** A question waits for the person. The returned function reports that it was answered. */
   onWait(): () => void
   /** The call cannot go on. */
   onFailure(): void
@@ -34,12 +32,11 @@ export class CallInputs {
     this.#options = options
   }
 
-  /** What the model should know, in sentences. */
+  /** What nobody was asked, and why, in sentences for the model. */
   get notes(): readonly string[] {
     return [...this.#notes]
   }
 
-  /** Why the call failed while it asked. */
   get failure(): ToolFailure | null {
     return this.#failure
   }

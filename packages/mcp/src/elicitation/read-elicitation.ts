@@ -1,9 +1,7 @@
-// Turns what an MCP server asks in the middle of a call into a question to the person, and the answer into
-// what the protocol says. It asks nobody. The question names the server. What the server says is marked as
-// its words, and is cut to a bound. One elicitation is one question: options if there is one thing to choose,
-// a free text if any text will do, and a form otherwise. A URL is shown whole, with its host first. Only http
-// and https are shown, and no URL with a name or password in it. Nothing here opens one. What the server gets
-// fits its schema.
+// Turns an elicitation of an MCP server into a question to the person, and the answer into one that fits the
+// server's schema. It asks nobody. The question names the server and marks the server's words. It has options
+// for one choice, a free text if any text fits, and otherwise a form. A URL is shown whole with its host
+// first, but only http and https without a name or password; nothing here opens it.
 import {
   answerFault,
   type JsonObject,
@@ -22,7 +20,7 @@ export interface ElicitationAnswer {
 }
 
 export type ElicitationRead =
-  /** `answerOf`: the answer of the protocol; `null`: the person's answer does not fit. */
+  /** `answerOf`: the protocol's answer; `null` if the person's answer does not fit. */
   | {
       readonly kind: 'question'
       readonly question: Question
@@ -38,7 +36,10 @@ const [yes, no, go, done] = ['yes', 'no', 'continue', 'done'] as const
 const noSecrets =
   'Do not answer with a password, a key or another secret: the answer goes to the server and into the journal.'
 
-/** @param server its name in the configuration @param params those of `elicitation/create` */
+/**
+ * @param server its name in the configuration
+ * @param params those of `elicitation/create`
+ */
 export function readElicitation(server: string, params: unknown): ElicitationRead {
   const { mode = 'form', message, requestedSchema, url } = (params ?? {}) as Readonly<Record<string, unknown>>
   if (typeof message !== 'string')
@@ -99,7 +100,7 @@ function readUrl(server: string, reason: string, url: unknown): ElicitationRead 
   })
 }
 
-/** What is asked about one field, without a form if that is possible. */
+/** Asks for one field, without a form if possible. */
 function single(server: string, message: string, field: FormField | undefined): Asked {
   if (field === undefined) return options(says(server, message), new Map([[go, {}]]))
   const { name, schema, choices, required } = field
@@ -181,26 +182,25 @@ function whole(server: string, message: string, fields: readonly FormField[]): A
   }
 }
 
-/** @param content what an accepted answer has; `undefined`: it does not fit */
+/** @param content the content of an accepted answer; `undefined`: it does not fit */
 function fitting({ action }: QuestionAnswer, content: JsonObject | undefined): ElicitationAnswer | null {
   if (action !== 'accept') return { action }
   return content === undefined ? null : { action, content }
 }
 
-// Reads the form of an elicitation: the flat JSON Schema of a server becomes a form of a question, in which
-// only known keywords are left. What the form allows, the server's schema allows: a keyword that cannot be
-// checked makes the form a fault and is not dropped, unless it only describes the field. A field with a
-// default may be left out, and the server gets the default then. Names, texts and choices are bounded. A
-// choice is never cut, because another value would be sent.
+// Reads the server's flat JSON Schema into a question's form with known keywords only. An unknown keyword
+// makes the form a fault unless it only describes the field, so that the server's schema allows what the form
+// allows. A field with a default may be left out; the server then gets the default. A choice is never cut,
+// because another value would be sent.
 
 interface FormField {
   readonly name: string
-  /** What is shown for it. Default: its name. */
+  /** The shown text. Default: its name. */
   readonly title: string
   readonly description: string | null
-  /** Its JSON Schema, as the form of the question has it. */
+  /** Its JSON Schema in the question's form. */
   readonly schema: JsonObject
-  /** The values that may be chosen, with what is shown for each; `null`: it has none. */
+  /** The values to choose from, each with its shown text; `null`: none. */
   readonly choices: ReadonlyMap<string, string> | null
   readonly required: boolean
   readonly default: JsonValue | undefined
@@ -246,7 +246,7 @@ const shown = (name: string): string => JSON.stringify(name.slice(0, nameCharsMa
 const textOf = (value: unknown, charsMax: number): string | null =>
   typeof value === 'string' && value.trim() !== '' ? plainWords(value, charsMax) : null
 
-/** The field, or why there is none. */
+/** The field, or why it cannot be read. */
 function readField(name: string, raw: unknown, required: boolean): FormField | string {
   if (name === '' || name.length > nameCharsMax)
     return `has a field whose name does not have 1 to ${nameCharsMax} characters`
@@ -320,7 +320,7 @@ function typed(raw: Raw): Typed | null {
   }
 }
 
-/** A format that is not known only describes the text. */
+/** An unknown format only describes the text. */
 function textSchema(raw: Raw): JsonObject {
   const format =
     typeof raw['format'] === 'string' && formats.has(raw['format']) ? { format: raw['format'] } : {}
@@ -337,7 +337,7 @@ const kept = (raw: Raw, type: 'number' | 'string', ...keys: readonly string[]): 
     keys.filter((key) => typeof raw[key] === type).map((key) => [key, raw[key] as JsonValue]),
   )
 
-/** The titles are only kept if there are any. */
+/** Titles are kept only if there are any. */
 function choiceSchema(list: 'oneOf' | 'anyOf', choices: ReadonlyMap<string, string>): JsonObject {
   const each = [...choices]
   if (each.every(([value, title]) => value === title))
@@ -361,10 +361,6 @@ function choicesOf(raw: Raw): ReadonlyMap<string, string> | null {
   }
   return choices
 }
-
-// Decides whether a field of a form asks for a secret. The protocol forbids servers to do that, and the
-// journal keeps every answer. A field is judged by its name, its title and its format, word by word:
-// `max_tokens` is no secret, `access_token` is one.
 
 const formWords = new Set([
   'password',
@@ -395,7 +391,12 @@ const pairs = new Set([
   'security code',
 ])
 
-/** @param title what the form shows for the field, or nothing */
+/**
+ * Whether a field asks for a secret. The protocol forbids servers to do that, and the journal keeps every
+ * answer. Words of the name, the title and the format count: `max_tokens` is no secret, `access_token` is
+ * one.
+ * @param title the shown text of the field, or nothing
+ */
 function asksForSecret(
   name: string,
   { title, format }: { readonly title?: unknown; readonly format?: unknown },
@@ -415,10 +416,11 @@ function namesSecret(text: string): boolean {
   return last === 'token' || last === 'pin'
 }
 
-// The words of a server as a person sees them within a question: one line, without what could hide or turn a
-// text, and without the quotation mark that ends them.
-
-/** @param charsMax the most characters that are kept; a longer text says that it was cut */
+/**
+ * The words of a server as shown in a question: one line, without characters that hide or reverse text, and
+ * without the closing quotation mark.
+ * @param charsMax the most characters that are kept; a longer text says that it was cut
+ */
 function plainWords(text: string, charsMax: number): string {
   const plain = text
     .slice(0, 2 * charsMax)

@@ -1,8 +1,7 @@
-// Sends a request to a server that may want input first. In the protocol of 2026 its answer says what it
-// wants, and the request is sent again with the answers. In that of 2025 the server asks by a request of its
-// own (open-calls.ts), or refuses the request until a person has opened a URL. A request is sent again a
-// bounded number of times. The state that the server gives with its answer goes back to it as it is. It is
-// kept nowhere.
+// Sends a request to a server that may want input first. In the protocol of 2026 its answer names the input,
+// and the request is sent again with the answers, a bounded number of times. In that of 2025 the server asks
+// by its own request (link.ts), or refuses until a person has opened a URL. The server's state goes back to
+// it unchanged, and is kept nowhere.
 import { type ToolContext, ToolFailure } from '@beaver/agent'
 import { type Clock, pause, questionBounds } from '@beaver/core'
 import {
@@ -35,8 +34,8 @@ const inputsMax = 100
 /** Between two requests when the server wants time and no answer. */
 const pauseMs = 250
 /**
- * The caller's signal ends a request: the time of a call stops while a person is asked. The client's own
- * timer must not be shorter.
+ * The caller's signal ends a request, because the time of a call stops while a person is asked. So the
+ * client's own timer must be longer.
  */
 const neverMs = 2_147_483_647
 
@@ -79,7 +78,7 @@ const tooMany = (): ToolFailure =>
     `The server still wanted input after ${roundsMax} rounds, so the call was given up.`,
   )
 
-/** One after the other, in the order of the server: recorded answers are given again in this order. */
+/** One at a time in the server's order, because recorded answers are given again in this order. */
 async function responsesTo(
   requests: Readonly<Record<string, unknown>>,
   inputs: CallInputs,

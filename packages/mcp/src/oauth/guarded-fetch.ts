@@ -1,8 +1,7 @@
-// A fetch for the URLs that an MCP server and its authorization server name: metadata, registration, tokens.
-// A server chooses them, so they must not lead into the network of this machine. https only, to public
-// addresses. If the MCP server itself is on this machine or in a private network, its own host is allowed
-// too, and http on loopback. The address that was judged is the one that is connected to. No redirect is
-// followed. Time and size of an answer are bounded.
+// A fetch for URLs that an MCP server and its authorization server choose: metadata, registration, tokens.
+// They must not lead into this machine's network, so only https to public addresses is allowed, and no
+// redirect is followed. If the MCP server itself is private, its host is allowed too, and http on loopback.
+// The judged address is the connected one.
 import { lookup as lookupName } from 'node:dns'
 import {
   type ClientRequest,
@@ -48,14 +47,13 @@ for (const [net, bits] of [
 ] as const)
   special6.addSubnet(net, bits, 'ipv6')
 
-/** Whether an address is one of the public network. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !special.check(address, 'ipv4')
   return family === 6 && global6.check(address, 'ipv6') && !special6.check(address, 'ipv6')
 }
 
-/** @param serverUrl the URL of the MCP server, which the operator chose */
+/** @param serverUrl the MCP server's URL, which the operator chose */
 export function guardedFetch(serverUrl: string, clock: Clock): FetchLike {
   const own = new URL(serverUrl)
   return async (input, init) => {

@@ -1,8 +1,7 @@
-// A person logs in to an MCP server: OAuth 2.1 with PKCE, as the authorization of MCP of 2026 has it. The CLI
-// shows the URL; the browser comes back to a listener on loopback. A redirect counts only with the state of
-// this login, once, and with the issuer of the server that was asked (RFC 9207). The authorization server
-// must say that it supports PKCE with S256. Nothing is stored before there is a token, but for the
-// registration of the client.
+// Logs a person in to an MCP server: OAuth 2.1 with PKCE (S256), as MCP's authorization of 2026 defines it.
+// The CLI shows the URL, and the browser returns to a listener on loopback. A redirect counts once, with the
+// state of this login and the issuer of the server (RFC 9207). Before there is a token, only the client's
+// registration is stored.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,11 +20,11 @@ import type { OAuthPlace } from './oauth-access.ts'
 import { clientMetadata, staticClient } from './oauth-settings.ts'
 
 export interface LogInOptions extends OAuthPlace {
-  /** Further scopes, beside those of the configuration, of the present login and of the server. */
+  /** Scopes to add to those of the configuration, of the current login and of the server. */
   readonly scope?: string | undefined
-  /** The headers of the configuration. */
+  /** The configured headers. */
   readonly headers: Readonly<Record<string, string>>
-  /** Shows the URL to the person. It is called once. */
+  /** Shows the URL to the person. Called once. */
   show(url: URL): void
   readonly signal: AbortSignal
 }
@@ -33,10 +32,7 @@ export interface LogInOptions extends OAuthPlace {
 const loginMsMax = 10 * 60_000
 const probeMsMax = 30_000
 
-/**
- * Returns the granted scopes, or `null` if the server did not name any. @throws a reason that a person can
- * read
- */
+/** Returns the granted scopes, or `null` if the server named none. @throws a reason for people */
 export async function logIn(options: LogInOptions): Promise<{ readonly scope: string | null }> {
   const { url, settings, environment, signal } = options
   const file = new LoginFile(options)
@@ -93,8 +89,8 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
 }
 
 /**
- * Asks the server without a token, because its refusal says where to log in. A server may refuse only what
- * comes after the handshake.
+ * Asks the server without a token, because its refusal says where to log in. Some servers refuse only after
+ * the handshake.
  */
 async function challengeOf({
   url,
@@ -178,7 +174,7 @@ async function listenForRedirect(
     if (request.method !== 'GET' || asked.pathname !== '/callback')
       return page(response, 404, 'Nothing is here.')
     const query = asked.searchParams
-    // Another page of the browser could come here, too. It ends nothing.
+    // Another page of the browser may come here. It does not end the login.
     if (!isSame(query.get('state') ?? '', state))
       return page(response, 400, 'This is not the login that Beaver began. You can close this page.')
     const code = query.get('code')
@@ -236,7 +232,6 @@ const isSame = (given: string, state: string): boolean =>
   given.length === state.length &&
   timingSafeEqual(Buffer.from(given.padEnd(state.length)), Buffer.from(state))
 
-/** The place of a server of the configuration. */
 export function loginPlace(
   spec: McpHttpSpec,
   place: Omit<OAuthPlace, 'url' | 'settings'>,

@@ -1,8 +1,6 @@
-// Removes the login at an MCP server: the authorization server is asked to revoke it (RFC 7009), and the file
-// is deleted whatever that server says. The tokens go only to the revocation endpoint of the authorization
-// server that issued them, by the fetch that judges addresses. The secret of a configured client goes only to
-// the issuer that it belongs to. Time is bounded. A server that does not revoke keeps nobody from logging
-// out.
+// Removes the login at an MCP server: asks the authorization server to revoke it (RFC 7009), and deletes the
+// file whatever the server answers. Tokens go only to the revocation endpoint of the server that issued them,
+// and a configured client's secret only to its issuer.
 import { messageOf } from '@beaver/core'
 import { type OAuthClientInformationMixed, selectClientAuthMethod } from '@modelcontextprotocol/client'
 import { guardedFetch } from './guarded-fetch.ts'
@@ -54,7 +52,7 @@ async function revoked(login: Login | null, place: OAuthPlace): Promise<Revocati
     client,
     methods ?? metadata.token_endpoint_auth_methods_supported ?? [],
   )
-  // The refresh token comes first: with it, a server ends everything that came from it.
+  // The refresh token comes first: with it, a server also ends every token that it produced.
   const held = [
     ['refresh_token', tokens.refresh_token],
     ['access_token', tokens.access_token],

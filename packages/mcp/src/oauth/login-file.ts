@@ -1,7 +1,6 @@
-// The login at one MCP server on disk: tokens, the client that they belong to, and who issued them. One file
-// for each server, in a folder of Beaver's home. Only the user can read the file and the folder. A file that
-// others can read is refused. A file is replaced as a whole or not at all, and by one process at a time. A
-// login belongs to the URL of its server. With another URL it does not count.
+// The login at one MCP server on disk: tokens, their client and their issuer, one file for each server. Only
+// the user can read the file and its folder; a file that others can read is refused. One process at a time
+// replaces it, as a whole. With another URL of the server, a login does not count.
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Clock, messageOf } from '@beaver/core'
@@ -22,7 +21,6 @@ const tokens = z.looseObject({
 })
 const content = z.strictObject({
   version: z.literal(1),
-  /** The URL of the server. */
   url: z.string(),
   /** The port of the redirect for which the client was registered. */
   redirect_port: z.number().int().optional(),
@@ -31,7 +29,6 @@ const content = z.strictObject({
   tokens: tokens.optional(),
 })
 
-/** What is stored. */
 export interface Login {
   readonly redirectPort?: number | undefined
   readonly client?: StoredOAuthClientInformation | undefined
@@ -45,7 +42,6 @@ export type LoginRead =
 
 const fileBytesMax = 1024 * 1024
 
-/** The folder with the logins of a home. */
 export const mcpLoginsFolder = (home: string): string => join(home, 'mcp-logins')
 
 export class LoginFile {
@@ -80,7 +76,7 @@ export class LoginFile {
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'ok', login: null }
-      // The message of a parser may quote the text of the file.
+      // A parser's message may quote the file.
       return unusable(this.path, error instanceof SyntaxError ? 'it is no JSON' : messageOf(error))
     }
   }
@@ -113,7 +109,7 @@ export class LoginFile {
     return there
   }
 
-  /** What differs after each change. */
+  /** A text that differs after each change. */
   async version(): Promise<string> {
     const found = await lstat(this.path).catch(() => null)
     return found === null ? '' : `${found.ino} ${found.mtimeMs} ${found.mode}`

@@ -1,9 +1,7 @@
-// OAuthAccess: gives the requests to one MCP server its token, and renews the token when the server refuses
-// it. It never asks a person: log-in.ts does. A token goes only to the server for whose URL it was issued.
-// One renewal at a time, over all processes. Who waited for another's renewal uses its token. The tokens of
-// the login, and the secret of a client that was registered, are hidden before the first request that has the
-// token. Those that were renewed stay hidden for a while, because a server may remember them. Without a login
-// that can be renewed, the failure says what a person has to type.
+// OAuthAccess: gives the requests to one MCP server its token, and renews a refused token without a person;
+// log-in.ts asks people. A token goes only to the server for whose URL it was issued. One process renews at a
+// time, and the others use its token. Tokens and the client's secret are hidden before their first request,
+// and for a while after a renewal, because a server may repeat them.
 import { type Clock, messageOf, protectSecrets, visible } from '@beaver/core'
 import {
   auth,
@@ -22,15 +20,15 @@ import { clientMetadata, staticClient } from './oauth-settings.ts'
 
 type Refusal = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
 
-/** The newest secrets of a login that are hidden. */
+/** How many secrets of a login are hidden, the newest ones. */
 const hiddenMax = 12
-/** Codes of failures that pass. */
+/** Codes of failures that may pass. */
 const serverFailures: ReadonlySet<string> = new Set([
   OAuthErrorCode.ServerError,
   OAuthErrorCode.TemporarilyUnavailable,
 ])
 
-/** A person has to log in. The message says how. */
+/** A person must log in. The message tells how. */
 export class LoginNeeded extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options)
@@ -43,7 +41,6 @@ export interface OAuthPlace {
   readonly url: string
   readonly settings: OAuthSettings
   readonly environment: Environment
-  /** The folder of the logins. */
   readonly folder: string
   readonly clock: Clock
 }
@@ -53,7 +50,7 @@ export class OAuthAccess implements AuthProvider {
   readonly #place: OAuthPlace
   #given: string | undefined
   #renewing: Promise<void> | null = null
-  /** What is hidden, by its value, the newest last. */
+  /** The hidden secrets by value, the newest last. */
   readonly #hidden = new Map<string, () => void>()
 
   constructor(place: OAuthPlace) {
@@ -61,12 +58,11 @@ export class OAuthAccess implements AuthProvider {
     this.file = new LoginFile(place)
   }
 
-  /** The token for the next request. */
   async token(): Promise<string | undefined> {
     return (this.#given = (await this.#read())?.tokens?.access_token)
   }
 
-  /** Renews the token. @throws {LoginNeeded}; if the server does not speak of OAuth, the refusal itself */
+  /** Renews the token. @throws {LoginNeeded}, or the refusal itself if the server does not mention OAuth */
   async onUnauthorized({ response }: Refusal): Promise<void> {
     const challenged = /^(bearer|dpop)\b/i.test(response.headers.get('www-authenticate') ?? '')
     const { settings } = this.#place
@@ -129,7 +125,7 @@ export class OAuthAccess implements AuthProvider {
     return read.login
   }
 
-  /** Hides what a login keeps wherever this process writes text. */
+  /** Hides a login's secrets wherever this process writes text. */
   #hide({ tokens, client }: Login): void {
     for (const value of [
       tokens?.access_token,
@@ -189,5 +185,5 @@ export class OAuthAccess implements AuthProvider {
   }
 }
 
-/** The words of a server, short and without hidden characters, because they are a stranger's. */
+/** A server's words, which are untrusted: short and without hidden characters. */
 const shortReason = (error: unknown): string => visible(messageOf(error)).slice(0, 300)

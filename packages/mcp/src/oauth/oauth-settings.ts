@@ -1,4 +1,4 @@
-// `oauth` of an MCP server in the configuration, and what Beaver says about itself as a client.
+// `oauth` of an MCP server in the configuration, and Beaver's own metadata as a client.
 import type { OAuthClientMetadata } from '@modelcontextprotocol/client'
 import { type Environment, expand, type OAuthSettings } from '../client/server-spec.ts'
 
@@ -9,8 +9,8 @@ export interface StaticClient {
 }
 
 /**
- * The client of the configuration, or `null`. @throws {BeaverError} `invalid_configuration`, which names a
- * variable that is not set
+ * The configured client, or `null`.
+ * @throws {BeaverError} `invalid_configuration`, which names an unset variable
  */
 export function staticClient(
   { client_id, client_secret, issuer }: OAuthSettings,

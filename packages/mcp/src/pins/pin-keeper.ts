@@ -1,5 +1,5 @@
-// PinKeeper: compares the lists of servers with the pins, for one daemon. Checks of several servers run one
-// after the other.
+// PinKeeper: compares the lists of servers with the pins for one daemon, one check at a time, and keeps the
+// pins on disk.
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, messageOf, systemClock } from '@beaver/core'
@@ -10,7 +10,7 @@ import { checkPins, isNew, type Pin, pin } from './pin.ts'
 
 /**
  * `withheld`: no tool may be offered, because the pins cannot be read or stored. `ok`: only `changed` tools
- * are withheld; `appeared`: those of them that are new.
+ * are withheld; `appeared` are the new ones among them.
  */
 export type Pinned =
   | {
@@ -22,9 +22,9 @@ export type Pinned =
   | { readonly kind: 'withheld'; readonly message: string }
 
 export interface PinKeeper {
-  /** Pins what is seen first. It never rejects. @param named the tools that the configuration names */
+  /** Pins what it sees first. Never rejects. @param named the tools that the configuration names */
   check(server: string, tools: readonly ListedTool[], named?: readonly string[]): Promise<Pinned>
-  /** Resolves when the check under way is over. Nothing is written after that. It never rejects. */
+  /** Resolves when the current check is over. Nothing is written after that. Never rejects. */
   close(): Promise<void>
 }
 
@@ -74,9 +74,8 @@ export function pinKeeper(file: string, clock: Clock): PinKeeper {
   }
 }
 
-// The pins on disk: one JSON file in Beaver's home. It is replaced as a whole or not at all. A file that
-// cannot be read is reported and never overwritten. The daemon and the command line change it one after the
-// other, by a lock file.
+// The pins are one JSON file, replaced as a whole. An unreadable file is reported and never overwritten. A
+// lock file keeps the daemon and the command line apart.
 
 export type PinsRead =
   | { readonly kind: 'ok'; readonly pins: readonly Pin[] }
@@ -85,12 +84,11 @@ export type PinsRead =
 const content = z.strictObject({ version: z.literal(1), pins: z.array(pin).max(100_000) })
 const fileBytesMax = 64 * 1024 * 1024
 
-/** The file with the pins of a home. */
 export function mcpPinsFile(home: string): string {
   return join(home, 'mcp-pins.json')
 }
 
-/** A file that does not exist holds no pins. */
+/** A missing file holds no pins. */
 export async function readPins(file: string): Promise<PinsRead> {
   try {
     if ((await stat(file)).size > fileBytesMax) return unusable(file, 'it is too large')
@@ -105,7 +103,7 @@ export async function readPins(file: string): Promise<PinsRead> {
 }
 
 /**
- * Reads the pins, lets `change` decide, and writes the result, while no other program does the same.
+ * Lets `change` decide about the pins and writes the result, while no other program does the same.
  *
  * @param change returns the pins to write, or `null` to leave them as they are
  */

@@ -1,8 +1,7 @@
-// Pins: what every tool of an MCP server said about itself when its server was first seen. A tool that says
-// something else now, or that appeared since, is not offered until a person has approved it. Pure; the file
-// is handled in pin-file.ts. The tools of the first list of a server are pinned, and so is a tool that the
-// configuration names, when it is first seen. A tool that appears later waits for an approval, as one that
-// changed does. Its pin has no hash. A pin stays when its tool disappears. Only `approvePins` replaces a pin.
+// Pins: what the tools of an MCP server said about themselves when first seen. The tools of a server's first
+// list are pinned, and each tool that the configuration names. A tool that differs from its pin, or appears
+// later, is not offered until a person approves it; only `approvePins` replaces a pin. Pure; pin-keeper.ts
+// has the file.
 import { z } from 'zod'
 
 const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_at: z.string() })
@@ -11,14 +10,14 @@ export const pin = z.strictObject({
   server: z.string(),
   tool: z.string(),
   /**
-   * SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty if nobody has
-   * approved the tool yet.
+   * SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty until a person
+   * approves a new tool.
    */
   hash: z.string(),
-  /** The text that was hashed, so that a person can read it. A long text is cut. */
+  /** The hashed text, cut to a bound, for people. */
   definition: z.string(),
   pinned_at: z.string(),
-  /** What the tool says about itself now, if that differs. */
+  /** What the tool says now, if that differs. */
   changed: change.optional(),
 })
 export type Pin = z.infer<typeof pin>
@@ -37,7 +36,7 @@ export interface PinCheck {
   readonly pins: readonly Pin[] | null
   /** The tools that wait for an approval. */
   readonly changed: ReadonlySet<string>
-  /** Those of them that are new. */
+  /** The new ones among them. */
   readonly appeared: ReadonlySet<string>
 }
 
@@ -84,9 +83,7 @@ export function checkPins(
   return { pins: [...replaced, ...added], changed, appeared }
 }
 
-/**
- * Makes what a tool says about itself now its pin. @param tool `null` means all changed tools of the server
- */
+/** Pins what a tool says now. @param tool `null`: all changed tools of the server */
 export function approvePins(
   pins: readonly Pin[],
   server: string,

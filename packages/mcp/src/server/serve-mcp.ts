@@ -1,7 +1,6 @@
-// Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1. Both ways serve both eras of the
-// protocol. stdout carries only the protocol. HTTP answers only local hosts and local origins, and listens
-// nowhere else. Other users of the machine reach it too, so it answers only those who have its token. Closing
-// ends within a bound, and aborts the open calls.
+// Serves MCP on stdin and stdout, or over streamable HTTP on 127.0.0.1, in both eras of the protocol. stdout
+// carries only the protocol. HTTP answers only local hosts and origins, and only with a token, because other
+// users of the machine reach it too. Closing aborts the open calls and ends within a bound.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -48,16 +47,16 @@ export interface HttpServing extends Serving {
 
 const path = '/mcp'
 
-/** The time it takes tells nothing about the token. */
+/** Takes the same time for each token, so that the time reveals nothing. */
 function isBearer(header: string | undefined, token: string): boolean {
   const [, sent = ''] = /^Bearer +(\S+)$/i.exec(header ?? '') ?? []
   return timingSafeEqual(hash('sha256', sent, 'buffer'), hash('sha256', token, 'buffer'))
 }
 
 /**
- * Keeps a request, and each copy that is made of it, in `kept`. The SDK hears by the signal of the copy that
- * a client left, and lets go of both requests. In Node.js a request that nobody holds passes no abort on to
- * its signal, and "clone()" never does after a collection of garbage: the call would go on for nobody.
+ * Keeps a request and each copy of it in `kept`. By the copy's signal the SDK learns that a client left, but
+ * it holds neither request. In Node.js an unreferenced request passes no abort on to its signal, and after a
+ * garbage collection `clone()` never does: the call would go on for nobody.
  */
 function keep(request: Request, kept: Request[]): Request {
   kept.push(request)

@@ -1,7 +1,7 @@
-// The extension io.modelcontextprotocol/tasks of MCP (SEP-2663) on a server: a call may answer with a task,
-// which the client asks for. A client that does not declare the extension in its request gets no task, and
-// may ask for none. A task that is answered exists: `get` finds it from then on. What ran and failed is a
-// completed task whose result has `isError`; `failed` is for what the server could not do at all.
+// MCP's extension io.modelcontextprotocol/tasks (SEP-2663) on a server: a call may answer with a task, which
+// `get` finds from then on. A client that does not declare the extension gets no task and may ask for none. A
+// call that ran and failed is a completed task whose result has `isError`; `failed` is for what the server
+// could not do at all.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -30,37 +30,34 @@ export interface McpTask {
   readonly result?: CallToolResult | undefined
   /** Of a failed task. */
   readonly error?: { readonly code: number; readonly message: string } | undefined
-  /** What the task waits for, with `input_required`. */
+  /** What the task waits for, if its status is `input_required`. */
   readonly inputRequests?: InputRequests | undefined
 }
 
-/** The tasks of a server. They outlive its requests. */
+/** The tasks of a server, which outlive its requests. */
 export interface McpTasks {
   /** `null`: there is no such task. */
   get(taskId: string, client: ServerContext): Promise<McpTask | null>
-  /** Asks a task to stop. One that has ended stays as it is. @returns `false` if there is no such task */
+  /** Asks a task to stop. An ended task is unchanged. @returns `false` if there is no such task */
   cancel(taskId: string): Promise<boolean>
-  /**
-   * Answers what the task waits for. Answers to nothing are left out. @returns `false` if there is no such
-   * task
-   */
+  /** Answers what the task waits for, and ignores other answers. @returns `false` if there is no such task */
   answer(taskId: string, responses: Readonly<Record<string, unknown>>): Promise<boolean>
 }
 
 const pollIntervalMs = 1_000
 const params = z.looseObject({ taskId: z.string().min(1).max(128) })
 
-/** Whether the client of this request of 2026 shows forms, so that it may be asked. */
+/** Whether the client of this request of 2026 shows forms, so that the server may ask it. */
 export const showsForms = ({ mcpReq }: ServerContext): boolean => forms.safeParse(mcpReq.envelope).success
 
-/** The types of the SDK say nothing about the envelope. A handshake of 2025 has none. */
+/** The SDK's types omit the envelope. A handshake of 2025 has none. */
 const declares = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
     extensions: z.looseObject({ [tasksExtension]: z.looseObject({}) }),
   }),
 })
 
-/** An elicitation that names no mode is of forms. */
+/** An elicitation without a mode is a form. */
 const forms = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
     elicitation: z.union([z.looseObject({ form: z.looseObject({}) }), z.strictObject({})]),
@@ -70,7 +67,6 @@ const forms = z.looseObject({
 /** Whether the client of this request takes tasks. */
 export const takesTasks = ({ mcpReq }: ServerContext): boolean => declares.safeParse(mcpReq.envelope).success
 
-/** The answer to a call that became a task. */
 export function taskAnswer(task: McpTask): CallToolResult {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = task
   return {
@@ -80,7 +76,6 @@ export function taskAnswer(task: McpTask): CallToolResult {
   }
 }
 
-/** Adds the extension to a server. */
 export function offerTasks({ server }: McpServer, tasks: McpTasks): void {
   server.registerCapabilities({ extensions: { [tasksExtension]: {} } })
   server.setRequestHandler('tasks/get', { params }, async ({ taskId }, context) => {

@@ -1,5 +1,4 @@
-// WorkflowCaller and WorkflowTasks: the ports through which the MCP server reaches a daemon. The command line
-// implements them.
+// The ports through which the MCP server reaches a daemon. The command line implements them.
 import type { JsonObject, Question, QuestionAnswer } from '@beaver/core'
 
 export interface WorkflowOutcome {
@@ -8,9 +7,9 @@ export interface WorkflowOutcome {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly finalOutput: string
   readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
-  /** The reason why it did not complete, or `null` if it did. */
+  /** Why it did not complete, or `null` if it did. */
   readonly failure: string | null
-  /** What the client must know beside the result, in sentences. */
+  /** Further facts for the client, in sentences. */
   readonly note?: string
 }
 
@@ -29,20 +28,20 @@ export interface CallError {
   readonly path?: string
 }
 
-/** A question of an agent that waits, and that the client may answer. */
+/** An agent's question that waits, and that the client may answer. */
 export interface WorkflowQuestion {
-  /** Names it in its task. */
+  /** Its id within its task. */
   readonly id: string
   readonly question: Question
 }
 
-/** The answers of a client, by the ids of the questions. */
+/** A client's answers, by the ids of the questions. */
 export type WorkflowAnswers = Readonly<Record<string, QuestionAnswer>>
 
-/** The answers to the questions of a task: those that wait, and those that have an answer. */
+/** Chooses the answers to the questions of a task, of which some may have one already. */
 export type AnswersTo = (questions: readonly WorkflowQuestion[]) => WorkflowAnswers
 
-/** What a task asks its client. `fault`: why the answers before do not count. */
+/** What a task asks its client. `fault`: why the previous answers do not count. */
 export interface AskingWorkflow {
   readonly taskId: string
   readonly questions: readonly WorkflowQuestion[]
@@ -56,35 +55,33 @@ export type WorkflowCallResult =
 
 export interface WorkflowCallOptions {
   readonly signal: AbortSignal
-  /** Called every few seconds, also when nothing changed: a client takes silence for a call that hangs. */
+  /** Called every few seconds, also without a change: a client takes silence for a call that hangs. */
   readonly onProgress: (progress: WorkflowProgress) => void
-  /** Receives what a person has to do, once for each call and each question that waits. */
+  /** Receives what a person must do, once for each call and each waiting question. */
   readonly onWaits: (message: string) => void
-  /**
-   * Whether a question of an agent ends the call. Otherwise the call waits until somebody answers elsewhere.
-   */
+  /** Whether an agent's question ends the call. Otherwise the call waits for an answer elsewhere. */
   readonly asks: boolean
 }
 
 export interface WorkflowCaller {
   /** Never rejects. If `signal` aborts, the task is cancelled, and the call resolves soon after. */
   call(workflow: string, args: JsonObject, options: WorkflowCallOptions): Promise<WorkflowCallResult>
-  /** Goes on with a task that asked its client. Only a task that was started here is found. Never rejects. */
+  /** Continues a task that asked its client. Finds only tasks that were started here. Never rejects. */
   goOn(taskId: string, answers: AnswersTo, options: WorkflowCallOptions): Promise<WorkflowCallResult>
 }
 
-/** A call that goes on without its client. */
+/** A call that continues without its client. */
 export interface WorkflowTask {
   readonly taskId: string
   /** RFC 3339. */
   readonly createdAt: string
-  /** When something happened last. RFC 3339. */
+  /** The time of the last change, RFC 3339. */
   readonly updatedAt: string
-  /** How far it is, for people. */
+  /** The progress, for people. */
   readonly message: string
   /** `null`: it has not ended. */
   readonly outcome: WorkflowOutcome | null
-  /** The questions of its agents that wait. */
+  /** The waiting questions of its agents. */
   readonly questions: readonly WorkflowQuestion[]
 }
 
@@ -92,17 +89,17 @@ export type WorkflowTaskResult =
   | { readonly ok: true; readonly task: WorkflowTask }
   | { readonly ok: false; readonly error: CallError }
 
-/** Nothing here ever rejects. The tasks outlive the server. */
+/** Nothing here rejects. The tasks outlive the server. */
 export interface WorkflowTasks {
   /** Resolves when the task is durable. */
   start(workflow: string, args: JsonObject): Promise<WorkflowTaskResult>
-  /** Only a task that was started here is found; otherwise the code is `not_found`. */
+  /** Finds only tasks that were started here; otherwise the code is `not_found`. */
   look(taskId: string): Promise<WorkflowTaskResult>
-  /** Asks a task to stop, and answers with the task as it is then. One that has ended stays as it is. */
+  /** Asks a task to stop, and returns its state. An ended task is unchanged. */
   cancel(taskId: string): Promise<WorkflowTaskResult>
   /**
-   * Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question, and
-   * `conflict` if somebody else has said something else. Answers to nothing are left out.
+   * Answers questions of a task, and ignores other answers. The code is `invalid_arguments` if an answer does
+   * not fit its question, and `conflict` if somebody else answered differently.
    */
   answer(taskId: string, answers: AnswersTo): Promise<WorkflowTaskResult>
 }

@@ -1,11 +1,9 @@
-// Offers the workflow tools as an MCP server: it gives their schemas, and hands calls on. It runs nothing
-// itself. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38). Every
-// failure is a result with `isError` and `structuredContent: {error: {code, message}}`. The factory is cheap,
-// because each request gets its own server. A question of an agent goes to the client as a form, if the
-// client shows forms. What a tool asks may permit something, so a client of a model is not asked that. With
-// the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that the call
-// goes on. A client that takes tasks gets one for each call that a workflow accepts and that does not end at
-// once. It asks for it until it has ended, also after a restart.
+// Offers the workflow tools as an MCP server; a daemon runs them (workflow-caller.ts). Arguments that a
+// workflow refuses never reach a daemon (D-38). Every failure is a result with `isError` and
+// `structuredContent: {error: {code, message}}`. An agent's question goes to the client as a form, if the
+// client shows forms. A tool's question never does: its answer may permit something, and a model may control
+// the client. With the handshake of 2025 a call stays open during a form. A client that takes tasks gets one
+// for each accepted call that does not end at once, and may ask for it even after a restart.
 import {
   answerInForm,
   type JsonObject,
@@ -60,7 +58,7 @@ export interface WorkflowServerOptions {
   readonly tasks?: WorkflowTasks
 }
 
-/** Returns a factory for servers of one category. The transport calls it as often as it needs. */
+/** Returns a factory for servers of one category. It is cheap, because each request gets its own server. */
 export function workflowServers({
   category,
   version,
@@ -101,7 +99,7 @@ export function workflowServers({
   }
 }
 
-/** Whether a client of the handshake of 2025 shows forms. An elicitation that names no mode is of forms. */
+/** Whether a client of the handshake of 2025 shows forms. An elicitation without a mode is a form. */
 const elicits = (capabilities: ClientCapabilities | undefined): boolean => {
   const { elicitation } = capabilities ?? {}
   return (
@@ -109,7 +107,7 @@ const elicits = (capabilities: ClientCapabilities | undefined): boolean => {
   )
 }
 
-/** The schema is only for the client. The workflow reports faults in the arguments, with a code. */
+/** The schema is only for the client. The workflow reports wrong arguments, with a code. */
 function unchecked(schema: JsonObject): StandardSchemaWithJSON<JsonObject> {
   const jsonSchema = (): Record<string, unknown> => schema
   return {
@@ -137,7 +135,7 @@ async function callWorkflow(
 ): Promise<CallToolResult | InputRequiredResult> {
   const teller = tellClient(context)
   const options = { signal: context.mcpReq.signal, onProgress: teller.progress, onWaits: teller.waits, asks }
-  // A call that asked comes again, with the answers and with what names its task.
+  // A call that asked comes again with the answers and the id of its task.
   const taskId = context.mcpReq.requestState()
   if (typeof taskId === 'string')
     return callResult(
@@ -147,7 +145,7 @@ async function callWorkflow(
         options,
       ),
     )
-  // The daemon decides how many agents and edges are allowed.
+  // The daemon limits the number of agents and edges.
   const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
   if (!planned.ok) return errorResult(planned.error)
   if (tasks !== undefined) {
@@ -172,15 +170,12 @@ interface AskingWithin {
 }
 
 const formsMax = 8
-/** As long as a timer can wait: a form waits for a person. */
+/** The longest timer, because a form waits for a person. */
 const formMsMax = 2 ** 31 - 1
-/** Between two looks at whether somebody answered elsewhere. */
+/** How often to check whether somebody answered elsewhere. */
 const lookEveryMs = 5_000
 
-/**
- * Asks the client of 2025 within its call. If the client shows no form, the call waits until somebody answers
- * elsewhere.
- */
+/** Asks the client of 2025 within its call. If it shows no form, the call waits for an answer elsewhere. */
 async function askWithin(called: WorkflowCallResult, asking: AskingWithin): Promise<WorkflowCallResult> {
   let result = called
   for (let shown = 1; result.ok && 'asks' in result; shown++) {
@@ -201,8 +196,8 @@ type Filled =
   | { readonly elsewhere: WorkflowCallResult }
 
 /**
- * What the client's person filled in, or what came of the call because somebody answered elsewhere. `null`:
- * the client could not ask.
+ * The filled form, or the outcome of the call if somebody answered elsewhere. `null`: the client could not
+ * ask.
  */
 async function formOrElsewhere(
   asks: AskingWorkflow,
@@ -239,8 +234,8 @@ async function fillIn(
 }
 
 /**
- * Looks again and again whether the questions still wait. If they do not, it goes on with the task. It never
- * resolves after `signal` aborts.
+ * Waits until the questions are answered elsewhere, then continues the task. Never resolves after `signal`
+ * aborts.
  */
 async function answeredElsewhere(
   { taskId, questions }: AskingWorkflow,
@@ -270,7 +265,7 @@ function callResult(called: WorkflowCallResult): CallToolResult | InputRequiredR
   return inputRequired({ inputRequests: formsOf(questions, fault), requestState: taskId })
 }
 
-/** @param fault why the answers before do not count */
+/** @param fault why the previous answers do not count */
 function formsOf(questions: readonly WorkflowQuestion[], fault?: string): InputRequests {
   const before = fault === undefined ? '' : `${fault}\n\n`
   return Object.fromEntries(
@@ -288,7 +283,7 @@ const response = z.looseObject({
   content: z.record(z.string(), z.json()).nullish(),
 })
 
-/** What a client answered, by the ids of the questions. What is no answer is left out. */
+/** A client's answers, by the ids of the questions. Invalid entries are left out. */
 function answersTo(
   questions: readonly WorkflowQuestion[],
   responses: Readonly<Record<string, unknown>>,
@@ -314,7 +309,7 @@ const tasksOf = (tasks: WorkflowTasks): McpTasks => ({
   },
 })
 
-/** @throws {ProtocolError} if it is not known whether there is such a task */
+/** @throws {ProtocolError} if it is unknown whether there is such a task */
 function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
   if (looked.ok) return looked.task
   const { code, message } = looked.error
@@ -330,7 +325,7 @@ function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
   )
 }
 
-/** @param asks whether the client may be asked */
+/** @param asks whether the server may ask the client */
 function taskOf(
   { taskId, createdAt, updatedAt, message, outcome, questions }: WorkflowTask,
   asks: boolean,
@@ -382,26 +377,22 @@ function outcomeResult({
   }
 }
 
-// Tells the client of a call what happens while the call is open: by progress, if the client wants it, and by
-// log messages for what a person has to do. The progress grows with each notification, as the protocol
-// demands, and stays below the next node that ends. When all have ended, and the task has not, it names no
-// total. Not every client wants or shows progress. The log of the protocol, which both eras have, names what
-// waits for a person too.
+// Tells the client about its open call: by progress, and by log messages for what a person must do, because
+// not every client shows progress. Progress grows with each notification, as the protocol demands, and stays
+// below the next ended node. When all nodes have ended and the task has not, it names no total.
 
 interface ClientTeller {
   /**
-   * Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the
-   * last is reported.
+   * Reports progress in order, one notification at a time, and only the last of those that come meanwhile.
    */
   progress(progress: WorkflowProgress): void
-  /** Says what a person has to do. */
   waits(message: string): void
   /** Repeats the last progress until `waiting` settles. */
   during<T>(waiting: Promise<T>): Promise<T>
 }
 
 const repeatEveryMs = 3_000
-/** The part of what is left until the next node ends. */
+/** The part of the rest until the next node ends. */
 const partOfRest = 10_000
 
 function tellClient({ mcpReq }: ServerContext): ClientTeller {
