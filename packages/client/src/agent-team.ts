@@ -40,10 +40,11 @@ export type TeamRun = TeamReport & SubmittedTask
  * A configured team. Each run is a task of the workflow `AgentTeam`.
  *
  * @example
- * const team = new AgentTeam(beaver, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator:
- * 'editor' }) const { success, member_outputs } = await team.run('Should we ship on Friday?') success // =>
- * true Object.keys(member_outputs) // => ['optimist', 'sceptic'] new AgentTeam(beaver, { members: [] }) //
- * throws invalid_arguments
+ * const team = new AgentTeam(beaver, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator: 'editor' })
+ * const { success, member_outputs } = await team.run('Should we ship on Friday?')
+ * success // => true
+ * Object.keys(member_outputs) // => ['optimist', 'sceptic']
+ * new AgentTeam(beaver, { members: [] }) // throws invalid_arguments
  */
 export class AgentTeam {
   readonly #client: BeaverClient

@@ -49,8 +49,9 @@ export async function* followTask(
  * @param options.onSubmitted is called when the task is in the journal
  * @throws {BeaverError} the codes of `BeaverClient.submit` and `BeaverClient.watch`
  * @example
- * let text = '' for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' })) if ('delta'
- * in each) text += each.delta.text text.length > 0 // => true
+ * let text = ''
+ * for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' })) if ('delta' in each) text += each.delta.text
+ * text.length > 0 // => true
  */
 export async function* submitAndFollow(
   client: Pick<BeaverClient, 'submit' | 'watch' | 'live'>,

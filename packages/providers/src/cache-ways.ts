@@ -42,8 +42,8 @@ export interface CachedEndpoint {
 /**
  * @example
  * cacheWays({ model: 'gpt-5' }, 'chat_completions') // => { key: 'field', markers: false }
- * cacheWays({ baseURL: 'http://127.0.0.1:8080/v1', model: 'qwen3' }, 'chat_completions')
- * // => { key: null, markers: false }
+ * const local = { baseURL: 'http://127.0.0.1:8080/v1', model: 'qwen3' }
+ * cacheWays(local, 'chat_completions') // => { key: null, markers: false }
  */
 export function cacheWays(
   { baseURL, model, cache, cacheKeyHeader }: CachedEndpoint,

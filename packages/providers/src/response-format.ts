@@ -32,9 +32,9 @@ export function responseFormat({ name, schema }: OutputForm, level: FormLevel): 
  *
  * @example
  * const n = { type: 'number' }
- * fitsStrictMode({ type: 'object', properties: { n }, required: ['n'], additionalProperties: false })
- * // => true
- * fitsStrictMode({ type: 'object', properties: { n } }) // => false
+ * const closed = { type: 'object', properties: { n }, additionalProperties: false }
+ * fitsStrictMode({ ...closed, required: ['n'] }) // => true
+ * fitsStrictMode(closed) // => false
  */
 export const fitsStrictMode = (schema: Schema): boolean => schema['type'] === 'object' && isStrict(schema, 0)
 

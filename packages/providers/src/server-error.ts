@@ -29,8 +29,8 @@ export function serverErrorIn(body: string): ServerError {
  *
  * @example
  * serverErrorOf([{ error: { code: 400, message: 'Too long.' } }]).message // => 'Too long.'
- * serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message
- * // => 'body.model: Field required'
+ * const detail = [{ loc: ['body', 'model'], msg: 'Field required' }]
+ * serverErrorOf({ detail }).message // => 'body.model: Field required'
  */
 export function serverErrorOf(value: unknown): ServerError {
   const whole: unknown = Array.isArray(value) ? value[0] : value
