@@ -1,6 +1,5 @@
-// AgentTeam (AT-05, D-17): a configured team as an object that a program runs. It uses the same tasks, journal
-// and runtime as everything else. A run is a task of its own, so it continues if this program ends.
-// `runStream` ends with exactly one terminal event (D-50), unless its signal aborts.
+// AgentTeam (AT-05, D-17): a configured team as an object that a program runs. Each run is a task, so it
+// continues if the program ends.
 import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
 import {
   readTeamConfiguration,
@@ -14,7 +13,6 @@ import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
 
-/** The options of one run. */
 export interface TeamRunOptions {
   /** The absolute path of the folder in which the members may work. Default: the daemon's workspace. */
   readonly workspaceDir?: string
@@ -27,7 +25,7 @@ export interface TeamRunOptions {
   readonly taskId?: string
   /** A name of the run, for the record and for screens. */
   readonly title?: string
-  /** The user for whom the run is. A session belongs to one user (D-67). Default: no user in particular. */
+  /** The user for whom the run is. A session belongs to one user (D-67). Default: none. */
   readonly userId?: string
   /** If it aborts, this program stops waiting. The run continues. */
   readonly signal?: AbortSignal
@@ -40,7 +38,8 @@ export type TeamRun = TeamReport & SubmittedTask
  * A configured team. Each run is a task of the workflow `AgentTeam`.
  *
  * @example
- * const team = new AgentTeam(beaver, { strategy: 'broadcast', members: ['optimist', 'sceptic'], coordinator: 'editor' })
+ * const members = ['optimist', 'sceptic']
+ * const team = new AgentTeam(beaver, { strategy: 'broadcast', members, coordinator: 'editor' })
  * const { success, member_outputs } = await team.run('Should we ship on Friday?')
  * success // => true
  * Object.keys(member_outputs) // => ['optimist', 'sceptic']
@@ -67,8 +66,7 @@ export class AgentTeam {
    * Runs the team to its end.
    *
    * @throws {BeaverError} the codes of `BeaverClient.submit`; `timeout` if `signal` aborted before the end;
-   * `unreachable` if the client was closed before
-   *   the end
+   * `unreachable` if the client was closed before the end
    */
   async run(message?: string, options: TeamRunOptions = {}): Promise<TeamRun> {
     const events: RecordedEvent[] = []
@@ -80,7 +78,7 @@ export class AgentTeam {
 
   /**
    * Runs the team and yields its events and the pieces of its answers as they come (D-50). It ends after its
-   * terminal event, or when `signal` aborts; the run then continues.
+   * one terminal event, or when `signal` aborts; the run then continues.
    *
    * @throws {BeaverError} the codes of `BeaverClient.submit`
    */
@@ -112,7 +110,7 @@ export class AgentTeam {
   }
 }
 
-/** A watch also ends without the end of the task: if its signal aborts, or its client is closed. */
+/** A watch ends before its task if its signal aborts or its client is closed. */
 function notFollowed(taskId: string, signal: AbortSignal | undefined): BeaverError {
   const [code, why] =
     signal?.aborted === true

@@ -1,5 +1,4 @@
-// A typed client of a running Beaver. It contains what a program does over NATS, and nothing that needs the
-// inside of a daemon.
+// A typed client of a running Beaver: what a program does over NATS, without the inside of a daemon.
 // C1. Every call ends with an answer or a BeaverError, also if NATS goes away and never comes back
 // (present-nats.ts). A watch that stops does not cancel the task. A daemon that dies or restarts costs time,
 // not the answer: harmless requests are repeated, and a repeated task is the same task.
@@ -48,38 +47,34 @@ import { type Patience, PatientRequests } from './patient-requests.ts'
 import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
 
-/** The decision of a person about a call that waits for an approval. */
+/** A person's decision about a call that waits for an approval. */
 export interface CallDecision {
   /**
    * The id in the event `approval_requested`. Write `<run>/<call>` if several runs of the task have a call
    * with this id.
    */
   readonly callId: string
-  /**
-   * The `call_hash` of what the person was shown. A decision about a call with another hash is refused.
-   * Default: whatever waits.
-   */
+  /** The `call_hash` of the call as the person saw it; another hash is refused. Default: any. */
   readonly callHash?: string | undefined
   readonly approved: boolean
   /** The user on whose behalf the client decides. Default: the client decides for itself. */
   readonly userId?: string | undefined
-  /** The reason of a refusal, which the model reads. */
+  /** The reason of a refusal, for the model. */
   readonly reason?: string | undefined
   /**
-   * The arguments with which the call is made instead: the text of a JSON object that fits the tool. Default:
-   * those of the model.
+   * The arguments to use instead: the text of a JSON object that fits the tool. Default: those of the model.
    */
   readonly arguments?: string | undefined
 }
 
-/** The answer of a person to a question that a running call asks. */
+/** A person's answer to a question of a running call. */
 export interface CallAnswer {
   /**
    * The id in the event `question_asked`. Write `<run>/<call>` if several runs of the task have a call with
    * this id.
    */
   readonly callId: string
-  /** The `question_index` of the question that the person saw. Default: the one that waits. */
+  /** The `question_index` of the question that the person saw. Default: the waiting question. */
   readonly questionIndex?: number | undefined
   /**
    * `accept` with `answers` (options or a text) or with `content` (the fields of a form); `decline`;
@@ -92,35 +87,34 @@ export interface CallAnswer {
   readonly userId?: string | undefined
 }
 
-/** A task that was steered, and the id of the request. */
+/** The steered task, and the id of the request. */
 export type SteeredTask = RequestOutput<'task.steer'>
 
-/** A client of one tenant. It closes its connection when it is disposed of. */
+/** A client of one tenant. Disposing of it closes its connection. */
 export interface BeaverClient extends AsyncDisposable {
   /**
    * Submits a task. The task is durable when this resolves. The request is repeated for up to 30 s if no
    * answer comes.
    *
    * @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `unknown_skill`, `unknown_profile`,
-   * `unknown_workflow`, `conflict`, `no_daemon`;
-   *   `unreachable` if NATS was away for longer than `daemonMs`; `timeout`; `stream_missing` if the journal was deleted
+   * `unknown_workflow`, `conflict`, `no_daemon`; `unreachable` if NATS was away for longer than `daemonMs`;
+   * `timeout`; `stream_missing` if the journal was deleted
    * @example
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
    * task_id.startsWith('task_') // => true
    */
   submit<Output = JsonValue>(task: TypedTask<Output>): Promise<SubmittedTask>
   /**
-   * Submits a task and waits for its end, whichever daemon drives it. The request is repeated after 15 s
-   * without an answer, then after 30 s, and so on. Another call with the same `task_id` waits for the same
-   * task.
+   * Submits a task and waits for its end, on any daemon. The request is repeated after 15 s without an
+   * answer, then after 30 s, and so on. Another call with the same `task_id` waits for the same task.
    *
-   * `task.output` may be a zod type. Then the model must answer with JSON of it, and `output` of the outcome
-   * is a value of this type.
+   * If `task.output` is a zod type, the model must answer with JSON of it, and `output` of the outcome is a
+   * value of this type.
    *
    * @param options `timeoutMs`: how long to wait. Default: 600,000
    * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
-   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `task.output` that
-   * JSON Schema cannot express: it has the answer
+   * @throws {UnfitOutputError} `output_invalid`, with the answer, if the answer does not pass a check of
+   * `task.output` that JSON Schema cannot express
    */
   run<Output = JsonValue>(
     task: TypedTask<Output>,
@@ -143,19 +137,18 @@ export interface BeaverClient extends AsyncDisposable {
     options?: { nodeId?: string | undefined; userId?: string | undefined },
   ): Promise<void>
   /**
-   * Steers a task that has not ended: its root agent reads the text, as a message of the user, before its
-   * next request to the model. Resolves when the text is journaled. A task that waits goes on waiting, and
-   * its agent reads the text afterwards.
+   * Steers a task that has not ended: its root agent reads the text, as a message of the user, once before
+   * its next request to the model. Resolves when the text is journaled. A task that waits continues to wait
+   * before it reads the text.
    *
-   * The request is repeated for up to 30 s if no answer comes. The agent reads the text once.
+   * The request is repeated for up to 30 s if no answer comes.
    *
    * @param text at most 10,000 characters
    * @param options `requestId`: a call with the same id and the same text changes nothing. Default: a new id.
-   * `userId`: the user on whose behalf the
-   *   client steers. Default: the client steers for itself
+   * `userId`: the user on whose behalf the client steers. Default: the client steers for itself
    * @throws {BeaverError} `not_found`; `conflict` if the task has ended, is being cancelled, has no root
-   * agent, or took 100 texts;
-   *   `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the text may be journaled
+   * agent, or has received 100 texts; `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the text
+   * may be journaled
    * @example
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
    * const steered = await beaver.steer(task_id, 'Leave out the drafts.', { requestId: 'no-drafts' })
@@ -172,8 +165,7 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task
    * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `not_allowed` if the session
-   * belongs to another user;
-   *   `workspace_missing`; `no_daemon`
+   * belongs to another user; `workspace_missing`; `no_daemon`
    */
   retry(taskId: string, options?: { userId?: string | undefined }): Promise<RetriedTask>
   /**
@@ -182,41 +174,41 @@ export interface BeaverClient extends AsyncDisposable {
    * The request is repeated for up to 30 s if no answer comes.
    *
    * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `invalid_arguments` if
-   * changed arguments do not fit the tool;
-   *   `no_daemon`; `timeout`, `unreachable`: the decision may be journaled
+   * changed arguments do not fit the tool; `no_daemon`; `timeout`, `unreachable`: the decision may be
+   * journaled
    */
   decide(taskId: string, decision: CallDecision): Promise<void>
   /**
-   * Answers a question that a running call asks. Resolves when the answer is journaled.
+   * Answers a question of a running call. Resolves when the answer is journaled.
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
    * @throws {BeaverError} `not_found`; `conflict` if the question was answered already; `invalid_arguments`
-   * if the answer does not fit the question,
-   *   which then still waits; `no_daemon`; `timeout`, `unreachable`: the answer may be journaled
+   * if the answer does not fit the question, which then still waits; `no_daemon`; `timeout`, `unreachable`:
+   * the answer may be journaled
    */
   answer(taskId: string, answer: CallAnswer): Promise<void>
   /**
-   * The pieces of answers while models give them, from now on, for a task that was submitted with `stream`.
-   * They are hints and may be lost; the journaled answers are the facts. It ends when `signal` aborts or the
-   * connection closes.
+   * The pieces of answers while models produce them, from now on, for a task that was submitted with
+   * `stream`. They are hints and may be lost; the journaled answers are the facts. It ends when `signal`
+   * aborts or the connection closes.
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
-   * The pieces of answers, and how far calls are while their tools run, from now on. A task need not be
-   * submitted with `stream` for the latter. Both are hints and may be lost. It ends when `signal` aborts or
-   * the connection closes.
+   * The pieces of answers, and the progress of calls while their tools run, from now on. Progress also comes
+   * for a task that was submitted without `stream`. Both are hints and may be lost. It ends when `signal`
+   * aborts or the connection closes.
    */
   live(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveUpdate>
   /**
-   * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal`
+   * The events of a task from the first one, then live. It ends after the terminal event, when `signal`
    * aborts, or when this client is closed. It also waits for a task that does not exist yet, so bound it with
-   * `signal`. Of a task in an archive, it gives the first and the last entry only.
+   * `signal`. For an archived task, it gives only the first and the last entry.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an
-   * entry that no key which the operator trusts
-   *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;
-   *   `unreachable` if NATS was away for longer than `watchMs`
+   * entry without a signature of a key that the operator trusts; `operator_changed` if this client knows
+   * another operator of the journal; `stream_missing`, `stream_recreated`; `unreachable` if NATS was away for
+   * longer than `watchMs`
    * @example
    * let last = ''
    * for await (const event of beaver.watch(task_id)) last = event.type
@@ -224,7 +216,7 @@ export interface BeaverClient extends AsyncDisposable {
    */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
   /**
-   * The events of a task so far. It ends behind the newest one, also if the task goes on, and at once if
+   * The events of a task so far. It ends after the newest one, also if the task continues, and at once if
    * there is no such task.
    *
    * @throws {BeaverError} the codes of `watch`, except `stream_recreated`
@@ -237,9 +229,9 @@ export interface BeaverClient extends AsyncDisposable {
   /**
    * The status of one of the daemons.
    *
-   * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` gives the endpoints
-   * of the daemon with it, `asked` has the daemon ask each of them first whether it answers, which takes up
-   * to 3 s. Default: neither
+   * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` adds the daemon's
+   * endpoints; with `asked` the daemon first asks each of them whether it answers, for up to 3 s. Default:
+   * neither
    * @throws {BeaverError} `no_daemon`; `invalid_arguments` if an older daemon does not know `endpoints`
    */
   status(options?: { timeoutMs?: number; endpoints?: 'known' | 'asked' }): Promise<DaemonStatus>
@@ -273,7 +265,7 @@ export interface BeaverClient extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** The queries whose input has no required field. The input may be left out. */
+/** The queries without a required field, whose input may be left out. */
 type QueryWithoutInput = {
   [Name in QueryName]: Record<string, never> extends QueryInput<Name> ? Name : never
 }[QueryName]
@@ -295,7 +287,7 @@ export type BeaverPlace =
       readonly tenant: string
       /**
        * The id of the operator's key, as `beaver keys list` shows it. A journal of another operator is
-       * refused. Default: the first one that is seen.
+       * refused. Default: the journal's operator at the first contact.
        */
       readonly operator?: string
     }
@@ -303,8 +295,8 @@ export type BeaverPlace =
 /**
  * Connects to a running Beaver.
  *
- * @param options the place, and `timeoutMs`: how long the connection may take, by default 3,000; `name`: the
- * name of the connection, by default `beaver-client`
+ * @param options the place; `timeoutMs`: how long the connection may take, by default 3,000; `name`: the name
+ * of the connection, by default `beaver-client`
  * @throws {BeaverError} `unreachable`, `server_too_old`
  * @example
  * await using beaver = await connectBeaver({ home: '.beaver' })
@@ -348,7 +340,7 @@ const pinnedIn =
  * A client on an existing connection. Its `close` drains the connection.
  *
  * @param options `operator`: gives the key of the operator that this client knows, or `null`. Default: the
- * first one that it sees
+ * first operator that it sees
  * @example
  * import { subjectsOf } from '@beaver/nats'
  *
@@ -424,7 +416,6 @@ export function clientOn(
   }
 }
 
-/** The events in the messages of one task, up to its terminal event. */
 async function* watch(
   batches: ReturnType<typeof followLog>,
   { blobs, judge }: Omit<JudgedReading, 'watchMs'>,

@@ -1,7 +1,6 @@
-// Says whether a command is in the journal. A client asks this if it repeated a command that had no answer,
-// and the repeated one is refused. Only what the journal has counts. A command that was lost is not taken for
-// one that was carried out. The newest event about the command decides: calls of several runs may have the
-// same id, and an earlier one may have been decided otherwise.
+// Whether a command is in the journal. A client asks this if it repeated a command without an answer, and the
+// repeated one is refused. The newest event about the command decides: calls of several runs may have the
+// same id.
 import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
 import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'
@@ -13,13 +12,12 @@ export interface JudgedReading extends RecordReading {
   readonly watchMs: number
 }
 
-/** Whether an event carries a command out; `null` if it is not about the command. */
+/** Whether an event carries the command out; `null` if it is about something else. */
 export type SaidBy = (event: RecordedEvent) => boolean | null
 
 export interface CarriedOut {
-  /** The events of a task so far. There are none if there is no such task. */
+  /** The events of a task so far; none if there is no such task. */
   events(taskId: string): AsyncGenerator<RecordedEvent>
-  /** Whether the log of a task says that the command was carried out. */
   has(taskId: string, saidBy: SaidBy): Promise<boolean>
 }
 
@@ -47,7 +45,6 @@ export function carriedOutIn(
   }
 }
 
-/** The event of a cancel request. */
 export const cancelled =
   ({ reason, nodeId }: { reason: string; nodeId: string | undefined }): SaidBy =>
   (event) => {
@@ -60,7 +57,7 @@ export const cancelled =
     return isIt ? true : null
   }
 
-/** The event of an answer. `callId` may begin with the run of the call. */
+/** Matches an answer. `callId` may begin with the run of the call. */
 export const answered =
   ({
     callId,
@@ -74,7 +71,7 @@ export const answered =
   (event) =>
     isAnswer(event, { callId, index }) ? saysTheSame(event, { answer }) : null
 
-/** The event of a decision. `callId` may begin with the run of the call. */
+/** Matches a decision. `callId` may begin with the run of the call. */
 export const decided =
   ({
     callId,

@@ -1,6 +1,5 @@
-// The events of a task and what is live of it as one stream. Each of the two keeps its own order. The stream
-// ends with the events, even if an update could still come. A task that is submitted to be followed is heard
-// before it is submitted: a model may answer within a millisecond.
+// Joins the events of a task and its live updates in one stream, each in its own order. The stream ends with
+// the events.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
   isProgress,
@@ -12,7 +11,7 @@ import {
 import type { BeaverClient } from './beaver-client.ts'
 import { withIds } from './made-ids.ts'
 
-/** An event of the task, a piece of an answer, or how far a call is. */
+/** An event of the task, a piece of an answer, or the progress of a call. */
 export type Followed =
   | { readonly event: RecordedEvent }
   | { readonly delta: LiveDelta }
@@ -43,14 +42,15 @@ export async function* followTask(
 }
 
 /**
- * Submits a task and follows it: no piece of an answer is missed. It ends after the terminal event, or when
- * `signal` aborts.
+ * Submits a task and follows it. It listens before it submits, so that no piece of an answer is missed: a
+ * model may answer within a millisecond. It ends after the terminal event, or when `signal` aborts.
  *
  * @param options.onSubmitted is called when the task is in the journal
  * @throws {BeaverError} the codes of `BeaverClient.submit` and `BeaverClient.watch`
  * @example
  * let text = ''
- * for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' })) if ('delta' in each) text += each.delta.text
+ * for await (const each of submitAndFollow(beaver, { task: 'Say what you are.' }))
+ *   if ('delta' in each) text += each.delta.text
  * text.length > 0 // => true
  */
 export async function* submitAndFollow(
@@ -75,13 +75,13 @@ export async function* submitAndFollow(
   yield* together(client.watch(named.task_id, { signal: over }), updates, stop)
 }
 
-/** Something that is read, with its next item. */
+/** A sequence that is read, with its next item. */
 interface Heard<Item> {
   readonly items: AsyncGenerator<Item>
   readonly next: Promise<IteratorResult<Item>>
 }
 
-/** To ask for the next item begins to listen. */
+/** Asking for the next item begins to listen. */
 const heard = <Item>(items: AsyncGenerator<Item>): Heard<Item> => ({ items, next: items.next() })
 
 async function* together(

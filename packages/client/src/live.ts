@@ -1,5 +1,5 @@
-// What is live of a task, as it is published on core NATS. A message that is no update is left out. At most
-// `waitingMax` updates wait. A slow reader loses the oldest ones.
+// The live updates of a task from core NATS. Other messages are left out. At most `waitingMax` updates wait;
+// a slow reader loses the oldest ones.
 import { isProgress, type LiveDelta, type LiveUpdate, liveUpdate } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 
@@ -41,7 +41,6 @@ export async function* followLive(
   }
 }
 
-/** Only the pieces of answers. */
 export async function* deltasOf(updates: AsyncGenerator<LiveUpdate>): AsyncGenerator<LiveDelta> {
   for await (const update of updates) if (!isProgress(update)) yield update
 }

@@ -1,10 +1,9 @@
-// Makes an id for a task or for a request to steer one, if the caller gave none. With its id, it can be
-// requested again and stays one.
+// Makes the id of a task or a steering request if the caller gave none, so that a repeated request stays one.
 import { type Ids, ulidIds } from '@beaver/core'
 
 interface Named {
   readonly task_id: string
-  /** What was just made. The daemon need not look for it. */
+  /** A new id, for which the daemon need not look. */
   readonly fresh?: 'task' | 'session'
 }
 
@@ -17,7 +16,7 @@ export function withIds<Task extends { readonly task_id?: string | undefined }>(
 
 export const steerId = (): string => ids.next('steer')
 
-/** The task for a repeated request. It may exist by now, so the daemon must look for it. */
+/** The task of a repeated request. It may exist by now, so the daemon must look for it. */
 export function notFresh<Task extends Named>(task: Task): Omit<Task, 'fresh'> {
   const { fresh: _, ...rest } = task
   return rest

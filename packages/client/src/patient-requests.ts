@@ -1,9 +1,7 @@
-// The requests of a client to daemons and to the projector, with the time that each may take and what is
-// repeated. ask-again.ts repeats; here is decided which requests may be repeated, and for how long. Every
-// request is harmless to repeat: the same submission, run or retry names the same task, and a query changes
-// nothing. A command that was carried out without an answer is refused the second time, and the journal then
-// says that it was carried out (carried-out.ts). A repeated submission or run is not fresh: the task may
-// exist by now, so the daemon looks for it.
+// The requests of a client to daemons and to the projector: how long each may take, and what is repeated.
+// Every request is harmless to repeat: the same submission, run or retry names the same task, and a query
+// changes nothing. If a repeated command is refused, the journal tells whether the first one was carried out
+// (carried-out.ts).
 import {
   type DaemonStatus,
   imagePartBytesMax,
@@ -47,15 +45,15 @@ import { notFresh, withIds } from './made-ids.ts'
 /** How long a client waits for parts that are away. */
 export interface Patience {
   /**
-   * How long a daemon, the projector or NATS may be away before `no_daemon` or `unreachable` is thrown. It
-   * may be restarting. Default: 5,000.
+   * How long a daemon, the projector or NATS may be away, for example during a restart, before `no_daemon` or
+   * `unreachable` is thrown. Default: 5,000.
    */
   readonly daemonMs?: number
   /** How long `run` waits before it repeats its request for the first time. Default: 15,000. */
   readonly askAgainMs?: number
   /**
    * How long NATS may be away while a task is watched or a session is read, before `unreachable` is thrown.
-   * `Infinity`: it is waited for. Default: 30,000.
+   * `Infinity`: no limit. Default: 30,000.
    */
   readonly watchMs?: number
 }
@@ -70,8 +68,8 @@ const listenAfterMs = 2_000
 /** How long the answer of `run` may take after the end of its task. */
 const answerAfterEndMs = 1_000
 /**
- * The answer, if it comes now that the task has ended. A daemon that has another connection since it was
- * asked cannot answer on a server with users.
+ * The answer, if it comes soon after the end of the task. On a server with users, a daemon that reconnected
+ * meanwhile cannot answer.
  *
  * @throws {BeaverError} `timeout`
  */
@@ -93,7 +91,7 @@ const mayHaveReached = (error: unknown): boolean =>
   (error.code === 'timeout' || error.code === 'unreachable' || error.code === 'no_daemon') &&
   !(error.cause instanceof NotSent || (error.cause instanceof RequestError && error.cause.isNoResponders()))
 
-/** How long daemons have to report that they are there. */
+/** How long daemons have to report their presence. */
 const presenceMs = 250
 /** A daemon asks the journal each second, and has the answer sooner. */
 const silentMsMin = 300
@@ -189,7 +187,7 @@ export class PatientRequests {
     }
   }
 
-  /** @param carriedOut whether the journal has the command; it is asked if a repeated command is refused */
+  /** @param carriedOut whether the journal has the command; asked if a repeated command is refused */
   async command<Name extends 'task.cancel' | 'task.decide' | 'task.answer'>(
     name: Name,
     asked: RequestInput<Name>,
@@ -238,7 +236,7 @@ export class PatientRequests {
     )
   }
 
-  /** Asks one time: the caller wants to know how things are now. */
+  /** Asks only once, because the caller wants the current status. */
   status(timeoutMs = answerMsMax, asked: RequestInput<'status'> = {}): Promise<DaemonStatus> {
     return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'status', asked)
   }
@@ -250,7 +248,6 @@ export class PatientRequests {
     })
   }
 
-  /** Images that are too large for a message are stored in parts first. */
   #withParts(task: SubmitTask): Promise<SubmitTask> {
     return withImageParts(task, async (data) => {
       const ask = (_: number, leftMs: number) =>
@@ -276,7 +273,7 @@ export class PatientRequests {
   }
 
   /**
-   * Resolves when a request may be sent. Its wait counts for the time of all attempts, not for that of this
+   * Resolves when a request may be sent. The wait counts for the time of all attempts, not for that of this
    * one.
    */
   async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
@@ -299,14 +296,14 @@ export class PatientRequests {
   }
 
   /**
-   * If daemons are there but the journal stream is missing, waiting is useless: they accept no requests
+   * Waiting is useless if daemons are there but the journal stream is missing: they accept no requests
    * without a journal.
    */
   readonly #why = async (): Promise<BeaverError | 'waits' | null> => {
     const { stream } = this.#subjects
     if (lineOf(this.#nc).downMs > 0) return null
     const look = streamPulse(this.#nc, stream).look()
-    // A stream without a leader says nothing for seconds, and the daemons know it.
+    // A stream without a leader says nothing for seconds, and the daemons know this.
     const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({
       kind: 'unknown' as const,
     }))
@@ -324,13 +321,11 @@ export class PatientRequests {
   }
 }
 
-// Hears that a task has ended, when a daemon announces it. The announcement is a hint: the journal has the
-// end, and a daemon tells it.
-
 /**
- * Listens after `afterMs`, because most tasks end before that.
+ * Listens after `afterMs`, because most tasks end before that, for a daemon's announcement that the task
+ * ended. The announcement is a hint; the journal has the end.
  *
- * @returns `heard` resolves when the end of the task is announced, and never otherwise
+ * @returns `heard` resolves when the end is announced, and never otherwise
  */
 function endHeard(
   nc: NatsConnection,
@@ -348,12 +343,12 @@ function endHeard(
   return { heard, stop: () => stop() }
 }
 
-// Spreads the requests of a client in time, so that a program may make thousands of calls at once: a daemon
+// Spreads the requests of a client over time, so that a program may make thousands of calls at once: a daemon
 // drops what one caller sends too often (SECURITY.md).
 
 /** Fewer than an endpoint handles of one caller in a second. */
 const perSecond = 1_500
-/** What a client may send at once after a while of silence. */
+/** How many requests a client may send at once after a silence. */
 const burst = 300
 
 export class Pace {
@@ -370,7 +365,7 @@ export class Pace {
    *
    * @param leftMs how long the request may wait. If its turn would come later, it takes no turn
    * @returns how long it has waited, in milliseconds
-   * @throws BeaverError `timeout` when `leftMs` are over
+   * @throws {BeaverError} `timeout` after `leftMs`
    */
   async turn(leftMs: number): Promise<number> {
     const now = this.#clock.now()
@@ -388,19 +383,19 @@ export class Pace {
   }
 }
 
-// Sends images that are too large for one message of NATS: in parts, which a daemon stores before the task
+// Sends images that are too large for one message of NATS in parts, which a daemon stores before the task
 // names them. The same image has the same parts, so a repeated request is the same request.
 
 type Image = NonNullable<SubmitTask['images']>[number]
 
-/** The characters of all images that a request has in itself. The rest of the message is for its texts. */
+/** The most characters of all images within a request. The rest of the message is for texts. */
 const inRequestCharsMax = 200_000
 
 /**
  * The task with its images in parts, if they have too many characters for one message.
  *
  * @param store stores a part, in base64, and returns its SHA-256
- * @throws {BeaverError} `too_large` for an image that is larger than any that is taken
+ * @throws {BeaverError} `too_large` for an image beyond the limit
  */
 export async function withImageParts(
   task: SubmitTask,
@@ -434,8 +429,8 @@ async function inParts(
   return { parts, ...rest }
 }
 
-// Repeats a request until there is an answer. A daemon may be away for a moment, or it may die while it works
-// on the request.
+// Repeats a request until there is an answer. A daemon may be away for a moment, or may die during the
+// request.
 // Q1. A request is repeated only if no answer came. A refusal is an answer.
 // Q2. If no daemon is there, the request is repeated for `daemonMs`, the time in which a daemon is started
 // again. If a daemon was there before, it is repeated until the deadline.
@@ -452,11 +447,11 @@ export interface Asking {
   readonly daemonMs: number
   /** The time for all attempts together. */
   readonly withinMs: number
-  /** Whether the connection can no longer be used: it is closed, or it has been down for too long. */
+  /** Whether the connection cannot be used any more: it is closed, or was down for too long. */
   readonly closed: () => boolean
   /**
-   * Is called when no daemon takes requests. It returns what keeps daemons away permanently, `waits` if they
-   * wait for the journal, or `null`.
+   * Called when no daemon takes requests. Returns the permanent cause, `waits` if daemons wait for the
+   * journal, or `null`.
    */
   readonly why?: () => Promise<BeaverError | 'waits' | null>
   /** Looks for a better server of NATS. Default: there is none. */
@@ -467,10 +462,10 @@ export interface Asking {
 const pauseMsFirst = 100
 /**
  * The longest pause between two attempts. The pause doubles up to it, so that waiting clients ask a busy
- * daemon less and less often.
+ * daemon less often.
  */
 const pauseMsMax = 1_000
-/** The least time that is left for the last attempt. */
+/** The shortest time for the last attempt. */
 const lastAskMs = 100
 const journalMsMax = 20_000
 const elsewhereMs = 1_000
@@ -481,7 +476,7 @@ const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unr
 /**
  * Repeats `ask` until there is an answer.
  *
- * @param ask makes one request; it gets the number of earlier requests that reached somebody and had no
+ * @param ask makes one request; it gets the number of earlier requests that reached somebody without an
  * answer, and the time that is left
  * @throws {BeaverError} the refusal, or the reason why no answer came
  */
@@ -498,7 +493,7 @@ export async function askAgain<T>(
       return await ask(unansweredAsks, until - clock.now())
     } catch (error) {
       if (!(error instanceof BeaverError && unanswered.has(error.code)) || closed()) throw error
-      // A daemon that is going away answers `no_daemon`, without a cause.
+      // A daemon that is stopping answers `no_daemon`, without a cause.
       const nobodyThere =
         (error.code === 'no_daemon' && error.cause instanceof RequestError) || error.cause instanceof NotSent
       if (!nobodyThere && !repeatable) throw error

@@ -1,14 +1,14 @@
-// Bounds what reads from NATS for as long as it likes: a watch of a task, the events of a session. If NATS is
-// away for longer than `awayMs`, the read ends with `unreachable`. A shorter absence costs time only. What
-// NATS says about its own failures reaches the caller as a BeaverError.
+// Bounds reads from NATS that have no own limit: a watch of a task, the events of a session. If NATS is away
+// for longer than `awayMs`, the read ends with `unreachable`; a shorter absence only costs time. Failures of
+// NATS become a BeaverError.
 import { BeaverError, systemClock } from '@beaver/core'
 import { lineOf, natsFault } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 /**
- * What `read` gives, while NATS is present.
+ * The items of `read`, while NATS is present.
  *
- * @param read gets a signal that aborts with `signal`, and when NATS has been away for too long
+ * @param read gets a signal that aborts with `signal`, or when NATS was away for too long
  * @throws {BeaverError} `unreachable`, `timeout`; and what `read` throws
  */
 export async function* whilePresent<Item>(
@@ -33,7 +33,7 @@ export async function* whilePresent<Item>(
   const undo = [line.onCut(cut), line.onUp(back)]
   if (line.downMs > 0) cut()
   const items = read(AbortSignal.any([signal, over.signal]))
-  // Each read has a promise of its own. A race with one lasting promise would keep something of every read.
+  // Each read has its own promise. A race with one lasting promise would keep something of every read.
   const nextItem = (): Promise<IteratorResult<Item>> =>
     new Promise((resolve, reject) => {
       if (gone !== null) return reject(gone)
@@ -56,7 +56,7 @@ export async function* whilePresent<Item>(
     for (const each of undo) each()
     over.abort()
     const ended = items.return(undefined).catch(() => {})
-    // Without NATS the read may hang until its own timeout. Nobody waits for it.
+    // Without NATS the read may hang until its own timeout. Nothing waits for it.
     if (!waiting) await ended
   }
 }

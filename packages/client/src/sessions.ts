@@ -1,8 +1,7 @@
-// Reads a session from the journal, which is the only place that stores it (SE-01). No daemon is asked.
-// `search` asks the projector. Tasks come in the order of their acceptance, and each task's events in their
-// own order. Every record and its signature are verified, as in `watch`. A session is read while its reader
-// asks for more: one page of the journal is in memory, never the session. A session without tasks is empty;
-// it is not an error.
+// Reads a session from the journal, which is the only place that stores it (SE-01); only `search` asks the
+// projector. Tasks come in the order of their acceptance, each with its events in order, and every record and
+// signature is verified. At most one page of the journal is in memory. A session without tasks is empty, not
+// an error.
 import {
   exchangeOf,
   type HistoryBound,
@@ -39,11 +38,10 @@ export interface SessionMessage {
   readonly at: string
 }
 
-/** The options of a search. */
 export interface SearchOptions {
-  /** How many hits are wanted, from 1 to 50. Default: 10. */
+  /** The most hits, from 1 to 50. Default: 10. */
   readonly limit?: number
-  /** A session that is left out. Default: none. */
+  /** A session to leave out. Default: none. */
   readonly exceptSession?: string
   /**
    * Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant.
@@ -61,9 +59,9 @@ export interface SearchOptions {
  */
 export interface Sessions {
   /**
-   * All events of the session so far. Stop the iteration when you have enough. Of a task in an archive, the
-   * journal has the first and the last entry only: the others are left out, and `taskseq` shows the gap. The
-   * query `task` says in `archive` where they are.
+   * All events of the session so far. Stop the iteration when you have enough. For an archived task, the
+   * journal has only the first and the last entry, and `taskseq` shows the gap. The query `task` tells in
+   * `archive` where the others are.
    *
    * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `untrusted_record`, `operator_changed`,
    * `blob_missing`, `blob_corrupt`
@@ -76,15 +74,15 @@ export interface Sessions {
    */
   getRunEventRecords(sessionId: string, runId: string): AsyncGenerator<SessionEvent>
   /**
-   * The ids of all runs, in the order of their starts. The runs of workers are included.
+   * The ids of all runs, also of workers, in the order of their starts.
    *
    * @throws {BeaverError} the codes of `getEventRecords`
    */
   listRunIds(sessionId: string): Promise<readonly string[]>
   /**
    * The visible history, oldest first, as the next task gets it: each question, and its final answer or the
-   * reason why there is none. It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have
-   * at most `charsMax` characters together (default 100,000).
+   * reason why there is none. It contains the newest tasks within `tasksMax` (default 20, at most 1,000) and
+   * within `charsMax` characters together (default 100,000).
    *
    * @throws {BeaverError} the codes of `getEventRecords`
    */
@@ -93,9 +91,8 @@ export interface Sessions {
     options?: { tasksMax?: number; charsMax?: number },
   ): Promise<readonly SessionMessage[]>
   /**
-   * Searches all sessions of the tenant. The newest hit is first.
-   *
-   * The request is repeated for up to 20 s if no answer comes.
+   * Searches all sessions of the tenant. The newest hit is first. The request is repeated for up to 20 s if
+   * no answer comes.
    *
    * @throws {BeaverError} `no_daemon` if no projector runs; `timeout`; `unreachable`; `invalid_arguments`
    */
@@ -104,7 +101,6 @@ export interface Sessions {
 
 const historyTasksMax = 1_000
 
-/** Asks the projector, and asks again if no answer comes. */
 type AskSearch = (input: QueryInput<'session_search'>) => Promise<QueryOutput<'session_search'>>
 
 export function sessionsOn(
@@ -163,7 +159,7 @@ export function sessionsOn(
   return {
     getEventRecords: eventsOfSession,
     async *getRunEventRecords(id, runId) {
-      // A run continues in a retry of its task. Copied events are not repeated.
+      // A run continues in a retry of its task.
       for await (const event of originals(eventsOfSession(id))) if (event.runId === runId) yield event
     },
     async listRunIds(id) {
