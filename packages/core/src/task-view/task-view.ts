@@ -16,7 +16,7 @@ import type { ExecutionNode } from '../graph/execution-graph.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import type { JsonValue } from '../json.ts'
 import type { LiveDelta } from '../ports/live-output.ts'
-import { questionLines } from '../question/question-text.ts'
+import { questionLines } from '../question/read-answer.ts'
 import {
   type AgentView,
   evolveAgent,
