@@ -1,8 +1,8 @@
 // Requests through the `openai` client. It makes the address, the headers and the login of each request, also
 // for Azure and for a workload identity; we send the request (http-post.ts), and read the raw answer, because
 // servers send more than the client knows. One post is one request without retry or log, except that a
-// refused token of a workload identity is renewed once. The client has 230 modules, so the first post loads
-// it (docs/decisions/0029).
+// refused token of a workload identity is renewed once. The client has 230 modules, so it is
+// loaded by the first post (docs/decisions/0029).
 import { ProviderError } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ClientOptions, OpenAI } from 'openai'
