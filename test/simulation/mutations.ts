@@ -178,7 +178,7 @@ export const simMutations: readonly SimMutation[] = [
     name: 'session-unordered',
     issue: null,
     fault: 'a task does not wait for the one before it',
-    file: runtime('look.ts'),
+    file: runtime('assess-task.ts'),
     snippet: 'if (previous !== null && head.epoch === 0 &&',
     replacement: 'if (previous !== null && head.epoch < 0 &&',
   },

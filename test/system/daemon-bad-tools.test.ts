@@ -108,7 +108,7 @@ describe('with ten innocent tasks on the one thread', () => {
 })
 
 // The last one: it ends the daemon. A pure tool leaves no trace, so that all of them are suspect and the
-// death is not charged: packages/core/src/fold/suspects.test.ts.
+// death is not charged: packages/core/src/fold/owner-losses.test.ts.
 it('the tool that kills the daemon is the only suspect: no death is charged to the tasks beside it', async () => {
   const tasks = await startInnocents('bystander', 5)
   const { task_id } = await system.client.submit({ task: 'bad: kill the daemon' })

@@ -173,7 +173,7 @@ export {
   type ToolFact,
 } from './fold/run-state.ts'
 export { evolveRun, skillMessage } from './fold/evolve-run.ts'
-export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
+export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/owner-losses.ts'
 export { attemptOf, retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
 export {
@@ -506,7 +506,7 @@ export {
 export { describeEvent } from './telling/describe-event.ts'
 export { clip, count, counted, excerpt } from './telling/text.ts'
 export { type Actor, agentTitle, type EventDescription, type Surroundings } from './telling/told.ts'
-export { type Doer, whoDid } from './telling/who.ts'
+export { type Doer, whoDid } from './telling/doer.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
 export { appendCheckpoint } from './tree/append-checkpoint.ts'

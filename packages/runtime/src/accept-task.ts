@@ -31,7 +31,7 @@ import {
   type TaskRequest,
 } from '@beaver/core'
 import type { Daemon } from './daemon-ports.ts'
-import { isUnverified } from './hopeless.ts'
+import { isUnverified } from './final-faults.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import { type Place, type SessionLines, sessionLines } from './session-lines.ts'

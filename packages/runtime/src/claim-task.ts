@@ -27,7 +27,7 @@ import {
 } from '@beaver/core'
 import { evaluateNode } from '@beaver/evidence'
 import { programOf } from '@beaver/workflows'
-import { foreignText } from './hopeless.ts'
+import { foreignText } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import type { Opening } from './opened-task.ts'
 import { taskEnd } from './task-end.ts'

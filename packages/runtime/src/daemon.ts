@@ -29,9 +29,9 @@ import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
 import type { Daemon, DaemonOptions, DrivenTasks, HandedOn } from './daemon-ports.ts'
 import { HeldTask } from './held-task.ts'
-import { isUnverified } from './hopeless.ts'
+import { isUnverified } from './final-faults.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
-import { lookAt } from './look.ts'
+import { assessTask } from './assess-task.ts'
 import { openedTask, type Opening } from './opened-task.ts'
 import { pastTasks } from './past-tasks.ts'
 import { type Refusals, refusals } from './refusals.ts'
@@ -214,7 +214,7 @@ class DaemonSupervisor implements Daemon {
     for (;;) {
       const cause = task.startLook()
       const isNewest = known === null || opening !== null
-      const seen = await lookAt(log, cause, known, this.#options)
+      const seen = await assessTask(log, cause, known, this.#options)
       known = null
       switch (seen.kind) {
         case 'nothing':

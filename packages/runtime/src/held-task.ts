@@ -1,5 +1,5 @@
 // A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is
-// decided in look.ts. A task has at most two leases: that of its acceptance and that of its newest wake. Both
+// decided in assess-task.ts. A task has at most two leases: that of its acceptance and that of its newest wake. Both
 // are renewed, and both are settled in the end. A wake that comes while the task is held is remembered until
 // the next look begins. Whoever needs to know whether this daemon drives the task waits for a claim that is
 // under way.

@@ -1,5 +1,5 @@
 export { retryTask } from './retry-request.ts'
-export { isUnverified } from './hopeless.ts'
+export { isUnverified } from './final-faults.ts'
 export { startDaemon } from './daemon.ts'
 export type { Daemon, DaemonOptions, DrivenTasks, HandedOn } from './daemon-ports.ts'
 export { type LoadedTask, loadTask } from './load-task.ts'

@@ -15,7 +15,7 @@ import {
   type Replacements,
 } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
-import { isUnverified } from './hopeless.ts'
+import { isUnverified } from './final-faults.ts'
 
 export interface KeptTask extends PastExchange {
   /** The turn it took, with its workflow's name; `null` for none (D-48). */

@@ -34,7 +34,7 @@ import {
   silentLogger,
   taskFacts,
 } from '@beaver/core'
-import { foreignMessage } from './hopeless.ts'
+import { foreignMessage } from './final-faults.ts'
 import type { Opening } from './opened-task.ts'
 
 export interface TaskLogPorts {

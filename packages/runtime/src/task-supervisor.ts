@@ -1,6 +1,6 @@
 // TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs
 // in the daemon's main thread. Its states and their data are in task-machine.ts, and their effects are here.
-// The task's work is in task-run.ts. Whether the task may be driven is decided before, in look.ts and
+// The task's work is in task-run.ts. Whether the task may be driven is decided before, in assess-task.ts and
 // claim-task.ts. After a release, a suspension or a loss, nothing more is written. A cancel is journaled
 // before it takes effect, and the next owner of the task obeys it. A task that only waits is suspended: its
 // loops are dropped, and an alarm or a wake brings it back (D-64). If the events of a task can never be
@@ -21,7 +21,7 @@ import {
 } from '@beaver/core'
 import { type ActorRefFrom, assign, createActor, setup } from 'xstate'
 import { type ClaimedTask, givenUp } from './claim-task.ts'
-import { isHopeless, isUnverified } from './hopeless.ts'
+import { isFinalFault, isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
 import type { Answer, Decision } from './task-approvals.ts'
@@ -42,15 +42,15 @@ export class TaskSupervisor {
   readonly #ports: TaskPorts
   readonly #run: TaskRun
   readonly #actor: ActorRefFrom<typeof taskMachine>
-  readonly #settler: Settler
+  readonly #waitTimer: WaitTimer
 
   constructor(task: ClaimedTask, ports: TaskPorts) {
     const { cancelReason } = task.loaded.state
     this.log = task.log
     this.#taskLog = task.taskLog
     this.#ports = ports
-    this.#settler = new Settler(ports, () => this.#begin(this.#lookWhetherItWaits()))
-    this.#run = new TaskRun(task, ports, { cancelReason, onWait: () => this.#settler.arm() })
+    this.#waitTimer = new WaitTimer(ports, () => this.#begin(this.#lookWhetherItWaits()))
+    this.#run = new TaskRun(task, ports, { cancelReason, onWait: () => this.#waitTimer.arm() })
     const effects: TaskEffects = {
       run: () => this.#begin(this.#work()),
       finish: (end, terminal) => this.#begin(this.#finish({ end, terminal })),
@@ -61,7 +61,7 @@ export class TaskSupervisor {
     const { fenced } = task.taskLog
     fenced.addEventListener(
       'abort',
-      () => (isHopeless(fenced.reason) ? this.#begin(task.taskLog.fail()) : this.#lose()),
+      () => (isFinalFault(fenced.reason) ? this.#begin(task.taskLog.fail()) : this.#lose()),
       { once: true },
     )
     // The submitter waits for this write, so bound the wait even if the worker thread is busy.
@@ -154,7 +154,7 @@ export class TaskSupervisor {
       this.#actor.subscribe({
         next: ({ status, value, context }) => {
           if (status !== 'done') return
-          this.#settler.stop()
+          this.#waitTimer.stop()
           // A log that ended with its task is closed.
           if (context.terminal === null || this.#run.loops > 0)
             this.#taskLog.close('This daemon released the task.')
@@ -174,7 +174,7 @@ export class TaskSupervisor {
     effect.catch(async (error: unknown) => {
       if (this.#actor.getSnapshot().status !== 'active') return
       this.#tellBroken(error)
-      const end = await this.#hopeless(error).catch(() => null)
+      const end = await this.#giveUp(error).catch(() => null)
       if (end === null) this.#lose()
       else this.#actor.send({ type: 'given.up', terminal: end })
     })
@@ -188,7 +188,7 @@ export class TaskSupervisor {
     const { daemonId: daemon, logger } = this.#ports
     const fencedOff = error instanceof BeaverError && error.code === 'fenced'
     if (fencedOff) taskFacts.lost(logger, this.log, { daemon, reason: messageOf(error) })
-    else if (isHopeless(error))
+    else if (isFinalFault(error))
       taskFacts.appendRefused(logger, this.log, { daemon, reason: messageOf(error) })
     else taskFacts.crashed(logger, this.log, { daemon, error })
   }
@@ -197,8 +197,8 @@ export class TaskSupervisor {
    * Ends a task whose events can never be written. The log was closed by the append that failed: a new one
    * goes on behind it.
    */
-  async #hopeless(error: unknown): Promise<DomainEvent | null> {
-    if (!isHopeless(error)) return null
+  async #giveUp(error: unknown): Promise<DomainEvent | null> {
+    if (!isFinalFault(error)) return null
     const taskLog = this.#taskLog
     const now = await loadTask(this.log, this.#ports)
     // One whose acceptance could not be written is no task: who submits it is told.
@@ -231,12 +231,12 @@ export class TaskSupervisor {
   }
 
   async #lookWhetherItWaits(): Promise<void> {
-    const [run, settler, taskLog] = [this.#run, this.#settler, this.#taskLog]
+    const [run, timer, taskLog] = [this.#run, this.#waitTimer, this.#taskLog]
     if (!run.waits) return
-    if (!run.activity().every(seemsToWait)) return settler.again()
+    if (!run.activity().every(seemsToWait)) return timer.again()
     await taskLog.flush()
     const now = await this.#readNow()
-    if (now === null) return settler.again()
+    if (now === null) return timer.again()
     const { state, head } = now
     // Somebody else wrote: another daemon took the task over, or a decision was recorded while this claim was
     // on its way. The next write would be refused, but a task that only waits writes nothing.
@@ -244,7 +244,7 @@ export class TaskSupervisor {
       return taskLog.close('Somebody else wrote into its log.')
     const wait = suspensionOf(run.activity(), state.runs, waitMsMin)
     // Nothing may have happened while the log was read.
-    if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return settler.again()
+    if (wait === null || head.taskseq !== taskLog.given || run.approvals.busy()) return timer.again()
     this.#actor.send({ type: 'suspend', wait })
   }
 
@@ -253,7 +253,7 @@ export class TaskSupervisor {
     try {
       return await loadTask(this.log, this.#ports)
     } catch (error) {
-      if (isHopeless(error) || isUnverified(error)) throw error
+      if (isFinalFault(error) || isUnverified(error)) throw error
       return null
     }
   }
@@ -311,7 +311,7 @@ export class TaskSupervisor {
 const pauseMsMin = 1_000
 const pauseMsMax = 30_000
 
-class Settler {
+class WaitTimer {
   readonly #clock: Clock
   readonly #look: () => void
   #pauseMs = pauseMsMin

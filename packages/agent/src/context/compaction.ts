@@ -16,7 +16,7 @@ import {
   type RunState,
 } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
-import { hasImages } from '../images/asked-images.ts'
+import { hasImages } from '../images/image-contents.ts'
 import { fairShare } from './fair-share.ts'
 
 const resultCharsMin = 500

@@ -4,7 +4,7 @@
 import { imageLimits, type ImagePart } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
-import { keepContent } from './asked-images.ts'
+import { keepContent } from './image-contents.ts'
 import { imageOf } from './image-file.ts'
 
 /** The images of a call. */

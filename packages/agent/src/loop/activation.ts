@@ -8,7 +8,7 @@ import { recallByWords } from '../skills/recall.ts'
 import { type AssembleOptions, assembleSkills } from '../skills/skill-assembler.ts'
 import type { Skill, WorkflowGuidance } from '../skills/skill.ts'
 import { findIn, type Toolbox } from './assembly.ts'
-import type { Routing } from './decide.ts'
+import type { Routing } from './after-answer.ts'
 import type { LoopServices } from './loop-services.ts'
 import type { LoopPart } from './loop-spec.ts'
 

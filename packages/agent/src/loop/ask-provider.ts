@@ -20,7 +20,7 @@ import {
   paidTriesMax,
   retryPauseMs,
 } from '@beaver/core'
-import { contentsOf } from '../images/asked-images.ts'
+import { contentsOf } from '../images/image-contents.ts'
 import {
   beginningOf,
   type ChatAnswer,

@@ -34,7 +34,7 @@ import {
 } from './ask-provider.ts'
 import { type Authorisation, authorise, authorityOf } from './authorise.ts'
 import { callKind } from './call-order.ts'
-import { afterAnswer, afterForcedAnswer, afterRepairedAnswer } from './decide.ts'
+import { afterAnswer, afterForcedAnswer, afterRepairedAnswer } from './after-answer.ts'
 import { describedWork } from './described-work.ts'
 import { type LoopWork, providersOf } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'

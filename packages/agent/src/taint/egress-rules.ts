@@ -3,7 +3,7 @@
 // without "/" is compared with the last part of the path.
 import { defaultEgressPolicy, type EgressPolicy } from '@beaver/core'
 import { foldedText } from '../files/folded-text.ts'
-import { matches } from '../tools/matches.ts'
+import { matchesPattern } from '../tools/rule-pattern.ts'
 
 /** What may leave a run that has a label. */
 export interface EgressRules {
@@ -90,5 +90,5 @@ function oneOf(path: string, patterns: readonly string[]): boolean {
     .replaceAll('\\', '/')
     .replace(/^(\.\/)+/, '')
   const last = whole.slice(whole.lastIndexOf('/') + 1)
-  return patterns.some((pattern) => matches(foldedText(pattern), pattern.includes('/') ? whole : last))
+  return patterns.some((pattern) => matchesPattern(foldedText(pattern), pattern.includes('/') ? whole : last))
 }

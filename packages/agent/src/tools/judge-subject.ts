@@ -5,7 +5,7 @@
 // dot at its end, no usual port.
 import { foldedText } from '../files/folded-text.ts'
 import { patternOfAddress } from '../hosts/host-pattern.ts'
-import { matches } from './matches.ts'
+import { matchesPattern } from './rule-pattern.ts'
 import { judgedLine } from './programs/command-rule.ts'
 
 /** What the subject of a tool is. */
@@ -25,8 +25,8 @@ export function judgedSubject(kind: SubjectKind, subject: string): JudgedSubject
   switch (kind) {
     case 'text':
       return {
-        restricts: (pattern) => (matches(pattern, subject) ? { as: null } : null),
-        allows: (pattern) => matches(pattern, subject),
+        restricts: (pattern) => (matchesPattern(pattern, subject) ? { as: null } : null),
+        allows: (pattern) => matchesPattern(pattern, subject),
       }
     case 'path':
       return judgedPath(subject)
@@ -43,11 +43,13 @@ function judgedPath(path: string): JudgedSubject {
   let folded: readonly string[] | undefined
   return {
     restricts(pattern) {
-      if (matches(pattern, path)) return { as: null }
-      const spelled = (folded ??= pathSpellings(path)).find((each) => matches(foldedText(pattern), each))
+      if (matchesPattern(pattern, path)) return { as: null }
+      const spelled = (folded ??= pathSpellings(path)).find((each) =>
+        matchesPattern(foldedText(pattern), each),
+      )
       return spelled === undefined ? null : { as: spelled }
     },
-    allows: (pattern) => matches(pattern, path),
+    allows: (pattern) => matchesPattern(pattern, path),
   }
 }
 
@@ -66,17 +68,17 @@ function judgedAddress(address: string): JudgedSubject {
   const named = url !== null && (url.username !== '' || url.password !== '')
   return {
     restricts(pattern) {
-      if (matches(pattern, address)) return { as: null }
+      if (matchesPattern(pattern, address)) return { as: null }
       const own = patternOfAddress(pattern)
       const spelled = addressSpellings(address, url).find(
-        (each) => matches(own, each) || matches(pattern, each),
+        (each) => matchesPattern(own, each) || matchesPattern(pattern, each),
       )
       return spelled === undefined ? null : { as: spelled === address ? null : spelled }
     },
     // Before the "@" stands no host, although it looks like one.
     allows: (pattern) =>
       (!named || pattern.includes('@') || /^\**$/.test(pattern)) &&
-      matches(patternOfAddress(pattern), address),
+      matchesPattern(patternOfAddress(pattern), address),
   }
 }
 

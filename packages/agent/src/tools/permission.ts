@@ -5,7 +5,7 @@
 // of what it names; a rule that allows holds for one spelling (judge-subject.ts).
 import { visible } from '@beaver/core'
 import { judgedSubject, type SubjectKind } from './judge-subject.ts'
-import { matches } from './matches.ts'
+import { matchesPattern } from './rule-pattern.ts'
 import { thrownText } from './tool-failure.ts'
 
 /** What happens to a call: it runs, a person is asked, or it is refused. */
@@ -125,7 +125,10 @@ function ruleFor(
 ): { readonly rule: PermissionRule; readonly as: string | null } | null {
   const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
   for (const rule of rules) {
-    if (!matches(rule.tool, tool.name) && (tool.ruledAs === undefined || !matches(rule.tool, tool.ruledAs)))
+    if (
+      !matchesPattern(rule.tool, tool.name) &&
+      (tool.ruledAs === undefined || !matchesPattern(rule.tool, tool.ruledAs))
+    )
       continue
     if (rule.pattern === undefined) return { rule, as: null }
     const held =

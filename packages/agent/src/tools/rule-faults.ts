@@ -3,7 +3,7 @@
 // server is not known before the server says it, so its name may be any name with the server's beginning.
 import { patternOfAddress } from '../hosts/host-pattern.ts'
 import type { SubjectKind } from './judge-subject.ts'
-import { matches } from './matches.ts'
+import { matchesPattern } from './rule-pattern.ts'
 import { type PermissionRule, ruleText } from './permission.ts'
 import { teamSharedState } from './team-shared-state.ts'
 import type { Tool } from './tool.ts'
@@ -43,7 +43,7 @@ export function ruleFaults(
 ): RuleFault[] {
   const known = [...tools, teamSharedState]
   return rules.flatMap((rule, at) => {
-    const about = known.filter(({ name }) => matches(rule.tool, name))
+    const about = known.filter(({ name }) => matchesPattern(rule.tool, name))
     const others = beginnings.some((beginning) => couldBegin(rule.tool, beginning))
     const reason =
       (about.length === 0 && !others ? namesNothing(rule.tool) : null) ??
@@ -75,10 +75,11 @@ function coveredBy(
   earlier: readonly PermissionRule[],
   names: readonly string[] | null,
 ): string | null {
-  const covers = (pattern: string, other: string): boolean => matches(pattern, other.replaceAll('*', anyText))
+  const covers = (pattern: string, other: string): boolean =>
+    matchesPattern(pattern, other.replaceAll('*', anyText))
   const at = earlier.findIndex(
     (each) =>
-      (covers(each.tool, rule.tool) || names?.every((name) => matches(each.tool, name)) === true) &&
+      (covers(each.tool, rule.tool) || names?.every((name) => matchesPattern(each.tool, name)) === true) &&
       covers(each.pattern ?? '*', rule.pattern ?? '*'),
   )
   const first = earlier[at]

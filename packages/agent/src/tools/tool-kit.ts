@@ -18,7 +18,7 @@ export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'
 export { readImageFile } from '../images/image-file.ts'
 export { isHostOf } from '../hosts/host-pattern.ts'
 export { inCell } from './cell/in-cell.ts'
-export { matches } from './matches.ts'
+export { matchesPattern } from './rule-pattern.ts'
 export { permissionOf, permissionOnSubject, type PermissionRule } from './permission.ts'
 export { commandLine } from './programs/read-command.ts'
 export {

@@ -1,7 +1,7 @@
 // The state of one run, folded from its events (evolve-run.ts). An AgentLoop is restored from it, and prompts
 // and screens are views of it. `calls` contains the tool calls of the last answer until each has a result.
 // `messages` is what the model gets.
-import type { Doer } from '../telling/who.ts'
+import type { Doer } from '../telling/doer.ts'
 import { type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'

@@ -4,7 +4,7 @@
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
 import { canonicalJson } from '../json.ts'
-import { type Doer, whoDid } from '../telling/who.ts'
+import { type Doer, whoDid } from '../telling/doer.ts'
 import type { QuestionAnswer } from './question.ts'
 
 /** The event of a decision about a call. */

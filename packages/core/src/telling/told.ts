@@ -3,7 +3,7 @@ import type { DataOf, EventType } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { clip, excerpt, sentence } from './text.ts'
-import { type Doer, whoDid } from './who.ts'
+import { type Doer, whoDid } from './doer.ts'
 
 /** Who did what an event records. */
 export interface Actor {

@@ -13,7 +13,7 @@ import {
   confined,
   defineTool,
   groupsSupported,
-  matches,
+  matchesPattern,
   noSandbox,
   type SandboxOptions,
   startGroup,
@@ -76,7 +76,7 @@ export function runCommand(
       const cwd = await realpath(context.workspace)
       context.signal.throwIfAborted()
       const env = childEnvironment()
-      const mayConnect = network.some((pattern) => matches(pattern, commandLine([command, ...args])))
+      const mayConnect = network.some((pattern) => matchesPattern(pattern, commandLine([command, ...args])))
       const what = await confined(sandbox, { cwd, writable: [cwd], network: mayConnect, path: env['PATH'] }, [
         command,
         ...args,

@@ -1,7 +1,7 @@
 // Compares the pattern of a rule with a command. A rule that asks or denies holds if the call could start a
 // command that the pattern covers. A rule that allows holds for one plain command, as it is written. A
 // pattern that reaches into a script of a shell does not cover more of it.
-import { matches } from '../matches.ts'
+import { matchesPattern } from '../rule-pattern.ts'
 import { commandLine, programName, readLine, type ReadCommand } from './read-command.ts'
 import { isPlainScript } from './inside-shell.ts'
 import { type Readings, readingsOf } from './readings.ts'
@@ -20,7 +20,7 @@ export function judgedLine(line: string): JudgedLine {
   const readings = (): Readings => (read ??= readingsOf(words ?? line))
   return {
     restricts(pattern) {
-      if (matches(pattern, line)) return { as: null }
+      if (matchesPattern(pattern, line)) return { as: null }
       const spellings = spellingsOf(pattern)
       const found = (written ??= readings().commands.map(writtenOf)).find((command) =>
         spellings.some((each) => couldBe(each, command)),
@@ -31,7 +31,7 @@ export function judgedLine(line: string): JudgedLine {
       }
     },
     allows(pattern) {
-      if (!matches(pattern, line)) return false
+      if (!matchesPattern(pattern, line)) return false
       if (/^\**$/.test(pattern) || pattern === line) return true
       if (words === null) return false
       const { scripts } = readings()
@@ -63,7 +63,7 @@ const writtenOf = ({ words, open }: ReadCommand): WrittenCommand => ({
 })
 
 function couldBe(pattern: string, { bare, quoted, open }: WrittenCommand): boolean {
-  if (matches(pattern, bare) || matches(pattern, quoted)) return true
+  if (matchesPattern(pattern, bare) || matchesPattern(pattern, quoted)) return true
   if (!open) return false
   const known = bare === '' ? '' : `${bare} `
   const [head = '', ...rest] = pattern.split('*')

@@ -4,7 +4,7 @@
  * Whether a pattern with `*` covers the text. Finds the parts between the `*` in their order, each at its
  * first place, so that there is no backtracking.
  */
-export function matches(pattern: string, text: string): boolean {
+export function matchesPattern(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return text === pattern

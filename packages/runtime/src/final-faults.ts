@@ -3,7 +3,7 @@
 import { BeaverError, type LogId } from '@beaver/core'
 
 /** Whether trying again can never help: what the task would write does not fit, or its log cannot be read. */
-export function isHopeless(error: unknown): error is BeaverError {
+export function isFinalFault(error: unknown): error is BeaverError {
   const code = (error as { code?: unknown }).code
   return code === 'too_large' || code === 'corrupt_journal'
 }

@@ -3,7 +3,7 @@ import { calls, rootSpec, says, workerSpec } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { type ChatAnswer, ProviderError } from '../provider/chat-provider.ts'
 import type { Authorisation } from './authorise.ts'
-import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { afterAnswer, afterForcedAnswer } from './after-answer.ts'
 import { finalEvents, providerFailed } from './run-ends.ts'
 
 const silence: ChatAnswer = {

@@ -13,10 +13,10 @@ import {
   newestRecord,
   type TaskId,
 } from '@beaver/core'
-import { isUnverified } from './hopeless.ts'
+import { isUnverified } from './final-faults.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 
-export type Look =
+export type Assessment =
   /** There is no such task. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'ended'; readonly loaded: LoadedTask }
@@ -26,18 +26,18 @@ export type Look =
   | { readonly kind: 'waits'; readonly delayMs: number }
   | { readonly kind: 'due'; readonly loaded: LoadedTask }
 
-export interface LookPorts {
+export interface AssessPorts {
   readonly journal: Journal
   readonly blobs: BlobStore
 }
 
 /** @param known the task, when it need not be read @throws {BeaverError} `corrupt_journal`, `blob_missing` */
-export async function lookAt(
+export async function assessTask(
   log: LogId,
   cause: Delivery['cause'],
   known: LoadedTask | null,
-  ports: LookPorts,
-): Promise<Look> {
+  ports: AssessPorts,
+): Promise<Assessment> {
   const loaded = known ?? (await loadTask(log, ports))
   const { state, head } = loaded
   if (state.submitted === null) return { kind: 'nothing' }
@@ -53,7 +53,7 @@ export async function lookAt(
   return { kind: 'due', loaded }
 }
 
-async function hasEnded(log: LogId, cause: Delivery['cause'], ports: LookPorts): Promise<boolean> {
+async function hasEnded(log: LogId, cause: Delivery['cause'], ports: AssessPorts): Promise<boolean> {
   const { journal, blobs } = ports
   const last = await journal.last(log)
   if (last === null) return true

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { noUsage } from '../chat.ts'
 import { type DomainEvent, event } from '../events/catalog.ts'
 import type { RunId, TeamRunId } from '../ids.ts'
-import { ownerLosses } from './suspects.ts'
+import { ownerLosses } from './owner-losses.ts'
 
 const claimed = (daemon: string): DomainEvent => event('task_claimed', { daemon })
 const released: DomainEvent = event('task_released', { daemon: 'd', reason: 'drained' })
