@@ -118,6 +118,8 @@ export interface WorkflowDefinition<Input extends z.ZodObject> extends Omit<
  * Makes a workflow from its schema and its builder. The arguments that `build` gets are valid.
  *
  * @example
+ * import { z } from 'zod'
+ *
  * const agents = [
  *   { name: 'writer', instruction: 'Draft.' },
  *   { name: 'checker', instruction: 'Check the draft.' },

@@ -35,9 +35,10 @@ export interface RetryOptions {
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
  * @example
- * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed',
- * each.data) } : each)) const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, {
- * programOf: () => null, gate: () => ({ passed: true, checks: [] }) }) copied?.type // => 'task_log_copied'
+ * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed', each.data) } : each))
+ * const options = { programOf: () => null, gate: () => ({ passed: true, checks: [] }) }
+ * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, options)
+ * copied?.type // => 'task_log_copied'
  */
 export function retryCopy(
   events: readonly RecordedEvent[],

@@ -56,10 +56,11 @@ export interface StepOptions {
  * The events that follow from the runs that ended, in order. `ended` is empty in the first step of a team.
  *
  * @example
- * const begun = events.find((each) => each.type === 'task_team_run_started') if (begun === undefined) throw
- * new Error('The task has no team.') const options = { newRunId: () => 'run_1', cancelReason: null, program:
- * null, gate: () => ({ passed: true, checks: [] }), outputs: new Map<string, string>() } stepTeam(startTeam(begun.data, 0), [], options).map(({ type })
- * => type) // => ['node_started']
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun === undefined) throw new Error('The task has no team.')
+ * const gate = () => ({ passed: true, checks: [] })
+ * const options = { newRunId: () => 'run_1', cancelReason: null, program: null, gate, outputs: new Map<string, string>() }
+ * stepTeam(startTeam(begun.data, 0), [], options).map(({ type }) => type) // => ['node_started']
  */
 export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: StepOptions): DomainEvent[] {
   const step = new Step(team, options)

@@ -34,6 +34,8 @@ type Issue = z.core.$ZodIssue
  * Reads the arguments of a call. The first fault is refused, in words that help a model to correct it.
  *
  * @example
+ * import { z } from 'zod'
+ *
  * const input = z.strictObject({ task: z.string() })
  * const read = readArguments({ input }, { task: 'Draft.' })
  * if (read.ok) read.value // => { task: 'Draft.' }
