@@ -88,8 +88,7 @@ export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
  * The sum of two usages. A part that neither has is not in the sum.
  *
  * @example
- * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1
- * }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
+ * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1 }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
  */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

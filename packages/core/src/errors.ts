@@ -132,8 +132,8 @@ const unreadable: Readonly<Record<string, string>> = {
  *
  * @param cause what Node threw
  * @example
- * whyUnreadable(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) // => 'there is no such
- * file' whyUnreadable(new Error('the disk is broken')) // => 'the disk is broken'
+ * whyUnreadable(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) // => 'there is no such file'
+ * whyUnreadable(new Error('the disk is broken')) // => 'the disk is broken'
  */
 export function whyUnreadable(cause: unknown): string {
   return unreadable[(cause as { code?: string } | null)?.code ?? ''] ?? messageOf(cause)

@@ -48,8 +48,7 @@ export type ModelSettings = z.infer<typeof modelSettings>
  * whole.
  *
  * @example
- * settingsFrom({ temperature: 0, top_p: 1 }, undefined, { temperature: 0.7 }) // => { temperature: 0.7,
- * top_p: 1 }
+ * settingsFrom({ temperature: 0, top_p: 1 }, undefined, { temperature: 0.7 }) // => { temperature: 0.7, top_p: 1 }
  */
 export function settingsFrom(...settings: readonly (ModelSettings | undefined)[]): ModelSettings {
   const all: ModelSettings = {}

@@ -23,9 +23,9 @@ const kinds: Readonly<Record<string, string>> = {
  * @example
  * import { z } from 'zod'
  *
- * const input = { limit: 'many' } const { error } = z.object({ task: z.string(), limit: z.number()
- * }).safeParse(input) problemsOf(error?.issues ?? [], input) // => [{ path: 'task', message: 'is missing' },
- * { path: 'limit', message: 'must be a number, not a string' }]
+ * const input = { limit: 'many' }
+ * const { error } = z.object({ task: z.string(), limit: z.number() }).safeParse(input)
+ * problemsOf(error?.issues ?? [], input) // => [{ path: 'task', message: 'is missing' }, { path: 'limit', message: 'must be a number, not a string' }]
  */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, at?: string): Problem[] {
   return issues.flatMap(ofUnion).map((issue) => ({
@@ -38,8 +38,7 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, 
  * The faults in one line.
  *
  * @example
- * problemsText([{ path: 'task', message: 'is missing' }, { path: '', message: 'must be an object, not null'
- * }]) // => 'task: is missing; must be an object, not null'
+ * problemsText([{ path: 'task', message: 'is missing' }, { path: '', message: 'must be an object, not null' }]) // => 'task: is missing; must be an object, not null'
  */
 export const problemsText = (problems: readonly Problem[]): string =>
   problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')

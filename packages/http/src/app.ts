@@ -120,9 +120,9 @@ export interface HttpApp {
  * The HTTP interface of Beaver.
  *
  * @example
- * const app = createApp({ client: beaver, connected: () => true, access: tokenAccess(() => []), hosts: () =>
- * ['localhost'] }) const answer = await app.fetch(new Request('http://localhost/api/ping')) await
- * answer.json() // => { status: 'ok', running: true, mode: 'daemon' }
+ * const app = createApp({ client: beaver, connected: () => true, access: tokenAccess(() => []), hosts: () => ['localhost'] })
+ * const answer = await app.fetch(new Request('http://localhost/api/ping'))
+ * await answer.json() // => { status: 'ok', running: true, mode: 'daemon' }
  */
 export function createApp(options: AppOptions): HttpApp {
   const host = confinedHost(hostOf(options))

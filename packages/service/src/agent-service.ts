@@ -183,9 +183,11 @@ export class AgentService implements AsyncDisposable {
    * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `options.output` that
    * JSON Schema cannot express: it has the answer
    * @example
-   * await using service = new AgentService() const types: string[] = [] const result = await
-   * service.processDirect('Say what you are.', { sessionId: 'docs', onEvent: ({ type }) => types.push(type)
-   * }) result.session_id // => 'docs' types.at(-1) // => 'task_completed'
+   * await using service = new AgentService()
+   * const types: string[] = []
+   * const result = await service.processDirect('Say what you are.', { sessionId: 'docs', onEvent: ({ type }) => types.push(type) })
+   * result.session_id // => 'docs'
+   * types.at(-1) // => 'task_completed'
    */
   async processDirect<Output = JsonValue>(
     task: TaskInput,

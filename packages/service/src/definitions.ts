@@ -25,9 +25,9 @@ export interface WorkflowInput extends WorkflowDefinitionInput {
  *
  * @throws {BeaverError} `invalid_configuration`
  * @example
- * const clerk = defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.',
- * tool_ids_inventory: ['system:read_file'] }) clerk.name // => 'clerk' defineProfile({ name: '' }) // throws
- * invalid_configuration
+ * const clerk = defineProfile({ name: 'clerk', system_prompt: 'You answer in one sentence.', tool_ids_inventory: ['system:read_file'] })
+ * clerk.name // => 'clerk'
+ * defineProfile({ name: '' }) // throws invalid_configuration
  */
 export function defineProfile(profile: AgentProfileInput): AgentProfileInput {
   const { diagnostics } = readProfile(profile)

@@ -48,9 +48,8 @@ const fields = ['required_evidence', 'requiredEvidence', 'validation_rules', 'va
  * @param tools absent: only the agent's own limits are judged
  * @example
  * const agent = { name: 'a', required_evidence: [{ kind: 'tool_succeeded', tool: 'raed_file' }] }
- * evidenceFault({ agents: [agent] }, knownTools(['read_file']))?.error.path // =>
- * 'agents.0.required_evidence.0.tool' evidenceFault({ agents: [agent] }, knownTools(['raed_file'])) // =>
- * null
+ * evidenceFault({ agents: [agent] }, knownTools(['read_file']))?.error.path // => 'agents.0.required_evidence.0.tool'
+ * evidenceFault({ agents: [agent] }, knownTools(['raed_file'])) // => null
  */
 export function evidenceFault(value: unknown, tools?: KnownTools, path = ''): Refusal | null {
   if (Array.isArray(value))

@@ -62,8 +62,8 @@ export const taskWorkflowNames = (): readonly string[] => [...byName.keys()]
  * The workflow tools that every root agent is offered, always in the same order.
  *
  * @example
- * const names = createTeamWorkflowTools().map(({ name }) => name) names // => ['SequentialWorkflow',
- * 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
+ * const names = createTeamWorkflowTools().map(({ name }) => name)
+ * names // => ['SequentialWorkflow', 'ConcurrentWorkflow', 'MixtureOfAgents', 'AgentRearrange', 'GraphWorkflow']
  */
 export function createTeamWorkflowTools(): readonly Workflow[] {
   return [...workflows]

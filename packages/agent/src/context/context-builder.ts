@@ -192,8 +192,8 @@ ${template}`
  * import { frameMark } from '@beaver/core'
  *
  * const node = { task: 'Describe the tides.', instruction: 'Write one paragraph.', requiredEvidence: [] }
- * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }]
- * }, frameMark('run_01k')) message.includes('Twice a day.') // => true
+ * const message = workerMessage({ ...node, dependencies: [{ node_id: 'researcher', output: 'Twice a day.' }] }, frameMark('run_01k'))
+ * message.includes('Twice a day.') // => true
  */
 export function workerMessage(
   node: {

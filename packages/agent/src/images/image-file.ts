@@ -21,9 +21,8 @@ export interface ImageContent {
  *
  * @throws {ToolFailure} `not_an_image`, `image_too_large`
  * @example
- * const dot =
- * Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
- * 'base64') imageOf(dot, 'dot.png').image.media_type // => 'image/png'
+ * const dot = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+ * imageOf(dot, 'dot.png').image.media_type // => 'image/png'
  */
 export function imageOf(content: Uint8Array, name: string | undefined): ImageContent {
   const called = name === undefined ? 'The image' : quoted(name)

@@ -73,9 +73,9 @@ export function defaultInventory({ tools }: ToolCatalog): Inventory {
  * Resolves the ids of an inventory against the catalog. It never throws.
  *
  * @example
- * const { teamWorkflows, diagnostics } = resolveInventory(['system:GraphWorkflow', 'system:fly'], { tools:
- * [], definitions: [] }) teamWorkflows.map(({ name }) => name) // => ['GraphWorkflow'] diagnostics.map(({
- * index, code }) => [index, code]) // => [[1, 'unknown_tool']]
+ * const { teamWorkflows, diagnostics } = resolveInventory(['system:GraphWorkflow', 'system:fly'], { tools: [], definitions: [] })
+ * teamWorkflows.map(({ name }) => name) // => ['GraphWorkflow']
+ * diagnostics.map(({ index, code }) => [index, code]) // => [[1, 'unknown_tool']]
  */
 export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): Inventory {
   const tools = new Map<string, Tool>()
@@ -172,9 +172,8 @@ export function resolveInventory(ids: readonly string[], catalog: ToolCatalog): 
  * Every tool that an inventory may list, in a fixed order.
  *
  * @example
- * const echo = defineTool({ name: 'echo', description: 'Repeats a text.', input: z.strictObject({ text:
- * z.string() }), run: ({ text }) => text }) catalogEntries({ tools: [echo], definitions: [] })[0]?.id // =>
- * 'system:echo'
+ * const echo = defineTool({ name: 'echo', description: 'Repeats a text.', input: z.strictObject({ text: z.string() }), run: ({ text }) => text })
+ * catalogEntries({ tools: [echo], definitions: [] })[0]?.id // => 'system:echo'
  */
 export function catalogEntries({ tools, definitions }: ToolCatalog): readonly CatalogEntry[] {
   const schemaOf = ({ name, description, parameters }: ToolSchema): ToolSchema => ({

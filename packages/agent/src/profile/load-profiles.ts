@@ -16,8 +16,9 @@ export interface LoadedProfiles {
  * and add no tool.
  *
  * @example
- * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions:
- * [] }) profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.' diagnostics // => []
+ * const { profiles, diagnostics } = await loadProfiles(['./profiles/clerk.json'], { tools: [], definitions: [] })
+ * profiles.get('clerk')?.systemPrompt // => 'You answer in one sentence.'
+ * diagnostics // => []
  */
 export async function loadProfiles(files: readonly string[], catalog: ToolCatalog): Promise<LoadedProfiles> {
   const profiles = new Map<string, AgentProfile>()

@@ -126,8 +126,9 @@ interface ProviderErrorOptions {
  * Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core.
  *
  * @example
- * const error = new ProviderError('rate_limited', 'The provider is busy.', { status: 429, retryAfterMs: 2_000
- * }) error.class // => 'rate_limited' error.retryAfterMs // => 2_000
+ * const error = new ProviderError('rate_limited', 'The provider is busy.', { status: 429, retryAfterMs: 2_000 })
+ * error.class // => 'rate_limited'
+ * error.retryAfterMs // => 2_000
  */
 export class ProviderError extends Error {
   readonly class: FailureClass

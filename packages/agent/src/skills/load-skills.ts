@@ -79,9 +79,11 @@ async function foldersIn(parent: string, diagnostics: LoadDiagnostic[]): Promise
  * Reads one SKILL.md. Returns `null` if it cannot be used, and reports the reason.
  *
  * @example
- * const bytes = new TextEncoder().encode('---\nname: tides\ndescription: Describes tides.\n---\nName the
- * harbour.') const told: string[] = [] const skill = parseSkill({ bytes, folder: '/skills/tides', folderName:
- * 'tides' }, (_, message) => told.push(message)) skill?.name // => 'tides' told // => []
+ * const bytes = new TextEncoder().encode('---\nname: tides\ndescription: Describes tides.\n---\nName the harbour.')
+ * const told: string[] = []
+ * const skill = parseSkill({ bytes, folder: '/skills/tides', folderName: 'tides' }, (_, message) => told.push(message))
+ * skill?.name // => 'tides'
+ * told // => []
  */
 export function parseSkill(
   source: { bytes: Uint8Array; folder: string; folderName: string },

@@ -27,8 +27,9 @@ export interface SupportFiles {
  *
  * @throws the abort of `signal`
  * @example
- * const { files, more } = await listSupportFiles({ name: 'tides', folder: './skills/tides' },
- * AbortSignal.timeout(5_000)) files // => ['reference/harbours.md'] more // => false
+ * const { files, more } = await listSupportFiles({ name: 'tides', folder: './skills/tides' }, AbortSignal.timeout(5_000))
+ * files // => ['reference/harbours.md']
+ * more // => false
  */
 export async function listSupportFiles(
   skill: Pick<Skill, 'name' | 'folder'>,

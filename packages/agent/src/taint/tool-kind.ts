@@ -65,9 +65,8 @@ export interface ToolKind {
  * What a tool declares, as `beaver tools` shows it.
  *
  * @example
- * const note = defineTool({ name: 'note', description: 'Keeps a note.', input: z.strictObject({ text:
- * z.string() }), run: () => 'kept' }) toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send'
- * }
+ * const note = defineTool({ name: 'note', description: 'Keeps a note.', input: z.strictObject({ text: z.string() }), run: () => 'kept' })
+ * toolKindOf(note) // => { reads: 'own', effects: 'writes', sink: 'send' }
  */
 export function toolKindOf(tool: DeclaredKind): ToolKind {
   const { reads = 'own', effects = tool.pure === true ? 'none' : 'writes' } = tool

@@ -33,8 +33,9 @@ export interface AgentTexts {
  *   toolTimeoutMs: 60_000,
  *   permissions: [],
  *   skillSelection: 'off',
- * } const { skills } = await loadSkills(['./skills']) withTexts(services, { skills, definitions: [],
- * profiles: [] }).skills.map(({ name }) => name) // => ['tides']
+ * }
+ * const { skills } = await loadSkills(['./skills'])
+ * withTexts(services, { skills, definitions: [], profiles: [] }).skills.map(({ name }) => name) // => ['tides']
  */
 export function withTexts(
   services: LoopServices,

@@ -63,12 +63,13 @@ const cellStartMsMax = 5_000
  * import { systemClock } from '@beaver/core'
  * import { toolContext } from '@beaver/testing'
  *
- * const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b:
- * z.number() }), run: ({ a, b }) => a + b }) const limits = { timeoutMs: 60_000, signal:
- * AbortSignal.timeout(60_000), clock: systemClock } const { content } = await executeTool(add, { name: 'add',
- * arguments: '{"a": 1, "b": 2}' }, toolContext(), limits) content // => '3' const { success, error } = await
- * executeTool(add, { name: 'add', arguments: '{"a": 1}' }, toolContext(), limits) success // => false error
- * // => 'invalid_arguments'
+ * const add = defineTool({ name: 'add', description: 'Adds.', input: z.strictObject({ a: z.number(), b: z.number() }), run: ({ a, b }) => a + b })
+ * const limits = { timeoutMs: 60_000, signal: AbortSignal.timeout(60_000), clock: systemClock }
+ * const { content } = await executeTool(add, { name: 'add', arguments: '{"a": 1, "b": 2}' }, toolContext(), limits)
+ * content // => '3'
+ * const { success, error } = await executeTool(add, { name: 'add', arguments: '{"a": 1}' }, toolContext(), limits)
+ * success // => false
+ * error // => 'invalid_arguments'
  */
 export async function executeTool(
   tool: Tool | undefined,

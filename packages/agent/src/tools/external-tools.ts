@@ -156,9 +156,9 @@ async function withImages(
  * here on it is like any other tool.
  *
  * @example
- * const deploy = externalTool({ name: 'deploy', description: 'Deploys.', parameters: { type: 'object' },
- * idempotent: false, permission: 'ask' }) const told = { subject: 'prod', unreadable: null, inputFault: null,
- * preview: null, refused: null } describedTool(deploy, told).subject?.({}) // => 'prod'
+ * const deploy = externalTool({ name: 'deploy', description: 'Deploys.', parameters: { type: 'object' }, idempotent: false, permission: 'ask' })
+ * const told = { subject: 'prod', unreadable: null, inputFault: null, preview: null, refused: null }
+ * describedTool(deploy, told).subject?.({}) // => 'prod'
  */
 export function describedTool(
   tool: Tool,

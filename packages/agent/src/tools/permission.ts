@@ -100,8 +100,7 @@ export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
  *
  * @param subject in the form of `tool.subject`
  * @example
- * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision
- * // => 'deny'
+ * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision // => 'deny'
  */
 export function permissionOnSubject(
   tool: Ruled,

@@ -33,9 +33,9 @@ const anyText = '\uFFFF'
  * pattern has another form than what the tool acts on.
  *
  * @example
- * const rules = [{ tool: 'read_file', pattern: '/etc/*', decision: 'deny' }] as const const tools = [{ name:
- * 'read_file', subjectKind: 'path' }] as const ruleFaults(rules, { tools }).map(({ place, rule }) =>
- * `${place}: ${rule}`) // => ['1: deny read_file /etc/*']
+ * const rules = [{ tool: 'read_file', pattern: '/etc/*', decision: 'deny' }] as const
+ * const tools = [{ name: 'read_file', subjectKind: 'path' }] as const
+ * ruleFaults(rules, { tools }).map(({ place, rule }) => `${place}: ${rule}`) // => ['1: deny read_file /etc/*']
  */
 export function ruleFaults(
   rules: readonly PermissionRule[],

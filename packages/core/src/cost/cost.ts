@@ -65,8 +65,7 @@ export function exactCostOf(
  * The cost of a usage at a price, in units of 1e-12 USD; `null` if it is not known.
  *
  * @example
- * usdOf(exactCostAt({ input: 2, output: 8 }, { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) ?? 0n)
- * // => 2
+ * usdOf(exactCostAt({ input: 2, output: 8 }, { input_tokens: 1_000_000, output_tokens: 0, calls: 1 }) ?? 0n) // => 2
  */
 export function exactCostAt(price: Price, usage: Usage): bigint | null {
   if (Object.values(price).every((each) => each === 0 || typeof each !== 'number')) return 0n

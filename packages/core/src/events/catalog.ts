@@ -565,8 +565,7 @@ export function isTerminalTaskEvent(type: string): type is TerminalTaskEvent {
  *
  * @param ofRun the run to which the event belongs; absent: it belongs to the task or to a team
  * @example
- * event('task_claimed', { daemon: 'daemon_01k' }) // => { type: 'task_claimed', data: { daemon: 'daemon_01k'
- * } }
+ * event('task_claimed', { daemon: 'daemon_01k' }) // => { type: 'task_claimed', data: { daemon: 'daemon_01k' } }
  */
 export function event<T extends EventType>(type: T, data: DataOf<T>, ofRun?: string): DomainEvent {
   return (ofRun === undefined ? { type, data } : { type, runId: ofRun, data }) as DomainEvent

@@ -131,8 +131,7 @@ export interface EvidenceDemands {
  * The requirements that are checked for a node, in the order of the fields.
  *
  * @example
- * requirementsOf({ required_evidence: ['Name a source.'], validation_rules: [{ kind: 'output_length', max:
- * 500 }] }).length // => 2
+ * requirementsOf({ required_evidence: ['Name a source.'], validation_rules: [{ kind: 'output_length', max: 500 }] }).length // => 2
  */
 export function requirementsOf(demands: EvidenceDemands): readonly EvidenceRequirement[] {
   return demands.validation_rules === undefined

@@ -86,8 +86,7 @@ function needOf(
  * The paths that the requirements name, each once.
  *
  * @example
- * filesToFind(['Name a source.', { kind: 'files_exist', paths: ['report.md', 'report.md'] }]) // =>
- * ['report.md']
+ * filesToFind(['Name a source.', { kind: 'files_exist', paths: ['report.md', 'report.md'] }]) // => ['report.md']
  */
 export function filesToFind(requirements: readonly EvidenceRequirement[]): string[] {
   return [

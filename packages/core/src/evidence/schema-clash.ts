@@ -17,8 +17,8 @@ export interface SchemaClash {
  *
  * @example
  * const own = { type: 'object', properties: { total: { type: 'string' } }, required: ['total'] }
- * schemaClash(own, { type: 'object', properties: { total: { type: 'number' } } }) // => { path: '/total',
- * message: 'one wants string, the other number' } schemaClash(own, { type: 'object' }) // => null
+ * schemaClash(own, { type: 'object', properties: { total: { type: 'number' } } }) // => { path: '/total', message: 'one wants string, the other number' }
+ * schemaClash(own, { type: 'object' }) // => null
  */
 export function schemaClash(one: unknown, other: unknown): SchemaClash | null {
   return clashAt(one, other, '')

@@ -51,8 +51,7 @@ export type FramedText = string | readonly (string | { readonly value: string })
  * The text in a frame that it cannot close.
  *
  * @example
- * framed('Twice a day.', { name: 'memory', mark: 'bcdfghjk' }) // => '<memory mark="bcdfghjk">\nTwice a
- * day.\n</memory mark="bcdfghjk">'
+ * framed('Twice a day.', { name: 'memory', mark: 'bcdfghjk' }) // => '<memory mark="bcdfghjk">\nTwice a day.\n</memory mark="bcdfghjk">'
  */
 export function framed(text: FramedText, { name, mark, attributes = {} }: FrameOf): string {
   const told = Object.entries(attributes).map(
@@ -84,8 +83,7 @@ export interface OutputCut extends FramedOutput {
  * The texts of other nodes in a message: dependency outputs, and values in an instruction.
  *
  * @example
- * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{
- * index: 0, chars: 12 }]
+ * framedOutputs(framed('Twice a day.', { name: 'dependency_output', mark: 'bcdfghjk' }), 'bcdfghjk') // => [{ index: 0, chars: 12 }]
  */
 export function framedOutputs(prompt: string, mark: string): readonly FramedOutput[] {
   return [...prompt.matchAll(outputFrames(mark))].map(([, , , from, text = ''], index) => {
@@ -98,8 +96,8 @@ export function framedOutputs(prompt: string, mark: string): readonly FramedOutp
  * The message with the texts of nodes cut. A cut text keeps its beginning and its end.
  *
  * @example
- * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' }) withOutputsCut(message,
- * 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
+ * const message = framed('0123456789', { name: 'value', mark: 'bcdfghjk' })
+ * withOutputsCut(message, 'bcdfghjk', [{ index: 0, chars: 10, kept_chars: 3 }]).includes('[cut: 7 of the 10 characters') // => true
  */
 export function withOutputsCut(prompt: string, mark: string, cuts: readonly OutputCut[]): string {
   const byIndex = new Map(cuts.map((cut) => [cut.index, cut]))

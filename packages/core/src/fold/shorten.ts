@@ -34,8 +34,8 @@ export const teamOutputTool = 'team_output'
  * arguments.
  *
  * @example
- * teamOutputReference('c1') // => 'team_output {"call_id":"c1"}' teamOutputReference('c1', { node_id:
- * 'writer', offset: 500 }) // => 'team_output {"call_id":"c1","node_id":"writer","offset":500}'
+ * teamOutputReference('c1') // => 'team_output {"call_id":"c1"}'
+ * teamOutputReference('c1', { node_id: 'writer', offset: 500 }) // => 'team_output {"call_id":"c1","node_id":"writer","offset":500}'
  */
 export function teamOutputReference(
   callId: string,

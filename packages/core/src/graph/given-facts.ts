@@ -72,8 +72,7 @@ export function authorsOf({ nodes, output, outputs }: ExecutionGraph): Execution
  * graph.
  *
  * @example
- * givenInstruction({ instruction: ['Sum up ', { value: 'Twice a day.' }] }) // => ['Sum up ', { value: 'Twice
- * a day.' }]
+ * givenInstruction({ instruction: ['Sum up ', { value: 'Twice a day.' }] }) // => ['Sum up ', { value: 'Twice a day.' }]
  */
 export function givenInstruction(input: JsonObject | null): FramedText | null {
   const instruction = input?.['instruction']

@@ -9,8 +9,8 @@ import type { TeamProgram, TeamView } from './team-program.ts'
  *
  * @param outputs the texts of the completed nodes, by node id
  * @example
- * const [team] = foldTask(events).teams.values() if (team !== undefined) teamOutput(team, new Map([['writer',
- * 'Twice a day.']])).final_output // => 'Twice a day.'
+ * const [team] = foldTask(events).teams.values()
+ * if (team !== undefined) teamOutput(team, new Map([['writer', 'Twice a day.']])).final_output // => 'Twice a day.'
  */
 export function teamOutput(
   team: TeamState,
@@ -37,8 +37,7 @@ export function teamOutput(
  * Several outputs as one text: a section for each (D-31).
  *
  * @example
- * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n##
- * b\n\ntwo'
+ * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n## b\n\ntwo'
  */
 export function joinedOutputs(outputs: readonly NodeOutput[]): string {
   return outputs.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n')

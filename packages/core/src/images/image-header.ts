@@ -9,8 +9,8 @@ export type ImageHeader = Pick<ImagePart, 'media_type' | 'width' | 'height'>
  * What the bytes of an image say; `null` if they are none that models take.
  *
  * @example
- * readImageHeader(Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')) // => { media_type: 'image/gif', width: 3,
- * height: 2 } readImageHeader(Buffer.from('<svg>')) // => null
+ * readImageHeader(Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')) // => { media_type: 'image/gif', width: 3, height: 2 }
+ * readImageHeader(Buffer.from('<svg>')) // => null
  */
 export function readImageHeader(content: Uint8Array): ImageHeader | null {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)

@@ -38,8 +38,8 @@ export const imageLimits = {
  * An image in words, for people and for models that cannot be shown it.
  *
  * @example
- * const chart = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 35_000, name: 'chart.png', width:
- * 640, height: 480 } as const imageText(chart) // => 'image chart.png 640×480 png 35 KB'
+ * const chart = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 35_000, name: 'chart.png', width: 640, height: 480 } as const
+ * imageText(chart) // => 'image chart.png 640×480 png 35 KB'
  */
 export function imageText({ name, width, height, media_type, bytes }: ImagePart): string {
   const size = width === undefined || height === undefined ? [] : [`${width}×${height}`]
@@ -72,8 +72,8 @@ const tokensMax = baseTokens + tileTokens * 8
  * tokens, and 170 more for each square of 512 pixels.
  *
  * @example
- * const square = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 900, width: 1_024, height: 1_024 }
- * as const imageTokens(square) // => 765
+ * const square = { media_type: 'image/png', sha256: 'f'.repeat(64), bytes: 900, width: 1_024, height: 1_024 } as const
+ * imageTokens(square) // => 765
  */
 export function imageTokens({ width = 0, height = 0 }: Pick<ImagePart, 'width' | 'height'>): number {
   if (width === 0 || height === 0) return tokensMax

@@ -151,8 +151,9 @@ export function placeFault(log: Pick<LogId, 'task'>, head: LogHead, record: Wire
  * What is wrong with the event that begins a log: it may submit another task.
  *
  * @example
- * const [first] = events if (first !== undefined) identityFault(log, first) // => null if (first !==
- * undefined) identityFault({ ...log, task: taskId.parse('another') }, first)?.kind // => 'identity'
+ * const [first] = events
+ * if (first !== undefined) identityFault(log, first) // => null
+ * if (first !== undefined) identityFault({ ...log, task: taskId.parse('another') }, first)?.kind // => 'identity'
  */
 export function identityFault(log: LogId, event: RecordedEvent): LogFault | null {
   if (event.type !== 'task_submitted') return null
@@ -356,9 +357,9 @@ export function newestRecord({ payload }: Pick<Entry, 'payload'>): WireRecord | 
  * Why an entry is a foreign message, in words; `null` if it is a batch of records.
  *
  * @example
- * const [first] = await journal.read(log) if (first !== undefined) foreignFault(first) // => null
- * foreignFault({ payload: new TextEncoder().encode('[]') }) // => 'A journal message is not a batch of
- * CloudEvents records: it is not a list of records'
+ * const [first] = await journal.read(log)
+ * if (first !== undefined) foreignFault(first) // => null
+ * foreignFault({ payload: new TextEncoder().encode('[]') }) // => 'A journal message is not a batch of CloudEvents records: it is not a list of records'
  */
 export function foreignFault({ payload }: Pick<Entry, 'payload'>): string | null {
   return splitEntry(payload).fault?.message ?? null

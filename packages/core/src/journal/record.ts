@@ -126,9 +126,10 @@ export interface Sealed {
  * Seals one event. Its record follows `head`.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
- * '2026-05-04T08:00:00.000Z' } const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon:
- * 'daemon_01k' })), written) head.taskseq // => 1 record.blob // => null
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const { record, head } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
+ * head.taskseq // => 1
+ * record.blob // => null
  */
 export function seal(head: LogHead, event: Draft, written: Written): Sealed {
   return sealer(written)(head, event)
@@ -138,10 +139,10 @@ export function seal(head: LogHead, event: Draft, written: Written): Sealed {
  * Returns a function that seals events which are written together, one after the other.
  *
  * @example
- * const next = sealer({ epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
- * '2026-05-04T08:00:00.000Z' }) const first = next(emptyHead, draft(event('task_claimed', { daemon:
- * 'daemon_01k' }))) const second = next(first.head, draft(event('task_released', { daemon: 'daemon_01k',
- * reason: 'The daemon stops.' }))) second.head.taskseq // => 2
+ * const next = sealer({ epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' })
+ * const first = next(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })))
+ * const second = next(first.head, draft(event('task_released', { daemon: 'daemon_01k', reason: 'The daemon stops.' })))
+ * second.head.taskseq // => 2
  */
 export function sealer(written: Written): (head: LogHead, event: Draft) => Sealed {
   return sealing(written, (type: EventType) => versions.wireTypeOf(type))
@@ -189,10 +190,11 @@ const idOf = ({ subject, epoch }: Written, taskseq: number): string => `${subjec
  * the shape.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
- * '2026-05-04T08:00:00.000Z' } const claimed = draft(event('task_claimed', { daemon: 'daemon_01k' })) const {
- * record, head } = seal(emptyHead, claimed, written) const [sent] = splitBatch(joinBatch([record])) if (sent
- * !== undefined) sealedEvent(emptyHead, claimed, written, head) // => openRecord(sent)
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const claimed = draft(event('task_claimed', { daemon: 'daemon_01k' }))
+ * const { record, head } = seal(emptyHead, claimed, written)
+ * const [sent] = splitBatch(joinBatch([record]))
+ * if (sent !== undefined) sealedEvent(emptyHead, claimed, written, head) // => openRecord(sent)
  */
 export function sealedEvent(
   before: LogHead,
@@ -222,10 +224,9 @@ export function sealedEvent(
  * One journal message: a CloudEvents batch.
  *
  * @example
- * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time:
- * '2026-05-04T08:00:00.000Z' } const { record } = seal(emptyHead, draft(event('task_claimed', { daemon:
- * 'daemon_01k' })), written) splitBatch(joinBatch([record])).map(({ type }) => type) // =>
- * ['beaver.task_claimed.v1']
+ * const written = { epoch: 1, source: '/beaver/daemons/daemon_01k', subject: 'task_1', time: '2026-05-04T08:00:00.000Z' }
+ * const { record } = seal(emptyHead, draft(event('task_claimed', { daemon: 'daemon_01k' })), written)
+ * splitBatch(joinBatch([record])).map(({ type }) => type) // => ['beaver.task_claimed.v1']
  */
 export function joinBatch(records: readonly SealedRecord[]): Uint8Array {
   return Buffer.from(`[${records.map((record) => record.text).join(',')}]`)

@@ -171,8 +171,7 @@ const textCharsMin = 80
  * @param secret every occurrence of it is replaced. Absent: every text of more than 80 characters is replaced
  * whole
  * @example
- * redactedData({ tool_name: 'read_file', content: 'The word is xyzzy.' }, 'xyzzy') // => { tool_name:
- * 'read_file', content: 'The word is [redacted].' }
+ * redactedData({ tool_name: 'read_file', content: 'The word is xyzzy.' }, 'xyzzy') // => { tool_name: 'read_file', content: 'The word is [redacted].' }
  */
 export function redactedData(data: unknown, secret?: string): unknown {
   if (typeof data === 'string') {

@@ -184,9 +184,9 @@ const triesMax = 20
  * @returns the log as it is afterwards
  * @throws {BeaverError} `unreachable`, `corrupt_journal`, `too_large`
  * @example
- * const blob_redacted = { type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason: 'It had a secret.' }
- * } as const const after = await appendSystemEvent(systemLog, 'redactions', () => blob_redacted, { source:
- * '/beaver/operator', now: () => 0 }) after.events.length // => 1
+ * const blob_redacted = { type: 'blob_redacted', data: { sha256: '0'.repeat(64), reason: 'It had a secret.' } } as const
+ * const after = await appendSystemEvent(systemLog, 'redactions', () => blob_redacted, { source: '/beaver/operator', now: () => 0 })
+ * after.events.length // => 1
  */
 export async function appendSystemEvent(
   log: SystemLog,
@@ -210,10 +210,10 @@ export async function appendSystemEvent(
  * @returns the log as it is afterwards
  * @throws {BeaverError} the codes of `appendSystemEvent`
  * @example
- * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64),
- * file: '/a', file_sha256: '0'.repeat(64), by: 'ada' } const writer = { source: '/beaver/operator', now: ()
- * => 0 } const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data:
- * task_archived }], writer) after.events.at(-1)?.type // => 'task_archived'
+ * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64), file: '/a', file_sha256: '0'.repeat(64), by: 'ada' }
+ * const writer = { source: '/beaver/operator', now: () => 0 }
+ * const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data: task_archived }], writer)
+ * after.events.at(-1)?.type // => 'task_archived'
  */
 export async function appendSystemEvents(
   log: SystemLog,

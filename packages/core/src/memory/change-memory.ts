@@ -20,9 +20,10 @@ type Refusal = Extract<MemoryAnswer, { ok: false }>
  *
  * @param limits the limit of each target
  * @example
- * const limits = { memory: 2_000, user: 1_000 } const { answer, next } = changeMemory(emptyMemory, { action:
- * 'add', target: 'user', content: 'Ada writes English.' }, limits) answer.ok // => true next?.user // =>
- * ['Ada writes English.']
+ * const limits = { memory: 2_000, user: 1_000 }
+ * const { answer, next } = changeMemory(emptyMemory, { action: 'add', target: 'user', content: 'Ada writes English.' }, limits)
+ * answer.ok // => true
+ * next?.user // => ['Ada writes English.']
  */
 export function changeMemory(
   snapshot: MemorySnapshot,

@@ -45,8 +45,7 @@ export type LiveUpdate = z.infer<typeof liveUpdate>
  * Whether an update says how far a call is.
  *
  * @example
- * isProgress({ run_id: 'r', agent_name: 'root', node_id: null, call: 1, offset: 0, text: 'Once' }) // =>
- * false
+ * isProgress({ run_id: 'r', agent_name: 'root', node_id: null, call: 1, offset: 0, text: 'Once' }) // => false
  */
 export const isProgress = (update: LiveUpdate): update is LiveProgress => 'progress' in update
 

@@ -126,10 +126,10 @@ function isField(schema: unknown): boolean {
  * Why this is no answer to the question, with what is allowed; `null` if it is one.
  *
  * @example
- * const asked = { message: 'Which branch?', options: ['main', 'next'] } answerFault(asked, { action:
- * 'accept', answers: ['main'] }) // => null answerFault(asked, { action: 'accept', answers: ['old'] }) // =>
- * '"old" is not one of the options. Answer with one of: "main", "next".' answerFault(asked, { action:
- * 'decline' }) // => null
+ * const asked = { message: 'Which branch?', options: ['main', 'next'] }
+ * answerFault(asked, { action: 'accept', answers: ['main'] }) // => null
+ * answerFault(asked, { action: 'accept', answers: ['old'] }) // => '"old" is not one of the options. Answer with one of: "main", "next".'
+ * answerFault(asked, { action: 'decline' }) // => null
  */
 export function answerFault(
   asked: Question,

@@ -26,8 +26,7 @@ export function readAnswer(asked: Question, typed: readonly string[]): QuestionA
  *
  * @throws {BeaverError} `invalid_arguments`
  * @example
- * answerInText({ message: 'Which?', options: ['a', 'b', 'c'], several: true }, '1, c').answers // => ['a',
- * 'c']
+ * answerInText({ message: 'Which?', options: ['a', 'b', 'c'], several: true }, '1, c').answers // => ['a', 'c']
  */
 export function answerInText(asked: Question, text: string): QuestionAnswer {
   const said = text.trim()

@@ -36,9 +36,9 @@ export const isDecision = <Event extends DomainEvent>(
  *
  * @param asked `callId` absent: of any call; `index` absent: any question of the call
  * @example
- * const answered = event('question_answered', { call_id: 'c', question_index: 1, answer: { action: 'decline'
- * }, by: 'ada' }, 'r') isAnswer(answered, { callId: 'c' }) // => true isAnswer(answered, { callId: 'c',
- * index: 0 }) // => false
+ * const answered = event('question_answered', { call_id: 'c', question_index: 1, answer: { action: 'decline' }, by: 'ada' }, 'r')
+ * isAnswer(answered, { callId: 'c' }) // => true
+ * isAnswer(answered, { callId: 'c', index: 0 }) // => false
  */
 export const isAnswer = <Event extends DomainEvent>(
   event: Event,
@@ -100,10 +100,9 @@ export const isSettled = (state: string): state is Settled['state'] => Object.ha
  *
  * @param first an event, with its `time` if it is known, or what the read model knows
  * @example
- * const denied = event('approval_denied', { call_id: 'c', by: 'gateway', user_id: 'bob', reason: '' }, 'r')
- * as Decided alreadySettled(denied).code // => 'conflict' alreadySettled({ call_id: 'c', state: 'granted',
- * by: 'ada', time: '2026-01-01T09:00:00Z' }).message // => 'The call c was already allowed by ada at
- * 2026-01-01T09:00:00Z.'
+ * const denied = event('approval_denied', { call_id: 'c', by: 'gateway', user_id: 'bob', reason: '' }, 'r') as Decided
+ * alreadySettled(denied).code // => 'conflict'
+ * alreadySettled({ call_id: 'c', state: 'granted', by: 'ada', time: '2026-01-01T09:00:00Z' }).message // => 'The call c was already allowed by ada at 2026-01-01T09:00:00Z.'
  */
 export function alreadySettled(
   first: Settled | ((Decided | Answered) & { readonly time?: string }),

@@ -64,8 +64,8 @@ export const protectedSecrets = (): readonly KnownSecret[] => secrets
  *
  * @param start what comes before this place is only looked at. Default: 0
  * @example
- * maskSecrets('id AKIAIOSFODNN7EXAMPLE') // => 'id [secret:aws_access_key]' maskSecrets('commit
- * 9fceb02d0ae598e95dc970b74767f19372d61af8') // => 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8'
+ * maskSecrets('id AKIAIOSFODNN7EXAMPLE') // => 'id [secret:aws_access_key]'
+ * maskSecrets('commit 9fceb02d0ae598e95dc970b74767f19372d61af8') // => 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8'
  */
 export const maskSecrets = (text: string, start = 0): string => current().mask(text, start)
 
@@ -87,8 +87,7 @@ export const decidedLength = (text: string): number => current().decided(text)
  * returned as it is.
  *
  * @example
- * maskedData({ command: 'env', output: ['ID=AKIAIOSFODNN7EXAMPLE'] }) // => { command: 'env', output:
- * ['ID=[secret:aws_access_key]'] }
+ * maskedData({ command: 'env', output: ['ID=AKIAIOSFODNN7EXAMPLE'] }) // => { command: 'env', output: ['ID=[secret:aws_access_key]'] }
  */
 export const maskedData = <Value>(value: Value): Value => walk(value, current(), 0) as Value
 

@@ -48,10 +48,10 @@ export type AfterDeath =
  * @param deaths the times of the deaths in milliseconds, oldest first, including the last one @param random a
  * number in [0, 1)
  * @example
- * const intensity = { restartsMax: 1, periodMs: 60_000, counts: 'each_child' } as const const backoff = {
- * pauseMsMin: 100, pauseMsMax: 5_000, jitter: false } afterDeath([1_000], { now: 1_000, random: 0, intensity,
- * backoff }) // => { kind: 'restart', pauseMs: 100, deaths: 1 } afterDeath([1_000, 2_000], { now: 2_000,
- * random: 0, intensity, backoff }) // => { kind: 'exceeded', deaths: 2, againMs: 59_000 }
+ * const intensity = { restartsMax: 1, periodMs: 60_000, counts: 'each_child' } as const
+ * const backoff = { pauseMsMin: 100, pauseMsMax: 5_000, jitter: false }
+ * afterDeath([1_000], { now: 1_000, random: 0, intensity, backoff }) // => { kind: 'restart', pauseMs: 100, deaths: 1 }
+ * afterDeath([1_000, 2_000], { now: 2_000, random: 0, intensity, backoff }) // => { kind: 'exceeded', deaths: 2, againMs: 59_000 }
  */
 export function afterDeath(
   deaths: readonly number[],

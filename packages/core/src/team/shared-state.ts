@@ -37,8 +37,7 @@ const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
  * The state after a change, and the new value at its path (`null` after a delete).
  *
  * @example
- * changeSharedState({ count: 1 }, { action: 'increment', path: 'count', by: 2 }) // => { ok: true, state: {
- * count: 3 }, value: 3 }
+ * changeSharedState({ count: 1 }, { action: 'increment', path: 'count', by: 2 }) // => { ok: true, state: { count: 3 }, value: 3 }
  */
 export function changeSharedState(state: JsonObject, change: SharedStateChange): SharedStateResult {
   const keys = keysOf(change.path)

@@ -114,9 +114,8 @@ const tellers: { readonly [T in EventType]: Teller<T> } = { ...tellTask, ...tell
  *
  * @param around what the sentence needs besides the event
  * @example
- * const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked:
- * null, takenOver: false } describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text
- * // => 'Task is to be cancelled: too slow.'
+ * const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
+ * describeEvent(event('task_cancel_requested', { reason: 'too slow' }), around).text // => 'Task is to be cancelled: too slow.'
  */
 export function describeEvent(event: DomainEvent, around: Surroundings): EventDescription {
   return tell(event, around)

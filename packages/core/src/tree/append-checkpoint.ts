@@ -23,9 +23,9 @@ export interface CheckpointWriter {
  *
  * @throws {BeaverError} `unreachable`, `corrupt_journal` if the end of the log cannot be read
  * @example
- * await appendCheckpoint(systemLog, 'beaver/default\n0\n', { source: '/beaver/projectors/p1', clock:
- * systemClock }) const last = await systemLog.last('checkpoints') if (last !== null)
- * splitBatch(last.payload)[0]?.data // => { note: 'beaver/default\n0\n' }
+ * await appendCheckpoint(systemLog, 'beaver/default\n0\n', { source: '/beaver/projectors/p1', clock: systemClock })
+ * const last = await systemLog.last('checkpoints')
+ * if (last !== null) splitBatch(last.payload)[0]?.data // => { note: 'beaver/default\n0\n' }
  */
 export async function appendCheckpoint(
   log: SystemLog,

@@ -24,8 +24,8 @@ export interface ArchivedLeaf extends Pick<JournalLeaf, 'sequence' | 'subject'> 
  * payload in hexadecimal digits.
  *
  * @example
- * const leaf = journalLeaf({ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new
- * Uint8Array() }) leaf.length // => 32
+ * const leaf = journalLeaf({ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array() })
+ * leaf.length // => 32
  */
 export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8Array =>
   leafHash(`${sequence} ${subject} ${digest('sha256', payload)}\n`)
@@ -34,8 +34,7 @@ export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8A
  * The leaves of messages, one after the other. A buffer for each of them would cost more than the hashes.
  *
  * @example
- * journalLeaves([{ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array()
- * }]).length // => 32
+ * journalLeaves([{ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array() }]).length // => 32
  */
 export function journalLeaves(messages: readonly (JournalLeaf | ArchivedLeaf)[]): Uint8Array {
   const row = Buffer.allocUnsafe(messages.length * hashBytes)

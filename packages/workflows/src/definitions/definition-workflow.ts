@@ -22,8 +22,8 @@ import { copied, type GraphSettings, outputsId } from './settings.ts'
  *   interfaceInputs: { text: { dataFlowType: 'STRING', required: true } },
  *   interfaceOutputs: { summary: { dataFlowType: 'STRING' } },
  *   nodes: [{ id: 'summary', kind: 'agent', instruction: 'Sum up in one sentence: {{ inputs.text }}' }],
- * }) if (definition !== null) definitionWorkflow(definition, new Map([['sum_up', definition]])).name // =>
- * 'workflow:sum_up'
+ * })
+ * if (definition !== null) definitionWorkflow(definition, new Map([['sum_up', definition]])).name // => 'workflow:sum_up'
  */
 export function definitionWorkflow(definition: WorkflowDefinitionFile, library: DefinitionLibrary): Workflow {
   const name = `${definitionPrefix}${definition.id}`

@@ -22,8 +22,8 @@ export const nestingMax = 4
  *   interfaceInputs: {},
  *   interfaceOutputs: { again: { dataFlowType: 'STRING' } },
  *   nodes: [{ id: 'again', kind: 'workflow', workflow: 'twice' }],
- * }) if (definition !== null) checkLibrary(new Map([['twice', definition]])).map(({ code }) => code) // =>
- * ['workflow_recursion']
+ * })
+ * if (definition !== null) checkLibrary(new Map([['twice', definition]])).map(({ code }) => code) // => ['workflow_recursion']
  */
 export function checkLibrary(library: DefinitionLibrary): DefinitionDiagnostic[] {
   return [...library.values()].flatMap((definition) => {
