@@ -1,7 +1,6 @@
-// The archives of a journal: which messages an operator moved to a file. It is read from the system log
-// `redactions`, before everything else, by code of this package. An event counts if an operator's key signed
-// it that counts at its place. Without a signature it never counts. A message may be missing only if an event
-// names it. It is not judged, also if it is still there.
+// The archives of a journal: which messages an operator moved to a file, from the system log `redactions`,
+// read by code of this package. An event counts only with the signature of an operator's key that counts at
+// its place. A message may be missing only if an event names it, and is not judged even if it is still there.
 // V3. If two events name one message, the first one counts.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
@@ -29,7 +28,7 @@ const named = z.object({
 })
 type Part = z.infer<typeof named>['logs'][number]
 
-/** Messages of one log, one after the other, that are in a file. */
+/** Consecutive messages of one log in a file. */
 export interface ArchivedPart {
   readonly log: LogPlace
   readonly after: Pick<Head, 'taskseq' | 'hash'>
@@ -57,14 +56,13 @@ export class ArchiveLog {
     return archives
   }
 
-  /** Whether the message with this number was archived. */
   has(sequence: number): boolean {
     return this.#messages.has(sequence)
   }
 
   /**
-   * Whether this message is an archived one that is still there: `no`, `same`, or a message with `other`
-   * content at its place.
+   * Whether this archived message is still there: `no` it is not archived, `same`, or `other` content is at
+   * its place.
    */
   compare({ sequence, subject, payload }: StreamMessage): 'no' | 'same' | 'other' {
     const of = this.#messages.get(sequence)
@@ -87,14 +85,14 @@ export class ArchiveLog {
         )
   }
 
-  /** What is archived of a log, in the order of the log. */
+  /** The archived parts of a log, in the order of the log. */
   partsOf(log: LogPlace): readonly ArchivedPart[] {
     return this.#parts.get(keyOf(log)) ?? []
   }
 
   /**
-   * The head of a log from which a record continues, if everything between this head and the record is
-   * archived; `null` otherwise.
+   * The log's head before a record, if everything between an earlier head and the record is archived; else
+   * `null`.
    */
   across(
     log: LogPlace,
@@ -103,7 +101,7 @@ export class ArchiveLog {
   ): Head | null {
     const parts = this.partsOf(log)
     let at: Pick<Head, 'taskseq' | 'hash'> = head
-    // From the head on, part after part: each begins where the one before it ends.
+    // Part after part from the head on: each begins where the previous one ends.
     for (const { after, end } of parts) {
       if (after.taskseq !== at.taskseq || after.hash !== at.hash) continue
       if (end.taskseq === taskseq - 1 && end.hash === prevhash) return end
@@ -158,7 +156,7 @@ export class ArchiveLog {
   }
 }
 
-/** The tenant of the system log in which a message lies. */
+/** The tenant of the system log that contains a message. */
 const placeTenant = ({ subject }: StreamMessage): string | undefined => {
   const place = placeOf(subject)
   return place.kind === 'system' ? place.tenant : undefined

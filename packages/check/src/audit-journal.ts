@@ -1,5 +1,5 @@
-// The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it
-// checked and what it did not. It shares no code with what it checks, and needs no running system.
+// The audit: checks a journal by all rules, and compares it with signed checkpoints. It shares no code with
+// what it checks, and needs no running system.
 import { ArchiveLog } from './archive-log.ts'
 import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
 import { type Evidence, type JournalSource, noEvidence } from './source.ts'
@@ -7,15 +7,13 @@ import { KeyLog } from './key-log.ts'
 import type { Finding, Rule } from './rules.ts'
 import { counted, type Known, TreeAudit, type TreeVerdict } from './tree-audit.ts'
 
-/** The options of an audit. */
 export interface AuditOptions extends Omit<CheckOptions, 'operator'> {
   readonly known: Known
 }
 
-/** What an audit found. */
 export interface AuditResult extends CheckResult, TreeVerdict {}
 
-/** Of a part of a journal these rules say nothing, because they compare a task with others. */
+/** These rules compare a task with others, so they say nothing about a part of a journal. */
 const rulesOfTheWhole: ReadonlySet<Rule> = new Set([
   'session_chain',
   'session_order',

@@ -1,5 +1,4 @@
-// Reads blobs ahead, in the order in which they are needed. At most `aheadMax` blobs are in memory. `next`
-// must be called in the order of the names.
+// Reads blobs ahead, at most `aheadMax` in memory. Call `next` in the order of the names.
 const aheadMax = 8
 
 export class BlobAhead {

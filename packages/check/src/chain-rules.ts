@@ -1,6 +1,5 @@
-// Decides whether a record follows the one before it, and whether its writer may write it.
-// docs/decisions/0007 explains the chain. After a fault, the log continues from what the record says about
-// itself, so one break is one finding.
+// Decides whether a record follows the previous one (docs/decisions/0007), and whether its writer may write
+// it. After a fault, the log continues from the record's own statements, so that one break is one finding.
 import { commandTypes } from './event.ts'
 import type { ReadRecord, WireRecord } from './record.ts'
 import type { Report } from './rules.ts'
@@ -24,7 +23,7 @@ export function judgeChain(trail: Trail, { record, sha256 }: ReadRecord, report:
   trail.lastTime = record.time
 }
 
-/** Checks epochs and writers. `before` is the epoch of the record before this one. */
+/** `before` is the epoch of the previous record. */
 export function judgeWriter(
   trail: Trail,
   record: WireRecord,

@@ -1,9 +1,9 @@
 // The check: reads a journal once, in stream order, and compares every event with the rules. It shares no
-// code with the packages that write and fold the journal, so two independent readers must agree. Memory is
-// bounded by the open tasks, one page of messages, and a few fields for each ended task. It changes nothing.
-// The keys are read before everything else, because an export of a part may have them anywhere. So are the
-// archives, because a gap lies before the event that explains it. Of a log with archived messages only its
-// first and its last entries are judged. The rules about its runs need the file of the archive.
+// code with the packages that write and fold the journal, so that two independent readers must agree. Memory
+// is bounded by the open tasks, one page of messages, and a few fields for each ended task.
+// The keys are read first, because an export of a part may have them anywhere; so are the archives, because a
+// gap comes before the event that explains it. Of a log with archived messages, only the first and last
+// entries are judged: the rules of its runs need the archive's file.
 import { hash } from 'node:crypto'
 import { ArchiveLog } from './archive-log.ts'
 import { BlobAhead } from './blob-ahead.ts'
@@ -24,23 +24,19 @@ import { judgeTeam } from './team-rules.ts'
 import { judgeValues } from './value-rules.ts'
 import type { Trail } from './trail.ts'
 
-/** The options of a check. */
 export interface CheckOptions {
-  /** Keeps only the findings about this task, and those that belong to no task. Default: all findings. */
+  /** Keeps only findings about this task, or about no task. Default: all findings. */
   readonly task?: string
-  /** An open task without an owner is noted if its last event is older than this. Default: 600,000. */
+  /** An open task without an owner is noted if its last event is older. Default: 600,000. */
   readonly openMsMax?: number
   /** The current time in milliseconds since 1970, for the age of open tasks. */
   readonly now: number
-  /**
-   * The id of the operator's key that the reader knows. Default: the first operator of the journal counts.
-   */
+  /** The id of the operator's key that the reader knows. Default: the first operator of the journal. */
   readonly operator?: string
   readonly onProgress?: (progress: { readonly sequence: number; readonly events: number }) => void
   readonly signal?: AbortSignal
 }
 
-/** What was checked. */
 export interface CheckSummary {
   readonly about: JournalAbout
   readonly messages: number
@@ -57,9 +53,8 @@ export interface CheckSummary {
 export interface SignatureSummary {
   /** The id of the first operator's key, on which all trust rests; `null` if the journal has no operator. */
   readonly operator: string | null
-  /** How many entries have a signature that counts. */
   readonly verified: number
-  /** How many entries are from before the journal had an operator, and are not signed. */
+  /** How many unsigned entries are older than the journal's operator. */
   readonly unsigned: number
 }
 
@@ -70,7 +65,6 @@ export interface Note {
   readonly message: string
 }
 
-/** The result of a check. */
 export interface CheckResult {
   /** The findings in stream order, at most `findingsMax`. */
   readonly findings: readonly Finding[]
@@ -80,7 +74,6 @@ export interface CheckResult {
   readonly summary: CheckSummary
 }
 
-/** The largest number of findings that a result contains. */
 export const findingsMax = 10_000
 const openMsDefault = 600_000
 
@@ -100,7 +93,7 @@ interface ReadBefore {
   readonly archives: ArchiveLog
 }
 
-/** The same, with keys and archives that were read before. */
+/** The same, with keys and archives that are already read. */
 export async function checkWithKeys(
   source: JournalSource,
   before: ReadBefore,
@@ -125,7 +118,7 @@ class Check {
   readonly #systemLogs = new SystemTrails()
   readonly #findings: Finding[] = []
   readonly #broken: Partial<Record<Rule, number>> = {}
-  /** Blobs that do not exist. Whether they were redacted is known when all is read. */
+  /** Missing blobs. Only at the end is it known whether they were redacted. */
   readonly #absent: {
     readonly name: string
     readonly taskseq: number
@@ -236,7 +229,7 @@ class Check {
     this.#last = sequence
   }
 
-  /** Whether a message is archived, but not deleted yet. */
+  /** Whether a message is archived but not deleted. */
   #isArchived(message: StreamMessage, place: Place): boolean {
     const compared = this.#archives.compare(message)
     const log = 'log' in place ? { task_id: place.log.task, session_id: place.log.session } : {}
@@ -297,7 +290,7 @@ class Check {
     judgeRun(trail, event, report)
   }
 
-  /** Moves the head of a log behind its archived messages, if the record follows them. */
+  /** Moves the head of a log past its archived messages, if the record follows them. */
   #passArchived(trail: Trail, record: WireRecord): void {
     if (record.taskseq <= trail.head.taskseq + 1) return
     const head = this.#archives.across(trail.log, trail.head, record)
@@ -305,16 +298,13 @@ class Check {
     trail.head = head
     trail.blind = true
     trail.claimedEpoch = head.epoch
-    // Who claimed the task is in the archive.
+    // The archive contains the claim of the task.
     trail.epochSource = record.source
     trail.owner = record.source
     trail.overwritten = false
   }
 
-  /**
-   * A log whose archived messages are passed over must go on behind them: its last entry never goes to an
-   * archive.
-   */
+  /** A log must continue after its archived messages, because its last entry is never archived. */
   #judgeArchives(): void {
     for (const parts of this.#archives.logs()) {
       const [{ log, end } = { log: null, end: null }] = parts.slice(-1)
@@ -333,7 +323,7 @@ class Check {
     }
   }
 
-  /** The data of a record; `undefined` if it is in a blob that cannot be read. */
+  /** The data of a record; `undefined` if its blob cannot be read. */
   async #dataOf(
     trail: Trail,
     read: ReadRecord,
@@ -396,7 +386,7 @@ class Check {
       this.#judgeNotes(sequence, notesOf(entry.records), report)
   }
 
-  /** Returns whether the signature of an entry counts, or the journal had no operator yet. */
+  /** Whether an entry's signature counts, or the journal had no operator yet. */
   #judgeSignature(
     log: SignedLog,
     { sequence, signature }: StreamMessage,
@@ -516,7 +506,6 @@ async function readBlob(
   }
 }
 
-/** The name of the record's blob, if it has one. */
 function blobNameOf({ record }: ReadRecord): string[] {
   const name = /^blob:sha256:([0-9a-f]{64})$/.exec(record.dataref ?? '')?.[1]
   return name === undefined ? [] : [name]

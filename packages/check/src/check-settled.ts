@@ -1,15 +1,15 @@
-// Checks a journal from which an archive may remove messages meanwhile. A message that is gone before it was
-// read, and whose event came after the reading had begun, looks like a lost one. So if something is found and
-// the log `redactions` has grown, the journal is read again from its beginning. What is found then counts.
+// Checks a journal from which an archive may remove messages at the same time. A message that was removed
+// before it was read, by an event after the reading began, looks lost. So if there are findings and the log
+// `redactions` has grown, the journal is read again, and the new findings count.
 import type { Finding } from './rules.ts'
 import type { JournalSource } from './source.ts'
 
 const triesMax = 5
 
 /**
- * What a check finds in a journal.
+ * The findings of a journal.
  *
- * @param open opens the journal in its present state
+ * @param open opens the journal in its current state
  * @param check may be called several times
  */
 export async function checkSettled<Result extends { readonly findings: readonly Finding[] }>(
@@ -26,7 +26,6 @@ export async function checkSettled<Result extends { readonly findings: readonly 
   }
 }
 
-/** How many messages the log `redactions` has, as far as a source contains it. */
 async function eventsOf(source: JournalSource): Promise<number> {
   let count = 0
   for await (const page of source.redactions()) count += page.length

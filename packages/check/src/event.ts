@@ -1,6 +1,5 @@
-// The events of a journal, as the rules need them: the known types, and the members of their data that rules
-// read. Members that no rule reads are not checked. This package has a table of its own. A test compares it
-// with the catalog of core.
+// The events of a journal as the rules need them: the known types, and the members that rules read. A test
+// compares this table with core's catalog.
 import { z } from 'zod'
 import type { WireRecord } from './record.ts'
 
@@ -8,7 +7,6 @@ const id = z.string().min(1)
 const nothing = z.object({})
 const call = z.object({ call_id: z.string() })
 const team = z.object({ team_run_id: id })
-/** An image, whose content is a blob. */
 const images = z
   .array(z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().nonnegative() }))
   .optional()
@@ -97,7 +95,6 @@ const shapes = {
 
 export type EventType = keyof typeof shapes
 
-/** Every event type that this package knows. */
 export const eventTypes = Object.keys(shapes) as readonly EventType[]
 
 /** An event with the data that rules read. */
@@ -109,20 +106,19 @@ export type CheckedEvent = {
   }
 }[EventType]
 
-/** The event type of a record; `null` if this package does not know it. */
+/** The event type of a record; `null` if it is unknown here. */
 export function eventTypeOf({ type }: WireRecord): EventType | null {
   const name = /^beaver\.(\w+)\.v1$/.exec(type)?.[1]
   return name !== undefined && Object.hasOwn(shapes, name) ? (name as EventType) : null
 }
 
-/** The event, or the reason why its data does not have the shape of its type. */
+/** The event, or why its data does not have the shape of its type. */
 export function eventOf(type: EventType, record: WireRecord, data: unknown): CheckedEvent | string {
   const parsed = shapes[type].safeParse(data)
   if (!parsed.success) return z.prettifyError(parsed.error).replaceAll(/\s+/g, ' ')
   return { type, runId: record.runid ?? null, data: parsed.data } as CheckedEvent
 }
 
-/** The images of an event. */
 export function imagesOf({
   type,
   data,
@@ -138,7 +134,7 @@ export const terminalTypes: ReadonlySet<string> = new Set([
   'task_cancelled',
 ] satisfies EventType[])
 
-/** The commands that any daemon may write into a log, for the daemon that claims the task next. */
+/** Commands that any daemon may write into a log, for the next daemon that claims the task. */
 export const commandTypes: ReadonlySet<string> = new Set([
   'task_cancel_requested',
   'task_steer_requested',

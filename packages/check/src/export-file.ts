@@ -1,10 +1,9 @@
-// An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each
-// piece of evidence, and then one line for each blob that it refers to, the content of images too. The writer
-// has one page of messages, one blob, and the names of all blobs in memory. The reader goes through the file
-// twice. The first time, it finds out where the blobs are. An export has the system log `keys`, also an
-// export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
-// messages are not taken for lost ones, and what is read in place of a removed text is in the export, too. A
-// payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
+// An export of a journal: NDJSON with a header, one line for each message, one for each piece of evidence,
+// then one for each referenced blob, also for images. The writer holds one page of messages, one blob, and
+// all names of blobs. The reader reads the file twice, first to find the blobs.
+// An export of a part also has the system logs `keys`, to verify signatures, and `redactions`, so that
+// archived messages do not look lost; it also has the replacements of removed texts. A payload that is not
+// UTF-8 is in base64, so the bytes are exact.
 import { hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -50,7 +49,7 @@ const evidenceLine = z.union([
 ])
 const blobLine = z.object({ blob: z.string(), base64: z.base64() })
 
-/** The lines of an export, without line ends. `exportedAt` is in RFC 3339. */
+/** The lines without line ends. `exportedAt` is in RFC 3339. */
 export async function* exportLines(
   source: JournalSource,
   exportedAt: string,
@@ -86,7 +85,7 @@ export async function* exportLines(
   for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
-    // The data of an event that is a blob itself may name images. They come behind it.
+    // An event in a blob may name images, which follow it.
     for (const image of bytes === null ? [] : imagesIn(bytes)) blobs.add(image)
     if (bytes !== null)
       yield JSON.stringify({
@@ -150,7 +149,7 @@ function blobsIn({ subject, payload }: StreamMessage): string[] {
   ]
 }
 
-/** Images in canonical JSON. A text that contains this has a backslash before each quotation mark. */
+/** Images in canonical JSON. In a text, each quotation mark of such a match has a backslash. */
 const imageNames = /"media_type":"image\/[a-z]+"(?:,"name":"(?:[^"\\]|\\.)*")?,"sha256":"([0-9a-f]{64})"/g
 
 const imagesInText = (text: string): string[] =>
@@ -163,11 +162,7 @@ const imagesIn = (bytes: Uint8Array): string[] =>
 const pageMessagesMax = 500
 const pageBytesMax = 8 << 20
 
-/**
- * Opens an export for reading.
- *
- * @throws {UnreadableJournal} if the file is not an export
- */
+/** @throws {UnreadableJournal} if the file is not an export */
 export async function openExport(file: string): Promise<JournalSource> {
   const { about, evidence, blobs, early } = await survey(file)
   async function* messagesOf(name: Early): AsyncGenerator<readonly StreamMessage[]> {
@@ -215,7 +210,7 @@ interface Survey {
   readonly about: JournalAbout
   readonly evidence: Evidence
   readonly blobs: ReadonlyMap<string, { readonly offset: number; readonly bytes: number }>
-  /** The lines that may be messages of the system logs that are read first. */
+  /** Lines that may be messages of the system logs that are read first. */
   readonly early: readonly { readonly offset: number; readonly bytes: number; readonly number: number }[]
 }
 
@@ -248,7 +243,7 @@ async function survey(file: string): Promise<Survey> {
 
 type Mutable = { -readonly [Name in keyof Evidence]: Evidence[Name] }
 
-/** A line that is no evidence is left to the check, which misses what it replaces. */
+/** A line that is no evidence is left to the check, which reports what it replaces as missing. */
 function takeEvidence(given: Mutable, line: Buffer): void {
   const { data } = evidenceLine.safeParse(jsonOf(line))
   if (data === undefined) return
@@ -263,7 +258,7 @@ function takeEvidence(given: Mutable, line: Buffer): void {
 }
 
 const isMessage = (line: Buffer): boolean => line.subarray(0, 7).toString('latin1') === '{"seq":'
-/** Its subject is at the beginning of the line, or nobody wrote the line with this program. */
+/** The subject is at the beginning of each line that this program wrote. */
 const mayBeEarly = (line: Buffer): boolean =>
   /\.(?:keys|redactions)"/.test(line.subarray(0, 1_024).toString('latin1'))
 const isBlob = (line: Buffer): boolean => line.subarray(0, 8).toString('latin1') === '{"blob":'
@@ -303,14 +298,15 @@ function jsonOf(line: Buffer): unknown {
   }
 }
 
-// Reads the lines of a large file, one at a time, each with its offset. One line and one chunk are in memory.
-
 interface FileLine {
   readonly offset: number
   readonly bytes: Buffer
 }
 
-/** The lines of a file. A last line without a line end is included; empty lines are not. */
+/**
+ * The lines of a large file with their offsets: one line and one chunk are in memory. A last line without a
+ * line end is included; empty lines are not.
+ */
 async function* linesOf(file: string): AsyncGenerator<FileLine> {
   let offset = 0
   let parts: Buffer[] = []

@@ -1,5 +1,5 @@
-// The content of images: each event that shows an image refers to a blob with its content. Content is read
-// once, however many events refer to it; of at most `knownMax` images it is known.
+// The content of images: each event that shows an image refers to a blob. Content is read once for all
+// events; at most `knownMax` images are remembered.
 import { hash } from 'node:crypto'
 import { type CheckedEvent, imagesOf } from './event.ts'
 import type { Report } from './rules.ts'
@@ -7,7 +7,7 @@ import type { JournalSource } from './source.ts'
 
 const knownMax = 10_000
 
-/** Content that does not exist. An operator may have removed it; if not, `tell` reports it. */
+/** Missing content. `tell` reports it, unless an operator removed it. */
 export interface AbsentContent {
   readonly name: string
   readonly taskseq: number
@@ -16,7 +16,7 @@ export interface AbsentContent {
 
 export class ImageContents {
   readonly #readBlob: JournalSource['readBlob']
-  /** The length of the content by its name; `null`: it is other content. */
+  /** The length of the content by its name; `null`: the content does not match its name. */
   readonly #known = new Map<string, number | null>()
   /** How many contents were read and have their hash. */
   verified = 0
@@ -25,7 +25,7 @@ export class ImageContents {
     this.#readBlob = readBlob
   }
 
-  /** Returns the contents that do not exist. */
+  /** Returns the missing contents. */
   async judge(event: CheckedEvent, taskseq: number, report: Report): Promise<readonly AbsentContent[]> {
     const absent: AbsentContent[] = []
     for (const { sha256: name, bytes } of imagesOf(event)) {

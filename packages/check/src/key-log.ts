@@ -1,9 +1,8 @@
-// The keys of a journal: whose signatures count, and where. It is read from the system log `keys`, before
-// everything else, by code of this package. The first valid announcement of an operator's key names the
-// journal and is signed by this key. Every other event counts only if an operator's key signed it that counts
-// at this place, or, for an announcement, if the announced key itself signed it. An announcement trusts
-// nothing. A key counts for its role, after the message that trusts it and before the message that revokes
-// it. An event that does not count changes nothing, and is reported.
+// The keys of a journal, from the system log `keys`, read by code of this package: whose signatures count,
+// and where. The first valid announcement of an operator's key names the journal, and this key signs it. Any
+// other event needs the signature of an operator's key that counts at its place; an announcement needs that
+// of the announced key, and trusts nothing. A key counts for its role between the messages that trust it and
+// revoke it. An event that does not count is reported and changes nothing.
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { placeOf } from './layout.ts'
@@ -24,7 +23,6 @@ interface Key {
   readonly revokedAt: number | null
 }
 
-/** A message as a judge of signatures sees it. */
 export interface SignedMessage {
   readonly sequence: number
   readonly signature?: string | undefined
@@ -67,7 +65,6 @@ export class KeyLog {
     return keys
   }
 
-  /** The id of the first operator's key; `null` if there is none. */
   get operator(): string | null {
     return this.#operator
   }
@@ -77,7 +74,7 @@ export class KeyLog {
     return this.#read.get(sequence) ?? ['the message was not read with the keys']
   }
 
-  /** Whether a message was written before the journal had an operator, and is not signed. */
+  /** Whether an unsigned message is older than the journal's operator. */
   isBefore({ sequence, signature }: Pick<SignedMessage, 'sequence' | 'signature'>): boolean {
     return signature === undefined && sequence < this.#from
   }
@@ -101,7 +98,7 @@ export class KeyLog {
   }
 
   /**
-   * Why nobody who may has signed a note, in words; `null` if a projector has whose key counts.
+   * Why no authorised key signed a note, in words; `null` if a projector's key that counts did.
    *
    * @param at the place of the note in the journal
    */
@@ -209,8 +206,8 @@ export class KeyLog {
 const isTrusted = ({ trustedAt }: Key, at: number): boolean => trustedAt !== null && trustedAt < at
 const isRevoked = ({ revokedAt }: Key, at: number): boolean => revokedAt !== null && revokedAt <= at
 
-// Follows the system logs of a journal: their records are chained like those of tasks. A record with a fault
-// is passed over, and the log continues from the record before it: writers do the same.
+// Follows the chained records of the system logs. A record with a fault is skipped, and the log continues
+// from the previous record, as writers do.
 
 const types: Readonly<Record<string, readonly string[]>> = {
   keys: ['key_announced', 'key_trusted', 'key_revoked'],
@@ -219,7 +216,7 @@ const types: Readonly<Record<string, readonly string[]>> = {
 }
 
 export class SystemTrails {
-  /** The blobs that an operator removed, and why. */
+  /** The removed blobs, each with the reason. */
   readonly redacted = new Map<string, string>()
   readonly #heads = new Map<
     string,
@@ -229,8 +226,7 @@ export class SystemTrails {
   /**
    * Returns whether the record is in its place and unchanged.
    *
-   * @param isTrusted whether who wrote it may write it. What others write is in the chain, and removes
-   * nothing
+   * @param isTrusted whether the writer may write it. Otherwise it is in the chain, but removes nothing
    */
   judge(name: string, { record, sha256 }: ReadRecord, tell: Report, isTrusted = true): boolean {
     let sound = true

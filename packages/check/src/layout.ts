@@ -1,27 +1,25 @@
-// Reads the subjects of the journal stream: to which log a message belongs. No other file of this package
-// reads subjects. Tokens 0 and 1 are the root of the namespace. They are not checked.
+// Reads the subjects of the journal stream: which log a message belongs to. No other file of this package
+// reads subjects. Tokens 0 and 1 are the root of the namespace, and are not checked.
 // L2. An id is one token. A byte outside of `A-Za-z0-9_-` is written as `=XX`.
 
-/** The place of a log. */
 export interface LogPlace {
   readonly tenant: string
   readonly session: string
   readonly task: string
 }
 
-/** The meaning of a subject. */
 export type Place =
-  /** The log of a message. `accepted` contains the log's first entry, `events` all later ones. */
+  /** The log of a message. `accepted` contains its first entry, `events` all later ones. */
   | { readonly kind: 'accepted' | 'events'; readonly log: LogPlace }
-  /** A claim on the id of a task that is in a session with another name. */
+  /** A claim on the id of a task in a session with another name. */
   | { readonly kind: 'id'; readonly tenant: string; readonly task: string }
-  /** The entry of a system log, which is no task. */
+  /** An entry of a system log, which belongs to no task. */
   | { readonly kind: 'system'; readonly name: string; readonly tenant: string }
   | { readonly kind: 'unknown' }
 
 const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redactions'])
 
-/** The subject of a system log, of whichever tenant the stream has. */
+/** The subject of a system log, for any tenant of the stream. */
 export const systemSubject = (namespace: string, name: 'keys' | 'redactions'): string =>
   ['beaver', namespace, 'system', '*', name].join('.')
 
@@ -55,7 +53,7 @@ const tokenOf = (id: string): string =>
     })
     .join('')
 
-/** The id of a token; `undefined` if no id is written like that. */
+/** The id of a token; `undefined` if it is not the token of any id. */
 function idOf(token: string): string | undefined {
   if (!/^(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+$/.test(token)) return undefined
   try {

@@ -1,6 +1,6 @@
 // Compares the logs of a journal with each other: the order of a session, unique ids of a tenant, claims on
-// ids, and open tasks. Messages come in stream order. A message that was not read yet was not durable at that
-// moment.
+// ids, and open tasks. Messages come in stream order, so a message that was not read yet was not durable at
+// that moment.
 import type { LogPlace } from './layout.ts'
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
@@ -21,7 +21,7 @@ export class LogSet {
     return this.#logs.size
   }
 
-  /** The trail of a log. The first message of a log makes a new one. */
+  /** The first message of a log makes its trail. */
   trailOf(log: LogPlace, part: 'accepted' | 'events', report: Report): Trail {
     const key = keyOf(log.tenant, log.session, log.task)
     const known = this.#logs.get(key)
@@ -36,7 +36,7 @@ export class LogSet {
     return trail
   }
 
-  /** The trail of a log; `null` if no message of it was read. */
+  /** `null` if no message of the log was read. */
   known({ tenant, session, task }: LogPlace): Trail | null {
     return this.#logs.get(keyOf(tenant, session, task)) ?? null
   }
@@ -79,8 +79,8 @@ export class LogSet {
   }
 
   /**
-   * Checks the claims on ids. A claim may be stored shortly before or after its acceptance, so this runs
-   * after everything was read.
+   * Checks the claims on ids after everything was read, because a claim may be stored shortly before or after
+   * its acceptance.
    */
   judgeClaims(reportFor: (log: LogPlace) => Report): void {
     for (const { log } of this.#logs.values()) {

@@ -1,18 +1,16 @@
-// A running system as a JournalSource: the stream and the blobs, read by direct gets of many messages at a
-// time. No consumer and no stream is created. The subscription of a request ends with its answer. The source
-// contains what was stored when the reading began, and nothing later. A server that stops answering is an
-// error, never an early end.
+// A running system as a JournalSource: the stream and the blobs, by direct gets of many messages, without a
+// consumer or a new stream. It contains what was stored when the reading began. A server that stops answering
+// is an error, never an early end.
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { systemSubject } from './layout.ts'
 import { type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
-/** Where the journal of the running system is. */
 export interface NatsSourceOptions {
   readonly namespace: string
   readonly stream: string
   readonly blobBucket: string
-  /** Reads only the messages of these subjects, one subject after the other. Default: all messages. */
+  /** Reads only messages of these subjects, one subject after the other. Default: all messages. */
   readonly subjects?: readonly string[]
 }
 
@@ -20,11 +18,7 @@ const answerMsMax = 10_000
 const pageMessagesMax = 500
 const pageBytesMax = 8 << 20
 
-/**
- * Opens a running system for reading.
- *
- * @throws {UnreadableJournal} if the stream does not exist or does not allow direct gets
- */
+/** @throws {UnreadableJournal} if the stream does not exist or does not allow direct gets */
 export async function natsSource(
   nc: NatsConnection,
   { namespace, stream, blobBucket, subjects }: NatsSourceOptions,
@@ -79,7 +73,7 @@ async function streamInfo(nc: NatsConnection, stream: string): Promise<z.infer<t
     throw new UnreadableJournal(`There is no stream ${stream}: no task was ever submitted in this namespace.`)
   if (parsed.data.config.allow_direct !== true)
     throw new UnreadableJournal(`The stream ${stream} does not allow direct gets, by which it is read.`)
-  // A restored stream has in its metadata when it was made first. Its checkpoints name that time.
+  // The metadata of a restored stream keep its first time, which its checkpoints name.
   return { ...parsed.data, created: parsed.data.config.metadata?.['beaver-created'] ?? parsed.data.created }
 }
 
@@ -92,7 +86,7 @@ type Wanted =
       readonly next_by_subj?: string
     }
 
-/** The messages of one answer, in order. The list is empty if there are none. */
+/** The messages of one answer, in order; empty if there are none. */
 function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<StreamMessage[]> {
   const { promise, resolve, reject } = Promise.withResolvers<StreamMessage[]>()
   // The client's class has this field, but its interface does not.
@@ -114,7 +108,7 @@ function directGet(nc: NatsConnection, stream: string, wanted: Wanted): Promise<
     callback(error, message) {
       if (error !== null) return end(error)
       const code = message.headers?.code ?? 0
-      // 204 is the end of a batch. 404 means that there is no such message.
+      // 204 is the end of a batch; 404 means that there is no such message.
       if (code === 204 || code === 404) return end(null)
       if (code !== 0)
         return end(
@@ -143,7 +137,6 @@ function storedMessage({ headers, data }: Msg): StreamMessage {
   }
 }
 
-/** The metadata of an object in an object store, as far as a reader needs it. */
 const objectInfo = z.object({ nuid: z.string(), chunks: z.number(), deleted: z.boolean().optional() })
 
 async function readBlob(nc: NatsConnection, bucket: string, name: string): Promise<Uint8Array | null> {

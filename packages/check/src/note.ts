@@ -1,10 +1,9 @@
-// Reads signed notes and checkpoints, written from C2SP signed-note and tlog-checkpoint, not from core. A
-// signature of a key that is not given says nothing. A wrong signature of a given key refuses the note.
+// Reads signed notes and checkpoints, written from C2SP signed-note and tlog-checkpoint, not from core.
+// Signatures of unknown keys are ignored; a wrong signature of a given key refuses the note.
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { z } from 'zod'
 import { type ReadRecord, systemTypeOf } from './record.ts'
 
-/** A public key by which notes are verified. */
 export interface VerifierKey {
   readonly name: string
   /** Eight hexadecimal digits. */
@@ -13,13 +12,13 @@ export interface VerifierKey {
   readonly publicKey: Uint8Array
 }
 
-/** What a note says: a checkpoint of a tree. `lines` are those after the three of a checkpoint. */
+/** A checkpoint of a tree. `lines` are those after the three of a checkpoint. */
 export interface ReadNote {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
   readonly lines: readonly string[]
-  /** The text that is signed. */
+  /** The signed text. */
   readonly text: string
   readonly signatures: readonly {
     readonly name: string
@@ -32,8 +31,8 @@ const signaturesMax = 64
 const noteCharsMax = 1 << 20
 
 /**
- * Reads `name+id+base64`, the usual text of such a key. Returns `null` for anything else, and for an id that
- * is not that of the key.
+ * Reads `name+id+base64`, the usual text of such a key. `null` for anything else, also for an id of another
+ * key.
  */
 export function readVerifierKey(text: string): VerifierKey | null {
   const [, name = '', id = '', base64 = ''] =
@@ -43,7 +42,7 @@ export function readVerifierKey(text: string): VerifierKey | null {
   return noteKeyId(name, bytes) === id ? { name, id, publicKey: bytes.subarray(1) } : null
 }
 
-/** The key under the name by which notes call it. */
+/** The key with the name that notes use. */
 export function noteKey(name: string, publicKey: Uint8Array): VerifierKey {
   return { name, id: noteKeyId(name, Buffer.concat([Buffer.of(1), publicKey])), publicKey }
 }
@@ -51,7 +50,7 @@ export function noteKey(name: string, publicKey: Uint8Array): VerifierKey {
 const noteKeyId = (name: string, typed: Uint8Array): string =>
   hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed])).slice(0, 8)
 
-/** Reads a note that is a checkpoint. A text says what is wrong with it. */
+/** Reads a checkpoint. Returns a text if something is wrong. */
 export function readNote(note: string): ReadNote | string {
   if (note.length > noteCharsMax) return 'it is too long'
   const end = note.lastIndexOf('\n\n')
@@ -89,8 +88,8 @@ export const notesOf = (records: readonly ReadRecord[]): string[] =>
   )
 
 /**
- * `signed`: a given key signed the note. `unknown`: no given key did. `wrong`: a signature of a given key is
- * not one over this text.
+ * `signed` by a given key; `unknown`: by no given key; `wrong`: the signature of a given key does not match
+ * the text.
  */
 export type NoteVerdict = 'signed' | 'unknown' | 'wrong'
 

@@ -1,5 +1,5 @@
-// Turns the bytes of an entry into its records, with shapes of this package's own. An entry is read or
-// refused as a whole. A refused entry never stops the check.
+// Turns the bytes of an entry into its records, by this package's own shapes. An entry is read or refused as
+// a whole; a refused one never stops the check.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 
@@ -36,7 +36,7 @@ export type ReadEntry =
     }
   | { readonly kind: 'unreadable'; readonly why: string }
 
-/** The short type of a record of a system log, such as `key_trusted`; `undefined` if it is none. */
+/** The short type of a system log's record, such as `key_trusted`; `undefined` for others. */
 export const systemTypeOf = (wireType: string): string | undefined =>
   /^beaver\.system\.(\w+)\.v1$/.exec(wireType)?.[1]
 
@@ -78,7 +78,7 @@ function whyOf(error: unknown): string {
 
 const idClaim = z.object({ session: z.string() })
 
-/** The session that a claim on an id names; `null` if the payload is not a claim. */
+/** The session in a claim on an id; `null` if the payload is no claim. */
 export function readIdClaim(payload: Uint8Array): string | null {
   try {
     return idClaim.parse(JSON.parse(utf8.decode(payload))).session
@@ -87,9 +87,9 @@ export function readIdClaim(payload: Uint8Array): string | null {
   }
 }
 
-// Canonical JSON (RFC 8785) and the hash of a record. It is written from the standard and from
-// docs/decisions/0007, not from core. A value without a canonical form (a number out of range, a lone
-// surrogate, too much nesting) is refused, never repaired.
+// Canonical JSON (RFC 8785) and the hash of a record, written from the standard and from docs/decisions/0007,
+// not from core. A value without a canonical form (a number out of range, a lone surrogate, too much nesting)
+// is refused, never repaired.
 
 const depthMax = 2_000
 
@@ -119,7 +119,7 @@ function canonicalRecord(record: object): CanonicalRecord {
   return { text: `{${all.join(',')}}`, sha256: hash('sha256', `{${hashed.join(',')}}`) }
 }
 
-/** Each member as text, ordered by the UTF-16 code units of its key. */
+/** Each member as text, in the order of the UTF-16 code units of its key. */
 function membersOf(object: object, depth: number): (readonly [key: string, text: string])[] {
   const entries = Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return entries.map(

@@ -1,8 +1,7 @@
-// The rules of a journal, and the form of a finding. The table is the documentation, and
-// docs/reference/journal-rules.md mirrors it. A rule has one name and one sentence. A finding names the rule,
-// the log and, if there is one, the event.
+// The rules of a journal, each with a name and one sentence, and the form of a finding.
+// docs/reference/journal-rules.md mirrors this table.
 
-/** Every rule, with what it demands of a journal. */
+/** Every rule, with its demand on a journal. */
 export const rules = {
   stream_gap: 'The messages of the stream are numbered without a gap, except those that an archive has',
   subject:
@@ -76,10 +75,9 @@ export const rules = {
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>
 
-/** The name of a rule. */
 export type Rule = keyof typeof rules
 
-/** A broken rule. A field that does not apply is `null`. */
+/** A broken rule. Fields that do not apply are `null`. */
 export interface Finding {
   readonly rule: Rule
   readonly task_id: string | null

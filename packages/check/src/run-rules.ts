@@ -1,5 +1,5 @@
-// The rules of a run: it starts and ends once, and the model answers each state of its conversation once. The
-// rules of its calls are in call-rules.ts.
+// The rules of a run and of its calls: the run starts and ends once, and the model answers each state of its
+// conversation once.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
 import { type Call, newCall, newRun, type Run, type Trail } from './trail.ts'
@@ -11,7 +11,6 @@ const endOf: ReadonlyMap<string, Run['status']> = new Map([
   ['run_cancelled', 'cancelled'],
 ] satisfies [RunEnd, Run['status']][])
 
-/** Checks an event of a run. Other events are ignored. */
 export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): void {
   if (event.type === 'run_started') return startRun(trail, event, report)
   const { runId, type } = event
@@ -46,7 +45,7 @@ function startRun(
 }
 
 /**
- * A thread may be lost before the run wrote anything. Then the supervisor records the failure of a run that
+ * A thread may be lost before its run wrote anything. Then the supervisor records the failure of a run that
  * never started.
  */
 function judgeUnstarted(trail: Trail, { type }: CheckedEvent, runId: string, report: Report): void {
@@ -107,8 +106,8 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
 }
 
 /**
- * Checks an answer that was not due: either the same state was answered twice, or the run continues without
- * the results of its calls.
+ * Checks an answer that was not due: the same state was answered twice, or the run continues without the
+ * results of its calls.
  */
 function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Report): void {
   const open = [...run.calls].filter(([, call]) => callIsOpen(call))
@@ -124,7 +123,7 @@ function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Re
 }
 
 // The rules of a tool call: it is requested, approved if necessary, started, and settled with one result. The
-// calls of a run are those of its last answer. The calls of earlier answers are settled.
+// calls of a run are those of its last answer; earlier ones are settled.
 
 const callIsOpen = (call: Call): boolean => !call.settled
 

@@ -1,15 +1,13 @@
 // Reads and verifies the signatures of messages, written from docs/decisions/0036, not from core. One
-// signature covers a commit: it signs the root of a tree whose leaves are the messages. Each message has the
-// path of its leaf. A leaf names the log and the hash of the last record of a message. The signed text names
-// the journal.
+// signature covers a commit: the root of a tree over its messages. Each message has the path of its leaf,
+// which names the log and the hash of the last record. The signed text names the journal.
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import type { LogPlace } from './layout.ts'
 import { rootBy } from './tree.ts'
 
-/** A log: that of a task, or the name of a system log. */
+/** The place of a task's log, or the name of a system log. */
 export type SignedLog = LogPlace | string
 
-/** What the header of a message says. */
 export interface ReadSignature {
   readonly keyId: string
   readonly index: number
@@ -18,7 +16,6 @@ export interface ReadSignature {
   readonly path: readonly Uint8Array[]
 }
 
-/** Reads a header; `null` if it is none. */
 export function readSignature(text: string): ReadSignature | null {
   const [version, keyId = '', index = '', size = '', signed = '', hashes = '', ...rest] = text.split(' ')
   if (
@@ -40,7 +37,7 @@ export function readSignature(text: string): ReadSignature | null {
   return { keyId, index: Number(index), size: Number(size), signed: Buffer.from(signed, 'base64url'), path }
 }
 
-/** The Ed25519 key in base64url whose SHA-256 begins with the id; `null` if it is another one. */
+/** The Ed25519 key in base64url if its SHA-256 begins with the id; else `null`. */
 export function publicKeyOf(id: string, base64url: string): KeyObject | null {
   if (
     !/^[A-Za-z0-9_-]{43}$/.test(base64url) ||
@@ -66,13 +63,13 @@ function leafOfMessage(log: SignedLog, recordHash: string): Buffer {
 const verdictsMax = 1_000
 
 /**
- * Verifies signatures. It remembers the newest verdicts, because the messages of a commit share one
+ * Verifies signatures, and remembers the newest verdicts, because the messages of a commit share one
  * signature.
  */
 export class Verifier {
   readonly #verdicts = new Map<string, boolean>()
 
-  /** @param journal the name of the journal in the signed text */
+  /** @param journal the journal's name in the signed text */
   verifies(
     key: KeyObject,
     journal: string,

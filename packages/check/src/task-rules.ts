@@ -5,7 +5,7 @@ import type { WireRecord } from './record.ts'
 import type { Report } from './rules.ts'
 import type { Trail } from './trail.ts'
 
-/** Returns whether the event may change anything. An event after the terminal event may not. */
+/** Returns whether the event comes before the terminal event, and so may change something. */
 export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, report: Report): boolean {
   if (trail.ended === null) return true
   if (terminalTypes.has(type))
@@ -14,7 +14,7 @@ export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, re
   return false
 }
 
-/** Checks an event of a task. `first`: the event begins the log. */
+/** `first`: the event begins the log. */
 export function judgeTask(
   trail: Trail,
   event: CheckedEvent,
@@ -69,7 +69,7 @@ function judgeSubmitted(
 }
 
 function endTask(trail: Trail, type: string, report: Report): void {
-  // A task that is given up is ended by a daemon that never drove its runs.
+  // A daemon that never drove the runs may end a task that is given up.
   if (!trail.deadLettered && !trail.blind) {
     for (const [runId, run] of trail.runs)
       if (run.status === 'open') report('open_at_end', `${type}, and the run ${runId} has not ended`)

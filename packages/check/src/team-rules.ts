@@ -1,6 +1,6 @@
 // The rules of a team: its nodes begin in the order of the graph, each node ends once, and the team ends
-// once. Graphs may grow. A request to cancel a node and a change of the shared state may be under way while a
-// team ends, so they may follow its end.
+// once. Graphs may grow. A request to cancel a node or a change of the shared state may follow the end of the
+// team, because it may be under way then.
 import type { CheckedEvent, GraphNode } from './event.ts'
 import type { Report } from './rules.ts'
 import { newNode, type Node, type Team, type Trail } from './trail.ts'
@@ -14,7 +14,6 @@ const nodeEnds: ReadonlyMap<string, Node['status']> = new Map([
   ['node_cancelled', 'cancelled'],
 ])
 
-/** Checks an event of a team. Other events are ignored. */
 export function judgeTeam(trail: Trail, event: CheckedEvent, report: Report): void {
   if (event.type === 'task_team_run_started') return startTeam(trail, event.data, report)
   if (!('team_run_id' in event.data) || event.data.team_run_id === null || event.type === 'run_started')
@@ -160,9 +159,9 @@ function endTeam(team: Team, teamId: string, complete: boolean, report: Report):
   team.nodes.clear()
 }
 
-// Decides when a node may begin: after all its dependencies have completed or, with a quorum, after all have
-// ended and enough completed. Skipped dependencies do not count. If all dependencies of a node were skipped,
-// the node is skipped and does not begin.
+// When a node may begin: after all its dependencies have completed or, with a quorum, after all have ended
+// and enough completed. Skipped dependencies do not count. A node whose dependencies were all skipped is
+// skipped too.
 
 function judgeNodeStart(team: Team, nodeId: string, node: Node, report: Report): void {
   const dependencies = [...node.dependsOn].map((id) => ({

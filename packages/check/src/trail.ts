@@ -1,5 +1,5 @@
-// Trail: what the rules remember about one task while its log is read. An ended task needs only a few fields,
-// because its runs and teams are dropped. An ended run keeps its end, but not its calls.
+// Trail: what the rules remember about one task while its log is read. An ended task keeps only a few fields,
+// and an ended run its end but not its calls.
 import type { GraphNode } from './event.ts'
 import type { LogPlace } from './layout.ts'
 
@@ -16,28 +16,28 @@ export interface Trail {
   claimedEpoch: number
   /** The daemon that writes in the epoch of the head. */
   epochSource: string | null
-  /** Whether another daemon wrote a command in this epoch. From then on, the fence refuses the owner. */
+  /** Whether another daemon wrote a command in this epoch, so that the fence refuses the owner. */
   overwritten: boolean
-  /** The daemon that drives the task; `null` if there is none. */
+  /** The daemon that drives the task, or `null`. */
   owner: string | null
   previousTask: string | null
   submitted: boolean
-  /** Whether a part could not be read. Rules that depend on earlier events no longer apply then. */
+  /** Whether a part could not be read, so that rules about earlier events do not apply. */
   blind: boolean
   begun: boolean
   deadLettered: boolean
   /** The type of the terminal event; `null` before it. */
   ended: string | null
   lastTime: string
-  /** The requests that steer the task, and whether a run was given their texts. */
+  /** The steering requests, and whether a run received their texts. */
   readonly steers: Map<string, 'requested' | 'given'>
   readonly runs: Map<string, Run>
   readonly teams: Map<string, Team>
   /** The calls that started a team, as `run call`. */
   readonly teamCalls: Set<string>
-  /** The runs that a node started, with the place of the node. */
+  /** The runs that a node started, by the node's place. */
   readonly nodeRuns: Map<string, string>
-  /** Whether a check looks at a place of an output, and then the last answer of each run. */
+  /** Whether a check looks at a place of an output, which then needs the last answer of each run. */
   looksInside: boolean
   readonly answers: Map<string, string>
 }
@@ -54,12 +54,11 @@ export interface Call {
 
 export interface Run {
   status: 'open' | 'completed' | 'failed' | 'cancelled'
-  /** Whether the conversation waits for an answer of the model. */
+  /** Whether the conversation waits for the model. */
   due: boolean
-  /** Whether an answer was refused because of its form. This happens once. */
+  /** Whether an answer was refused for its form, which happens once. */
   rejected: boolean
   skillsChosen: boolean
-  /** The calls of the last answer. */
   readonly calls: Map<string, Call>
 }
 

@@ -1,10 +1,8 @@
-// TreeAudit: compares the messages of a journal with signed checkpoints, and the messages of a part of a
-// journal with their proofs. Of a whole journal, the tree is computed from the messages alone: no proof of
-// anybody is needed or believed. Of a part of a journal, each message needs a proof of inclusion in one
-// signed checkpoint, and each log a signed end. If the journal has an operator, a checkpoint counts only with
-// the key of a projector that the operator trusts. A checkpoint from outside of the journal is judged as if
-// it had been written behind the messages that it counts. What could not be checked is said. It is never
-// counted as checked.
+// TreeAudit: compares a journal with signed checkpoints. For a whole journal, the tree is computed from the
+// messages alone, and no proof is believed. In a part of a journal, each message needs a proof of inclusion
+// in one signed checkpoint, and each log a signed end. If the journal has an operator, a checkpoint needs the
+// key of a trusted projector. A checkpoint from outside is judged as if it followed the messages that it
+// counts. What could not be checked is reported, and never counts as checked.
 import { z } from 'zod'
 import type { ArchiveLog } from './archive-log.ts'
 import type { Evidence, GivenCheckpoint, JournalAbout, StreamMessage } from './source.ts'
@@ -19,27 +17,26 @@ import { LeafTree, leafOf, provesConsistency, provesInclusion } from './tree.ts'
 export interface Known {
   /** Keys that the reader trusts, as name+id+base64. If there are none, those of the evidence count. */
   readonly keys: readonly string[]
-  /** Checkpoints that the reader kept. */
   readonly checkpoints: readonly GivenCheckpoint[]
   /** The id of the operator's key that the reader knows. */
   readonly operator?: string
 }
 
-/** What was verified with the tree, in sentences for people, and what was not. */
+/** What was verified with the tree, and what was not, in sentences for people. */
 export interface TreeVerdict {
   readonly checked: readonly string[]
   readonly not_checked: readonly string[]
   /** The size of the largest checkpoint that fits. */
   readonly fits_up_to: number | null
   readonly checkpoints: number
-  /** Which keys counted: those that the reader knows, those that came with the journal, or none. */
+  /** Which keys counted: the reader's own, those of the evidence, or none. */
   readonly keys: 'given' | 'evidence' | 'none'
 }
 
 type TellRule = (rule: Rule, message: string, sequence: number | null) => void
 
 interface Found extends GivenCheckpoint {
-  /** The checkpoint counts at most so many messages, because it is a message itself. */
+  /** The checkpoint counts at most this many messages, because it is a message itself. */
   readonly most: number
   readonly sequence: number | null
 }
@@ -116,8 +113,8 @@ export class TreeAudit {
   }
 
   /**
-   * The leaves of archived messages before a message. They are from the signed events, because the messages
-   * are gone.
+   * Takes the leaves of archived messages before a message from the signed events, because the messages are
+   * gone.
    */
   #takeArchived(before: number): void {
     for (let sequence = this.#last + 1; sequence < before && this.#archives.has(sequence); sequence++) {
@@ -258,7 +255,7 @@ export class TreeAudit {
     return this.#ends.size
   }
 
-  /** The checkpoint if it fits; `null` if it does not, which is reported. */
+  /** The checkpoint if it fits; otherwise reports it and returns `null`. */
   #judge({ note, from, sequence }: Found, faultOf: (note: ReadNote) => string | null): ReadNote | null {
     const say = (rule: Rule, message: string): void => this.#report(rule, message, sequence)
     const read = readNote(note)

@@ -1,6 +1,6 @@
-// The tree over the messages of a journal, and the proofs from it, written from RFC 9162 (section 2.1) and
-// from docs/decisions/0038, not from core. It keeps every hash, 64 bytes for each message, so that the root
-// at every earlier size can be compared.
+// The tree over the messages of a journal, and its proofs, written from RFC 9162 (section 2.1) and
+// docs/decisions/0038, not from core. It keeps every hash, 64 bytes for each message, so that the root at
+// every earlier size can be compared.
 import { hash } from 'node:crypto'
 import type { StreamMessage } from './source.ts'
 
@@ -9,7 +9,6 @@ const width = 32
 const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 const childrenHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buffer.of(1), left, right)
 
-/** The hash of the leaf of a message. */
 export function leafOf({
   sequence,
   subject,
@@ -18,12 +17,12 @@ export function leafOf({
   return leafOfHash(sequence, subject, hash('sha256', payload))
 }
 
-/** The same, of a message of which only the SHA-256 of the payload is known, in hexadecimal digits. */
+/** The same, if only the SHA-256 of the payload is known, in hexadecimal digits. */
 export const leafOfHash = (sequence: number, subject: string, payloadSha256: string): Buffer =>
   sha256(Buffer.of(0), Buffer.from(`${sequence} ${subject} ${payloadSha256}\n`))
 
 export class LeafTree {
-  /** The hashes of the full nodes of each height, one after the other. */
+  /** The hashes of the full nodes of each height. */
   readonly #rows: { bytes: Buffer; count: number }[] = []
 
   get size(): number {
@@ -42,10 +41,9 @@ export class LeafTree {
     }
   }
 
-  /** The root over the first `size` leaves. */
   root(size: number): Buffer {
-    // From right to left: the full nodes that `size` in binary names, each to the left of what was joined
-    // before.
+    // From right to left: the full nodes that `size` in binary names, each to the left of what is already
+    // joined.
     let joined: Buffer | null = null
     for (let height = 0, rest = size; rest > 0; height++, rest = Math.floor(rest / 2)) {
       if (rest % 2 === 0) continue
@@ -72,8 +70,8 @@ export function provesInclusion(
 }
 
 /**
- * The root of a tree of this size to which a leaf leads with its path (RFC 9162, section 2.1.3.2); `null` if
- * the path does not fit the place.
+ * The root to which a leaf's path leads in a tree of this size (RFC 9162, section 2.1.3.2); `null` if the
+ * path does not fit.
  */
 export function rootBy(
   leaf: Uint8Array,
@@ -104,9 +102,7 @@ export interface Sized {
 
 const half = (n: number): number => Math.floor(n / 2)
 
-/**
- * Whether `path` proves that the older tree is the beginning of the newer one (RFC 9162, section 2.1.4.2).
- */
+/** Whether `path` proves that the newer tree begins with the older one (RFC 9162, section 2.1.4.2). */
 export function provesConsistency(older: Sized, newer: Sized, path: readonly Uint8Array[]): boolean {
   if (older.size > newer.size) return false
   if (older.size === newer.size) return path.length === 0 && Buffer.from(older.root).equals(newer.root)

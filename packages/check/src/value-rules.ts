@@ -1,13 +1,11 @@
-// The rule about values in outputs: a check that looks at a place of an output has the verdict that the
-// recorded output gives. The output of a node is the last answer of its run. That of a task is the final
-// output that its end has. Of a check of other kinds than a value, only that its place exists is judged. The
-// rest needs what the run was given. Answers are kept only in a log whose task or graph has such a check, and
-// only until they are judged.
+// The rule about values in outputs: a check of a place in an output has the verdict that the recorded output
+// gives. A node's output is the last answer of its run, and a task's the final output of its end. For checks
+// of other kinds, only the existence of the place is judged; the rest needs what the run was given. Answers
+// are kept only for a log with such a check, until they are judged.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
 import type { Trail } from './trail.ts'
 
-/** Takes an event, and judges the verdicts that it has. */
 export function judgeValues(trail: Trail, event: CheckedEvent, report: Report): void {
   switch (event.type) {
     case 'task_submitted':
@@ -48,13 +46,12 @@ type Loose = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Loose =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A requirement with a place in the output. */
 const looksInside = (requirement: unknown): requirement is Loose & { readonly path: string } =>
   isObject(requirement) && typeof requirement['path'] === 'string'
 
 /**
- * Whether an output passes a requirement with a place in it. Of a requirement of another kind than
- * `output_value`: whether the place exists.
+ * Whether an output passes a requirement of a place in it. For other kinds than `output_value`: whether the
+ * place exists.
  *
  * @example
  * passesAt({ kind: 'output_value', path: '/total', equals: 3 }, '{"total": 3}') // => true
