@@ -58,8 +58,6 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
   ]
 }
 
-// echo: returns its text, for trying things out.
-
 const echo = defineTool({
   name: 'echo',
   description: 'Returns its text.',
@@ -68,9 +66,10 @@ const echo = defineTool({
   run: ({ text }) => ({ text }),
 })
 
-// get_current_time: the date and the time, in the time zone of the user or in another one (D-71).
-
-/** @param clock the clock that is read. Default: the clock of the operating system */
+/**
+ * The date and the time, in the time zone of the user or in another one (D-71).
+ * @param clock default: the clock of the operating system
+ */
 export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
   defineTool({
     name: 'get_current_time',
@@ -89,9 +88,8 @@ export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
     },
   })
 
-// view_image: shows one image of the workspace to the model. The path is judged as read_file judges it, and
-// the rules for read_file hold for this tool, too. The model sees the image with the next request; the result
-// says what it is.
+// view_image shows one image of the workspace to the model with its next request. Paths and rules are those
+// of read_file.
 
 export const viewImage = defineTool({
   name: 'view_image',
@@ -115,8 +113,8 @@ export const viewImage = defineTool({
   },
 })
 
-// session_search: finds what was said in earlier sessions (D-46). The projector searches; this tool only
-// asks. Models send numbers as text, too.
+// session_search finds what was said in earlier sessions (D-46), by asking the projector. Models send numbers
+// as text, too.
 
 const limitDefault = 10
 const limitMax = 50
@@ -152,22 +150,21 @@ function clamped(limit: number | undefined): number {
   return Math.trunc(Math.min(limitMax, Math.max(1, limit)))
 }
 
-// ask_user: an agent asks the person for whom it works. How a call waits is decided in the loop
-// (ask-person.ts of @beaver/agent).
+// ask_user asks the person for whom an agent works. The loop decides how the call waits (ask-person.ts of
+// @beaver/agent).
 
 const askUser = defineTool({
   name: askUserTool,
   description: 'Asks the user, only if you need the answer.',
   input: z.strictObject({
-    // Bounds are checked where the question is asked: a bound here would be sent with each request to the
-    // model.
+    // The bounds are checked where the question is asked: here they would go to the model with each request.
     question: z.string(),
     options: z.array(z.string()).optional(),
     free_text: z.boolean().optional(),
     several: z.boolean().optional(),
     wait_minutes: z.number().optional(),
   }),
-  // It changes nothing, and a call that is made again gets the recorded answer.
+  // It changes nothing, and a repeated call gets the recorded answer.
   idempotent: true,
   effects: 'reads',
   subject: ({ question }) => question,
@@ -198,9 +195,8 @@ const unanswered = (reason = ''): string =>
 const because = (reason = ''): string =>
   reason.trim() === '' ? '.' : ` (${reason.trim().replace(/\.$/, '')}).`
 
-// memory: what an agent keeps for later runs (D-45). The store decides; this file has only the tool's
-// arguments and answers. The arguments are one flat object, because providers do not accept a union at the
-// top.
+// memory keeps texts for later runs (D-45); the store decides about a change. The arguments are one flat
+// object, because providers do not accept a union at the top.
 
 /** More than the limit of any target. */
 const textCharsMax = 200_000
@@ -214,7 +210,7 @@ export const memory = defineTool({
     content: z.string().max(textCharsMax).optional(),
     old_text: z.string().max(textCharsMax).optional(),
   }),
-  // A second removal may find another entry.
+  // A second removal may remove another entry.
   idempotent: false,
   sink: 'memory',
   async run(input, context) {
@@ -249,8 +245,8 @@ function changeOf(input: {
   }
 }
 
-// skill_view: lists the skills, and shows one skill and its files (SK-12). A skill that models may not invoke
-// is not listed. If it is named, it is shown, because it may be active in this run.
+// skill_view lists the skills, and shows one skill and its files (SK-12). A skill that models may not invoke
+// is not listed, but is shown by its name, because it may be active in this run.
 
 const listedMax = 200
 const descriptionCharsMax = 1_024
@@ -267,7 +263,7 @@ interface SkillView {
   readonly description: string
   readonly compatibility?: string
   readonly body: string
-  /** The rest of a long body. The file SKILL.md contains it. */
+  /** How much of a long body is missing. The file SKILL.md contains it. */
   readonly body_chars_left_out: number
   readonly files: readonly string[]
   readonly more_files: boolean

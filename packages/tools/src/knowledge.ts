@@ -1,18 +1,16 @@
-// The tools `kb:<id>`: each searches one knowledge base of the configuration (D-72). The daemon's process
-// searches; this tool only asks it. A knowledge base is a tool of its own. So profiles, scopes, rules and
-// evidence speak of it as of any tool, by its id. The result says of which files it has text, so that the run
-// gets the labels of these files.
+// The tools `kb:<id>`: each asks the daemon's process to search one configured knowledge base (D-72). Each
+// knowledge base is its own tool, so that profiles, scopes, rules and evidence can name it. The result names
+// its files, so that the run gets their labels.
 import { type Tool, ToolFailure, ToolInputError } from '@beaver/agent/tool-kit'
 import { type JsonObject, knowledgeLimitMax } from '@beaver/core'
 import { basename } from 'node:path'
 import { z } from 'zod'
 
-/** A knowledge base as agents know it. */
 export interface KnowledgeToolOptions {
   readonly id: string
   /** For the model: what the documents are about. */
   readonly description: string
-  /** Whether the documents are the text of strangers. */
+  /** Whether the documents are untrusted text. */
   readonly untrusted: boolean
   /** The absolute path of its folder. */
   readonly folder: string
@@ -42,12 +40,12 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
     reads: untrusted ? 'untrusted' : 'own',
     timeoutMs,
     inHost: true,
-    // The person who is asked about a call sees what is searched. The rule already names the knowledge base.
+    // The person who decides about a call sees the query. The rule already names the knowledge base.
     subject(args) {
       const { data } = input.safeParse(args)
       return data?.query ?? null
     },
-    // Rules name paths from the workspace on, and some folders wherever they are.
+    // Rules name paths relative to the workspace, and some folders by their absolute paths.
     filesOf: (content) =>
       filesIn(content, name).flatMap((file) => [file, `${basename(folder)}/${file}`, `${folder}/${file}`]),
     inputFault,
@@ -64,10 +62,7 @@ export function knowledgeTool({ id, description, untrusted, folder }: KnowledgeT
   }
 }
 
-/**
- * The files of a result, also of one that was cut. Within a text, the quotes of such a field would be
- * escaped.
- */
+/** The files of a result, also of a cut one. In a text, the quotes of such a field would be escaped. */
 function filesIn(content: string, name: string): string[] {
   return [...content.matchAll(/"source":("(?:[^"\\]|\\.)*")/g)].flatMap(([, source = '""']) => {
     const place = JSON.parse(source) as string

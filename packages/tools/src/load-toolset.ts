@@ -1,7 +1,7 @@
-// Loads what the configuration gives to agents: tools, workflow definitions, profiles. A daemon, its worker
-// threads and the command line load the same. A faulty file is a diagnostic. A fault that would send calls to
-// the wrong tool, or tasks to the wrong profile, is an error: two tools with one provider name (D-13), or a
-// missing default profile. Definitions and profiles are read again while a daemon runs. Tools are not: their
+// Loads what the configuration gives to agents: tools, workflow definitions, profiles, the same in a daemon,
+// its worker threads and the command line. A faulty file is a diagnostic. It is an error only if it would
+// send calls to the wrong tool or tasks to the wrong profile: two tools with one provider name (D-13), or a
+// missing default profile. A running daemon reads definitions and profiles again, but not tools: their
 // modules are code, which was accepted as it was.
 import {
   type AgentProfile,
@@ -38,7 +38,7 @@ import type { BuiltinToolOptions } from './options.ts'
 export interface ToolsetPlaces {
   /** Modules. */
   readonly tools: readonly string[]
-  /** The content of their files that was accepted: SHA-256 by absolute path. Default: any. */
+  /** The accepted SHA-256 of their files, by absolute path. Default: any. */
   readonly accepted?: Readonly<Record<string, string>>
   /** Folders. */
   readonly workflows: readonly string[]
@@ -48,7 +48,7 @@ export interface ToolsetPlaces {
   readonly profileDefault: string | null
   /** The settings of the built-in tools. Default: those of an empty configuration. */
   readonly builtin?: BuiltinToolOptions
-  /** Tools of the daemon's process that exist at its start. A worker thread gets them instead of its own. */
+  /** Tools of the daemon's process at its start, which a worker thread gets instead of its own. */
   readonly external?: readonly ExternalTool[]
 }
 
@@ -74,7 +74,7 @@ export async function loadToolset(places: ToolsetPlaces): Promise<Toolset> {
   return { ...toolset, diagnostics: [...diagnostics, ...toolset.diagnostics] }
 }
 
-/** The built-in tools and those of the modules. Modules are code: they are loaded once, at the start. */
+/** The built-in tools and those of the modules, which are loaded once. */
 export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
   const reserved = (name: string): string | null =>
     findWorkflow(name) === null ? null : 'has the name of a workflow tool'
@@ -83,7 +83,7 @@ export function loadOwnTools(places: ToolsetPlaces): Promise<LoadedTools> {
 }
 
 /**
- * Reads definitions and profiles as they are now, for tools that are loaded already.
+ * Reads definitions and profiles again, for tools that are already loaded.
  *
  * @throws {BeaverError} `invalid_configuration`
  */
@@ -143,8 +143,8 @@ export interface TaskWorkflows {
   readonly find: (name: string) => Workflow | null
   readonly names: readonly string[]
   /**
-   * The arguments that a task keeps: each profile that a member of an AgentTeam names is replaced by its
-   * content (D-17).
+   * The arguments that a task keeps: the content of each profile replaces its name in a member of an
+   * AgentTeam (D-17).
    */
   readonly resolve: (
     workflow: string,
@@ -169,8 +169,8 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
 }
 
 /**
- * What a profile gives to a member. Tools of MCP servers are known only where the member runs. Every id is
- * therefore kept, and the run of the member records the names that are no tool of it (D-65).
+ * What a profile gives to a member. Tools of MCP servers are known only where the member runs. So every id is
+ * kept, and the member's run records the names that are no tool of it (D-65).
  */
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)
@@ -184,7 +184,7 @@ function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   }
 }
 
-/** An id without a prefix names nothing: loading the profile has told so. */
+/** An id without a prefix names nothing, which the loading of the profile has reported. */
 function memberToolName(id: string): string[] {
   if (!id.includes(':')) return []
   const name = id.replace(/^system:/, '')

@@ -1,4 +1,4 @@
-// The settings of the built-in tools, and of the sandbox. Plain data: they are sent to every worker thread.
+// The settings of the built-in tools and of the sandbox, as plain data for worker threads.
 import type { SandboxMode, SandboxOptions } from '@beaver/agent/tool-kit'
 import type { KnowledgeToolOptions } from './knowledge.ts'
 
@@ -8,7 +8,7 @@ export interface BuiltinToolOptions {
   /** `null`: web_search is not offered. */
   readonly webSearch: { readonly url: string; readonly timeoutMs: number } | null
   readonly webFetch: {
-    /** Hosts that may be fetched although their address is private: `host` or `host:port`. */
+    /** Hosts that may be fetched at a private address: `host` or `host:port`. */
     readonly privateHosts: readonly string[]
     /** The limit of a page, unpacked. */
     readonly bytesMax: number
@@ -26,7 +26,7 @@ export interface BuiltinToolOptions {
      */
     readonly network: readonly string[]
   }
-  /** What confines commands, and the processes of your own tools. */
+  /** Confines commands, and the processes of your own tools. */
   readonly sandbox: SandboxOptions
   /** Each is a tool. */
   readonly knowledgeBases: readonly KnowledgeToolOptions[]
@@ -68,7 +68,7 @@ export interface BuiltinToolConfig {
         Record<string, { readonly folder: string; readonly description: string; readonly untrusted: boolean }>
       >
     | undefined
-  /** The home of Beaver, which no confined program sees. */
+  /** Beaver's home, which no confined program sees. */
   readonly home?: string | undefined
 }
 
@@ -113,5 +113,5 @@ export function builtinToolOptions({
   }
 }
 
-/** A description of a person may lack its full stop. */
+/** A person's description may lack its full stop. */
 const sentence = (text: string): string => (/[.!?。！？]$/.test(text) ? text : `${text}.`)

@@ -1,11 +1,9 @@
-// run_command: starts a program of this machine in the workspace. It is off unless the configuration turns it
-// on. There is no shell: the program gets the arguments, and what rules and people see is what runs. Rules
-// also see what the program would start (programs/readings.ts in @beaver/agent). The program runs in the
-// sandbox that this machine has (sandbox.ts in @beaver/agent): it sees the workspace and the system's
-// programs, its own processes and no network, unless the operator allows it one. Without a sandbox it has the
-// rights of the daemon. It never has the daemon's environment. When the call has ended, nothing of the
-// program's group is left (see process-group.ts in
-// @beaver/agent). Time, output, CPU time and the size of files are bounded.
+// run_command: starts a program of this machine in the workspace, if the configuration allows it. There is no
+// shell, so rules and people see what runs; rules also see what the program would start (programs/readings.ts
+// in @beaver/agent). The program runs in the machine's sandbox (sandbox.ts in @beaver/agent): it sees the
+// workspace, the system's programs, its own processes, and a network only if the operator allows it. Without
+// a sandbox it has the rights of the daemon, but never its environment. After the call, nothing of its
+// process group is left (process-group.ts in @beaver/agent).
 import { realpath } from 'node:fs/promises'
 import {
   childEnvironment,
@@ -37,7 +35,7 @@ const argumentCharsMax = 32_000
 const fileBytesMax = 1_073_741_824
 /** The time between the request to end and the kill. */
 const graceMs = 500
-/** The time for the kill and the result, before the executor ends the call. */
+/** The time for the kill and the result before the executor ends the call. */
 const reserveMs = 3_000
 
 const argument = z
@@ -124,13 +122,13 @@ export function runCommand(
   })
 }
 
-/** Programs that bring text of other people, as far as their names tell it. */
+/** Programs that fetch other people's text, by their names. */
 const network =
   /^(?:curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|gh|glab|lynx|w3m|links|aws|gcloud|az|kubectl|dig|host|nslookup|mail|mutt)$/
 
 /**
- * Whether what a program prints may be a stranger's text: it is one of those programs, or an argument names
- * one of them or an address.
+ * Whether a program may print untrusted text: it is one of these programs, or an argument names one of them
+ * or an address.
  */
 const reachesOut = (command: string, args: readonly string[]): boolean =>
   [command, ...args.flatMap((each) => each.split(/[\s;|&()`$]+/))].some(
@@ -139,7 +137,6 @@ const reachesOut = (command: string, args: readonly string[]): boolean =>
   (/(?:^|\/)git$/.test(command) &&
     args.some((each) => /^(?:clone|fetch|pull|ls-remote|submodule)$/.test(each)))
 
-/** Asks the group to end, and then kills it. */
 function stopper(group: ReturnType<typeof startGroup>): {
   begin(): void
   done(): void
@@ -159,9 +156,8 @@ function stopper(group: ReturnType<typeof startGroup>): {
   }
 }
 
-// Keeps the beginning and the end of an output of unknown length: what a program was about, and how it ended.
-// Memory is bounded by `bytesMax` and one chunk. What is left out is counted, and the count is shown where
-// the text is missing.
+// Keeps the beginning and the end of an output of unknown length, in at most `bytesMax` and one chunk of
+// memory. A count shows where text is missing.
 
 interface HeadTail {
   add(chunk: Buffer): void
@@ -188,7 +184,7 @@ export function headTail(bytesMax: number): HeadTail {
     },
     text() {
       if (leftOut() === 0) return new TextDecoder().decode(Buffer.concat([head, tail]))
-      // A character that is cut at either side of the gap is left out with it.
+      // A character that is cut at the gap is left out.
       const before = new TextDecoder().decode(head, { stream: true })
       const after = new TextDecoder().decode(tail).replace(/^\uFFFD{1,3}/, '')
       return `${before}\n[… ${leftOut()} bytes left out …]\n${after}`

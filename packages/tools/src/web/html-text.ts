@@ -1,5 +1,5 @@
-// Converts HTML to text. A page can be built so that its conversion takes minutes, so it runs in a cell,
-// under the deadline of the call.
+// Converts HTML to text. A hostile page could take minutes, so it runs in a cell under the deadline of the
+// call.
 import { createRequire } from 'node:module'
 import { defineTool, inCell, type ToolContext, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
@@ -14,14 +14,14 @@ export interface HtmlText {
 const depthMax = 200
 const titleCharsMax = 300
 
-/** The cell finds it by its name when it loads this module. */
+/** The cell finds it by this name. */
 export const htmlToTextTool = defineTool({
   name: 'html_to_text',
   description: 'Turns HTML into text. Used by web_fetch.',
   input: z.strictObject({ html: z.string(), base_url: z.string(), chars_max: z.int() }),
   isolation: 'thread',
   run: ({ html, base_url, chars_max }): HtmlText => {
-    // The package has no types, and it is large, so only cells load it.
+    // Only cells load this large package, which has no types.
     const { convert } = createRequire(import.meta.url)('html-to-text') as {
       convert(html: string, options: object): string
     }
@@ -54,7 +54,7 @@ export const htmlToTextTool = defineTool({
   },
 })
 
-/** @throws what ends the cell; the reason of the signal */
+/** @throws the end of the cell; the reason of the signal */
 export async function htmlToText(
   html: string,
   options: { readonly baseUrl: URL; readonly charsMax: number },

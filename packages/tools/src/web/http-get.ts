@@ -1,9 +1,8 @@
-// Makes one HTTP GET for a tool, bounded in time, size and redirects. The connection goes to an address that
-// was checked for this request: the name is not resolved again. Each redirect is a request of its own and is
-// checked again. A redirect from https to http is refused. The data is bounded before and after it is
-// unpacked. There are no cookies, no credentials, no proxy, and no reused connection. `node:http` is loaded
-// with the first request. With it Node.js loads its own undici, which would take time at every start of a
-// daemon (docs/decisions/0029).
+// Makes one HTTP GET for a tool, bounded in time, size and redirects, without cookies, credentials, a proxy
+// or a reused connection. The connection goes to the checked address: the name is not resolved again. Each
+// redirect is checked like a new request, and must not lead from https to http.
+// The first request loads `node:http`, with which Node.js loads its own undici: that would slow every start
+// of a daemon (docs/decisions/0029).
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'

@@ -1,17 +1,16 @@
-// Decides which network addresses are public, and resolves the host of a URL. Only known addresses are
-// public: IPv4 outside every special range, and IPv6 of 2000::/3 outside every special range. An address that
-// contains another one (mapped, translated, tunnelled) is not public. For a name, every address must be
-// public.
+// Decides which network addresses are public, and resolves the host of a URL. Only IPv4 and IPv6 of 2000::/3
+// outside every special range are public. An address that contains another one (mapped, translated,
+// tunnelled) is not.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isHostOf, ToolFailure } from '@beaver/agent/tool-kit'
 import ipaddr from 'ipaddr.js'
 
-/** In the public range, but clouds use it to answer their own machines. */
+/** In the public range, but clouds use it for their own machines. */
 const platformAddresses = new Set(['168.63.129.16'])
 
-/** The kind of an address that is not public. `null`: it is public. */
+/** The kind of a private address. `null`: it is public. */
 export function addressFault(address: string): string | null {
   if (isIP(address) === 0) return 'unreadable'
   const parsed = ipaddr.parse(address)
@@ -40,7 +39,7 @@ export async function addressesOf(url: URL, signal: AbortSignal): Promise<readon
 }
 
 /**
- * The same, but none of them may be private, unless the host is one of `privateHosts`.
+ * All addresses, of which none may be private unless the host is one of `privateHosts`.
  *
  * @throws {ToolFailure} also `address_refused`
  */
@@ -60,8 +59,8 @@ export async function publicAddressesOf(
 }
 
 /**
- * A pattern without a port means every port. A pattern for many names means none, because a name of a
- * stranger could lead anywhere.
+ * A pattern without a port matches every port. There are no patterns for many names, because a stranger's
+ * name could lead anywhere.
  */
 const isAllowed = (url: URL, privateHosts: readonly string[]): boolean =>
   privateHosts.some((allowed) => !allowed.startsWith('*.') && isHostOf(url, allowed, 'any'))

@@ -1,6 +1,5 @@
-// web_fetch: reads one page of the public web as text. Private addresses are refused, whatever name, redirect
-// or spelling leads there (see public-address.ts). Time, bytes and characters are bounded. If the server does
-// not deliver the page, the call fails.
+// web_fetch: reads one page of the public web as text, bounded in time, bytes and characters. No name,
+// redirect or spelling leads to a private address (public-address.ts).
 import { defineTool, type Tool, type ToolContext, ToolFailure, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import type { BuiltinToolOptions } from '../options.ts'
@@ -14,11 +13,10 @@ export interface FetchedPage {
   readonly status: number
   readonly content_type: string
   readonly title: string | null
-  /** `null`: it is no text, and it was not fetched. */
+  /** `null`: it is no text and was not fetched. */
   readonly text: string | null
-  /** The size of the answer. If it was not read, the size that the server sent. */
+  /** The size of the answer, or the size that the server announced if it was not read. */
   readonly bytes: number | null
-  /** Whether there is more than `text` contains. */
   readonly cut: boolean
 }
 
@@ -26,7 +24,7 @@ const charsDefault = 50_000
 /** As JSON, a text of this length fits into a tool result in most scripts. */
 const charsLimit = 150_000
 const urlCharsMax = 4_096
-/** Leaves time to report the failure before the executor ends the call. */
+/** The time to report a failure before the executor ends the call. */
 const reserveMs = 1_000
 
 export function webFetch(options: BuiltinToolOptions['webFetch']): Tool {
@@ -101,7 +99,7 @@ async function pageOf(answer: HttpAnswer, charsMax: number, context: ToolContext
   }
 }
 
-/** The URL in the form for rules: in one spelling. A host with a dot at its end is the same host. */
+/** The one spelling of a URL for rules. A host with a dot at its end is the same host. */
 function shownUrl(url: string): string {
   const parsed = URL.parse(url)
   if (parsed === null) return url
@@ -112,16 +110,14 @@ function shownUrl(url: string): string {
 const start = (text: string, charsMax: number): string =>
   text.length > charsMax ? text.slice(0, wholeEnd(text, charsMax)) : text
 
-// Decodes the bytes of a page in the encoding that the page declares.
-
 /** `text/html` of `text/html; charset=gbk`, lower case. */
 const mediaType = (type: string): string => (type.split(';', 1)[0] ?? '').trim().toLowerCase()
 
 type TextKind = 'html' | 'text'
 
 /**
- * Text is what has a text type, and what has no type and no NUL. `null`: it is something else, or the bytes
- * are needed to decide.
+ * Text has a text type, or no type and no NUL. `null`: it is something else, or the bytes are needed to
+ * decide.
  */
 function kindOf(type: string, bytes: Uint8Array | null): TextKind | null {
   const media = mediaType(type)
@@ -150,8 +146,8 @@ const textual = new Set([
 ])
 
 /**
- * By the byte order mark, the type, or the declaration near the beginning of an HTML page, otherwise UTF-8.
- * Invalid bytes become U+FFFD.
+ * Decodes a page by its byte order mark, its type, or the declaration near the beginning of HTML, otherwise
+ * as UTF-8. Invalid bytes become U+FFFD.
  */
 function decodeText(bytes: Uint8Array, type: string, kind: TextKind): string {
   const label =

@@ -1,6 +1,5 @@
-// web_search: asks the JSON endpoint that the operator configured, in the form of SearXNG. The endpoint
-// belongs to the operator, so it may have a private address. Its answer is read field by field: a result
-// without a usable URL is left out, and everything is bounded.
+// web_search: asks the operator's JSON endpoint, in the form of SearXNG, which may have a private address. A
+// result without a usable URL is left out, and everything is bounded.
 import { defineTool, type Tool, ToolFailure } from '@beaver/agent/tool-kit'
 import { z } from 'zod'
 import { type HttpAnswer, httpGet } from './http-get.ts'
@@ -92,7 +91,7 @@ function resultsOf({ status, statusText, body, cut }: HttpAnswer): SearchResults
   })
 }
 
-/** The first of the fields that is text, on one line. */
+/** The first field with text, on one line. */
 function textOf(value: unknown, charsMax: number, ...names: readonly string[]): string {
   const found = names.map((name) => fieldOf(value, name)).find((each) => typeof each === 'string')
   return typeof found === 'string' ? found.slice(0, charsMax).replace(/\s+/g, ' ').trim() : ''
