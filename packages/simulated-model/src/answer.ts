@@ -1,7 +1,5 @@
-// The simulated model: a pure function from a request to an assistant message. The same request gives the
-// same answer. It is no language model: it follows a skill's guidance, calls the tools that an instruction
-// names, writes up their results, chooses a skill by its words, and answers in the form that a team's leader
-// is asked for.
+// The simulated model: a pure function from a request to an assistant message, made of habits. It is no
+// language model, and the same request gives the same answer.
 import { toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { failureIn, parseJson, readConversation } from './conversation.ts'
@@ -19,8 +17,8 @@ import { type FileList, type Known, readKnown } from './known.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
 import { writeUp } from './write-up.ts'
 
-// A worker's habit: it calls the tools that the instruction names, in this order, each with every example,
-// and then writes up their results. A root agent whose text names one of its tools works in the same way.
+// A worker's habit: it calls the tools that the instruction names, in this order and with every example, then
+// writes up the results. A root agent whose text names one of its tools does the same.
 
 const work: Habit = (conversation) => {
   const order = conversation.order ?? ownOrder(conversation)
@@ -39,9 +37,7 @@ const work: Habit = (conversation) => {
   return (only === undefined ? null : passOn(only)) ?? say(writeUp(order, conversation.calls, known))
 }
 
-/**
- * The answer of a root agent whose only call was a workflow: the workflow's result, which is already written.
- */
+/** The answer of a root agent whose only call was a workflow: the finished result of the workflow. */
 function passOn(made: MadeCall): SimulatedReply | null {
   if (made.result === null || failureIn(made.result) !== null) return null
   if (teamIn(made.result) !== null) return report(made)
@@ -51,8 +47,8 @@ function passOn(made: MadeCall): SimulatedReply | null {
 const passedOn = "Passed on as it is by Beaver's simulated model, which cannot reason about it."
 
 /**
- * The order of a root agent that must use one of its tools: from the user, from its own configuration, or
- * from an activated skill without a team.
+ * The order of a root agent that must use its tools: from the user, from its own configuration, or from an
+ * active skill without a team.
  */
 function ownOrder(conversation: Conversation): WorkOrder | null {
   const { userText, own } = conversation
@@ -68,7 +64,7 @@ function ownOrder(conversation: Conversation): WorkOrder | null {
   return offered(namedTools(order.instruction), conversation).length === 0 ? null : order
 }
 
-/** The tools that an instruction names, then those that its evidence requires. */
+/** The tools in an instruction, then those that its evidence requires. */
 function wanted({ instruction, evidence }: WorkOrder): NamedTool[] {
   const named = namedTools(instruction)
   const required = [...evidence.matchAll(/^- The tool ([\w-]{1,64}) must be called/gm)].map(
@@ -98,7 +94,7 @@ interface Situation {
   readonly conversation: Conversation
 }
 
-/** The arguments of each call. Empty if there is nothing to call the tool for. */
+/** The arguments of each call. Empty if the tool has nothing to do. */
 function argumentsFor(
   tool: ToolSchema,
   examples: NamedTool['examples'],
@@ -123,11 +119,9 @@ function argumentsFor(
   return examples.length > 0 ? [...examples] : argumentsFrom(tool, order, conversation.calls)
 }
 
-// Finds the files that say what a folder is.
-
 const readMax = 5
 
-/** The most useful first. Earlier patterns win, and among equals the file that is nearest to the folder. */
+/** Files that describe a folder, best first. Earlier patterns win, then the file nearest to the folder. */
 const telling: readonly RegExp[] = [
   /^readme(\.\w+)*$/i,
   /^(package\.json|cargo\.toml|pyproject\.toml|go\.mod|pom\.xml|composer\.json|gemfile|build\.gradle(\.kts)?|setup\.py|mix\.exs|deno\.json)$/i,
@@ -156,11 +150,9 @@ const rankOf = (path: string): number =>
 const rootDepth = (list: FileList | null): number =>
   list === null || list.path === '.' ? 0 : list.path.split('/').length
 
-// Finds the tools that a text tells its reader to call, and their arguments.
-
 interface NamedTool {
   readonly name: string
-  /** The JSON objects after its name, each once. */
+  /** The different JSON objects after its name. */
   readonly examples: readonly Record<string, unknown>[]
 }
 
@@ -206,9 +198,6 @@ function objectAt(text: string, start: number): { value: Record<string, unknown>
   return null
 }
 
-// Finds arguments for a tool without an example: what its schema requires, and choices of the schema that the
-// task names. The values come from the messages and results so far.
-
 interface Property {
   readonly type?: unknown
   readonly enum?: readonly unknown[]
@@ -219,8 +208,9 @@ interface Property {
 const callsMax = 5
 
 /**
- * The arguments of each call. If the tool needs a URL or a file, there is one call for each known one, and no
- * call if none is known.
+ * The arguments for a tool without an example: what its schema requires, and its choices that the task names,
+ * with values from the messages and results so far. A tool that needs a URL or a file gets one call for each
+ * known one.
  */
 function argumentsFrom(
   tool: ToolSchema,
@@ -255,7 +245,7 @@ function argumentsFrom(
 const urls = /https?:\/\/[^\s<>"'`|)\]，。；、）]+[^\s<>"'`|)\]，。；、）.,;:!?]/g
 const files = /(?<![\w./:-])(?:[\w-]{1,80}\/){0,20}[\p{L}\w-][\p{L}\w.-]{0,80}\.[a-z]{1,5}(?![\w/])/gu
 
-/** The URLs or files that an argument of that name may mean. `null` for any other name. */
+/** The URLs or files that an argument of this name may mean. `null` for any other name. */
 function placesFor(name: string, order: WorkOrder, calls: readonly MadeCall[]): readonly string[] | null {
   if (name === 'url')
     return firstFound([valuesOf('url', calls), ...textsOf(order).map((text) => text.match(urls) ?? [])])
@@ -290,8 +280,8 @@ function valuesOf(key: string, calls: readonly MadeCall[]): string[] {
   return found
 }
 
-// The habit of a leader: it answers the request for a plan, a delegation, a speaker or a bid in the given
-// form, with the given names. It makes no judgement.
+// A leader's habit: it answers the request for a plan, a delegation, a speaker or a bid in the given form
+// with the given names, without judgement.
 
 const coordinate: Habit = ({ order, calls }) => {
   if (order === null) return null
@@ -326,7 +316,7 @@ function shownIn(instruction: string): Shown[] {
   })
 }
 
-/** Members with tools begin at the same time, and members without tools wait for them. */
+/** Members without tools wait for those with tools, which begin at the same time. */
 function planOf(order: WorkOrder): object[] {
   const members = shownIn(order.instruction)
   const first = members.filter(({ tools }) => tools)
@@ -392,17 +382,16 @@ const introduce: Habit = ({ userText, calls }) => {
   )
 }
 
-/** The first habit that has a reply answers. */
 const habits: readonly Habit[] = [followGuidance, coordinate, work, introduce]
 
 // Answers the request to choose skills, by the words that a task and a description share. It chooses at most
-// one skill, and none if the choice is not clear.
+// one skill, and none if the choice is unclear.
 
-/** The description must contain this number of the task's words, and this share of them. */
+/** The least number of the task's words, and their least share, that a description must contain. */
 const sharedMin = 2
 const shareMin = 0.4
 
-/** Returns `null` for any other request. */
+/** `null` for any other request. */
 function chooseSkill(messages: readonly ChatMessage[]): SimulatedReply | null {
   if (messages[0]?.role !== 'system' || !messages[0].content.startsWith('Choose the skills')) return null
   const text = messages.findLast((message) => message.role === 'user')?.content ?? ''
@@ -438,7 +427,7 @@ const filler = new Set(
   ).split(' '),
 )
 
-/** Words without their plural. Chinese, Japanese and Korean are split into pairs of characters. */
+/** Words without plural endings. Chinese, Japanese and Korean are split into pairs of characters. */
 function wordsOf(text: string): Set<string> {
   const words = new Set<string>()
   for (const [run] of text

@@ -1,4 +1,4 @@
-// Reads a list of chat messages as a conversation: who asked for what, and what was done so far.
+// Reads chat messages as a conversation: who asked for what, and what was done so far.
 import type { ToolSchema } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import type { Conversation, MadeCall, WorkOrder } from './habit.ts'
@@ -20,7 +20,7 @@ export function readConversation(
         skills.push(skill)
         continue
       }
-      // A worker's order is valid until another order comes. Later messages do not cancel it.
+      // A worker's order is valid until the next one.
       const ordered = readWorkOrder(message.content)
       if (ordered === null && order !== null) continue
       userText = message.content
@@ -45,7 +45,6 @@ export function readConversation(
   }
 }
 
-/** The section "You" of a system prompt. */
 const ownIn = (prompt: string): string =>
   /(?:^|\n)# You\n([\s\S]*?)(?=\n\n# |$)/.exec(prompt)?.[1]?.trim() ?? ''
 
@@ -96,7 +95,7 @@ function readWorkOrder(text: string): WorkOrder | null {
   }
 }
 
-/** The value of a JSON text. `undefined` if it is not JSON. */
+/** `undefined` if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,5 +1,5 @@
-// The root's habit: if a skill with a team's guidance is active and its workflow tool is offered, it calls
-// the tool with the agents of the guidance. The team's output becomes the answer.
+// The root's habit: if an active skill has a team's guidance and its workflow tool is offered, it calls the
+// tool with the agents of the guidance. The team's output becomes the answer.
 import type { ToolSchema } from '@beaver/agent'
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
@@ -54,7 +54,7 @@ const slot = (agent: Record<string, unknown>): Record<string, unknown> =>
     slotFields.filter((field) => agent[field] !== undefined).map((field) => [field, agent[field]]),
   )
 
-/** The other arguments of the tool in the guidance: edges, a flow, an aggregator. */
+/** The further arguments in the guidance: edges, a flow, an aggregator. */
 function structureFor({ parameters }: ToolSchema, guidance: Guidance): Record<string, unknown> {
   const known = Object.keys((parameters['properties'] ?? {}) as object).filter(
     (name) => name !== 'task' && name !== 'agents',

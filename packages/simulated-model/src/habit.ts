@@ -1,5 +1,5 @@
-// Defines the input of the simulated model's habits. A habit is a pure function from a conversation to a
-// reply, or to `null` if it has none.
+// The input of the simulated model's habits. A habit is a pure function from a conversation to a reply, or to
+// `null`.
 import type { ToolSchema } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -8,14 +8,13 @@ export interface SimulatedReply {
   readonly toolCalls: readonly ToolCall[]
 }
 
-/** A tool call of the present turn of the conversation, with its result if it has one. */
+/** A tool call of the current turn, with its result if there is one. */
 export interface MadeCall {
   readonly name: string
   readonly arguments: string
   readonly result: string | null
 }
 
-/** The parts of a worker's message. */
 export interface WorkOrder {
   readonly task: string
   readonly instruction: string
@@ -25,18 +24,17 @@ export interface WorkOrder {
 
 export interface Conversation {
   readonly skills: readonly { readonly name: string; readonly body: string }[]
-  /** What the agent's own configuration adds to the system prompt. Empty: nothing. */
+  /** The system prompt's part from the agent's own configuration. May be empty. */
   readonly own: string
-  /** The last message of the user that activates no skill. */
+  /** The last user message that activates no skill. */
   readonly userText: string
-  /** The same message, if it has the form of a worker's message. */
+  /** The same message, if it is a worker's. */
   readonly order: WorkOrder | null
   /** The calls since that message, in order. */
   readonly calls: readonly MadeCall[]
   readonly tools: readonly ToolSchema[]
   /**
-   * An id for the n-th call of the reply. The same conversation gives the same ids; a longer one gives
-   * others.
+   * The id of the n-th call of the reply. The same conversation gives the same ids, and a longer one others.
    */
   callId(index: number): string
 }

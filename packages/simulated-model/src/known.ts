@@ -1,5 +1,4 @@
-// What a worker of the simulated model knows: the tools' results and the received JSON blocks, recognised by
-// their shape.
+// What a worker knows: the tools' results and the received JSON blocks, recognised by their shape.
 import { z } from 'zod'
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
@@ -58,7 +57,7 @@ export interface Known {
   readonly folder: FolderSummary | null
   readonly stats: FileStats | null
   readonly recount: Recount | null
-  /** The received JSON texts, unchanged, each once, in order. */
+  /** The different received JSON texts, unchanged and in order. */
   readonly receivedJson: readonly string[]
   readonly failures: readonly { readonly tool: string; readonly code: string; readonly message: string }[]
 }
@@ -97,7 +96,7 @@ function last<T>(schema: z.ZodType<T>, values: readonly unknown[]): T | null {
   return null
 }
 
-/** The contents of the fenced blocks that are marked json and are JSON. */
+/** The fenced blocks that are marked json and are JSON. */
 function jsonBlocks(text: string): string[] {
   const blocks = [...text.matchAll(/^```json[ \t]*\n([\s\S]*?)\n```[ \t]*$/gm)].map(([, block = '']) => block)
   return blocks.filter((block) => parseJson(block) !== undefined)

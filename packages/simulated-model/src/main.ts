@@ -1,5 +1,5 @@
-// The simulated model as a child process: it prints one line `{"url": …}`, then serves until its stdin closes
-// or SIGTERM comes. Its parent holds the other end of stdin, so it never outlives the parent.
+// The simulated model as a child process: it prints one line `{"url": …}`, then serves until SIGTERM or until
+// its parent closes stdin.
 import { parseArgs } from 'node:util'
 import { startSimulatedModel } from './server.ts'
 

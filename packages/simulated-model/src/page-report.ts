@@ -1,5 +1,5 @@
-// Writes about pages. The words of the instruction decide which sections: compare, validate, chart, report,
-// summary. Figures, sentences and sources are copied. A report says that it is simulated.
+// Writes about pages. The instruction's words choose the sections: compare, validate, chart, report, summary.
+// Figures, sentences and sources are copied. A report says that it is simulated.
 import type { WorkOrder } from './habit.ts'
 import { blocksOf, openingOf, type Page, pageOf, type Table, tablesIn, withHeadingsAt } from './pages.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
@@ -15,7 +15,7 @@ const asked = {
 
 type Wanted = Readonly<Record<keyof typeof asked, boolean>>
 
-/** If a worker writes the result for the task, the words of the task decide too. */
+/** For a worker that writes the task's result, the task's words count too. */
 function wantedIn({ instruction, task }: WorkOrder): Wanted {
   const text = instruction.includes('result for the <task>') ? `${instruction}\n${task}` : instruction
   return Object.fromEntries(Object.entries(asked).map(([what, words]) => [what, words.test(text)])) as Wanted
@@ -23,7 +23,6 @@ function wantedIn({ instruction, task }: WorkOrder): Wanted {
 
 const sentencesMax = 2
 
-/** A worker's text about the pages that it read. */
 export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
   const wanted = wantedIn(order)
   const words = wordsFor(order)
@@ -57,7 +56,6 @@ export function aboutPages(order: WorkOrder, pages: readonly Page[]): string[] {
   ]
 }
 
-/** A worker's text about what it received from others. */
 export function aboutReceived(order: WorkOrder, note: string): string[] {
   const wanted = wantedIn(order)
   if (wanted.report) return [...reportOpening(order), ...received(order, [note])]
@@ -73,8 +71,8 @@ export function aboutReceived(order: WorkOrder, note: string): string[] {
 }
 
 /**
- * What the worker received, each part under a heading of its own. A text that one part contains is not
- * repeated by another.
+ * What the worker received, each part under its own heading. A text that another part contains is not
+ * repeated.
  */
 function received({ dependencies }: WorkOrder, known: readonly string[] = []): string[] {
   const said = new Set(known)
@@ -140,7 +138,7 @@ function checks(comparison: Comparison, order: WorkOrder): string {
   return lines.map((line) => `- ${line}`).join('\n')
 }
 
-/** The rows with numbers as data, and the first of them as a picture. */
+/** The rows with numbers as data, and the first one as a picture. */
 function charts({ subjects, rows }: Comparison): string[] {
   const series = rows.flatMap(({ label, values }) => {
     const figures = values.map(figureIn)
@@ -173,7 +171,7 @@ function charts({ subjects, rows }: Comparison): string[] {
   ]
 }
 
-/** For readers whose viewer draws no picture. */
+/** For viewers that draw no picture. */
 function bars(subjects: readonly string[], figures: readonly number[], shown: readonly string[]): string[] {
   const most = Math.max(...figures)
   if (most <= 0 || Math.min(...figures) < 0) return []
@@ -191,8 +189,8 @@ function bars(subjects: readonly string[], figures: readonly number[], shown: re
 const fenced = (language: string, lines: readonly string[]): string =>
   `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``
 
-// Finds the language of a write-up: the language that the instruction asks for, otherwise that of the
-// instruction or the task.
+// The language of a write-up: the one that the instruction asks for, else that of the instruction or the
+// task.
 
 const english = {
   note: (model: string) =>
@@ -235,9 +233,8 @@ function wordsFor({ instruction, task }: Pick<WorkOrder, 'instruction' | 'task'>
   return /\p{Script=Han}/u.test(`${instruction}${task}`) ? chinese : english
 }
 
-// Compares the figures of several pages: the rows that all of them have, and what the pages say about their
-// figures. Every figure is an unchanged cell of a page's table. What only some pages have is named, not
-// compared.
+// Compares the figures of several pages in the rows that all of them have. Every figure is an unchanged cell
+// of a table. What only some pages have is named, not compared.
 
 interface Comparison {
   readonly subjects: readonly string[]
@@ -250,7 +247,7 @@ interface Comparison {
   readonly alone: readonly { readonly subject: string; readonly label: string }[]
 }
 
-/** Returns `null` if the pages have no two tables with a common row. */
+/** Returns `null` if no two tables of the pages have a common row. */
 export function compare(pages: readonly Page[]): Comparison | null {
   const sides = pages.flatMap((page) => {
     const [table] = page.tables
@@ -291,7 +288,7 @@ export function compare(pages: readonly Page[]): Comparison | null {
 const cellOf = ({ rows }: Table, label: string): string | null =>
   rows.find(([name]) => name === label)?.[1] ?? null
 
-/** The cells of received tables that differ from the comparison. `null` if no received table is about it. */
+/** The cells of received tables that differ from the comparison. `null` if none of them is about it. */
 export function differencesFrom(
   { subjects, rows }: Comparison,
   received: readonly Table[],
@@ -309,7 +306,7 @@ export function differencesFrom(
   )
 }
 
-/** The number in a cell. `null` if it is none, or if it has more digits than a JavaScript number keeps. */
+/** The number in a cell. `null` if it is none, or has more digits than a JavaScript number keeps. */
 export function figureIn(cell: string): number | null {
   const [, number = ''] = /^(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*%?$/.exec(cell.trim()) ?? []
   return number === '' || number.replace(/\D/g, '').length > digitsMax
@@ -319,14 +316,11 @@ export function figureIn(cell: string): number | null {
 
 const digitsMax = 15
 
-// Builds Markdown from foreign text: names of files may contain anything.
-
 export const heading = (level: number, text: string): string => `${'#'.repeat(level)} ${prose(text)}`
 
 /**
- * The text on one line, without anything that makes a table cell, a tag or a fence. A word that a viewer
- * would read as emphasis or as a link, such as `2*3*4`, is inline code, because an escape would change its
- * text.
+ * Foreign text on one line, without anything that makes a table cell, a tag or a fence. A word that looks
+ * like emphasis or a link, such as `2*3*4`, becomes inline code, because an escape would change its text.
  */
 export function prose(text: string): string {
   return visible(text)
@@ -356,9 +350,7 @@ export function code(text: string): string {
 /** Inline code in a cell of a table. A bar ends a cell even in code, so it is escaped. */
 export const codeCell = (text: string): string => code(text).replaceAll('|', String.raw`\|`)
 
-/**
- * A table with padded columns, so that it is readable unrendered. All columns except the first are figures.
- */
+/** A table with padded columns, readable unrendered. All columns but the first are figures. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, width(title), ...rows.map((row) => width(row[column] ?? ''))),
@@ -379,7 +371,7 @@ export function bar(part: number): string {
   return '█'.repeat(filled) + '░'.repeat(barWidth - filled)
 }
 
-/** Control characters and line breaks as escapes. */
+/** Escapes control characters and line breaks. */
 function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) =>
     JSON.stringify(character)

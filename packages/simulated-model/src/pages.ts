@@ -1,5 +1,5 @@
-// Pages: texts with a source, as tools return them, and what can be read in a page without understanding it.
-// Every statement about a page is in the page.
+// Pages: texts with a source, as tools return them, and what can be read from them without understanding.
+// Nothing is added.
 import { z } from 'zod'
 import { parseJson } from './conversation.ts'
 
@@ -22,7 +22,6 @@ export interface Fact {
 export interface Table {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** The text as it is in the page. */
   readonly text: string
 }
 
@@ -32,7 +31,7 @@ const page = z.union([
   z.looseObject({ path: z.string(), ...named }).transform(({ path, ...rest }) => ({ source: path, ...rest })),
 ])
 
-/** The page in a tool's result. `null` if it is none. */
+/** The page in a tool's result, or `null`. */
 export function pageIn(result: string): Page | null {
   const found = page.safeParse(parseJson(result)).data
   return found === undefined ? null : pageOf(found.source, found.text, found.title)
@@ -81,7 +80,7 @@ const cellsOf = (line: string): string[] =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.replaceAll(String.raw`\|`, '|').trim())
 
-/** The first paragraph of prose, cut to `sentencesMax` sentences. Empty if there is none. */
+/** The first paragraph of prose, at most `sentencesMax` sentences. May be empty. */
 export function openingOf({ body }: Page, sentencesMax: number): string {
   const prose = body
     .split(/\n\s*\n/)
@@ -98,7 +97,7 @@ export function openingOf({ body }: Page, sentencesMax: number): string {
     .trim()
 }
 
-/** The blocks of a text between blank lines. A fence is not split. */
+/** The blocks between blank lines. A fence is not split. */
 export function blocksOf(text: string): string[] {
   const blocks: string[][] = [[]]
   for (const { line, fenced } of linesOf(text)) {
@@ -118,7 +117,7 @@ function linesOf(text: string): { line: string; fenced: boolean }[] {
   })
 }
 
-/** Moves the headings of a text so that the highest has this level. Headings in fences stay. */
+/** Moves the headings outside of fences so that the highest has this level. */
 export function withHeadingsAt(level: number, text: string): string {
   const lines = linesOf(text).map(({ line, fenced }) => ({
     line,

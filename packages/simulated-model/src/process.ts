@@ -1,6 +1,5 @@
-// Starts the simulated model as a child process, so that a busy runtime and its model do not share an event
-// loop. It never outlives its parent, because its stdin closes with the parent. It inherits no environment,
-// so no secret reaches it.
+// Starts the simulated model as a child process, so that a busy runtime does not block it. The child ends
+// with its parent, and inherits no environment, so no secret reaches it.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BeaverError } from '@beaver/core'
@@ -9,7 +8,6 @@ import type { SimulatedModel } from './server.ts'
 
 export interface SimulatedModelProcess extends SimulatedModel {
   readonly pid: number
-  /** Resolves when the process has ended, whatever the cause. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
 }
 
@@ -51,7 +49,7 @@ export async function startSimulatedModelProcess(
   return { url: data.url, pid: child.pid, exited, close }
 }
 
-/** The first line of the output. `null` if none comes in time or the process ends first. */
+/** The first line of the output. `null` if none comes in time, or before the process ends. */
 function firstLine(output: NodeJS.ReadableStream, exited: Promise<unknown>): Promise<string | null> {
   return new Promise((resolve) => {
     let text = ''

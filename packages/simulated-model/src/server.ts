@@ -10,14 +10,14 @@ import type { SimulatedReply } from './habit.ts'
 import { simulatedModelName } from './simulated-model-name.ts'
 
 export interface SimulatedModel {
-  /** `http://127.0.0.1:<port>`. The base URL of a client is this with `/v1`. */
+  /** `http://127.0.0.1:<port>`. A client's base URL is this with `/v1`. */
   readonly url: string
   close(): Promise<void>
 }
 
 const bodyBytesMax = 32 * 1024 * 1024
 
-/** @param options `port`: default any free port. `latencyMs`: how long each answer takes, default 0. */
+/** @param options `port`: default any free port. `latencyMs`: the time for each answer, default 0 */
 export async function startSimulatedModel(
   options: { port?: number; latencyMs?: number } = {},
 ): Promise<SimulatedModel> {
@@ -34,8 +34,7 @@ export async function startSimulatedModel(
       },
     )
   })
-  // Longer than clients keep idle connections, so clients close first and no request meets a closed
-  // connection.
+  // Longer than clients keep idle connections, so that no request meets a closing connection.
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -119,9 +118,6 @@ function fail(
   send(response, status, { error: { type: 'invalid_request_error', param: null, code: null, ...error } })
 }
 
-// Chat completions on the wire, from the server's side: it reads a request, and writes an answer as a whole
-// or as a stream of chunks.
-
 const text = z.union([
   z.string(),
   z
@@ -201,7 +197,7 @@ function chatMessage(of: z.infer<typeof message>): ChatMessage {
   }
 }
 
-/** The id of an answer. It is derived from the request, so that the same request gives the same id. */
+/** Derived from the request, so that the same request gives the same id. */
 const completionId = (body: string): string => `chatcmpl-simulated-${hash('sha256', body).slice(0, 24)}`
 
 interface WireUsage {
@@ -211,8 +207,8 @@ interface WireUsage {
 }
 
 /**
- * The tokens of the simulated model: four bytes of UTF-8 each, rounded up, of the request's body and of the
- * answer's text and calls.
+ * Counts four bytes of UTF-8 as one token, rounded up, in the request's body and in the answer's text and
+ * calls.
  */
 function estimateUsage(body: string, reply: SimulatedReply): WireUsage {
   const tokens = (bytes: number): number => Math.ceil(bytes / 4)

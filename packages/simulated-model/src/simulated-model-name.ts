@@ -1,5 +1,2 @@
-/**
- * The name of the simulated model. It tells every reader of a journal or a report that no language model was
- * asked.
- */
+/** The simulated model's name. It shows in journals and reports that no language model was asked. */
 export const simulatedModelName = 'beaver-simulated-1'

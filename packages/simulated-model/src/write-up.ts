@@ -1,4 +1,4 @@
-// Writes the final text of a worker of the simulated model. What the worker knows decides the form.
+// Writes the final text of a worker, in the form that fits what the worker knows.
 import { failureIn, parseJson } from './conversation.ts'
 import type { MadeCall, WorkOrder } from './habit.ts'
 import type { FileList, FilePart, FileStats, FolderSummary, Known, Recount } from './known.ts'
@@ -39,7 +39,7 @@ function body(order: WorkOrder, calls: readonly MadeCall[], known: Known): strin
   if (order.instruction.includes('"folder"') && known.list !== null)
     return [jsonBlock(JSON.stringify({ folder: describeFolder(known.list, known.parts) }))]
   if (calls.length === 0 && known.stats !== null) return [folderReport(known)]
-  // The record shows how the pages were found. The work is what they say.
+  // The content of the pages matters, not how they were found.
   if (known.pages.length > 0) return aboutPages(order, known.pages)
   const said = results(calls)
   if (said.length > 0 || known.failures.length > 0) return [...said, ...received]
@@ -73,7 +73,7 @@ function handedOn(order: WorkOrder): string[] {
   return aboutReceived(order, note)
 }
 
-/** A voter has no opinion: it takes the first option. */
+/** A voter has no opinion, and takes the first option. */
 function vote({ instruction }: WorkOrder): string[] {
   if (!instruction.includes('"VOTE: ')) return []
   const [, first] =
@@ -81,7 +81,7 @@ function vote({ instruction }: WorkOrder): string[] {
   return [`VOTE: ${first === undefined ? 'no opinion' : String(parseJson(first))}`]
 }
 
-// Says what a folder is, only with words from its files.
+// Describes a folder only with words from its files.
 
 const sentenceCharsMax = 400
 
@@ -147,7 +147,7 @@ function manifestOf({ path, text }: FilePart): { name: string; description: stri
   return { name: field('name'), description: field('description') }
 }
 
-/** The value of a field with a text on one line. Empty if there is none. */
+/** A field's text on one line. Empty if there is none. */
 function tomlText(toml: string, field: string): string {
   const [, literal, basic] =
     new RegExp(String.raw`^${field}[ \t]*=[ \t]*(?:'([^'\n]*)'|("(?:[^"\\\n]|\\.)*"))`, 'm').exec(toml) ?? []
@@ -170,13 +170,11 @@ const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 const clip = (text: string, charactersMax: number): string =>
   text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text
 
-// Reads a line of Markdown as a person reads it: without its marks. Only what is a mark is removed. The text
-// of inline code, names such as `OPENAI_API_KEY` and figures such as `2*3*4` stay as they are. The time is
-// bounded by the length of the text.
+// Reads a line of Markdown without its marks, as a person does. Inline code, names such as `OPENAI_API_KEY`
+// and figures such as `2*3*4` stay. The time is bounded by the length of the text.
 
 /**
- * The elements of HTML that people write in a readme. Anything else between angle brackets is text, such as
- * `List<String>`.
+ * HTML elements that people write in a readme. Other text in angle brackets stays, such as `List<String>`.
  */
 const elements = new Set(
   'a abbr b big blockquote br center cite code dd del details div dl dt em figcaption figure font h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark nobr ol p picture pre q s samp section small source span strike strong sub summary sup svg table tbody td th thead tr tt u ul video wbr'.split(
@@ -192,7 +190,6 @@ function plainProse(markdown: string): string {
     .trim()
 }
 
-/** Removes images, the targets of links, elements of HTML, and emphasis. */
 function withoutMarks(text: string): string {
   const unlinked = text
     .replace(/!\[[^[\]]{0,500}\]\([^()\s]{0,1000}(?:\s+"[^"]{0,300}")?\)/g, '')
@@ -215,7 +212,7 @@ function withoutMarks(text: string): string {
 /** Emphasis within emphasis is read to this depth. */
 const depthMax = 3
 
-// A mark of emphasis begins a word and ends one. Inside a word, `_` and `*` are part of a name or a formula.
+// A mark of emphasis begins or ends a word. Inside a word, `_` and `*` belong to a name or a formula.
 const emphasis = ['\\*{1,3}', '_{1,3}', '~~'].map(
   (mark) =>
     new RegExp(
@@ -224,14 +221,14 @@ const emphasis = ['\\*{1,3}', '_{1,3}', '~~'].map(
     ),
 )
 
-/** Whether a text between marks is a name with these marks, such as `__init__`. */
+/** Whether a text with such marks is a name, such as `__init__`. */
 const isName = (text: string): boolean => /^__[^\s_]+(?:_[^\s_]+)*__$/.test(text)
 
 /** Splits a text into inline code, without its backticks, and the text between. */
 function splitCode(markdown: string): { text: string; code: boolean }[] {
   const parts: { text: string; code: boolean }[] = []
   const runs = [...markdown.matchAll(/`+/g)]
-  /** The places of the runs that are left, by their length. */
+  /** The places of the remaining runs, by their length. */
   const places = new Map<number, number[]>()
   for (const { 0: run, index } of runs.toReversed()) {
     const same = places.get(run.length)
@@ -252,8 +249,8 @@ function splitCode(markdown: string): { text: string; code: boolean }[] {
   return [...parts, { text: markdown.slice(at), code: false }]
 }
 
-// Writes the report on a folder, in Markdown that is readable in a terminal and on GitHub. Every figure is
-// copied from the tools' results.
+// Writes the report on a folder, in Markdown for terminals and GitHub. Every figure is copied from the tools'
+// results.
 
 const slicesMax = 8
 
@@ -297,7 +294,9 @@ function figureTable({ types, totals }: FileStats): string {
   )
 }
 
-/** A slice is one type. Types without a slice are only in the table, so that no figure is computed here. */
+/**
+ * Each slice is one type. Types without a slice are only in the table, so that no figure is computed here.
+ */
 function pie({ types }: FileStats): string {
   const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   const lines =
@@ -361,7 +360,6 @@ function notes(stats: FileStats): string[] {
 const listed = ({ paths, left_out }: { paths: readonly string[]; left_out: number }): string =>
   paths.map(code).join(', ') + (left_out === 0 ? '' : ` and ${left_out} more`)
 
-/** The result of an independent count, in a sentence. */
 function verdict({ agrees, differences, method }: Recount): string {
   if (agrees === null)
     return `The folder was counted again (${method}); there were no figures to compare with.`
