@@ -1,8 +1,6 @@
-// A language model of the AI SDK as a ChatProvider: `aiSdkModel(openai('gpt-5'))`. It speaks the
-// specification of models (`LanguageModelV4`), which every provider of the AI SDK has, and uses neither its
-// loop nor its retries: those are Beaver's. One call of the port is one call of the model. Only a model that
-// refuses the form of the answer, or an image, is asked again without it. A streamed answer and a whole one
-// are read by the same rules. A call ends when its signal aborts, even if the model goes on.
+// A language model of the AI SDK (`LanguageModelV4`) as a ChatProvider: `aiSdkModel(openai('gpt-5'))`. Beaver
+// has the loop and the retries; only a model that refuses the form of the answer, or an image, is asked again
+// without it. A call ends when its signal aborts, even if the model continues.
 import {
   AISDKError,
   APICallError,
@@ -51,31 +49,27 @@ import {
 import { keptContent, promptOf } from './prompt.ts'
 import { type ModelOutput, streamedOutput } from './streamed-output.ts'
 
-/** How Beaver uses a model of the AI SDK. */
 export interface AiSdkModelOptions {
   /**
-   * The context window of the model, in tokens. A conversation is shortened before it is longer. Default: the
-   * model says when it is too long.
+   * The model's context window, in tokens. A conversation is shortened before it exceeds the window. Default:
+   * the model's refusal tells.
    */
   readonly contextTokens?: number
   /**
-   * Options for the provider of each call, by its name: `{ openai: { serviceTier: 'flex' } }`. Default: none.
+   * Options of each call for the provider, by its name: `{ openai: { serviceTier: 'flex' } }`. Default: none.
    */
   readonly providerOptions?: SharedV4ProviderOptions
   /** Further headers of each call. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
-  /**
-   * Whether the model takes images. If not, it reads a text in place of each. Default: the model says so when
-   * it is asked.
-   */
+  /** Whether the model takes images. If not, a text replaces each. Default: the model's refusal tells. */
   readonly images?: boolean
   /**
-   * When the model itself is asked for an answer of a JSON Schema: in each call, in calls without tools, or
+   * When to ask the model itself for an answer of a JSON Schema: in each call, in calls without tools, or
    * never. Default: `auto`, without tools.
    */
   readonly structuredOutput?: StructuredOutput
   /**
-   * Gets each warning of the model once, such as that it does not know a setting. Default:
+   * Gets each warning of the model once, for example about an unknown setting. Default:
    * `process.emitWarning`.
    */
   readonly onWarning?: (message: string) => void
@@ -131,7 +125,7 @@ class AiSdkModel implements ChatProvider {
     }
   }
 
-  /** Asks, and again without what the model refuses. Each refusal teaches one thing, so it ends. */
+  /** Asks, and again without what the model refuses. Each refusal teaches one thing, so this ends. */
   async #asked(request: ChatRequest): Promise<ModelOutput> {
     const { structuredOutput = 'auto' } = this.#options
     for (let shown = false; ;) {
@@ -196,14 +190,16 @@ function modelFault(model: unknown): string | null {
     : `${given} this one has the specification ${String(version)}, and Beaver knows v4. Update its package.`
 }
 
-// Warnings of a model, told once each.
-
 type TellWarning = (warnings: readonly SharedV4Warning[] | undefined) => void
 
 /** Models may make a new warning for each call. */
 const toldMax = 100
 
-/** @param who the model, in words @param tell default: `process.emitWarning` */
+/**
+ * Reports each warning once.
+ * @param who the model, in words
+ * @param tell default: `process.emitWarning`
+ */
 function warningTeller(
   who: string,
   tell: (message: string) => void = (message) => process.emitWarning(message, 'BeaverAiSdk'),
@@ -234,9 +230,8 @@ function textOf(warning: SharedV4Warning): string {
 
 const more = (details: string | undefined): string => (details === undefined ? '' : ` ${details}`)
 
-// The failure class of an error of the AI SDK. An error with an HTTP status is read as that of any endpoint.
-// By default, the SDK says by the status alone whether a call may be made again. Only where it says something
-// else, its word counts.
+// The failure class of an error of the AI SDK. An HTTP status counts as that of any endpoint. The SDK's own
+// statement whether a call may be repeated counts only if it differs from what the status says.
 
 interface FailedModel {
   readonly provider: string
@@ -244,7 +239,7 @@ interface FailedModel {
   readonly tools: readonly ToolSchema[]
 }
 
-/** Errors of the SDK that say nothing about a server, by their names. */
+/** Errors of the SDK itself, by their names. */
 const classes: Readonly<Record<string, FailureClass>> = {
   AI_LoadAPIKeyError: 'provider_refused',
   AI_LoadSettingError: 'provider_refused',
@@ -287,8 +282,7 @@ function judged(
 ): ProviderError {
   const { status, retryAfterMs, refusedTools } = failed
   const told = { status, retryAfterMs, refusedTools }
-  // The server answered, and the SDK could not read it: the answer is malformed, or the connection broke in
-  // its middle.
+  // The server answered, but the SDK could not read it: the answer is malformed, or the connection broke.
   if (statusCode !== undefined && statusCode < 400 && !broke)
     return new ProviderError(
       'malformed_output',
@@ -305,17 +299,15 @@ function judged(
 const byStatus = (status: number): boolean =>
   status === 408 || status === 409 || status === 429 || status >= 500
 
-// The settings, the tools and the form of the answer of one call. A setting that a person made is given or
-// refused, and never left out. What nobody set is not given. Requests of one conversation have one key for
-// the cache where the provider is known to want it: OpenAI. `extra_body` has fields by the name of their
-// provider here, because a provider of the AI SDK knows no other fields.
+// The settings, the tools and the answer's form of one call. A person's setting is passed on or refused,
+// never dropped. Requests of one conversation have one cache key, for OpenAI only. `extra_body` names fields
+// by their provider here, because the AI SDK's providers know no other fields.
 
 interface AskedFor {
-  /** What the request says about the form of the answer. `null`: nothing. */
+  /** What the request says about the answer's form. `null`: nothing. */
   readonly form: SentForm | null
   /** The options of each call. Default: none. */
   readonly providerOptions?: SharedV4ProviderOptions
-  /** The provider that is asked. */
   readonly provider: string
 }
 
@@ -395,8 +387,8 @@ function mergedOptions(always: SharedV4ProviderOptions, extra: JsonObject = {}):
   return merged
 }
 
-// What a model gave as a ChatAnswer. The finish reason keeps the provider's own word if Beaver knows it. The
-// unified word decides otherwise. Counts are whole, and no part of a usage is more than its total.
+// A model's output as a ChatAnswer. The finish reason is the provider's own word if Beaver knows it, else the
+// unified word. No part of a usage exceeds its total.
 
 interface Asked {
   readonly request: Pick<ChatRequest, 'tools' | 'output'>
@@ -404,7 +396,7 @@ interface Asked {
   readonly provider: string
 }
 
-/** @throws {ProviderError} `malformed_output` if the output is not as the specification says */
+/** @throws {ProviderError} `malformed_output` if the output breaks the specification */
 function answerOf(output: ModelOutput, asked: Asked): ChatAnswer {
   try {
     return readOutput(output, asked)
@@ -420,7 +412,7 @@ function readOutput(output: ModelOutput, { request, model }: Asked): ChatAnswer 
   const { content, finishReason, usage, response } = output
   const nameOf = toolNamesFromProvider(request.tools)
   const toolCalls = content.flatMap((part): ToolCall[] => {
-    // A tool of the provider ran there already, and its result is in the text.
+    // The provider ran its own tool, and the text has the result.
     if (part.type !== 'tool-call' || part.providerExecuted === true) return []
     return [
       { id: part.toolCallId, name: nameOf(part.toolName), arguments: part.input === '' ? '{}' : part.input },
@@ -443,14 +435,14 @@ function readOutput(output: ModelOutput, { request, model }: Asked): ChatAnswer 
 const answerTextOf = (content: readonly LanguageModelV4Content[]): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** The words of the specification, as finish-reason.ts knows them. */
+/** The words of the specification, in the terms of finish-reason.ts. */
 const words: Readonly<Record<LanguageModelV4FinishReason['unified'], string>> = {
   stop: 'stop',
   length: 'length',
   'content-filter': 'content_filter',
   'tool-calls': 'tool_calls',
   error: 'error',
-  // The stream of the provider ended without saying that it is complete.
+  // The provider's stream ended without its completion.
   interrupted: 'not_finished',
   other: 'other',
 }

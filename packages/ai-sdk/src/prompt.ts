@@ -1,7 +1,6 @@
-// A conversation as the prompt of a model. Names of tools are such as providers take, and arguments of calls
-// are JSON objects. Images of tool results follow the results in a message of the user, because not every
-// provider takes them in a result. What a model wants back with its answer goes back in its order. A thought
-// before a call that was dropped goes with the call.
+// A conversation as the prompt of a model. Images of tool results follow in a user message, because not every
+// provider takes them in a result. The model's state goes back in its order; a thought before a dropped call
+// is dropped too.
 import type {
   LanguageModelV4Content,
   LanguageModelV4FilePart,
@@ -140,14 +139,13 @@ function thoughtPart(kept: Exclude<KeptPart, { type: 'text' | 'tool-call' }>): A
   }
 }
 
-// What goes back to a model with an answer that called tools: the parts of its content in their order. Of a
-// text and a call only the provider's options are kept: the message has the rest. Thoughts and parts of a
-// provider's own are kept whole. An answer in which a provider says nothing of its own has no state.
+// What goes back to a model with an answer that called tools: the parts of its content in their order. Texts
+// and calls keep only the provider's options, because the message has the rest. An answer without provider
+// options has no state.
 
 /** The field of the state. */
 const field = 'ai_sdk_content'
 
-/** A kept part. */
 type KeptPart = { readonly providerOptions?: SharedV4ProviderOptions } & (
   | { readonly type: 'text' }
   | { readonly type: 'tool-call'; readonly toolCallId: string }
@@ -156,7 +154,6 @@ type KeptPart = { readonly providerOptions?: SharedV4ProviderOptions } & (
   | { readonly type: 'reasoning-file'; readonly mediaType: string; readonly base64: string }
 )
 
-/** The state of an answer, or `null`. */
 export function keptContent(content: readonly LanguageModelV4Content[]): JsonObject | null {
   const parts = content.flatMap(keptPart)
   if (
@@ -169,7 +166,7 @@ export function keptContent(content: readonly LanguageModelV4Content[]): JsonObj
   return JSON.parse(JSON.stringify({ [field]: parts })) as JsonObject
 }
 
-/** The kept parts in a state. Empty: it is the state of something else. */
+/** The kept parts of a state. Empty: it is the state of another provider. */
 function keptParts(fields: JsonObject): readonly KeptPart[] {
   const parts = fields[field]
   return Array.isArray(parts) ? parts.flatMap(readPart) : []
@@ -202,7 +199,7 @@ function keptPart(part: LanguageModelV4Content): KeptPart[] {
     case 'text':
       return [{ type: 'text', ...options }]
     case 'tool-call':
-      // Tools of the provider ran there already.
+      // The provider ran its own tools.
       return part.providerExecuted === true
         ? []
         : [{ type: 'tool-call', toolCallId: part.toolCallId, ...options }]

@@ -1,6 +1,5 @@
-// Collects the parts of a stream into what a whole answer has. A text or a thought comes in pieces with an
-// id. Its metadata are the last ones that any of them had. A stream that ends without its part `finish` was
-// cut. What came before it is no answer. The first error in a stream ends it.
+// Joins the parts of a stream into a whole answer. The pieces of a text or a thought have its id, and its
+// last metadata count. A stream without the part `finish` was cut, and gives no answer.
 import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
@@ -10,7 +9,7 @@ import type {
 import { ProviderError } from '@beaver/agent'
 import { untilAborted } from '@beaver/providers'
 
-/** What a model gave, whole or streamed. */
+/** A model's output, whole or streamed. */
 export type ModelOutput = Pick<
   LanguageModelV4GenerateResult,
   'content' | 'finishReason' | 'usage' | 'warnings' | 'structuredOutputText' | 'response'
@@ -21,9 +20,7 @@ interface Following {
   readonly onText: (text: string) => void
 }
 
-/**
- * @throws {ProviderError} `provider_unavailable` if the stream was cut; what the stream tells as its error
- */
+/** @throws {ProviderError} `provider_unavailable` if the stream was cut; the stream's first error */
 export async function streamedOutput(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   { signal, onText }: Following,
@@ -37,12 +34,12 @@ export async function streamedOutput(
       collected.take(value)
     }
   } finally {
-    // Nobody reads the rest of the stream. An error of its end does not matter.
+    // Nobody reads the rest of the stream, so its errors do not matter.
     reader.cancel().catch(() => {})
   }
 }
 
-/** A text or a thought that is not complete. Its place in the content is taken at its start. */
+/** An incomplete text or thought. Its start decides its place in the content. */
 interface GrowingPart {
   readonly type: 'text' | 'reasoning'
   text: string
@@ -95,7 +92,7 @@ class CollectedParts {
       case 'error':
         throw part.error
       default:
-        // Inputs of calls in pieces, sources, pings and whatever a newer model sends.
+        // Pieces of inputs of calls, sources, pings, and parts of newer models.
         return
     }
   }
