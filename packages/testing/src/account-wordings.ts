@@ -1,5 +1,4 @@
-// How servers say that an account has no money left, as people reported it, each with the public thread.
-// Nothing here was invented.
+// Servers' words for an account without money, from the public threads beside them. Nothing is invented.
 import type { Wording } from './overflow-wordings.ts'
 
 const told = (message: string, more: object = {}): object => ({ error: { message, ...more } })

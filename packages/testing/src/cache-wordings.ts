@@ -1,8 +1,8 @@
-// How servers say that they do not take what helps a cache, as people reported it, each with the public
-// thread. Nothing here was invented.
+// Servers' words for a refused help for their cache, from the public threads beside them. Nothing is
+// invented.
 import type { Wording } from './overflow-wordings.ts'
 
-/** What the server does not take: the key, any mark, or a mark in the part of a tool's result. */
+/** What the server refuses: the key, any mark, or a mark in the part of a tool's result. */
 export type CacheWording = Wording & { readonly refuses: 'key' | 'markers' | 'marks_in_results' }
 
 const told = (message: string, more: object = {}): object => ({

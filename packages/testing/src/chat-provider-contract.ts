@@ -1,5 +1,5 @@
-// What every ChatProvider must do. Adapters of endpoints, of the AI SDK and of models of a program pass the
-// same suite. What is special about one interface or one server is in the tests of its adapter.
+// What every ChatProvider must do: adapters of endpoints, of the AI SDK and of a program's models. An
+// adapter's own tests cover its special interface.
 import {
   type ChatAnswer,
   type ChatProvider,
@@ -13,12 +13,10 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { until } from './until.ts'
 
-/**
- * What the model behind a provider does with a request. Each of its answers has the usage `contractUsage`.
- */
+/** What the model behind a provider does with a request. Each answer has the usage `contractUsage`. */
 export type ModelTurn =
   | { readonly kind: 'says'; readonly pieces: readonly string[]; readonly ends?: 'cut' | 'refused' }
-  /** `thought`: what it wants back with its calls. The names are those that the model was offered. */
+  /** `thought`: the state that must return with its calls. The names are those that the model was offered. */
   | {
       readonly kind: 'calls'
       readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
@@ -30,26 +28,25 @@ export type ModelTurn =
       readonly message: string
       readonly retryAfterSeconds?: number
     }
-  /** Its answer ends in the middle. */
+  /** Its answer breaks off. */
   | { readonly kind: 'breaks_off' }
   /** It begins to work and never answers. */
   | { readonly kind: 'hangs' }
 
-/** A provider, and the model behind it, which a test directs. */
+/** A provider, and the model behind it, which a test controls. */
 export interface ChatProviderUnderTest {
   readonly provider: ChatProvider
   /** What the model does with the next requests, in this order. */
   next(...turns: readonly ModelTurn[]): void
-  /** The requests as they reached the model: JSON, with images in base64. */
+  /** The requests that reached the model: JSON, with images in base64. */
   readonly seen: readonly string[]
   /** The requests that the model was told to drop. */
   dropped(): number
 }
 
-/** The usage of each answer. */
 export const contractUsage = { input: 12, cached: 5, output: 7, reasoning: 3 }
 
-/** The key with which the provider asks, if it asks with one. It has the form of a key. */
+/** The provider's key, if it has one. It has the form of a real key. */
 export const contractKey = ['sk', 'proj', 'Qm7xT2vKd9RbL4wZp8NcY3hF6jG1sA5u'].join('-')
 
 const tools: readonly ToolSchema[] = [
@@ -99,7 +96,7 @@ async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   throw error
 }
 
-/** @param open makes a provider with a model of its own; it is called once for each test */
+/** @param open makes a provider with its own model; called once for each test */
 export function chatProviderContract(name: string, open: () => Promise<ChatProviderUnderTest>): void {
   describe.each([
     ['whole', false],

@@ -1,28 +1,23 @@
 // How servers of sixteen makers write the same two answers: a call of get_weather for Paris, and "It is sunny
-// in Paris.", whole and streamed. Each has the forms that its documentation or a public thread shows. They
-// are written down from there; no live server was asked.
+// in Paris.", whole and streamed. The forms come from documentation and public threads; no live server was
+// asked.
 
 export const weatherCall = { name: 'get_weather', arguments: { city: 'Paris' } }
 export const weatherAnswer = 'It is sunny in Paris.'
 
 export interface Dialect {
   readonly name: string
-  /** What is special about it. */
   readonly quirks: readonly string[]
-  /** Where its forms are shown. */
   readonly sources: readonly string[]
   readonly call: Forms
   readonly answer: Forms
-  /** The fields of the message with the call that the next request must have, as they came. */
+  /** The fields of the message with the call that the next request must return unchanged. */
   readonly goesBack?: object
   /** The same, of the call. */
   readonly goesBackWithCall?: object
-  /** What is wrong with the whole conversation without these fields: the words of the refusal. */
+  /** The server's refusal of a conversation without these fields. */
   readonly misses?: string
-  /**
-   * Whose words for a conversation that is too long it has, by the names of overflow-wordings.ts. Default:
-   * OpenAI's.
-   */
+  /** Which words of overflow-wordings.ts it uses for a conversation that is too long. Default: OpenAI's. */
   readonly overflow?: string
   /** Whether a stream ends without `[DONE]`. */
   readonly noDone?: boolean
@@ -37,7 +32,7 @@ const openAiReference = 'https://platform.openai.com/docs/api-reference/chat'
 const head = { id: 'chatcmpl-1', object: 'chat.completion', created: 1_780_000_000, model: 'm' }
 const chunkHead = { ...head, object: 'chat.completion.chunk' }
 const usage = { prompt_tokens: 20, completion_tokens: 8, total_tokens: 28 }
-/** The dialects with a call of `asked` and an answer of `text`, of two words at least. */
+/** The dialects with a call of `asked` and an answer of `text`, which has at least two words. */
 export function dialectsWith(
   asked: { readonly name: string; readonly arguments: object },
   text: string,
@@ -91,7 +86,7 @@ export function dialectsWith(
     streamed: pieces(),
   }
 
-  /** A call after thoughts in a field of their own. */
+  /** A call after thoughts in their own field. */
   const thinking = (field: string, over: object = {}): Forms => ({
     whole: whole(
       { content: '', [field]: 'The user asks for Paris.', tool_calls: [call()], ...over },

@@ -1,12 +1,12 @@
-// What a Journal and a TaskQueue must do about a message that is no record. The in-memory twin and the
-// JetStream adapter pass the same suite.
+// What a Journal and a TaskQueue must do about a message that is no record, for the in-memory twin and the
+// JetStream adapter.
 import type { LogId, SessionId, TaskId } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { bytes, deliveryOf, freshLog, type JournalUnderTest, textOf } from './journal-contract.ts'
 
 const garbage = Buffer.from('garbage of a stranger')
 
-/** @param open opens the parts under test; it is called once, before the first test */
+/** @param open opens the parts under test; called once, before the first test */
 export function foreignMessageContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`${name} with messages that are no records`, () => {
     let opened: Promise<JournalUnderTest> | null = null

@@ -1,8 +1,7 @@
-// How servers say that they do not write an answer by a schema, as people reported it, each with the public
-// thread. Nothing here was invented.
+// Servers' words for a refused form of the answer, from the public threads beside them. Nothing is invented.
 import type { Wording } from './overflow-wordings.ts'
 
-/** What the server does not do: answers by any schema, any form beside tools, or this one schema. */
+/** What the server refuses: any schema, any form beside tools, or this one schema. */
 export type FormWording = Wording & { readonly refuses: 'form' | 'beside_tools' | 'schema' }
 
 const told = (message: string, more: object = {}): object => ({

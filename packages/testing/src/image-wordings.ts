@@ -1,4 +1,4 @@
-// What servers say if a request has an image and their model takes none, as public threads report it.
+// Servers' words for requests with images that they cannot use, from public threads.
 
 export interface ImageWording {
   readonly server: string
@@ -7,7 +7,6 @@ export interface ImageWording {
   readonly source: string
 }
 
-/** The refusals of models that take no images. */
 export const imageWordings: readonly ImageWording[] = [
   {
     server: 'OpenAI',
@@ -164,7 +163,7 @@ export const imageWordings: readonly ImageWording[] = [
   },
 ]
 
-/** The refusals of an image that cannot be used, by models that take images. */
+/** Refusals of one unusable image, by models that take images. */
 export const badImageWordings: readonly ImageWording[] = [
   {
     server: 'OpenAI',
@@ -237,7 +236,7 @@ export const badImageWordings: readonly ImageWording[] = [
   },
 ]
 
-/** The refusals of a request with too many images, each with how many are taken. */
+/** Refusals of too many images, each with the accepted number. */
 export const imageCountWordings: readonly (ImageWording & { readonly most: number })[] = [1, 5].map(
   (most) => ({
     server: 'vLLM',

@@ -1,5 +1,4 @@
-// What every Journal, TaskQueue and BlobStore must do. The in-memory twins and the JetStream adapters pass
-// the same suite.
+// What every Journal, TaskQueue and BlobStore must do, for the in-memory twins and the JetStream adapters.
 import type { BlobStore, Delivery, Journal, LogId, TaskQueue } from '@beaver/core'
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -10,14 +9,14 @@ export interface JournalUnderTest {
   /** A queue with this lease, over the same journal. */
   queue(leaseMs: number): Promise<TaskQueue>
   /**
-   * Stores a message under the subject of a log's first entry (`accepted`) or of its later entries
-   * (`events`), without a fence.
+   * Stores an unfenced message under the subject of a log's first entry (`accepted`) or of its later entries
+   * (`events`).
    */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): Promise<void>
 }
 
 let logs = 0
-/** A log that is not used yet, in a new session unless one is named. */
+/** An unused log, in a new session unless one is named. */
 export const freshLog = (session?: string): LogId => {
   logs++
   return {
@@ -38,13 +37,12 @@ const wireRecord = {
   prevhash: '',
   hash: '',
 }
-/** A batch of one record with this text. */
 export const bytes = (text: string): Uint8Array =>
   Buffer.from(JSON.stringify([{ ...wireRecord, data: text }]))
 export const textOf = (payload: Uint8Array): string =>
   (JSON.parse(Buffer.from(payload).toString()) as { data: string }[])[0]?.data ?? ''
 
-/** @param open opens the parts under test; it is called once, before the first test */
+/** @param open opens the parts under test; called once, before the first test */
 export function journalContract(name: string, open: () => Promise<JournalUnderTest>): void {
   describe(`${name} as a journal`, () => {
     let opened: Promise<JournalUnderTest> | null = null

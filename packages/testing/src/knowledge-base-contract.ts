@@ -1,10 +1,10 @@
-// What every KnowledgeBase must do. The in-memory twin and the adapter on folders pass the same suite.
+// What every KnowledgeBase must do, for the in-memory twin and the adapter on folders.
 import { type KnowledgeAnswer, type KnowledgeBase, knowledgeLimitMax, passageCharsMax } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 
 export interface KnowledgeBaseUnderTest {
   readonly base: KnowledgeBase
-  /** Writes a document, in place of an earlier one. */
+  /** Writes a document, or replaces it. */
   write(file: string, text: string): Promise<void>
   remove(file: string): Promise<void>
 }
@@ -17,7 +17,7 @@ const handbook = {
   'empty.txt': '',
 }
 
-/** @param open opens a knowledge base without documents; it is called once for each test */
+/** @param open opens a knowledge base without documents; called once for each test */
 export function knowledgeBaseContract(name: string, open: () => Promise<KnowledgeBaseUnderTest>): void {
   const opened = async (
     documents: Readonly<Record<string, string>> = handbook,

@@ -1,6 +1,5 @@
-// An authorization server and an MCP server that trusts it, for tests: real, over HTTP on loopback, and able
-// to attack. The MCP server is mcp-raw-server.ts. A token counts only for the resource for which it was
-// issued.
+// An authorization server and an MCP server (mcp-raw-server.ts) that trusts it, for tests: real, over HTTP on
+// loopback, and able to attack. A token counts only for its resource.
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,18 +8,18 @@ import { json, type RawHttp, rawHttpServer, textOf } from './mcp-raw-server.ts'
 export interface OAuthFixture extends AsyncDisposable {
   readonly mcp: RawHttp
   readonly issuer: string
-  /** The form of each request for a token. */
+  /** The form of each token request. */
   readonly tokenRequests: URLSearchParams[]
   readonly registrations: Record<string, unknown>[]
-  /** The form of each request to revoke a token. */
+  /** The form of each revocation request. */
   readonly revocations: URLSearchParams[]
-  /** The scope that a call needs. `null`: any token does. */
+  /** The scope that a call needs. `null`: none in particular. */
   scopeNeeded: string | null
   /** Ends all access tokens. */
   expire(): void
   /** Ends the refresh tokens. */
   revoke(): void
-  /** Changes what the servers say about themselves. */
+  /** Changes the servers' metadata. */
   readonly says: {
     resource?: string
     issuer?: string
@@ -31,7 +30,8 @@ export interface OAuthFixture extends AsyncDisposable {
     revocationEndpoint?: string
   }
   /**
-   * Does what a browser does at the login page, and goes to the redirect. @param change attacks the redirect
+   * Acts as a browser at the login page, and goes to the redirect.
+   * @param change attacks the redirect
    */
   logIn(page: URL, change?: (redirect: URL) => void): Promise<Response>
 }
@@ -163,7 +163,7 @@ export async function oauthFixture(
     if (form.get('grant_type') === 'refresh_token') {
       const token = form.get('refresh_token') ?? ''
       const grant = refresh.get(token) ?? null
-      // A refresh token counts once, so two renewals at the same time would be noticed.
+      // A refresh token counts once, so that two simultaneous renewals are noticed.
       refresh.delete(token)
       return grant
     }

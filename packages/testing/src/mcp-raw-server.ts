@@ -1,6 +1,6 @@
-// An MCP server over HTTP for tests that speaks the protocol of 2026 by hand, so that it can say more than a
-// well-behaved server says. Each request is a POST. `answers` has the result of each method; a function gets
-// the parameters and the headers. `gate` comes before MCP.
+// An MCP server over HTTP for tests that speaks the protocol of 2026 by hand, so that it can misbehave.
+// `answers` has the result of each method; a function gets the parameters and the headers. `gate` comes
+// before MCP.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
@@ -16,7 +16,7 @@ export type RawAnswer = object | AnswerOf
 export interface RawHttp extends AsyncDisposable {
   readonly origin: string
   readonly url: string
-  /** Every request of MCP that was answered. */
+  /** Every answered MCP request. */
   readonly requests: RawRequest[]
   readonly answers: Record<string, RawAnswer>
   /** Returns whether it has answered the request itself. */

@@ -1,14 +1,14 @@
-// One request of MCP by the protocol of 2026, as a client that may take tasks sends it over HTTP. The client
-// of the SDK takes none yet.
+// An MCP request over HTTP by the protocol of 2026, from a client that may take tasks. The SDK's client takes
+// none yet.
 const extension = 'io.modelcontextprotocol/tasks'
 const version = '2026-07-28'
 
 export interface McpAsked {
   readonly method: string
   readonly params: Record<string, unknown>
-  /** Default: it does. */
+  /** Default: true. */
   readonly takesTasks?: boolean
-  /** What the client can do besides. */
+  /** Further capabilities of the client. */
   readonly capabilities?: object
 }
 

@@ -1,7 +1,6 @@
-// The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them
-// by hand. Events are read back as from a journal: sealed, opened and parsed. Each append is one entry, as in
-// the journal. A decision about a call and a text that steers are durable before the loop hears of them, as
-// with a supervisor.
+// The in-memory twin of a loop's host: a log of sealed records that are read back as from a journal, one
+// entry for each append. A test may hold back appends and settle them by hand. Decisions and steering texts
+// are durable before the loop hears of them.
 import type { ApprovalDecision, QuestionSettled, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
 import {
   type Clock,
@@ -25,26 +24,26 @@ import {
 } from '@beaver/core'
 
 export interface MemoryHost extends LoopHost {
-  /** The durable events, one entry for each append. */
+  /** The durable events of each append. */
   readonly entries: readonly (readonly RecordedEvent[])[]
   readonly events: readonly RecordedEvent[]
   readonly types: readonly EventType[]
-  /** How the loop ended, once for each append that ends it. */
+  /** How the loop ended, for each append that ends it. */
   readonly ends: readonly LoopEnd[]
-  /** The types of the events in the appends that wait. */
+  /** The types of the events in the waiting appends. */
   readonly waiting: readonly (readonly EventType[])[]
   /**
-   * Holds back appends until `settle` or `refuse`: from now on, or from the first append with an event of
-   * this type on.
+   * Holds back appends until `settle` or `refuse`, from now on or from the first append with an event of this
+   * type.
    */
   hold(from?: EventType): void
   /** Makes the oldest waiting append durable. */
   settle(): void
   /** Refuses the oldest waiting append, because another daemon owns the task. */
   refuse(error: Error): void
-  /** The ids of the calls that wait for a decision, in the order in which the loop asked. */
+  /** The ids of calls that wait for a decision, in the order of the loop's requests. */
   readonly undecided: readonly string[]
-  /** Records a decision about a call, and then tells the loop. */
+  /** Records a decision about a call, then tells the loop. */
   decide(
     callId: string,
     decision: {
@@ -55,23 +54,23 @@ export interface MemoryHost extends LoopHost {
       readonly arguments?: string
     },
   ): void
-  /** The questions that wait, as `<call> <index>`. */
+  /** The waiting questions, as `<call> <index>`. */
   readonly unanswered: readonly string[]
-  /** Records the answer to a question of a call, and then tells the loop. */
+  /** Records the answer to a question of a call, then tells the loop. */
   answerQuestion(callId: string, index: number, answer: DataOf<'question_answered'>['answer']): void
-  /** Records a text that steers the task, and then tells the loop. */
+  /** Records a steering text, then tells the loop. */
   steer(requestId: string, text: string): void
-  /** The pieces of answers that the loop published live. */
+  /** The live pieces of answers. */
   readonly deltas: readonly Pick<LiveDelta, 'call' | 'offset' | 'text'>[]
 }
 
 export interface MemoryHostOptions {
   /** The log so far. Default: empty. */
   readonly entries?: readonly (readonly RecordedEvent[])[]
-  /** The clock of pauses. Default: the system's clock. */
+  /** The clock for pauses. Default: the system's. */
   readonly clock?: Clock
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
-  /** The team of a call that cannot be planned any more. Default: it has none. */
+  /** The team of a call that cannot be planned any more. Default: none. */
   readonly knownTeam?: (callId: string) => Promise<TeamResult>
   readonly services?: Partial<
     Pick<

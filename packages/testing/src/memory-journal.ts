@@ -1,5 +1,4 @@
-// The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order, without a
-// server.
+// The in-memory twin of the journal, its queue and its blobs: the same outcomes in the same order.
 import {
   type AcceptOutcome,
   type AppendOutcome,
@@ -18,11 +17,10 @@ import {
 } from '@beaver/core'
 
 export interface MemoryJournal extends Journal {
-  /** The queue from which daemons take tasks. */
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue
   /**
-   * Stores a message as a stranger would: without a fence, as the first entry of a log (`accepted`) or as a
-   * later one (`events`).
+   * Stores an unfenced message of a stranger, as the first entry of a log (`accepted`) or as a later one
+   * (`events`).
    */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): void
 }
@@ -40,7 +38,7 @@ interface Queued {
 const entryBytesMax = 900 * 1024
 const nameKeptMs = 5_000
 
-/** @param clock the journal's own */
+/** @param clock the journal's own clock */
 export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock } = {}): MemoryJournal {
   const logs = new Map<string, Entry[]>()
   /** The accepted tasks of each session, in order. */
@@ -88,7 +86,7 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
 
   function wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
     const key = `wake ${++sequence}`
-    // A wake that was not delivered yet is replaced. A delivery that is under way stays with its daemon.
+    // Replaces a wake that was not delivered. A delivery that is under way stays with its daemon.
     for (const [at, each] of queued.woken)
       if (each.deliveries === 0 && logKey(each.log) === logKey(log)) queued.woken.delete(at)
     queued.woken.set(key, { key, log, cause, first: null, deliveries: 0, dueAt: 0 })

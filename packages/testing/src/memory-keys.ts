@@ -2,7 +2,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type KeyStore, type SigningKey, signingKeyOf } from '@beaver/core'
 
-/** A new Ed25519 key. */
 export const newSigningKey = (): SigningKey => signingKeyOf(generateKeyPairSync('ed25519').privateKey)
 
 /** The keys of a home that has none yet. */

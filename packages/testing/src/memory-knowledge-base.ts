@@ -1,4 +1,4 @@
-// The in-memory twin of a knowledge base: the same answers for words, without files and without an index.
+// The in-memory twin of a knowledge base: the same answers for words, without files or an index.
 import {
   comparedWords,
   documentPassages,
@@ -8,7 +8,7 @@ import {
   type KnowledgePassage,
 } from '@beaver/core'
 
-/** @param documents the text of each document by its path; a change counts from the next search on */
+/** @param documents the text of each document by its path; a change counts from the next search */
 export function memoryKnowledgeBase(documents: ReadonlyMap<string, string>): KnowledgeBase {
   return {
     async search({ query, limit }, signal) {

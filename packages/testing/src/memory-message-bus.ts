@@ -1,4 +1,4 @@
-// The in-memory twin of the message bus: the same lanes, without a server.
+// The in-memory twin of the message bus, with the same lanes.
 import type {
   BusMessages,
   BusQueue,
@@ -17,13 +17,13 @@ interface Kept {
   readonly message: BusMessages[BusQueue]
 }
 
-/** What several processes would share. */
+/** The part that several processes share. */
 export interface MessageStorage {
   readonly waiting: Kept[]
   readonly dead: { letter: DeadLetter; kept: Kept }[]
   readonly known: Set<string>
   readonly taken: Set<string>
-  /** The ids of the messages of which a try began. */
+  /** The ids of messages with a try that began. */
   readonly begun: Set<string>
   readonly uncertain: Map<string, UncertainSends>
   readonly wakes: Set<() => void>

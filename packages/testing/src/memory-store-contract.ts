@@ -1,4 +1,4 @@
-// What every MemoryStore must do. The in-memory twin and the adapter on JetStream pass the same suite.
+// What every MemoryStore must do, for the in-memory twin and the adapter on JetStream.
 import {
   emptyMemory,
   type MemoryChange,
@@ -22,10 +22,10 @@ const limits: MemoryLimits = { memory: 400, user: 40 }
 const add = (content: string): MemoryChange => ({ action: 'add', target: 'memory', content })
 const remove = (old_text: string): MemoryChange => ({ action: 'remove', target: 'memory', old_text })
 let tenants = 0
-/** A tenant that is not used yet. */
+/** An unused tenant. */
 const freshTenant = (): string => `会话 .*> ${++tenants}`
 
-/** @param open opens the stores under test; it is called once, before the first test */
+/** @param open opens the stores under test; called once, before the first test */
 export function memoryStoreContract(
   name: string,
   open: (limits: MemoryLimits) => Promise<MemoryStoresUnderTest>,

@@ -1,4 +1,4 @@
-// The in-memory twin of the memory store: the same answers, without a server.
+// The in-memory twin of the memory store, with the same answers.
 import {
   BeaverError,
   changeMemory,
@@ -10,7 +10,7 @@ import {
   type MemoryTarget,
 } from '@beaver/core'
 
-/** The memories that several stores share. `null` is a memory that cannot be read. */
+/** The memories that several stores share. `null`: it cannot be read. */
 export type MemoryStorage = Map<string, MemorySnapshot | null>
 
 export function memoryMemoryStore(limits: MemoryLimits, storage: MemoryStorage = new Map()): MemoryStore {

@@ -2,7 +2,7 @@
 import type { Clock, Entry, SystemLog, SystemLogName } from '@beaver/core'
 import { systemClock } from '@beaver/core'
 
-/** @param clock the journal's own */
+/** @param clock the journal's own clock */
 export function memorySystemLog({ clock = systemClock }: { clock?: Clock } = {}): SystemLog {
   const logs = new Map<SystemLogName, Entry[]>()
   const entriesOf = (name: SystemLogName): readonly Entry[] => logs.get(name) ?? []

@@ -1,11 +1,11 @@
-// What every MessageBus must do. The in-memory twin and the adapter on JetStream pass the same suite.
+// What every MessageBus must do, for the in-memory twin and the adapter on JetStream.
 import type { Handled, InboundMessage, MessageBus, OutboundMessage } from '@beaver/contracts'
 import { describe, expect, test } from 'vitest'
 import { held, until } from './until.ts'
 
 const done: Handled = { kind: 'done' }
 let channels = 0
-/** A channel that is not used yet. */
+/** An unused channel. */
 const freshChannel = (): string => `web${++channels}`
 
 export const inboundOf = (
@@ -36,7 +36,7 @@ export const outboundOf = (channel: string, chat_id: string, id: string): Outbou
   at: '2026-11-23T00:00:00.000Z',
 })
 
-/** @param open opens two ends of one bus, like two processes; it is called once, before the first test */
+/** @param open opens two ends of one bus, like two processes; called once, before the first test */
 export function messageBusContract(
   name: string,
   open: () => Promise<readonly [MessageBus, MessageBus]>,
@@ -158,7 +158,7 @@ export function messageBusContract(
       const stop = new AbortController()
       const outcomes: readonly Handled[] = [{ kind: 'back' }, { kind: 'back' }, done, done]
       const handle = async (message: OutboundMessage): Promise<Handled> => {
-        // The second try is of another process.
+        // The second try comes from another process.
         seen.push((await (seen.length === 1 ? other : bus).begin(message, `at ${seen.length}`)).again)
         if (seen.length === 2) await other.withdraw(message)
         return outcomes[seen.length - 1] ?? done

@@ -1,6 +1,5 @@
-// How servers say that a conversation is too long, as people reported it, each with the public thread; and
-// refusals that sound alike and are something else. Nothing here was invented. The figures are those of the
-// reports.
+// Servers' words for a conversation that is too long, and similar words for other refusals, from the public
+// threads beside them. Nothing is invented, and the figures are the reported ones.
 
 export interface Wording {
   readonly server: string
@@ -340,7 +339,7 @@ export const overflowWordings: readonly Wording[] = [
   },
 ]
 
-/** Refusals that speak of lengths and limits, with the class that they are. */
+/** Refusals that mention lengths and limits, with their failure class. */
 export const otherWordings: readonly (Wording & {
   readonly class: 'provider_refused' | 'rate_limited' | 'provider_unavailable' | 'malformed_output'
 })[] = [

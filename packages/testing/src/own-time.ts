@@ -1,9 +1,9 @@
 // The bound of tests that say "takes little time".
 
 /**
- * How long this thread computes for `work`, in ms: the user part of its processor time. Unlike the time of a
- * clock, it does not grow when other programs keep the machine busy. If `work` is asynchronous, everything
- * that this thread does meanwhile counts, and no other thread or process does.
+ * How long this thread computes for `work`, in ms of user processor time, which does not grow when other
+ * programs keep the machine busy. If `work` is asynchronous, everything that this thread does meanwhile
+ * counts.
  */
 export async function ownMs(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage()

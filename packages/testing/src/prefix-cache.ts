@@ -1,14 +1,12 @@
-// The cache of an endpoint for the beginnings of requests, as the guides of OpenAI, Anthropic and xAI
-// describe theirs. It reads bodies of both protocols as text, so the same words are the same beginning,
-// however they are divided into parts. `automatic`: each machine keeps all that it was asked. Without a key,
-// requests go to the machines in turn. `marked`: only a beginning that ends at a mark is kept. A request
-// finds one at a mark, or at one of the 20 parts before it. `breakpoints`: only a beginning that ends at a
-// mark or at the newest message is kept, and it is found wherever a part of a request ends.
+// An endpoint's cache for the beginnings of requests, as the guides of OpenAI, Anthropic and xAI describe
+// theirs. It compares text, so division into parts does not matter.
+// - `automatic`: each machine keeps all its requests. Without a key, requests go to the machines in turn.
+// - `marked`: keeps only a beginning that ends at a mark. A request finds it at a mark, or at one of the 20
+//   parts before it.
+// - `breakpoints`: keeps only a beginning that ends at a mark or at the newest message, and finds it wherever
+//   a part of a request ends.
 
-/**
- * The tokens of a request, and how many of them were read from the cache and written to it. Four characters
- * are one token.
- */
+/** The tokens of a request that were read from the cache and written to it. Four characters are one token. */
 export interface CacheUse {
   readonly input: number
   readonly cached: number
@@ -27,8 +25,8 @@ export interface PrefixCache {
   /**
    * Takes a request.
    *
-   * @param key the key for the cache, if it is not in the body
-   * @throws an Error with the words of the endpoint if the request has more than four marks, or a mark at no
+   * @param key the cache key, if it is not in the body
+   * @throws an Error with the endpoint's words if the request has more than four marks, or a mark without a
    * text
    */
   use(body: string, key?: string): CacheUse
@@ -76,7 +74,7 @@ export function prefixCache({ kind, tokensMin = 64, machines = 1 }: PrefixCacheO
   return { use }
 }
 
-/** The ends at which a request finds what was kept. */
+/** The ends at which a request finds a kept beginning. */
 function found(
   kind: PrefixCacheOptions['kind'],
   parts: readonly Part[],

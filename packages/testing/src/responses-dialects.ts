@@ -1,22 +1,17 @@
 // How servers of nine makers write the same two answers in the Responses API: a call of get_weather for
-// Paris, and "It is sunny in Paris.", whole and streamed. Each has the forms that its documentation, its
-// source or a public thread shows. They are written down from there; no live server was asked.
+// Paris, and "It is sunny in Paris.", whole and streamed. The forms come from documentation, source and
+// public threads; no live server was asked.
 import { type Forms, weatherAnswer, weatherCall } from './dialects.ts'
 
 export interface ResponsesDialect {
   readonly name: string
-  /** What is special about it. */
   readonly quirks: readonly string[]
-  /** Where its forms are shown. */
   readonly sources: readonly string[]
   readonly call: Forms
   readonly answer: Forms
-  /** The items of thoughts that the next request must have before the call. Default: none came. */
+  /** The thoughts that the next request must have before the call. Default: none. */
   readonly goesBack?: readonly object[]
-  /**
-   * Whose words for a conversation that is too long it has, by the names of overflow-wordings.ts. Default:
-   * OpenAI's.
-   */
+  /** Which words of overflow-wordings.ts it uses for a conversation that is too long. Default: OpenAI's. */
   readonly overflow?: string
   /** Whether a stream ends with `[DONE]`. OpenAI's does not. */
   readonly done?: boolean
@@ -47,7 +42,7 @@ const whole = (output: readonly object[], over: object = {}): object => ({
   ...over,
 })
 
-/** What a server leaves out of an item while it is not complete. */
+/** What a server leaves out of an incomplete item. */
 const emptied = (item: object): object => ({
   ...item,
   status: 'in_progress',
@@ -56,7 +51,7 @@ const emptied = (item: object): object => ({
   ...('encrypted_content' in item ? { encrypted_content: null } : {}),
 })
 
-/** The stream of a response as OpenAI sends it: each item begins, comes in pieces and ends. */
+/** A stream as OpenAI sends it: each item begins, comes in pieces and ends. */
 function streamOf(
   output: readonly object[],
   pieces: (item: object, place: object) => readonly object[],
@@ -81,7 +76,7 @@ function streamOf(
   )
 }
 
-/** The dialects with a call of `asked` and an answer of `text`, of two words at least. */
+/** The dialects with a call of `asked` and an answer of `text`, which has at least two words. */
 export function responsesDialectsWith(
   asked: { readonly name: string; readonly arguments: object },
   text: string,
@@ -152,7 +147,7 @@ export function responsesDialectsWith(
       }),
     ]
   }
-  /** Thoughts that are shown come in pieces too. */
+  /** Visible thoughts also come in pieces. */
   const thinkingPieces = (item: object, place: object): object[] =>
     (item as { type: string }).type === 'reasoning'
       ? [
@@ -181,7 +176,7 @@ export function responsesDialectsWith(
   })
   const withSecret = { call: forms([secret(), call()]), answer: forms([message()]), goesBack: [secret()] }
 
-  /** llama.cpp names items by their ids alone, and a call by nothing. */
+  /** llama.cpp identifies items only by their ids, and a call by nothing. */
   const nameless = (each: object): object => {
     const { output_index: _, ...rest } = each as { output_index?: number }
     return rest

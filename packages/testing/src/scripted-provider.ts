@@ -1,6 +1,5 @@
-// A ChatProvider that gives the answers of a test, in order, and keeps its requests. The provider may be
-// asked only as often as there are replies. One more request is a defect, and it breaks the loop that asks.
-// Like every provider, a call ends when its signal aborts (P1). Only `streams` gives an answer in pieces.
+// A ChatProvider that gives a test's answers in order and keeps its requests. A request without a reply is a
+// defect, and breaks the loop. A call ends when its signal aborts. Only `streams` gives an answer in pieces.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -12,9 +11,8 @@ export type ScriptedReply =
   | ((request: ChatRequest) => Partial<ChatAnswer> | Promise<Partial<ChatAnswer>>)
 
 export interface ScriptedProvider extends ChatProvider {
-  /** The requests so far. */
   readonly requests: readonly ChatRequest[]
-  /** The number of replies that were not requested. */
+  /** The number of unused replies. */
   readonly repliesLeft: number
 }
 
@@ -51,12 +49,11 @@ const silence: ChatAnswer = {
   responseId: null,
 }
 
-/** A final answer. */
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
 
 /**
  * A final answer that comes in pieces if the loop asks for a stream. With `error`, the stream breaks after
- * the pieces.
+ * them.
  */
 export function streams(
   pieces: readonly string[],
@@ -70,8 +67,8 @@ export function streams(
 }
 
 /**
- * An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text are sent unchanged.
- * The ids are `c1`, `c2`, …
+ * An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text stay unchanged. The
+ * ids are `c1`, `c2`, …
  */
 export function calls(
   ...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]

@@ -1,4 +1,4 @@
-// What every SystemLog must do. The in-memory twin and the JetStream adapter pass the same suite.
+// What every SystemLog must do, for the in-memory twin and the JetStream adapter.
 import { appendSystemEvent, readSystemEntries, type SystemEvent, type SystemLog } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 

@@ -1,7 +1,7 @@
-// The context of a tool call, for tests of tools. It contains only what the test supplies.
+// The context of a tool call, for tests of tools.
 import type { ToolContext } from '@beaver/agent'
 
-/** A context in which everything that the test does not supply is refused. */
+/** Refuses everything that the test does not supply. */
 export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
   return {
     workspace: '/workspace',

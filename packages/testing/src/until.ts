@@ -1,15 +1,15 @@
 // Waits for a condition, never for a time.
 
-/** The real timer, for tests that put another one in its place. */
+/** The real timer, for tests that replace it. */
 const { setTimeout: later } = globalThis
-/** The longest pause between two looks, in ms. A waiting test leaves the processor to what it waits for. */
+/** The longest pause between two looks, in ms, so that a waiting test leaves the processor to others. */
 const longestPauseMs = 10
 
 /**
- * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs`,
- * 0 means in each turn of the event loop (default: first at once, then after pauses that grow to 10 ms).
+ * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks every `everyMs`; 0
+ * means in each turn of the event loop. Default: first at once, then after pauses that grow to 10 ms.
  *
- * @throws {Error} with `what`, if there is no such value within `withinMs` (default: 40 s)
+ * @throws {Error} with `what` if there is no such value within `withinMs` (default: 40 s)
  */
 export async function until<Value>(
   what: string,
