@@ -55,9 +55,7 @@ export interface AiSdkModelOptions {
    * the model's refusal tells.
    */
   readonly contextTokens?: number
-  /**
-   * Options of each call for the provider, by its name: `{ openai: { serviceTier: 'flex' } }`. Default: none.
-   */
+  /** Options of each call, by the provider's name: `{ openai: { serviceTier: 'flex' } }`. Default: none. */
   readonly providerOptions?: SharedV4ProviderOptions
   /** Further headers of each call. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
@@ -68,10 +66,7 @@ export interface AiSdkModelOptions {
    * never. Default: `auto`, without tools.
    */
   readonly structuredOutput?: StructuredOutput
-  /**
-   * Gets each warning of the model once, for example about an unknown setting. Default:
-   * `process.emitWarning`.
-   */
+  /** Gets each warning of the model once, such as an unknown setting. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
 }
 

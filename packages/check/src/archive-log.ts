@@ -60,10 +60,7 @@ export class ArchiveLog {
     return this.#messages.has(sequence)
   }
 
-  /**
-   * Whether this archived message is still there: `no` it is not archived, `same`, or `other` content is at
-   * its place.
-   */
+  /** Compares an archived message that is still there: `no` it is not archived, `same` or `other` content. */
   compare({ sequence, subject, payload }: StreamMessage): 'no' | 'same' | 'other' {
     const of = this.#messages.get(sequence)
     if (of === undefined) return 'no'
@@ -90,10 +87,7 @@ export class ArchiveLog {
     return this.#parts.get(keyOf(log)) ?? []
   }
 
-  /**
-   * The log's head before a record, if everything between an earlier head and the record is archived; else
-   * `null`.
-   */
+  /** The log's head from which a record continues, if only archived messages are between; else `null`. */
   across(
     log: LogPlace,
     head: Head,

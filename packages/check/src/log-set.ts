@@ -78,10 +78,7 @@ export class LogSet {
     return this.#logs.values()
   }
 
-  /**
-   * Checks the claims on ids after everything was read, because a claim may be stored shortly before or after
-   * its acceptance.
-   */
+  /** Checks the claims on ids at the end: a claim may be stored shortly before or after its acceptance. */
   judgeClaims(reportFor: (log: LogPlace) => Report): void {
     for (const { log } of this.#logs.values()) {
       const key = keyOf(log.tenant, log.task)

@@ -30,10 +30,7 @@ export interface ReadNote {
 const signaturesMax = 64
 const noteCharsMax = 1 << 20
 
-/**
- * Reads `name+id+base64`, the usual text of such a key. `null` for anything else, also for an id of another
- * key.
- */
+/** Reads the usual text of a key, `name+id+base64`. `null` for anything else, also for another key's id. */
 export function readVerifierKey(text: string): VerifierKey | null {
   const [, name = '', id = '', base64 = ''] =
     /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text.trim()) ?? []
@@ -87,10 +84,7 @@ export const notesOf = (records: readonly ReadRecord[]): string[] =>
     systemTypeOf(type) === 'checkpoint_made' ? [checkpointMade.safeParse(data).data?.note ?? ''] : [],
   )
 
-/**
- * `signed` by a given key; `unknown`: by no given key; `wrong`: the signature of a given key does not match
- * the text.
- */
+/** `signed` by a given key; `unknown`: by none; `wrong`: a given key's signature does not match the text. */
 export type NoteVerdict = 'signed' | 'unknown' | 'wrong'
 
 export function judgeNote({ text, signatures }: ReadNote, keys: readonly VerifierKey[]): NoteVerdict {

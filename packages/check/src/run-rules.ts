@@ -1,5 +1,5 @@
-// The rules of a run and of its calls: the run starts and ends once, and the model answers each state of its
-// conversation once.
+// The rules of a run and its calls: it starts and ends once, and each state of its conversation has one
+// answer.
 import type { CheckedEvent } from './event.ts'
 import type { Report } from './rules.ts'
 import { type Call, newCall, newRun, type Run, type Trail } from './trail.ts'
@@ -44,10 +44,7 @@ function startRun(
     report('run_once', `the run ${data.run_id} starts, and no node was started with it`)
 }
 
-/**
- * A thread may be lost before its run wrote anything. Then the supervisor records the failure of a run that
- * never started.
- */
+/** The supervisor records the failure of a run whose thread was lost before the run wrote anything. */
 function judgeUnstarted(trail: Trail, { type }: CheckedEvent, runId: string, report: Report): void {
   if (type !== 'run_failed')
     return report('run_unstarted', `${type} belongs to the run ${runId}, which has not started`)
@@ -105,10 +102,7 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
   }
 }
 
-/**
- * Checks an answer that was not due: the same state was answered twice, or the run continues without the
- * results of its calls.
- */
+/** Checks an answer that was not due: the state was answered twice, or results of calls are missing. */
 function judgeAnswer(run: Run, ids: readonly string[], runId: string, report: Report): void {
   const open = [...run.calls].filter(([, call]) => callIsOpen(call))
   const goesOn =

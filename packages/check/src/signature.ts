@@ -62,10 +62,7 @@ function leafOfMessage(log: SignedLog, recordHash: string): Buffer {
 
 const verdictsMax = 1_000
 
-/**
- * Verifies signatures, and remembers the newest verdicts, because the messages of a commit share one
- * signature.
- */
+/** Verifies signatures, and remembers the newest verdicts, because a commit has one signature. */
 export class Verifier {
   readonly #verdicts = new Map<string, boolean>()
 

@@ -33,9 +33,7 @@ export interface JournalSource {
   pages(): AsyncGenerator<readonly StreamMessage[]>
   /** The messages of the system log `keys`, also for a part of a journal. */
   keys(): AsyncGenerator<readonly StreamMessage[]>
-  /**
-   * The messages of the system log `redactions`, which names archived messages, also for a part of a journal.
-   */
+  /** The messages of the system log `redactions`, which names archived ones, also for a part of a journal. */
   redactions(): AsyncGenerator<readonly StreamMessage[]>
   /** The stored bytes of this name, unverified; `null` if there are none. */
   readBlob(sha256: string): Promise<Uint8Array | null>

@@ -112,10 +112,7 @@ export class TreeAudit {
     this.#tree.append(leafOf(message))
   }
 
-  /**
-   * Takes the leaves of archived messages before a message from the signed events, because the messages are
-   * gone.
-   */
+  /** Takes the leaves of archived messages from the signed events, because the messages are gone. */
   #takeArchived(before: number): void {
     for (let sequence = this.#last + 1; sequence < before && this.#archives.has(sequence); sequence++) {
       this.#tree.append(this.#archives.leafOf(sequence) ?? Buffer.alloc(0))

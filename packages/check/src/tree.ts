@@ -42,8 +42,7 @@ export class LeafTree {
   }
 
   root(size: number): Buffer {
-    // From right to left: the full nodes that `size` in binary names, each to the left of what is already
-    // joined.
+    // From right to left: the full nodes that `size` names in binary, each to the left of the joined part.
     let joined: Buffer | null = null
     for (let height = 0, rest = size; rest > 0; height++, rest = Math.floor(rest / 2)) {
       if (rest % 2 === 0) continue
@@ -69,10 +68,7 @@ export function provesInclusion(
   return rootBy(leaf, index, size, path)?.equals(root) ?? false
 }
 
-/**
- * The root to which a leaf's path leads in a tree of this size (RFC 9162, section 2.1.3.2); `null` if the
- * path does not fit.
- */
+/** The root of a leaf's path in a tree of this size (RFC 9162, 2.1.3.2); `null` if the path does not fit. */
 export function rootBy(
   leaf: Uint8Array,
   index: number,

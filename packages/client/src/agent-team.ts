@@ -1,5 +1,4 @@
-// AgentTeam (AT-05, D-17): a configured team as an object that a program runs. Each run is a task, so it
-// continues if the program ends.
+// AgentTeam (AT-05, D-17): a configured team as an object. Each run is a task, so it outlives the program.
 import { BeaverError, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
 import {
   readTeamConfiguration,

@@ -61,9 +61,7 @@ export interface CallDecision {
   readonly userId?: string | undefined
   /** The reason of a refusal, for the model. */
   readonly reason?: string | undefined
-  /**
-   * The arguments to use instead: the text of a JSON object that fits the tool. Default: those of the model.
-   */
+  /** The arguments to use instead: a JSON object that fits the tool, as text. Default: those of the model. */
   readonly arguments?: string | undefined
 }
 
@@ -76,10 +74,7 @@ export interface CallAnswer {
   readonly callId: string
   /** The `question_index` of the question that the person saw. Default: the waiting question. */
   readonly questionIndex?: number | undefined
-  /**
-   * `accept` with `answers` (options or a text) or with `content` (the fields of a form); `decline`;
-   * `cancel`.
-   */
+  /** `accept` with `answers` (options or a text) or `content` (the fields of a form); `decline`; `cancel`. */
   readonly answer: QuestionAnswer
   /** Why there is no answer, for the model. */
   readonly reason?: string | undefined

@@ -1,6 +1,5 @@
-// Whether a command is in the journal. A client asks this if it repeated a command without an answer, and the
-// repeated one is refused. The newest event about the command decides: calls of several runs may have the
-// same id.
+// Whether a command is in the journal. A client asks this if it repeated a command without an answer and was
+// refused. The newest event about the command decides: calls of several runs may have the same id.
 import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
 import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'

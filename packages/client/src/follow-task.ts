@@ -1,5 +1,4 @@
-// Joins the events of a task and its live updates in one stream, each in its own order. The stream ends with
-// the events.
+// Joins the events of a task and its live updates, each in its own order. It ends with the events.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import {
   isProgress,

@@ -272,10 +272,7 @@ export class PatientRequests {
     return askProjector(await this.#turn(time), name, input)
   }
 
-  /**
-   * Resolves when a request may be sent. The wait counts for the time of all attempts, not for that of this
-   * one.
-   */
+  /** Resolves when a request may be sent. The wait counts for all attempts together, not for this one. */
   async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
     const waitedMs = await this.#pace.turn(leftMs)
     return {
@@ -295,10 +292,7 @@ export class PatientRequests {
     if (kind === 'unknown') await leaveServer(this.#nc, stream)
   }
 
-  /**
-   * Waiting is useless if daemons are there but the journal stream is missing: they accept no requests
-   * without a journal.
-   */
+  /** Waiting is useless if daemons are there but the journal stream is missing: they accept nothing. */
   readonly #why = async (): Promise<BeaverError | 'waits' | null> => {
     const { stream } = this.#subjects
     if (lineOf(this.#nc).downMs > 0) return null
@@ -449,10 +443,7 @@ export interface Asking {
   readonly withinMs: number
   /** Whether the connection cannot be used any more: it is closed, or was down for too long. */
   readonly closed: () => boolean
-  /**
-   * Called when no daemon takes requests. Returns the permanent cause, `waits` if daemons wait for the
-   * journal, or `null`.
-   */
+  /** Called when no daemon takes requests. Returns the lasting cause, `waits` for the journal, or `null`. */
   readonly why?: () => Promise<BeaverError | 'waits' | null>
   /** Looks for a better server of NATS. Default: there is none. */
   readonly elsewhere?: () => void
@@ -460,10 +451,7 @@ export interface Asking {
 }
 
 const pauseMsFirst = 100
-/**
- * The longest pause between two attempts. The pause doubles up to it, so that waiting clients ask a busy
- * daemon less often.
- */
+/** The longest pause between attempts. Pauses double up to it, so that clients spare a busy daemon. */
 const pauseMsMax = 1_000
 /** The shortest time for the last attempt. */
 const lastAskMs = 100

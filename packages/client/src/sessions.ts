@@ -24,8 +24,7 @@ import type { JudgedReading } from './carried-out.ts'
 import { whilePresent } from './present-nats.ts'
 
 /**
- * An event of a session. `hidden` events are for the record only: no prompt and no transcript contains them
- * (SE-07).
+ * An event of a session. `hidden` events are for the record only, never for prompts or transcripts (SE-07).
  */
 export type SessionEvent = RecordedEvent & { readonly task_id: string; readonly hidden: boolean }
 
@@ -43,9 +42,7 @@ export interface SearchOptions {
   readonly limit?: number
   /** A session to leave out. Default: none. */
   readonly exceptSession?: string
-  /**
-   * Only sessions of this user; `null`: only sessions without a user. Default: all sessions of the tenant.
-   */
+  /** Only sessions of this user; `null`: only those without a user. Default: all sessions of the tenant. */
   readonly userId?: string | null
 }
 

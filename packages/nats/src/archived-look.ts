@@ -23,8 +23,7 @@ export function archivesOf(nc: NatsConnection, subjects: Subjects): Archives {
 }
 
 /**
- * What was archived. A reader that knows another operator trusts no archive: the missing messages count as
- * harm.
+ * What was archived. A reader that knows another operator trusts no archive: missing messages count as harm.
  */
 export async function archivedNow({ subjects, archived }: Archives): Promise<ArchivedMessages> {
   const none = new ArchivedMessages(subjects.tenant, [])

@@ -60,10 +60,7 @@ export async function natsBlobStore(
   }
 }
 
-/**
- * Reads texts without making the bucket, for processes that must not write. `now`: what was removed from the
- * journal.
- */
+/** Reads texts without making the bucket, for processes that must not write. `now`: what was removed. */
 export const natsTexts = (
   nc: NatsConnection,
   subjects: Pick<Subjects, 'blobBucket'>,

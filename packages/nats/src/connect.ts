@@ -1,5 +1,4 @@
-// Connects to a nats-server, and refuses one that is missing, too old or without JetStream, with a message
-// that says what to do.
+// Connects to a nats-server, and says what to do if it is missing, too old or without JetStream.
 import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'
@@ -40,10 +39,7 @@ const pingMsAlone = 20_000
 const trialMsMax = 2_000
 
 export interface ConnectOptions {
-  /**
-   * One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`,
-   * `tls://host`.
-   */
+  /** Servers, separated by commas: `nats://user:password@host:4222`, `nats://token@host`, `tls://host`. */
   readonly url: string
   /** The name of the connection, for the operators of the server. */
   readonly name: string

@@ -111,19 +111,13 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   )
 }
 
-/**
- * The last error in the log of nats-server, or `null`. The log is plain text; a mark in each line says the
- * level.
- */
+/** The last error in the log of nats-server, or `null`. The log is plain text, with a mark for the level. */
 export function lastErrorIn(log: string): string | null {
   const errors = log.split('\n').flatMap((line) => /\[(?:FTL|ERR)\] (.*)$/.exec(line)?.[1] ?? [])
   return errors.at(-1)?.trim() ?? null
 }
 
-/**
- * Ends the server when its parent ends, that is when the pipe (descriptor 3) closes. The umask keeps the
- * server's files from other users.
- */
+/** Ends the server when its parent ends, which closes descriptor 3. Other users cannot read its files. */
 const guard = `umask 077; "$@" 3<&- </dev/null & pid=$!
 trap 'kill -TERM $pid 2>/dev/null' TERM INT HUP
 { cat <&3 >/dev/null 2>&1; kill -TERM $pid 2>/dev/null; } &

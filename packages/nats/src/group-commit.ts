@@ -60,9 +60,7 @@ export interface GroupCommitStream {
   readonly name: string
   lastMessage(subject: string): Promise<{ sequence: number; payload: Uint8Array } | null>
   exists(): Promise<boolean>
-  /**
-   * Signs the messages of a batch together; a repeated message keeps its signature. Default: no signatures.
-   */
+  /** Signs the messages of a batch. A repeated message keeps its signature. Default: no signatures. */
   readonly sign?: ((leaves: readonly string[]) => readonly string[]) | undefined
 }
 
@@ -123,8 +121,7 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled || this.#underWay || this.#queue.length === 0) return
     this.#scheduled = true
-    // This runs after everything that the present callback causes, so that all writes of one callback go
-    // together.
+    // Runs after everything that the present callback causes, so that all of its writes go together.
     process.nextTick(this.#flush)
   }
 
@@ -173,10 +170,7 @@ export class GroupCommit {
     if (!this.#underWay && this.#queue.length === 0) for (const wake of this.#waiters.splice(0)) wake()
   }
 
-  /**
-   * Sends the waiting writes before the answered writers continue, so that the server and they work in
-   * parallel.
-   */
+  /** Sends the waiting writes before the answered writers continue, so that the server works meanwhile. */
   #next(): void {
     this.#underWay = false
     this.#flush()

@@ -1,6 +1,5 @@
-// The identities at the embedded server: one nkey for each role, each in its own file that only the home's
-// user can read. A key is made once and kept. A file without a key is an error, because a running process may
-// use the old key.
+// The identities at the embedded server: one nkey for each role, in a file that only the home's user can
+// read. A key is made once. A file without a key is an error, because a running process may use the old key.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'

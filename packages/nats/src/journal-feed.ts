@@ -62,10 +62,7 @@ export interface FollowWanted {
   readonly log?: LogId
   /** The identity that the stream must have, as a look gives it. Default: the identity that it has now. */
   readonly identity?: string
-  /**
-   * Told when messages in between cannot be read, or, for a few looks, messages at the end. Only a follow of
-   * all logs tells.
-   */
+  /** Reports unreadable messages, at the end only after a few looks. Only a follow of all logs does this. */
   readonly onGap?: (gap: Gap) => void
   readonly signal: AbortSignal
 }
@@ -176,10 +173,7 @@ async function taskThatComes(
   }
 }
 
-/**
- * The first entry of a log, then all later ones. These are two subjects, each named exactly (D4 in
- * direct-read.ts).
- */
+/** The first entry of a log, then all later ones: two subjects, each named exactly (D4 in direct-read.ts). */
 async function* pagesOfLog(
   nc: NatsConnection,
   waker: StreamWaker,
@@ -205,10 +199,7 @@ async function* pagesOfLog(
   yield* pages(nc, waker, { stream, subject: subjects.events(log), from })
 }
 
-/**
- * Gives the first page and then each page that is not empty, until the waker is over. It reads the next page
- * while one is given out.
- */
+/** Gives each page that is not empty until the waker is over, and reads the next page meanwhile. */
 async function* pages(nc: NatsConnection, waker: StreamWaker, of: PagesOf): AsyncGenerator<Page> {
   const gaps = new Gaps(of)
   let from = of.from
@@ -301,7 +292,7 @@ async function throwWhyClosed(nc: NatsConnection, signal: AbortSignal): Promise<
 }
 
 /**
- * Finds the log of a task by its id alone; `null` if there is none. The leader answers, so it is never stale.
+ * Finds the log of a task by its id alone; `null` if there is none. The leader answers: it is never stale.
  */
 export async function findTask(
   nc: NatsConnection,

@@ -71,10 +71,7 @@ export async function findLog(
   return logClaimedBy(own, named ?? null, accepted ?? null)
 }
 
-/**
- * The log to which an id belongs, from the entry that claims it for another session, and the first entry
- * under the id's own name.
- */
+/** The log of an id, from the entry that claims it for another session and from its own first entry. */
 function logClaimedBy(
   own: LogId,
   named: Pick<Found, 'revision' | 'payload'> | null,
@@ -95,9 +92,7 @@ function sessionIn(payload: Uint8Array): SessionId | null {
   }
 }
 
-/**
- * The first entry of a log. Only one message of this subject is an entry; a stranger may have published more.
- */
+/** The first entry of a log. Only one message of this subject is an entry; strangers may publish more. */
 export const firstEntry = (jsm: JetStreamManager, subjects: Subjects, log: LogId): Promise<Found | null> =>
   firstOf(jsm, subjects.stream, subjects.accepted(log))
 
@@ -154,7 +149,7 @@ export async function taskAfter(
 }
 
 /**
- * The task that a message accepts; `null` for a stranger's message: it has no records, or another subject.
+ * The task that a message accepts; `null` for a stranger's message, without records or on another subject.
  */
 function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | null {
   const log = subjects.entryLog(subject)

@@ -163,18 +163,12 @@ export class JournalWatch {
     return this.#isChecked && this.harm === null ? null : this.#admitted()
   }
 
-  /**
-   * The last message that this process saw. A later write has a higher sequence, unless an older journal was
-   * restored.
-   */
+  /** The last message that this process saw. Later writes are higher, unless an older journal is restored. */
   get sequence(): number {
     return Math.max(this.#newest?.sequence ?? 0, this.#mark?.sequence ?? 0)
   }
 
-  /**
-   * Notes what was written or read last. After a loss of the line it counts only once the journal was
-   * compared.
-   */
+  /** Notes the newest write or read. After a loss of the line it counts once the journal was compared. */
   acknowledged(newest: Acknowledged): void {
     if (this.#isChecked && newest.sequence > (this.#newest?.sequence ?? 0)) this.#newest = newest
   }

@@ -127,8 +127,7 @@ function signedLeaf(log: LogId, payload: Uint8Array): string | undefined {
 }
 
 /**
- * Only the first message of a subject has a fence: within a batch the server stores the later messages
- * directly after it.
+ * Only the first message of a subject has a fence: the server stores the rest of a batch directly after it.
  */
 function fenced(
   subject: string,
@@ -197,10 +196,7 @@ function idClaim(subjects: Subjects, { tenant, session, task }: LogId): Write {
   }
 }
 
-/**
- * An entry that claims an id has the id as a session in its subject, so it also belongs to the session of
- * that name.
- */
+/** A claim on an id has the id as a session in its subject, so it also belongs to that session. */
 function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
   return [
     `id ${subjects.taskId(tenant, task)}`,

@@ -197,9 +197,8 @@ const unavailable = (error: unknown): MemoryAnswer => ({
   message: `The memory could not be changed: ${messageOf(error)}. The change may or may not have been applied. Try again later.`,
 })
 
-// The newest value of each key of the bucket that this process has seen (memory-watch.ts). A known value only
-// moves forward. A watch that ends is started again; the values stay, and the new watch begins with all
-// values.
+// The newest value of each key that this process has seen (memory-watch.ts). A known value only moves
+// forward. A watch that ends is started again and begins with all values.
 
 const watchPauseMs = 500
 
@@ -215,8 +214,7 @@ class KnownMemories {
   }
 
   /**
-   * Takes in all values and then each change, until the returned function is called. Resolves when all
-   * existing values are known.
+   * Takes in all values and each change, until the returned function is called. Resolves after all values.
    */
   async follow(nc: NatsConnection, bucket: WatchedBucket, clock: Clock): Promise<() => Promise<void>> {
     const begin = (): Promise<MemoryWatch> =>

@@ -360,9 +360,8 @@ function decodedReason(text: string): string {
   }
 }
 
-// The lanes that a process serves now. A lane closes when nothing came for a second and nothing was
-// published. A ring opens it again. A stop ends the wait for the next message at once, and lets the handlers
-// finish.
+// The lanes that a process serves now. A lane closes after a second without messages, and a ring opens it
+// again. A stop ends the wait for the next message at once, and lets the handlers finish.
 
 const idleMs = 1_000
 const lanesMax = 10_000

@@ -12,10 +12,7 @@ const againMs = 250
 /** Whether the servers answered and refused for another reason than an election. */
 const isRefusal = (cause: unknown): boolean => cause instanceof JetStreamApiError && cause.code !== noLeader
 
-/**
- * @param open leaves nothing behind if it fails
- * @throws what `open` throws, if this cannot pass or does not pass in time
- */
+/** @param open leaves nothing behind if it fails @throws what `open` throws if waiting does not help */
 export async function openInCluster<Opened>(
   nc: NatsConnection,
   open: () => Promise<Opened>,

@@ -1,6 +1,5 @@
-// Leaves a server of a cluster that is frozen or cut off from the others, for one at which the journal
-// answers. A ping does not show that a server is cut off. While the servers elect a leader, no server is
-// better.
+// Leaves a server of a cluster that is frozen or cut off, for one at which the journal answers. A ping does
+// not show that a server is cut off. During an election of a leader, no server is better.
 import { steadyClock } from '@beaver/core'
 import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -64,8 +63,7 @@ async function requireAnswer(its: Ways, server: string, stream: string): Promise
 }
 
 /**
- * Whether the leader of a stream hears enough followers to store a message. A leader that does not still
- * answers questions.
+ * Whether the leader of a stream hears enough followers to store. Without them it still answers questions.
  */
 export function hearsMost(cluster: ClusterInfo | undefined): boolean {
   const followers = followersOf(cluster)

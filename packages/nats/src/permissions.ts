@@ -19,9 +19,7 @@ export interface Permissions {
   /** Exceptions from `publish`. Default: none. */
   readonly denied?: readonly string[]
   readonly subscribe: readonly string[]
-  /**
-   * Whether the user may answer each message that it receives once, without a right to publish the answer.
-   */
+  /** Whether the user may answer each received message once, without a right to publish the answer. */
   readonly answers: boolean
 }
 

@@ -115,9 +115,7 @@ export function followersOf(cluster: ClusterInfo | undefined): readonly StreamFo
     .toSorted((a, b) => (a.server < b.server ? -1 : 1))
 }
 
-/**
- * Gives a stream another place. The servers copy missing messages afterwards. @throws what the server says
- */
+/** Gives a stream another place. The servers copy messages afterwards. @throws what the server says */
 export async function placeStream(
   nc: NatsConnection,
   name: string,

@@ -12,10 +12,7 @@ import type { Line } from './line.ts'
 
 export interface Write {
   readonly subject: string
-  /**
-   * The sequence of the last message that `fence` matches, or 0 if there is none. `null`: the write has no
-   * fence of its own.
-   */
+  /** The sequence of the last message that `fence` matches, or 0. `null`: the write has no fence. */
   readonly expectedSequence: number | null
   /** A filter of subjects. Default: the message's own subject. */
   readonly fence?: string

@@ -17,10 +17,7 @@ export function isInbox(subject: string): boolean {
   return subject.length <= replyCharsMax && /^_[A-Za-z0-9_=-]*\.[^\s*>]+$/.test(subject)
 }
 
-/**
- * The open requests of one endpoint. One caller has at most three quarters of them, so that others are
- * answered.
- */
+/** The open requests of one endpoint. One caller has at most three quarters, so that others are answered. */
 export class OpenRequests {
   readonly #byCaller = new Map<string, number>()
   readonly #max: number
@@ -60,9 +57,7 @@ export const requestsPerSecondMax = 4_000
  */
 const answeredRefusalsMax = 500
 
-/**
- * The requests of one endpoint in the present second: `perCallerMax` of one caller, and twice as many of all.
- */
+/** The requests of one endpoint in this second: `perCallerMax` of one caller, twice as many of all. */
 export class RequestRate {
   readonly #byCaller = new Map<string, number>()
   readonly #perCallerMax: number

@@ -55,17 +55,11 @@ export class NotSent extends Error {}
 export interface ServeOptions {
   /** How many requests are handled at a time; others are refused with `timeout`. Default: 1,000. */
   readonly openMax?: number
-  /**
-   * How many requests of one caller are handled in a second. Default: 4,000. `Infinity` only where only
-   * daemons may publish.
-   */
+  /** Requests of one caller in a second. Default: 4,000. `Infinity` only where only daemons publish. */
   readonly perSecondMax?: number
 }
 
-/**
- * Serves a subject until `stop`. All servers of a subject share its requests. If `handle` throws, its error
- * is the answer.
- */
+/** Serves a subject until `stop`; its servers share the requests. An error of `handle` is the answer. */
 export function serve(
   nc: NatsConnection,
   subject: string,
@@ -76,8 +70,7 @@ export function serve(
   const rate = new RequestRate(perSecondMax)
   const respond = async (message: Msg, isTooMuch: boolean): Promise<void> => {
     const { reply = '' } = message
-    // The caller would get no answer at another subject, so the request is not carried out (G1 in
-    // request-guard.ts).
+    // The caller gets no answer elsewhere, so the request is not carried out (G1 in request-guard.ts).
     if (reply !== '' && !isInbox(reply)) return refused(nc)
     const begun = isTooMuch
       ? `This endpoint handles ${perSecondMax} of one caller in a second`
@@ -111,10 +104,7 @@ export function serve(
   return { stop: () => subscription.drain().catch(() => {}) }
 }
 
-/**
- * Why a text is too large for a message, of which the headers and the subject need a part; `null` if it is
- * not.
- */
+/** Why a text is too large for a message, which also holds headers and a subject; `null` if it fits. */
 function excessOf(nc: NatsConnection, text: string): string | null {
   const max = (nc.info?.max_payload ?? 1_048_576) - 1_024
   const bytes = text.length > max / 3 ? Buffer.byteLength(text) : text.length

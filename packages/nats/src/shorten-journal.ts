@@ -30,9 +30,7 @@ export interface ArchivedHead {
   readonly hash: string
 }
 
-/**
- * Whether the server deletes messages of the journal. A stream of an earlier version refuses this for good.
- */
+/** Whether the server deletes messages of the journal. A stream of an earlier version never does. */
 export async function mayShorten(nc: NatsConnection, { stream }: Subjects): Promise<boolean> {
   const look = await lookAt(nc, stream)
   if (look.kind !== 'there')
@@ -114,10 +112,7 @@ function verified(
 
 export interface Removed {
   readonly deleted: number
-  /**
-   * How many named messages are still there: their file was refused, or their content differs from the
-   * event's.
-   */
+  /** How many named messages stay: their file was refused, or their content is not that of the event. */
   readonly left: number
 }
 
@@ -152,8 +147,7 @@ export async function deleteArchived(
       if (isSame && (await of.mayDelete(named))) places.push(revision)
       else left++
     }
-    // The bytes are not overwritten, which would take 4 ms for each message. The server frees their space
-    // when it compacts their block.
+    // The bytes are not overwritten, which takes 4 ms for each message. The server frees them later.
     for (let from = 0; from < places.length; from += atOnceMax)
       await Promise.all(
         places

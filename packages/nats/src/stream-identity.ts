@@ -1,6 +1,5 @@
-// The identity of a stream: its name and the time when it was first made. It differs from that of a later
-// stream of the same name. A server makes a restored stream with a new time, so its metadata keep the first
-// one.
+// The identity of a stream: its name and the time when it was first made, unlike any later stream of this
+// name. A server gives a restored stream a new time, so its metadata keep the first one.
 
 /** The key of the first time in the metadata of a restored stream. */
 const createdKey = 'beaver-created'

@@ -105,10 +105,7 @@ const info = z.union([
 export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> =>
   (await lookInto(nc, stream, empty)).look
 
-/**
- * The same, with the sequences of all missing messages between the first and the last one. The answer has
- * about seven bytes for each.
- */
+/** The same, with the sequence of each missing message, which takes about seven bytes in the answer. */
 export const lookAtDeleted = (
   nc: NatsConnection,
   stream: string,

@@ -41,10 +41,7 @@ const triesMax = 50
 const betweenTriesMs = 5
 const chunkBytes = 128 << 10
 
-/**
- * The server's description of a stream; `null` if there is none. @throws {BeaverError} `unreachable`,
- * `timeout`
- */
+/** The server's description of a stream, or `null`. @throws {BeaverError} `unreachable`, `timeout` */
 export async function describeStream(nc: NatsConnection, stream: string): Promise<StreamDescription | null> {
   const answer = await asked(nc, `$JS.API.STREAM.INFO.${stream}`, {})
   if (answer === null) return null
@@ -134,10 +131,7 @@ async function isInBatch(nc: NatsConnection, stream: string, sequence: number): 
   return message !== null && message.header.has('Nats-Batch-Id') && !message.header.has('Nats-Batch-Commit')
 }
 
-/**
- * The sequence of the last message of a subject; 0 if there is none. @throws {BeaverError} `timeout`,
- * `unreachable`
- */
+/** The last sequence of a subject; 0 if there is none. @throws {BeaverError} `timeout`, `unreachable` */
 export async function lastSequenceOf(nc: NatsConnection, stream: string, subject: string): Promise<number> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
   return (await messageOfLeader(jsm, stream, { last_by_subj: subject }))?.seq ?? 0

@@ -8,9 +8,7 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { lineOf } from './line.ts'
 import { type StreamLook, type StreamPulse, streamPulse } from './stream-pulse.ts'
 
-/**
- * The pauses before each read while a published message cannot be read, because its write is not durable yet.
- */
+/** The pauses before each read while a published message cannot be read, because it is not durable yet. */
 const chaseMs = [2, 4, 8, 16, 32, 64, 128, 256, 512] as const
 
 export interface Waited {

@@ -117,10 +117,7 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
 /** Within this time the server keeps only one wake of a name. */
 const duplicateWindowMs = 5_000
 
-/**
- * Creates the stream of channels if it does not exist: a work queue with messages from and to people, and
- * with dead letters.
- */
+/** Creates the stream of channels if it does not exist: a work queue for messages and dead letters. */
 export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
     await jsm.streams.add({
@@ -159,16 +156,10 @@ export async function hasChannelStream(nc: NatsConnection, { channelStream }: Su
   return streamExists(await jetstreamManager(nc, { timeout: 3_000 }), channelStream)
 }
 
-/**
- * A signed request can be repeated for twice five minutes. Within this time the server keeps one message of
- * each name.
- */
+/** A signed request can be repeated for twice five minutes. Meanwhile each name has one message. */
 const channelDuplicateMs = 900_000
 /** Each active chat has a consumer for each direction. Without this setting, the server allows 1,000. */
 const channelConsumersMax = 100_000
-/**
- * How many messages wait in one lane of the channels, and in all lanes with the dead letters. More are
- * refused.
- */
+/** How many messages wait in one lane, and in all lanes with the dead letters. More are refused. */
 export const laneMessagesMax = 10_000
 const channelMessagesMax = 1_000_000

@@ -48,13 +48,10 @@ export interface Subjects {
   readonly channelDeaths: string
   /** The note that a try to send a message began. */
   channelBegun(channel: string, id: string): string
-  /** What is uncertain in a channel. */
+  /** The count of messages with an unknown outcome in a channel (uncertain-store.ts). */
   channelUncertain(channel: string): string
   readonly channelUncertains: string
-  /**
-   * What the subject of a lane or of a dead letter names: `queue`, `channel`, and then the chat and the kind,
-   * or the id.
-   */
+  /** The names in a lane or a dead letter: `queue`, `channel`, then the chat and the kind, or the id. */
   channelNames(subject: string): readonly string[]
   readonly captured: readonly string[]
   readonly capturedWakes: readonly string[]
@@ -68,10 +65,7 @@ export interface Subjects {
   systemNameOf(subject: string): SystemLogName | null
   /** The log of an entry's subject; `null` if it is not the exact subject of an entry. */
   entryLog(subject: string): LogId | null
-  /**
-   * Whether no message of Beaver has this subject of the journal stream, so that only a stranger publishes
-   * it.
-   */
+  /** Whether only a stranger publishes on this subject of the journal stream. */
   isStray(subject: string): boolean
   /** The log of a wake's subject; `null` if it is not the exact subject of a wake. */
   wakeLog(subject: string): LogId | null
@@ -87,10 +81,7 @@ export interface Subjects {
   session(tenant: string, session: SessionId): string
   /** The entry that claims a task's id for a session of another name. */
   taskId(tenant: string, task: string): string
-  /**
-   * Everything that claims a task's id: the entry of `taskId`, or the log of a task in the session of its own
-   * name.
-   */
+  /** All claims on a task's id: the entry of `taskId`, or the log of a task in the session of its name. */
   taskIdClaims(tenant: string, task: string): string
   /** A wake, which tells a daemon to look at a task. */
   wake(log: LogId): string

@@ -36,8 +36,7 @@ export class UncertainStore {
     const { js, subjects } = this.#of
     const subject = subjects.channelBegun(channel, id)
     try {
-      // A new name each time: otherwise the server may take the note for a repeated one that is already
-      // removed.
+      // A new name each time, so that the server does not take the note for a repeated one.
       const { seq } = await js.publish(subject, at, {
         msgID: randomUUID(),
         expect: { lastSubjectSequence: 0 },

@@ -5,10 +5,7 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { shownUrl } from './connect.ts'
 import { streamPulse } from './stream-pulse.ts'
 
-/**
- * @param stream reports also that this stream was deleted or recreated. Default: only the connection is
- * watched.
- */
+/** @param stream reports also that it was deleted or recreated. Default: only the connection is watched */
 export function watchConnection(
   nc: NatsConnection,
   logger: Logger,

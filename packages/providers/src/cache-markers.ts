@@ -45,9 +45,7 @@ export function markedPlaces(
 
 const mark = { cache_control: { type: 'ephemeral' } } as const
 
-/**
- * The messages of chat completions with marks. `wire` has the same messages in the same places as `messages`.
- */
+/** The messages of chat completions with marks. `wire` has the same messages in the same places. */
 export function withMarks(
   messages: readonly ChatMessage[],
   wire: readonly WireMessage[],

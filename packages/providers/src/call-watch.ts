@@ -6,10 +6,7 @@ export interface CallWatch {
   gaveUp(): 'timeout' | 'idle' | null
   /** Reports that data came in. Silence counts from the last report, and not before the first. */
   stir(): void
-  /**
-   * Reports that the answer is complete. The request is aborted if its response does not end soon; otherwise
-   * its connection is kept.
-   */
+  /** Reports a complete answer. If its response ends soon, the connection is kept; else it is aborted. */
   answered(): void
   close(): void
 }

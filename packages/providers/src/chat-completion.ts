@@ -1,5 +1,5 @@
-// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and write some in
-// another form (wire-shapes.ts).
+// Turns the body of a chat completion into a ChatAnswer, in spite of missing or unusual fields
+// (wire-shapes.ts).
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
@@ -52,10 +52,7 @@ const completion = z.looseObject({
   usage: wireUsage,
 })
 
-/**
- * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
- * sent in place of an answer
- */
+/** @throws {ProviderError} `malformed_output`, `refusal`, or the error that the server sent instead */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
   return answerIn(parseJson(body, place), place, body)
 }
@@ -131,10 +128,7 @@ export function answerFrom(
   }
 }
 
-/**
- * What goes back to the server: details contain all that the plain text of a thought says. `null`: nothing.
- * Empty: only the state of the calls.
- */
+/** What goes back. Details contain the plain thought. `null`: nothing. Empty: only the state of calls. */
 function stateOf(
   { reasoning_content: content, reasoning, reasoning_details: details, extra_content: extra }: Said['state'],
   calls: readonly ToolCall[],
@@ -152,10 +146,7 @@ function stateOf(
     : state
 }
 
-/**
- * A call without an id gets one from its place in the conversation, so that the same request gives the same
- * id, and each id is used once.
- */
+/** Gives a call without an id one from its place, so that equal requests have equal ids, each used once. */
 export function withIds(
   calls: readonly ToolCall[],
   place: Pick<AnswerPlace, 'earlierCalls' | 'toolName'>,

@@ -195,8 +195,7 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
           ? open.findLast((call) => call.id === id)
           : open.at(-1)
     if (same === undefined || !called?.name) return same
-    // A name begins a new call, unless the server repeats it in every piece: with the same id, or before the
-    // arguments are complete.
+    // A name begins a new call, unless it is repeated: with the same id, or before the arguments end.
     if (id && same.id !== '') return same.id === id ? same : undefined
     return same.name === '' || same.arguments === '' || !isJson(same.arguments) ? same : undefined
   }
@@ -221,10 +220,7 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
   }
 }
 
-/**
- * Gemini sends a name in pieces, llama.cpp the whole name with each piece:
- * github.com/continuedev/continue/pull/5849
- */
+/** Gemini sends pieces of a name, llama.cpp all of it each time: github.com/continuedev/continue/pull/5849 */
 const joinedName = (before: string, piece: string): string => (piece === before ? before : before + piece)
 
 /** Joins the fields that may have to go back. */

@@ -1,8 +1,7 @@
 // The form of a conversation that a server demands. Chat templates of local models and some makers are strict
-// about the order of roles, about ids and about empty messages; this is learned from refusals
-// (openai-chat.ts). No word is lost, and the order stays. The same conversation gives the same messages, so a
-// resumed run asks as before. A form applies to the whole conversation, so that the ids of calls and results
-// agree.
+// about the order of roles, ids and empty messages; refusals teach this (openai-chat.ts). No word is lost,
+// and the order stays. The same conversation gives the same messages, so a resumed run asks as before. A form
+// applies to the whole conversation, so that the ids of calls and results agree.
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '@beaver/core'
 

@@ -30,10 +30,7 @@ export class FormHabits {
     return responseFormat(output, level) === undefined ? null : { level, besideTools, schema }
   }
 
-  /**
-   * Returns whether to ask the server again in another way. `refused` is `null` if it did not refuse the
-   * form.
-   */
+  /** Returns whether to ask the server again in another way. `refused`: `null` if it was not the form. */
   learns(refused: 'schema' | 'beside_tools' | 'form' | null, sent: SentForm): boolean {
     if (refused === null) return false
     if (refused === 'beside_tools' && sent.besideTools) this.#besideTools = false

@@ -27,10 +27,7 @@ export type HttpPost = (
 const connectionsMax = 1_024
 const connectMsMax = 30_000
 
-/**
- * Makes an HttpPost with its own connection pool. The first post loads undici, so that a daemon is ready
- * sooner.
- */
+/** Makes an HttpPost with its own pool. The first post loads undici, so that a daemon is ready sooner. */
 export function httpPost(): HttpPost {
   let made: Promise<Dispatcher> | null = null
   return async ({ origin, pathname, search }, headers, body, signal) => {

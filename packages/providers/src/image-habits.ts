@@ -75,9 +75,7 @@ export class ImageHabits {
     return true
   }
 
-  /**
-   * Whether the server cannot use an image, so that it is asked again. Many words match, so ask this last.
-   */
+  /** Whether the server cannot use an image, so that it is asked again. Ask last: many words match. */
   learnsBad(said: ServerError, sent: readonly string[]): boolean {
     if (sent.length === 0 || saysOverflow(said) || !saysBadImage(said)) return false
     const images = [...new Set(sent)]

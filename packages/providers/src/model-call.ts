@@ -61,10 +61,7 @@ export interface WireExchange {
 export interface AnswerStream {
   /** Takes the next event, and returns its text or ''. @throws {ProviderError} */
   take(event: StreamEvent): string
-  /**
-   * Whether the last event ended the answer without the server's word for the end. Default: only `done` ends
-   * it.
-   */
+  /** Whether the last event ended the answer without the server's `done`. Default: only `done` ends it. */
   ended?(): boolean
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
@@ -104,10 +101,7 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
     }
   }
 
-  /**
-   * Sends the request, and again without what the server refuses. Each refusal teaches one thing, so this
-   * ends.
-   */
+  /** Sends the request, and again without what the server refuses. Each refusal teaches one thing. */
   async function asked(request: ChatRequest, reading: Reading): Promise<ChatAnswer> {
     const { watch } = reading
     const exchange = protocol.exchange(request, settingsFrom(options.settings, request.settings))
@@ -228,9 +222,8 @@ export const callsIn = (messages: readonly ChatMessage[]): number =>
     0,
   )
 
-// What a server counted for an answer that is of no use: it refused, broke off, or sent unreadable data. An
-// answer must be paid once the server counts it or begins to say something. A missing count is unknown, not
-// zero.
+// What a server counted for a useless answer: it refused, broke off, or sent unreadable data. An answer must
+// be paid once it is counted or begins to say something. A missing count is unknown, not zero.
 
 class HeardAnswer {
   readonly #asked: string

@@ -122,10 +122,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
 // What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so that a
 // request is repeated only a few times.
 
-/**
- * What a request had that a server may refuse. A refusal is judged by its own request, because a server may
- * refuse several requests at once.
- */
+/** What a request had that a server may refuse. Several may be refused at once, each for its own content. */
 interface SentFields extends SentForCache {
   readonly usage: boolean
   readonly state: boolean

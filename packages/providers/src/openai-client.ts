@@ -1,8 +1,7 @@
-// Requests through the `openai` client. It makes the address, the headers and the login of each request, also
-// for Azure and for a workload identity; we send the request (http-post.ts), and read the raw answer, because
-// servers send more than the client knows. One post is one request without retry or log, except that a
-// refused token of a workload identity is renewed once. The client has 230 modules, so it is
-// loaded by the first post (docs/decisions/0029).
+// Requests through the `openai` client. It makes the address, the headers and the login, also for Azure and
+// for a workload identity. We send the request (http-post.ts) and read the raw answer, because servers send
+// more than the client knows. There is no retry or log; only a refused token of a workload identity is
+// renewed once. The client has 230 modules, so the first post loads it (docs/decisions/0029).
 import { ProviderError } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
 import type { ClientOptions, OpenAI } from 'openai'
@@ -26,8 +25,7 @@ export interface WorkloadIdentity {
   readonly serviceAccountId: string
   readonly clientId?: string
   /**
-   * The proof of the place: a file that the place renews, or the metadata service of Azure (for a resource)
-   * or of Google Cloud (for an audience).
+   * The proof: a file that the place renews, or the metadata service of Azure (resource) or GCP (audience).
    */
   readonly token: { readonly file: string } | { readonly azure: string } | { readonly gcp: string }
 }
@@ -65,9 +63,7 @@ export class OpenAiClient {
   readonly #settings: ClientSettings
   /** The answers whose bodies we read, by the client's response. */
   readonly #answers = new WeakMap<Response, HttpAnswer>()
-  /**
-   * The texts of refusals, by their headers: the client drops the parts of a refusal that it does not know.
-   */
+  /** The texts of refusals, by their headers: the client drops parts that it does not know. */
   readonly #refusals = new WeakMap<Headers, string>()
   #made: Promise<Made> | null = null
 
@@ -228,9 +224,7 @@ interface Address {
 
 export const openAiBaseUrl = 'https://api.openai.com/v1'
 
-/**
- * The client sends the lines of this variable, `Name: value`, with each request. They are meant for OpenAI.
- */
+/** The client sends the lines of this variable, `Name: value`, with each request. They are for OpenAI. */
 function withoutHeadersOfEnvironment<Made>(make: () => Made): Made {
   const { OPENAI_CUSTOM_HEADERS: given } = process.env
   delete process.env['OPENAI_CUSTOM_HEADERS']

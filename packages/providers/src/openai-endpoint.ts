@@ -18,10 +18,7 @@ export interface OpenAiEndpointOptions {
   readonly model: string
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
-  /**
-   * The header with the key, without `Bearer`, such as Azure's `api-key`. Default: `Authorization: Bearer
-   * <key>`.
-   */
+  /** The header with the key, such as Azure's `api-key`. Default: `Authorization: Bearer <key>`. */
   readonly keyHeader?: string
   /** The variant of the client if a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant

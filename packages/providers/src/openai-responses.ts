@@ -23,10 +23,7 @@ import {
 } from './server-words.ts'
 
 export interface OpenAiResponsesOptions extends ModelCallOptions {
-  /**
-   * Whether the server keeps its answers, so that a thought goes back by its id. Default: no; a thought goes
-   * back encrypted or in plain text.
-   */
+  /** Whether the server keeps its thoughts by id. Default: no; they go back encrypted or in plain text. */
   readonly stores?: boolean
 }
 
@@ -165,10 +162,7 @@ function callHabits(habits: ResponsesHabits): CallHabits {
   }
 }
 
-/**
- * Whether the server refuses thoughts that went back: `unknown` it never takes them, `lost` it does not take
- * this one.
- */
+/** Whether the server refuses its own thoughts: `unknown` it never takes them, `lost` not this one. */
 function refusedItems(said: ServerError): 'unknown' | 'lost' | null {
   if (saysOverflow(said)) return null
   if (saysItemLost(said)) return 'lost'

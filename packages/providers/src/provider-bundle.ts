@@ -1,6 +1,5 @@
-// Turns the choices of a daemon into the providers of its loops: each endpoint, and each model of the
-// program, becomes a provider behind its gate. The choices are plain data. Worker threads share only the
-// gate's memory.
+// Turns the choices of a daemon into the providers of its loops, each endpoint and each model of the program
+// behind its gate. The choices are plain data. Worker threads share only the gate's memory.
 import type { MessagePort } from 'node:worker_threads'
 import { type ChatProvider, type EmbeddingProvider, type ProviderBundle, ProviderError } from '@beaver/agent'
 import { type Clock, maskSecrets, type ModelSettings, systemClock } from '@beaver/core'
@@ -238,10 +237,7 @@ export function providerBundle(
 // An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings. Requests follow one another. If the
 // server takes fewer texts than `textsMax`, each request has half as many from then on.
 
-/**
- * The most texts of one request. With 3072 numbers for each text, the answer stays well below the bound of a
- * body.
- */
+/** The most texts of one request. With 3072 numbers for each, the answer fits well into a body. */
 const textsMax = 64
 
 /** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */

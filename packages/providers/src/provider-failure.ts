@@ -74,10 +74,7 @@ export class EndpointRefusal extends Error {
   }
 }
 
-/**
- * An error in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if its kind is
- * unclear.
- */
+/** An error in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is no clear one. */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
   const whole: unknown = Array.isArray(value) ? value[0] : value
   const error = field(whole, 'error') ?? bareError(whole)
@@ -90,10 +87,7 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
   return status === null ? null : inTheMiddle(status, error, place)
 }
 
-/**
- * An error without a member `error`, as vLLM and Mistral write it: `{"object": "error", "message": …, "code":
- * 400}`.
- */
+/** An error of vLLM and Mistral without `error`: `{"object": "error", "message": …, "code": 400}`. */
 function bareError(value: unknown): unknown {
   const named = field(value, 'object') === 'error' || field(value, 'type') === 'error'
   return named && typeof field(value, 'message') === 'string' && field(value, 'choices') === undefined
@@ -109,10 +103,7 @@ export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): Provide
   return errorInAnswer(event.value, place) ?? inTheMiddle(statusIn(event.value), error ?? event.value, place)
 }
 
-/**
- * An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason":
- * "error"}]}`. `null` if there is none.
- */
+/** The error in `{"choices": [{"error": {"code": 502, …}, "finish_reason": "error"}]}`, or `null`. */
 export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderError | null {
   const choices = field(value, 'choices')
   const error: unknown = Array.isArray(choices) ? field(choices[0], 'error') : undefined
@@ -120,10 +111,7 @@ export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderEr
   return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
 }
 
-/**
- * A failed response: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may leave
- * out the error.
- */
+/** `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may leave out the error. */
 export function errorInResponse(response: unknown, place: AnsweringPlace): ProviderError {
   const error = field(response, 'error') ?? {}
   return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
@@ -142,10 +130,7 @@ export function refusalIn(error: unknown): ServerError | null {
   return error instanceof ProviderError ? (toldInstead.get(error) ?? null) : null
 }
 
-/**
- * Whether the server refuses the form of an answer: this schema, any form beside tools, or any schema.
- * `null`: none.
- */
+/** Which form of an answer the server refuses: this schema, any form beside tools, any schema, or none. */
 export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'form' | null {
   if (saysNoFormBesideTools(said)) return 'beside_tools'
   if (saysNoSchema(said)) return 'schema'

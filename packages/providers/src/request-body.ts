@@ -120,10 +120,7 @@ const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
     function: { name: toolNameAtProvider(name), description, parameters },
   }))
 
-/**
- * Some servers refuse a conversation with calls unless tools are described. They get the called tools, of
- * which none may be called.
- */
+/** Some servers refuse calls without described tools. They get the called tools, and none may be called. */
 function offered(
   { describesCalls }: Recipient,
   messages: readonly ChatMessage[],
@@ -183,10 +180,7 @@ function wireMessage(
 /** Without the state of an answer from the Responses API: the endpoint had another protocol then. */
 const chatFields = (fields: JsonObject): JsonObject => (stateField in fields ? {} : fields)
 
-/**
- * Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object.
- * The call's result tells what was wrong.
- */
+/** Servers refuse a conversation with arguments that are no JSON object. The result tells the mistake. */
 export function objectText(args: string): string {
   try {
     const value: unknown = JSON.parse(args)

@@ -79,8 +79,7 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
     parser.feed(piece)
     for (const event of read.splice(0)) if (event.data.trim() !== '') yield* eventsOf(event)
   }
-  // Some servers leave out the empty line after the last event. If that event is incomplete, the stream was
-  // cut.
+  // Some servers leave out the last empty line. If the last event is incomplete, the stream was cut.
   parser.feed('\n\n')
   for (const event of read) {
     const given = wholeEvent(event)

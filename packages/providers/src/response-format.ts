@@ -6,9 +6,7 @@ import type { OutputForm } from '@beaver/agent'
 /** How to ask a server for the form: with the schema, with its plain JSON mode, or not at all. */
 export type FormLevel = 'json_schema' | 'json_object' | 'none'
 
-/**
- * When to ask an endpoint for the form: `auto` in requests without tools, `native` in all, `prompt` in none.
- */
+/** When to ask an endpoint for the form: `auto` without tools, `native` always, `prompt` never. */
 export type StructuredOutput = 'auto' | 'native' | 'prompt'
 
 /** The field `response_format`; `undefined` for the level `none`. */

@@ -33,10 +33,7 @@ const responseObject = z.looseObject({
 /** A response from a server, or joined from a stream. */
 export type WireResponse = z.output<typeof responseObject>
 
-/**
- * @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server
- * sent in place of an answer
- */
+/** @throws {ProviderError} `malformed_output`, `refusal`, or the error that the server sent instead */
 export function readWireResponse(body: string, place: AnswerPlace): ChatAnswer {
   return answerOfResponse(responseIn(parseJson(body, place), place, body), place)
 }

@@ -29,10 +29,7 @@ export interface ResponsesRecipient {
   readonly formLevel: FormLevel
   /** Whether the cache key is a field of the body. Default: no. */
   readonly cacheKey?: boolean
-  /**
-   * Whether texts of the system and of the user are marked for a cache. The server itself marks the end of a
-   * request. Default: no.
-   */
+  /** Whether system and user texts are marked for a cache. The server marks the end itself. Default: no. */
   readonly marks?: boolean
 }
 
@@ -223,10 +220,7 @@ function callItem(
   }
 }
 
-/**
- * A thought as it goes back: by its id, encrypted, or in plain text. OpenAI takes no text beside an encrypted
- * thought.
- */
+/** A thought goes back by its id, encrypted, or in plain text, which OpenAI takes only without the others. */
 function thoughtItems(
   { id, summary, content, encrypted_content: secret }: JsonObject,
   stores: boolean,

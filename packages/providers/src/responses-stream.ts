@@ -1,8 +1,7 @@
 // Turns the events of a streamed response into the ChatAnswer that the whole response would be. The last
-// event has the whole response; its gaps are filled from earlier items. An answer is complete with this
-// event, or if the stream and every item are done; otherwise it was cut. Servers identify an item by its id,
-// by its place, or not at all. Some send the whole response as one event, and some a text only when it is
-// complete.
+// event has the whole response; earlier items fill its gaps. An answer is complete with this event, or if the
+// stream and every item are done; otherwise it was cut. Servers identify an item by its id, by its place, or
+// not at all. Some send the whole response as one event, and some a text only when it is complete.
 import { ProviderError } from '@beaver/agent'
 import { z } from 'zod'
 import { type AnswerPlace, malformed, thoughtFilter } from './chat-completion.ts'

@@ -7,9 +7,7 @@ import type { ServerError } from './server-error.ts'
 
 type Words = Pick<ServerError, 'codes' | 'message'>
 
-/**
- * Each line: words of servers. packages/testing/src/overflow-wordings.ts has whole texts and their sources.
- */
+/** Each line: words of servers. packages/testing/src/overflow-wordings.ts has whole texts with sources. */
 const overflow = [
   /context[_ ](length|window|size|limit)/,
   /max(imum)? (context|prompt|model|allowed|input) length/,
@@ -33,9 +31,7 @@ export const saysOverflow = ({ codes, message }: Words): boolean => {
   return !rate.test(said) && overflow.some((words) => words.test(said))
 }
 
-/**
- * Whether one request exceeds the limit of a minute, so that no pause helps, but a shorter conversation does.
- */
+/** Whether one request exceeds the limit of a minute, so that only a shorter conversation helps. */
 export const saysLargerThanRate = ({ message }: Pick<Words, 'message'>): boolean =>
   /request too large|tokens must be reduced/i.test(message)
 
@@ -51,8 +47,7 @@ const emptyAccount = [
   /exceeded_current_quota_error/,
   /insufficient[ _]balance|balance is (insufficient|too low)|余额不足/,
   /used all available credits|run out of credits/,
-  // Gemini also says "you exceeded your current quota" of a limit for a minute, but such a limit is never
-  // zero.
+  // Gemini also says "you exceeded your current quota" of a limit for a minute, which is never zero.
   /quota exceeded.{0,200}\blimit: 0\b/,
 ]
 
@@ -65,10 +60,7 @@ export const saysQuotaUsedUp = ({ codes, message }: Words): boolean =>
 export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /stream_options|include_usage/.test(`${param} ${message}`)
 
-/**
- * Whether a thinking model wants thoughts with each call of the conversation, also with those of other
- * models.
- */
+/** Whether a thinking model wants thoughts with each call, also with those of other models. */
 export const saysThoughtsMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /reasoning_content/.test(message) && /must be (passed|sent)|missing|required/i.test(message)
 
@@ -94,10 +86,7 @@ export const saysNoCacheKey = ({ param, message }: Pick<ServerError, 'param' | '
 export const saysNoMarksInResults = ({ message }: Pick<ServerError, 'message'>): boolean =>
   /cache_control.{0,80}within .?tool_result/i.test(message)
 
-/**
- * Whether the server takes no marks, or has its own. Ask only about a request with marks, whose contents are
- * lists.
- */
+/** Whether the server takes no marks, or has its own. Ask only about a request with marks. */
 export const saysNoMarks = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /cache_control|prompt_cache_breakpoint/i.test(`${param} ${message}`) ||
   /(must|should) be (a |an )?(valid )?string|expected (a |an )?(valid )?string/i.test(message)
@@ -123,8 +112,8 @@ export const saysOneCall = ({ message }: Pick<ServerError, 'message'>): boolean 
   /only supports single tool-calls|parallel tool calls? (is|are) not/i.test(message)
 
 /**
- * Whether the ids of calls must have another form: Mistral wants nine letters and digits, Anthropic no dots
- * and colons, OpenAI 40 characters.
+ * Whether ids of calls need another form: for Mistral nine letters and digits, for Anthropic no dots and
+ * colons, for OpenAI at most 40 characters.
  */
 export const saysIdForm = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /tool.?call id/i.test(message)
@@ -147,10 +136,7 @@ export const saysToolsUndescribed = ({ message }: Pick<ServerError, 'message'>):
 
 type Named = Pick<ServerError, 'codes' | 'param' | 'message'>
 
-/**
- * Words for the form of an answer. packages/testing/src/form-wordings.ts has whole texts of servers and their
- * sources.
- */
+/** Words for the form of an answer. packages/testing/src/form-wordings.ts has whole texts with sources. */
 const namesForm =
   /response_?format|text\.format|json_schema|json_object|response schema|structured output|json mode|response mime type/i
 
@@ -176,10 +162,7 @@ export const saysNoForm = ({ param, message }: Named): boolean =>
 /** Whether a server that supports the form failed to keep to it. */
 export const saysNotInForm = ({ codes }: Named): boolean => /json_validate_failed/.test(codes)
 
-/**
- * Whether the server cannot return its thoughts in a form that goes back: "Encrypted content is not supported
- * with this model."
- */
+/** "Encrypted content is not supported with this model.": its thoughts cannot go back. */
 export const saysNoEncryptedThoughts = ({
   param,
   message,
@@ -191,20 +174,14 @@ export const saysNoEncryptedThoughts = ({
 export const saysNoStore = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   (param === 'store' || (param === '' && /\bstore\b/.test(message))) && unknownField.test(message)
 
-/**
- * Whether the server lost, or cannot read, a thought: it expired, or another server of the same address sent
- * it.
- */
+/** Whether the server lost, or cannot read, a thought: it expired, or another server sent it. */
 export const saysItemLost = ({ codes, message }: Words): boolean =>
   /invalid_encrypted_content/.test(codes) ||
   /item with id .{1,100} not found|could not be (verified|decrypted)|not persisted|required (following|reasoning) item/i.test(
     message,
   )
 
-/**
- * Whether the server refuses an item of a conversation. Ask only about a request with thoughts, because each
- * of these words counts.
- */
+/** Whether the server refuses an item. Ask only about a request with thoughts: each word counts. */
 export const saysNoItem = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /^input\b/.test(param) ||
   /reasoning|encrypted|item_reference|\bitems?\b|\binput\[\d+\]|\bphase\b/i.test(message)
@@ -239,9 +216,7 @@ const mostImages = [
   /(?:max\w*|limit)(?: on)?(?: the)?(?: number of| allowed)? images\b\D{0,40}(\d+)(?![\d.]*\s*(?:[kmg]i?b\b|px|pixel|byte))/,
 ]
 
-/**
- * How many images a server takes in one request. `fewer`: it names no number. `null`: it says something else.
- */
+/** How many images a server takes in one request. `fewer`: it names no number. `null`: another refusal. */
 export function mostImagesSaid({ message }: Pick<ServerError, 'message'>): number | 'fewer' | null {
   const said = message.toLowerCase()
   const [, most] = mostImages.map((words) => words.exec(said)).find((found) => found !== null) ?? []
@@ -253,19 +228,13 @@ const anImage = /\b(images?|pictures?|pixels?)\b|\bimage_/
 const notUsable =
   /(could not|cannot|can['’]t|failed to|unable to|did not) (be )?(process|decod|read|load|open|identif|pars|download|fetch)|invalid|not (a )?valid|unsupported|not supported|corrupt|truncated|does not (match|represent)|too (large|big|small)|exceed|dimension|(larger|smaller) than/
 
-/**
- * Whether a server cannot use images, or not this one. Ask only about a request with images, because these
- * words count in any order.
- */
+/** Whether a server cannot use images, or this one. Ask only about a request with images: any word counts. */
 export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean => {
   const said = message.toLowerCase()
   return anImage.test(said) && notUsable.test(said) && !saysNoImages({ message })
 }
 
-/**
- * Whether a server takes fewer texts in one request. Each refusal that mentions an amount counts, because
- * servers use many words for it.
- */
+/** Whether a server takes fewer texts in one request. Any mention of an amount counts. */
 export const saysSmallerBatch = ({
   status,
   message,
@@ -277,10 +246,7 @@ export const saysSmallerBatch = ({
   [400, 413, 422].includes(status) &&
   /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
 
-/**
- * Whether the server could not read its model's output. llama.cpp and Ollama then use the status of a broken
- * server, Groq that of a refusal.
- */
+/** Whether a model's output was unreadable. llama.cpp and Ollama say 5xx then, Groq 4xx. */
 export const saysUnreadable = ({ codes, message }: Words): boolean =>
   /does not match the expected .{1,60}format|failed to parse (input|tool call|.{0,20}output)|error parsing tool call|failed to call a function|tool_use_failed/i.test(
     `${codes} ${message}`,

@@ -15,9 +15,7 @@ const textTypes: ReadonlySet<string | null | undefined> = new Set([
   'output_text',
 ])
 
-/**
- * The text of a message, or its parts joined. Parts without text, such as a model's thoughts, are left out.
- */
+/** The text of a message, or its parts joined, without thoughts and other parts. */
 export const wireContent = z
   .union([z.string(), z.array(part).transform(joined)])
   .nullish()
@@ -67,9 +65,7 @@ const wireThought = z.string().nullish().catch(null)
 /** No call uses more, so a larger count makes no sense. */
 const tokensMax = 100_000_000
 
-/**
- * A count, also as a text. An unreadable one counts as absent: a paid answer is not discarded for its count.
- */
+/** A count, also as a text. An unreadable one counts as absent: a paid answer is not discarded for it. */
 export const wireTokens = z
   .union([
     z.number(),

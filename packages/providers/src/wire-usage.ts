@@ -122,9 +122,7 @@ const reasoningIn = (wire: Reported): number =>
 const known = (...counts: readonly (number | null | undefined)[]): number | null =>
   counts.every((count) => count === null || count === undefined) ? null : most(...counts)
 
-/**
- * The same count under several names: a server with two names writes zero into the one that it does not use.
- */
+/** The same count under several names: a server with two names writes zero into the unused one. */
 const most = (...counts: readonly (number | null | undefined)[]): number =>
   Math.max(0, ...counts.map((count) => count ?? 0))
 const whole = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER)

@@ -46,10 +46,7 @@ function passOn(made: MadeCall): SimulatedReply | null {
 
 const passedOn = "Passed on as it is by Beaver's simulated model, which cannot reason about it."
 
-/**
- * The order of a root agent that must use its tools: from the user, from its own configuration, or from an
- * active skill without a team.
- */
+/** The order of a root agent that must use its tools: from the user, its configuration, or a skill. */
 function ownOrder(conversation: Conversation): WorkOrder | null {
   const { userText, own } = conversation
   const skills = conversation.skills

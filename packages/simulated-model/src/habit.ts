@@ -1,5 +1,4 @@
-// The input of the simulated model's habits. A habit is a pure function from a conversation to a reply, or to
-// `null`.
+// The input of the simulated model's habits, pure functions from a conversation to a reply or `null`.
 import type { ToolSchema } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 
@@ -34,7 +33,7 @@ export interface Conversation {
   readonly calls: readonly MadeCall[]
   readonly tools: readonly ToolSchema[]
   /**
-   * The id of the n-th call of the reply. The same conversation gives the same ids, and a longer one others.
+   * The id of the n-th call of the reply: the same for the same conversation, and others for a longer one.
    */
   callId(index: number): string
 }

@@ -1,5 +1,5 @@
-// The simulated model as a child process: it prints one line `{"url": …}`, then serves until SIGTERM or until
-// its parent closes stdin.
+// The simulated model as a child process: prints one line `{"url": …}`, and serves until SIGTERM or stdin
+// closes.
 import { parseArgs } from 'node:util'
 import { startSimulatedModel } from './server.ts'
 

@@ -70,10 +70,7 @@ export function aboutReceived(order: WorkOrder, note: string): string[] {
   return [task, ...received(order, [task, note]), note]
 }
 
-/**
- * What the worker received, each part under its own heading. A text that another part contains is not
- * repeated.
- */
+/** What the worker received, each part under its own heading, without texts that another part contains. */
 function received({ dependencies }: WorkOrder, known: readonly string[] = []): string[] {
   const said = new Set(known)
   return dependencies.flatMap(({ from, text }) => {
@@ -189,8 +186,7 @@ function bars(subjects: readonly string[], figures: readonly number[], shown: re
 const fenced = (language: string, lines: readonly string[]): string =>
   `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``
 
-// The language of a write-up: the one that the instruction asks for, else that of the instruction or the
-// task.
+// The language of a write-up: the requested one, else that of the instruction or the task.
 
 const english = {
   note: (model: string) =>

@@ -1,5 +1,4 @@
-// Pages: texts with a source, as tools return them, and what can be read from them without understanding.
-// Nothing is added.
+// Pages, which are texts with a source from tools, and what can be read from them without understanding.
 import { z } from 'zod'
 import { parseJson } from './conversation.ts'
 

@@ -206,10 +206,7 @@ interface WireUsage {
   readonly total_tokens: number
 }
 
-/**
- * Counts four bytes of UTF-8 as one token, rounded up, in the request's body and in the answer's text and
- * calls.
- */
+/** Counts four bytes of UTF-8 as one token, rounded up, in the request's body and in the answer. */
 function estimateUsage(body: string, reply: SimulatedReply): WireUsage {
   const tokens = (bytes: number): number => Math.ceil(bytes / 4)
   const prompt = tokens(Buffer.byteLength(body))

@@ -173,9 +173,7 @@ const clip = (text: string, charactersMax: number): string =>
 // Reads a line of Markdown without its marks, as a person does. Inline code, names such as `OPENAI_API_KEY`
 // and figures such as `2*3*4` stay. The time is bounded by the length of the text.
 
-/**
- * HTML elements that people write in a readme. Other text in angle brackets stays, such as `List<String>`.
- */
+/** HTML elements in readmes. Other text in angle brackets stays, such as `List<String>`. */
 const elements = new Set(
   'a abbr b big blockquote br center cite code dd del details div dl dt em figcaption figure font h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark nobr ol p picture pre q s samp section small source span strike strong sub summary sup svg table tbody td th thead tr tt u ul video wbr'.split(
     ' ',
@@ -249,8 +247,7 @@ function splitCode(markdown: string): { text: string; code: boolean }[] {
   return [...parts, { text: markdown.slice(at), code: false }]
 }
 
-// Writes the report on a folder, in Markdown for terminals and GitHub. Every figure is copied from the tools'
-// results.
+// Writes the report on a folder, in Markdown for terminals and GitHub, with figures from tools only.
 
 const slicesMax = 8
 
@@ -294,9 +291,7 @@ function figureTable({ types, totals }: FileStats): string {
   )
 }
 
-/**
- * Each slice is one type. Types without a slice are only in the table, so that no figure is computed here.
- */
+/** Each slice is one type. Other types are only in the table, so that no figure is computed here. */
 function pie({ types }: FileStats): string {
   const slices = types.filter((type) => type.bytes > 0).slice(0, slicesMax)
   const lines =

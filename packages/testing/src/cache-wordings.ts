@@ -1,5 +1,4 @@
-// Servers' words for a refused help for their cache, from the public threads beside them. Nothing is
-// invented.
+// Servers' words for refused cache keys and marks, from the public threads beside them. Nothing is invented.
 import type { Wording } from './overflow-wordings.ts'
 
 /** What the server refuses: the key, any mark, or a mark in the part of a tool's result. */

@@ -1,5 +1,4 @@
-// What a Journal and a TaskQueue must do about a message that is no record, for the in-memory twin and the
-// JetStream adapter.
+// What every Journal and TaskQueue must do about a message that is no record, in memory and on JetStream.
 import type { LogId, SessionId, TaskId } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import { bytes, deliveryOf, freshLog, type JournalUnderTest, textOf } from './journal-contract.ts'

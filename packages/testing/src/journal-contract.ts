@@ -8,10 +8,7 @@ export interface JournalUnderTest {
   readonly blobs: BlobStore
   /** A queue with this lease, over the same journal. */
   queue(leaseMs: number): Promise<TaskQueue>
-  /**
-   * Stores an unfenced message under the subject of a log's first entry (`accepted`) or of its later entries
-   * (`events`).
-   */
+  /** Stores an unfenced message as a log's first entry (`accepted`) or as a later one (`events`). */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): Promise<void>
 }
 

@@ -1,5 +1,4 @@
-// An MCP request over HTTP by the protocol of 2026, from a client that may take tasks. The SDK's client takes
-// none yet.
+// A request of MCP over HTTP by the protocol of 2026, with tasks, which the SDK's client does not take yet.
 const extension = 'io.modelcontextprotocol/tasks'
 const version = '2026-07-28'
 

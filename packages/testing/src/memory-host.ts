@@ -32,10 +32,7 @@ export interface MemoryHost extends LoopHost {
   readonly ends: readonly LoopEnd[]
   /** The types of the events in the waiting appends. */
   readonly waiting: readonly (readonly EventType[])[]
-  /**
-   * Holds back appends until `settle` or `refuse`, from now on or from the first append with an event of this
-   * type.
-   */
+  /** Holds back appends until `settle` or `refuse`, from the first one with an event of this type, or now. */
   hold(from?: EventType): void
   /** Makes the oldest waiting append durable. */
   settle(): void

@@ -18,10 +18,7 @@ import {
 
 export interface MemoryJournal extends Journal {
   queue(options: { leaseMs: number; clock: Clock }): TaskQueue
-  /**
-   * Stores an unfenced message of a stranger, as the first entry of a log (`accepted`) or as a later one
-   * (`events`).
-   */
+  /** Stores an unfenced message as a log's first entry (`accepted`) or as a later one (`events`). */
   intrude(log: LogId, place: 'accepted' | 'events', payload: Uint8Array): void
 }
 

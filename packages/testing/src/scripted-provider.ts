@@ -51,10 +51,7 @@ const silence: ChatAnswer = {
 
 export const says = (content: string): Partial<ChatAnswer> => ({ content })
 
-/**
- * A final answer that comes in pieces if the loop asks for a stream. With `error`, the stream breaks after
- * them.
- */
+/** A final answer that streams in pieces if the loop asks for it. With `error`, it breaks after them. */
 export function streams(
   pieces: readonly string[],
   error?: Error,
@@ -66,10 +63,7 @@ export function streams(
   }
 }
 
-/**
- * An answer that calls tools: `calls(['echo', { text: 'a' }])`. Arguments that are text stay unchanged. The
- * ids are `c1`, `c2`, …
- */
+/** Calls tools: `calls(['echo', { text: 'a' }])`, with ids `c1`, `c2`, … Arguments that are text stay. */
 export function calls(
   ...wanted: readonly (readonly [tool: string, args: unknown, id?: string])[]
 ): Partial<ChatAnswer> {

@@ -88,8 +88,7 @@ export const getCurrentTime = (clock: Pick<Clock, 'now'> = systemClock) =>
     },
   })
 
-// view_image shows one image of the workspace to the model with its next request. Paths and rules are those
-// of read_file.
+// view_image shows one image of the workspace with the next request. Paths and rules are those of read_file.
 
 export const viewImage = defineTool({
   name: 'view_image',
@@ -113,8 +112,7 @@ export const viewImage = defineTool({
   },
 })
 
-// session_search finds what was said in earlier sessions (D-46), by asking the projector. Models send numbers
-// as text, too.
+// session_search asks the projector for what was said earlier (D-46). Models send numbers as text, too.
 
 const limitDefault = 10
 const limitMax = 50
@@ -150,8 +148,7 @@ function clamped(limit: number | undefined): number {
   return Math.trunc(Math.min(limitMax, Math.max(1, limit)))
 }
 
-// ask_user asks the person for whom an agent works. The loop decides how the call waits (ask-person.ts of
-// @beaver/agent).
+// ask_user asks the person for whom an agent works. The loop decides how it waits (ask-person.ts).
 
 const askUser = defineTool({
   name: askUserTool,

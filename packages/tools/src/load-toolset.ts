@@ -142,10 +142,7 @@ function checkNames({ tools, definitions }: ToolCatalog): void {
 export interface TaskWorkflows {
   readonly find: (name: string) => Workflow | null
   readonly names: readonly string[]
-  /**
-   * The arguments that a task keeps: the content of each profile replaces its name in a member of an
-   * AgentTeam (D-17).
-   */
+  /** The arguments of a task, with the content of each profile instead of its name in an AgentTeam (D-17). */
   readonly resolve: (
     workflow: string,
     args: JsonObject,

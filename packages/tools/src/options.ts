@@ -20,10 +20,7 @@ export interface BuiltinToolOptions {
     readonly enabled: boolean
     readonly timeoutMs: number
     readonly outputBytesMax: number
-    /**
-     * The commands that get a network in a sandbox, as patterns of the whole command line. `*` matches any
-     * characters.
-     */
+    /** Commands with a network in a sandbox: patterns of the whole line, where `*` is any characters. */
     readonly network: readonly string[]
   }
   /** Confines commands, and the processes of your own tools. */

@@ -7,10 +7,7 @@ export interface RuledConfig {
   readonly mcp: Readonly<Record<string, unknown>>
 }
 
-/**
- * The rules that can never match a tool of a configuration. Of MCP servers' tools, only the beginnings of the
- * names are known.
- */
+/** The rules that can never match. Of MCP servers' tools, only the beginnings of the names are known. */
 export const configuredRuleFaults = (
   { permissions, mcp }: RuledConfig,
   { tools }: Pick<Toolset, 'tools'>,

@@ -1,5 +1,4 @@
-// Decides whether a call of an MCP tool is sent to its server. A refusal has a code and a sentence that tells
-// the model how to go on.
+// Decides whether a call of an MCP tool is sent. A refusal has a code, and tells the model how to go on.
 import type { ExternalResult } from '@beaver/agent'
 import type { Pinned } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'

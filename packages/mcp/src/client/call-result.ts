@@ -170,10 +170,7 @@ export function failureOf(
 const scopeMessage = ({ requiredScope }: InsufficientScopeError, server: string, tool: string): string =>
   `The login at the MCP server ${server} does not allow the call of ${tool}. A person can log in with more rights: ${loginCommand(server, requiredScope)}`
 
-/**
- * The command that a person types for more rights. A scope is the server's text, so it is left out unless it
- * is plain.
- */
+/** The command for more rights. A scope is the server's text, so it is left out unless it is plain. */
 export function loginCommand(server: string, scope: string | undefined): string {
   const isPlain = scope !== undefined && /^[\w.:/-]+( [\w.:/-]+)*$/.test(scope) && scope.length <= 500
   return `beaver mcp login ${server}${isPlain ? ` --scope ${JSON.stringify(scope)}` : ''}`

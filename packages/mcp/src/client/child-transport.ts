@@ -184,15 +184,12 @@ function kindOf(path: string): 'folder' | 'file' | 'none' {
   }
 }
 
-// One run of a program as the leader of its own process group. When it ends, the rest of the group is killed,
-// so that nothing stays. To end it, its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a
-// deadline.
+// One run of a program as the leader of its process group. At its end the rest of the group is killed. To end
+// it, its stdin is closed, then it gets SIGTERM, then SIGKILL, each with a deadline.
 
 interface ChildOptions {
   readonly clock: Clock
-  /**
-   * The running process groups. The owner of the set kills them if this process ends without closing them.
-   */
+  /** The running process groups. Their owner kills them if this process ends without closing them. */
   readonly groups: Set<number>
   /** The time to end after its stdin was closed, and again after SIGTERM. Default: 1,500. */
   readonly leaveMsMax?: number

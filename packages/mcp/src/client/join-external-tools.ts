@@ -1,6 +1,5 @@
-// Joins several suppliers of external tools. A call goes to the first supplier that lists its name now. An
-// unknown name goes to the last one, which should have the best answer: MCP servers know which tools they
-// had.
+// Joins several suppliers of external tools. A call goes to the first one that lists its name now, an unknown
+// name to the last one, which should have the best answer: MCP servers know which tools they had.
 import type { ExternalTools } from '@beaver/agent'
 
 /** @param suppliers at least one */

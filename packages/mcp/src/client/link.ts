@@ -137,10 +137,7 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
 export const isForgotten = (error: unknown, hadSession: boolean): boolean =>
   hadSession && error instanceof SdkHttpError && error.status === 404
 
-/**
- * Whether a client is in a session that its server may forget. Ask before a request, because a closed client
- * has none.
- */
+/** Whether a client's session may be forgotten. Ask before a request, because a closed client has none. */
 export const isInSession = ({ transport }: Client): boolean => transport?.sessionId !== undefined
 
 interface Session {

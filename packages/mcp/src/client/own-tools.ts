@@ -1,6 +1,6 @@
 // Tools that Beaver makes of a server's resources and prompts, if the server and the configuration allow it.
-// Their names and descriptions are ours, so they have no pin; their results are the server's text. If a tool
-// of the server has the same name, ours is left out. Beaver asks only for resources that the configuration
+// Their names and descriptions are ours, so they have no pin; their results are the server's text. A tool of
+// the server with the same name takes precedence. Beaver asks only for resources that the configuration
 // names.
 import type { ExternalResult } from '@beaver/agent'
 import type { JsonObject } from '@beaver/core'

@@ -12,10 +12,7 @@ interface OfEveryServer {
   readonly tools_that_read?: readonly string[]
   /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
-  /**
-   * Whether agents can read its resources, or patterns of the allowed URIs. Default: yes, unless `tools`
-   * selects.
-   */
+  /** Whether agents can read its resources, or patterns of URIs. Default: yes, unless `tools` selects. */
   readonly resources?: boolean | readonly string[] | undefined
   /** Whether agents can read its prompts. Default: no. */
   readonly prompts?: boolean | undefined
@@ -63,10 +60,7 @@ export interface OAuthSettings {
 export interface McpHttpSpec extends OfEveryServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /**
-   * How Beaver gets a token. `false`: never. Default: as the server says when it refuses a request without
-   * one.
-   */
+  /** How Beaver gets a token. `false`: never. Default: as the server says when it asks for one. */
   readonly oauth?: OAuthSettings | false | undefined
 }
 

@@ -59,10 +59,7 @@ export interface McpConnections extends ExternalTools, AsyncDisposable {
 
 type HowCalled = Parameters<ExternalTools['call']> extends [ExternalCall, ...infer How] ? How : never
 
-/**
- * The pins are read again this often while a tool is withheld, so that an approval takes effect within this
- * time.
- */
+/** How often the pins are read while a tool is withheld: an approval takes effect within this time. */
 const pinsLookMs = 2_000
 const refusalCharsMax = 300
 
@@ -85,9 +82,7 @@ class McpServers implements McpConnections {
   #gathered: GatheredTools = { offered: [], known: new Map(), leftOut: new Map() }
   /** How many left out tools of each server were logged. */
   readonly #toldLeftOut = new Map<string, number>()
-  /**
-   * What model providers refuse, by the offered names. A later definition with another hash is not refused.
-   */
+  /** What model providers refuse, by offered names. A definition with another hash is not refused. */
   readonly #refused = new Map<string, { readonly as: LeftOut; readonly hash: string }>()
   readonly #logger: Logger
   readonly #reportFile: string | null
@@ -164,10 +159,7 @@ class McpServers implements McpConnections {
     return () => void this.#listeners.delete(listener)
   }
 
-  /**
-   * Waits for servers that are starting and have tools with these names, until each is connected or has
-   * failed.
-   */
+  /** Waits for starting servers with tools of these names, until each is connected or has failed. */
   async arrival(names: readonly string[]): Promise<void> {
     const missing = names.filter((name) => !this.#gathered.known.has(name))
     const starting = this.#supervised.filter(

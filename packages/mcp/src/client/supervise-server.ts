@@ -68,10 +68,7 @@ interface ConnectedServer extends RunningChild {
 
 /** The shortest time between two lists, for a server that keeps announcing changes. */
 const relistMsMin = 5_000
-/**
- * How often a server over HTTP is asked for its list. This shows that it is gone, and changes that it cannot
- * report.
- */
+/** How often a server over HTTP is asked for its list, which shows its end and unreported changes. */
 const lookMs = 60_000
 /** A person's login takes effect within this time. */
 const loginLookMs = 2_000
@@ -194,8 +191,7 @@ class McpServer implements SupervisedServer {
   }
 
   /**
-   * The server forgot the session and did not make the call. The call is made once more in a new session, if
-   * the server still has the tool.
+   * The server forgot the session without making the call. If it still has the tool, the call is sent again.
    */
   async #sendAgain({ at, client, tool, args }: ForgottenCall, by: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
@@ -283,9 +279,7 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  /**
-   * Lists the tools again, after a pause if the last list is recent. This list covers all changes until then.
-   */
+  /** Lists the tools again, after a pause if the last list is recent. It covers all changes until then. */
   async #listSoon(of: Link): Promise<void> {
     if (this.#relisting) return
     this.#relisting = true
@@ -337,8 +331,8 @@ class McpServer implements SupervisedServer {
   }
 
   /**
-   * Connects, for one life of the server. If a program ends at the question for its era, the next connection
-   * does not ask.
+   * Connects for one life of the server. If a program ends at the question for its era, it is not asked
+   * again.
    */
   async #begin(signal: AbortSignal): Promise<ConnectedServer> {
     this.#attempts++
@@ -405,9 +399,7 @@ class McpServer implements SupervisedServer {
     this.#become('failed')
   }
 
-  /**
-   * The state stays `failed` until the daemon starts again, because the address cannot change before that.
-   */
+  /** It stays `failed` until the daemon starts again, because the address cannot change before. */
   #refuse(reason: string): void {
     const { name } = this
     this.#lastError = reason
@@ -419,10 +411,7 @@ class McpServer implements SupervisedServer {
   }
 }
 
-/**
- * A server over HTTP cannot be restarted from here, so it is connected again without a limit, if restarts are
- * allowed at all.
- */
+/** A server over HTTP cannot be restarted from here. It is connected again without a limit, if at all. */
 function supervisorOf(spec: McpServerSpec): SupervisorSpec {
   const row = 'url' in spec && spec.restarts_max > 0 ? supervisors.mcp_http : supervisors.mcp_program
   return { ...row, intensity: { ...row.intensity, restartsMax: spec.restarts_max } }
@@ -431,8 +420,7 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
 const periodOf = (spec: McpServerSpec): string =>
   `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
 
-// Counts the open calls of each client. A server that forgot its session gets a new client, and the old one
-// is closed after its last call.
+// Counts the open calls of each client. After a lost session, the old client is closed with its last call.
 
 class UsedClients {
   readonly #calls = new WeakMap<Client, number>()

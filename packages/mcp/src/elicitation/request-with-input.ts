@@ -33,10 +33,7 @@ const roundsMax = questionBounds.ofCall
 const inputsMax = 100
 /** Between two requests when the server wants time and no answer. */
 const pauseMs = 250
-/**
- * The caller's signal ends a request, because the time of a call stops while a person is asked. So the
- * client's own timer must be longer.
- */
+/** The caller's signal ends a request. The time of a call stops during a question, so no timer may end it. */
 const neverMs = 2_147_483_647
 
 /** @throws the client's error; {ToolFailure} `too_many_questions`, `mcp_refused` */

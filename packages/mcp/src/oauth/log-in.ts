@@ -1,6 +1,6 @@
 // Logs a person in to an MCP server: OAuth 2.1 with PKCE (S256), as MCP's authorization of 2026 defines it.
 // The CLI shows the URL, and the browser returns to a listener on loopback. A redirect counts once, with the
-// state of this login and the issuer of the server (RFC 9207). Before there is a token, only the client's
+// state of this login and the server's issuer (RFC 9207). Before there is a token, only the client's
 // registration is stored.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
@@ -88,10 +88,7 @@ export async function logIn(options: LogInOptions): Promise<{ readonly scope: st
   return { scope: held.tokens.scope ?? null }
 }
 
-/**
- * Asks the server without a token, because its refusal says where to log in. Some servers refuse only after
- * the handshake.
- */
+/** Asks the server without a token, because its refusal tells where to log in, if not at the handshake. */
 async function challengeOf({
   url,
   headers,

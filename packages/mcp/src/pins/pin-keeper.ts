@@ -1,5 +1,4 @@
-// PinKeeper: compares the lists of servers with the pins for one daemon, one check at a time, and keeps the
-// pins on disk.
+// PinKeeper: compares the lists of servers with the pins, one at a time, and keeps the pins on disk.
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, messageOf, systemClock } from '@beaver/core'

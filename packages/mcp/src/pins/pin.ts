@@ -9,10 +9,7 @@ const change = z.strictObject({ hash: z.string(), definition: z.string(), seen_a
 export const pin = z.strictObject({
   server: z.string(),
   tool: z.string(),
-  /**
-   * SHA-256 of the canonical JSON of name, description, inputSchema and annotations. Empty until a person
-   * approves a new tool.
-   */
+  /** SHA-256 of the canonical JSON of the definition. Empty until a person approves a new tool. */
   hash: z.string(),
   /** The hashed text, cut to a bound, for people. */
   definition: z.string(),

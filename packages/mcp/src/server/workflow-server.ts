@@ -196,8 +196,7 @@ type Filled =
   | { readonly elsewhere: WorkflowCallResult }
 
 /**
- * The filled form, or the outcome of the call if somebody answered elsewhere. `null`: the client could not
- * ask.
+ * The filled form, or the call's outcome if somebody answered elsewhere. `null`: the client could not ask.
  */
 async function formOrElsewhere(
   asks: AskingWorkflow,
@@ -233,10 +232,7 @@ async function fillIn(
   )
 }
 
-/**
- * Waits until the questions are answered elsewhere, then continues the task. Never resolves after `signal`
- * aborts.
- */
+/** Waits for answers elsewhere, then continues the task. Never resolves after `signal` aborts. */
 async function answeredElsewhere(
   { taskId, questions }: AskingWorkflow,
   { caller, options, signal }: Pick<AskingWithin, 'caller' | 'options'> & { signal: AbortSignal },
@@ -382,9 +378,7 @@ function outcomeResult({
 // below the next ended node. When all nodes have ended and the task has not, it names no total.
 
 interface ClientTeller {
-  /**
-   * Reports progress in order, one notification at a time, and only the last of those that come meanwhile.
-   */
+  /** Reports progress in order, one notification at a time, and only the last of those that wait. */
   progress(progress: WorkflowProgress): void
   waits(message: string): void
   /** Repeats the last progress until `waiting` settles. */

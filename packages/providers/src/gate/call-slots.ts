@@ -1,6 +1,5 @@
-// CallSlots: when the calls of an endpoint may start, by its limits and by the pauses that it asks for. All
-// threads share the due times (gate-words.ts). A slot that was given back goes only to another call of the
-// same thread.
+// CallSlots: when the calls of an endpoint may start, by its limits and the pauses that it asks for. All
+// threads share the due times (gate-words.ts). A slot that was given back stays in its thread.
 import { at, raise, takeSlot } from './gate-words.ts'
 import { costNs, later, type Nanoseconds, type Rate, toleranceNs } from './gcra.ts'
 
@@ -17,8 +16,7 @@ export interface CallRates {
 }
 
 /**
- * After a hold without a limit of requests, calls start with this pause between them, because all at once
- * would cause the next hold.
+ * The pause between calls after a hold without a limit of requests. All at once would cause the next hold.
  */
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
@@ -46,10 +44,7 @@ export class CallSlots {
     raise(this.#words, at.holdUntil, until)
   }
 
-  /**
-   * Takes the slot of a call. Returns `null` and takes nothing, also no tokens, if it would begin after
-   * `latest`.
-   */
+  /** Takes the slot of a call. Takes nothing and returns `null` if it would begin after `latest`. */
   reserve(tokens: number, now: Nanoseconds, latest: Nanoseconds): Reservation | null {
     const { tokens: rate } = this.#rates
     const earliest = later(now, this.heldUntil)
@@ -78,10 +73,7 @@ export class CallSlots {
     this.#freed.splice(before < 0 ? this.#freed.length : before, 0, start)
   }
 
-  /**
-   * Corrects the tokens to the number that the call used, with a bound: an absurd number from a server must
-   * not block its endpoint for hours.
-   */
+  /** Corrects the tokens to the used number, with a bound: an absurd number must not block the endpoint. */
   settle(reservation: Reservation, tokens: number): void {
     this.#addTokens(Math.min(tokens, Math.max(10 * reservation.tokens, tokensOfCallMax)) - reservation.tokens)
   }

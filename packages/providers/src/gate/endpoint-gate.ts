@@ -7,8 +7,7 @@ import { at, wordBytesOfGate, wordsOfGate } from './gate-words.ts'
 import { type Nanoseconds, type Rate, rateOf } from './gcra.ts'
 
 // The text of an endpoint's last failure, in shared memory, so that a call that is not made can give the
-// reason. A reader never gets a mixture of two texts: while one is written, or if its writer died, there is
-// no text.
+// reason. There is no text while one is written, or if its writer died, so that texts never mix.
 
 export const failureTextBytes = 448
 
@@ -100,10 +99,7 @@ const gateBytes = wordBytesOfGate + failureTextBytes
 export const gateBuffer = (endpoints: number): SharedArrayBuffer =>
   new SharedArrayBuffer(endpoints * gateBytes)
 
-/**
- * The gate of the endpoint at `index` of a `gateBuffer`. Make one object in each thread, because it keeps the
- * slots that the thread gave back.
- */
+/** The gate of an endpoint by its `index`. Each thread needs its own, which keeps slots that it gave back. */
 export function endpointGate(
   buffer: SharedArrayBuffer,
   index: number,

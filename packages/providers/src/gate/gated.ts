@@ -174,8 +174,7 @@ function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   const retryAfterMs = msOf(gate.openForNs(now))
   const pauses = `failed ${gate.limits.circuitFailuresMax} times in a row, so Beaver pauses before it asks it again.`
   const last = gate.lastFailure()
-  // The reason comes first, because screens show the beginning. The text omits the length of the pause,
-  // because it is also read later.
+  // The reason comes first, because screens show the beginning. The pause is left out: it is read later.
   const message =
     last === null
       ? `The endpoint ${gate.endpoint} ${pauses}`

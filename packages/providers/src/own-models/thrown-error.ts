@@ -39,10 +39,7 @@ const ofProviders: ReadonlySet<FailureClass> = new Set([
 
 const charsMax = 4_000
 
-/**
- * The text may contain the program's key. It is masked before it is cut, because half a key is still a
- * secret.
- */
+/** Masks the program's key before the text is cut, because half a key is still a secret. */
 const told = (text: string): string => maskSecrets(text).slice(0, charsMax)
 
 /**
@@ -63,10 +60,7 @@ export function providerErrorFrom(thrown: unknown, place: ThrownPlace): Provider
   }
 }
 
-/**
- * How a thrown refusal speaks of the form of the answer. `null`: it is no refusal, or is about something
- * else.
- */
+/** How a thrown refusal speaks of the form of the answer. `null`: it is about something else. */
 export function formRefusedBy(thrown: unknown): ReturnType<typeof refusedForm> {
   const said = refusalThrown(thrown)
   return said === null ? null : refusedForm(said)
@@ -129,10 +123,7 @@ function toldByProvider(thrown: unknown): ProviderError | null {
 const isStatus = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 599
 
-/**
- * `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. A number below 400 is not an
- * error of the endpoint.
- */
+/** `status` of the clients of OpenAI and Anthropic, `statusCode` of the AI SDK. Below 400 is no error. */
 function statusIn(thrown: unknown): number | null {
   const status = ['status', 'statusCode'].map((name) => field(thrown, name)).find(isStatus)
   return status === undefined || status < 400 ? null : status
@@ -163,10 +154,7 @@ function headersIn(thrown: unknown): Headers {
   return headers
 }
 
-/**
- * Whether an error or its cause has the code of a broken connection. `fetch` hides the code behind a
- * TypeError.
- */
+/** Whether an error or its cause has the code of a broken connection. `fetch` hides it in a TypeError. */
 export function hasNetworkCode(thrown: unknown): boolean {
   let at = thrown
   for (let depth = 0; depth < 8 && at instanceof Error; depth++) {

@@ -126,10 +126,7 @@ export function runCommand(
 const network =
   /^(?:curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|gh|glab|lynx|w3m|links|aws|gcloud|az|kubectl|dig|host|nslookup|mail|mutt)$/
 
-/**
- * Whether a program may print untrusted text: it is one of these programs, or an argument names one of them
- * or an address.
- */
+/** Whether output may be untrusted: of these programs, or if an argument names one of them or an address. */
 const reachesOut = (command: string, args: readonly string[]): boolean =>
   [command, ...args.flatMap((each) => each.split(/[\s;|&()`$]+/))].some(
     (word) => network.test(word.slice(word.lastIndexOf('/') + 1)) || word.includes('://'),

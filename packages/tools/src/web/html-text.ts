@@ -1,5 +1,4 @@
-// Converts HTML to text. A hostile page could take minutes, so it runs in a cell under the deadline of the
-// call.
+// Converts HTML to text in a cell, under the call's deadline, because a hostile page could take minutes.
 import { createRequire } from 'node:module'
 import { defineTool, inCell, type ToolContext, wholeEnd } from '@beaver/agent/tool-kit'
 import { z } from 'zod'

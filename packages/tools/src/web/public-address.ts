@@ -58,10 +58,7 @@ export async function publicAddressesOf(
   )
 }
 
-/**
- * A pattern without a port matches every port. There are no patterns for many names, because a stranger's
- * name could lead anywhere.
- */
+/** No port means every port. No pattern matches many names: a stranger's name could lead anywhere. */
 const isAllowed = (url: URL, privateHosts: readonly string[]): boolean =>
   privateHosts.some((allowed) => !allowed.startsWith('*.') && isHostOf(url, allowed, 'any'))
 

@@ -115,10 +115,7 @@ const mediaType = (type: string): string => (type.split(';', 1)[0] ?? '').trim()
 
 type TextKind = 'html' | 'text'
 
-/**
- * Text has a text type, or no type and no NUL. `null`: it is something else, or the bytes are needed to
- * decide.
- */
+/** Text has a text type, or no type and no NUL. `null`: it is no text, or the bytes are needed. */
 function kindOf(type: string, bytes: Uint8Array | null): TextKind | null {
   const media = mediaType(type)
   if (media === 'text/html' || media === 'application/xhtml+xml') return 'html'
