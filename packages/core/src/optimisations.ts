@@ -12,7 +12,6 @@ export const optimisations = [
   'group_commit',
   'held_events',
   'pure_tools_ahead',
-  'transient_map',
   'v8_flags',
 ] as const
 /** The name of an optimisation. */

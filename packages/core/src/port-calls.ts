@@ -7,7 +7,6 @@
 // Nothing is kept of a call that has ended. The other side may be a stranger's code: a message in another form
 // closes the port, and only own methods of what is served can be called.
 import { BeaverError, type ErrorCode, errorCodes, messageOf } from './errors.ts'
-import { TransientMap } from './transient-map.ts'
 
 /** A MessagePort, a Worker, or what looks like one. */
 export interface Port {
@@ -101,8 +100,8 @@ interface ServedCall extends Pick<Call, 'call' | 'target'> {
 export class PortCalls {
   readonly #port: Port
   readonly #options: PortCallsOptions
-  readonly #open = new TransientMap<number, OpenCall>()
-  readonly #served = new TransientMap<number, ServedCall>()
+  readonly #open = new Map<number, OpenCall>()
+  readonly #served = new Map<number, ServedCall>()
   #last = 0
   /** Why nothing can be called any more. */
   #closed: Error | null = null

@@ -4,15 +4,7 @@
 // opened, and wakes the tasks of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its
 // agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
-import {
-  type Clock,
-  type Ids,
-  type Logger,
-  protectSecrets,
-  steadyClock,
-  TransientMap,
-  ulidIds,
-} from '@beaver/core'
+import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import {
   callerName,
   connectNats,
@@ -77,7 +69,7 @@ export async function openBase(
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
   const peers = natsPeers(nc, subjects, logger)
-  const tasks: DrivenTasks = new TransientMap()
+  const tasks: DrivenTasks = new Map()
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
   const opening = openInCluster(

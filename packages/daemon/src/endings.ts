@@ -11,7 +11,6 @@ import {
   type LogId,
   logKey,
   type TaskState,
-  TransientMap,
 } from '@beaver/core'
 import { logOf, type Subjects } from '@beaver/nats'
 import type { NatsConnection, Subscription } from '@nats-io/nats-core'
@@ -84,7 +83,7 @@ function readFor(wait: Wait, read: () => Promise<void>): void {
 }
 
 export function watchEndings(nc: NatsConnection, subjects: Subjects, of: EndingsOf): Endings {
-  const waiting = new TransientMap<string, Wait>()
+  const waiting = new Map<string, Wait>()
   let hints: Subscription | null = null
 
   function gaveUp(log: LogId, error: Error): void {

@@ -2,7 +2,7 @@
 // dropped from its thread, and the limit counts its turn in the memory of this process. Nothing here is
 // journaled: when the process ends, the reservation ends with it. A turn is used once. A turn that nobody
 // uses within `lateMs` is forgotten. A call that comes later takes a new turn.
-import { type Clock, TransientMap } from '@beaver/core'
+import type { Clock } from '@beaver/core'
 
 export interface Admissions {
   /** @param atMs when the turn comes, by the daemon's clock */
@@ -14,7 +14,7 @@ export interface Admissions {
 const lateMs = 60_000
 
 export function admissions(clock: Pick<Clock, 'now'>): Admissions {
-  const turns = new TransientMap<string, { readonly runId: string; readonly atMs: number }>()
+  const turns = new Map<string, { readonly runId: string; readonly atMs: number }>()
 
   function forgetLate(): void {
     for (const { runId, atMs } of [...turns.values()]) if (atMs + lateMs < clock.now()) turns.delete(runId)

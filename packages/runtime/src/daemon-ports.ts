@@ -1,5 +1,5 @@
 // What a daemon supervisor needs, and what it offers.
-import type { BeaverError, Delivery, DomainEvent, Entry, LogId, TaskQueue, TransientMap } from '@beaver/core'
+import type { BeaverError, Delivery, DomainEvent, Entry, LogId, TaskQueue } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 import type { TaskPorts } from './task-ports.ts'
 import type { TaskSupervisor } from './task-supervisor.ts'
@@ -13,7 +13,7 @@ import type { TaskSupervisor } from './task-supervisor.ts'
 export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
 
 /** The tasks that a daemon drives, by the keys of their logs. */
-export type DrivenTasks = TransientMap<string, TaskSupervisor>
+export type DrivenTasks = Map<string, TaskSupervisor>
 
 export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admissions'> {
   readonly queue: TaskQueue

@@ -23,7 +23,6 @@ import {
   supervisors,
   systemFacts,
   taskFacts,
-  TransientMap,
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
@@ -66,7 +65,7 @@ class DaemonSupervisor implements Daemon {
   readonly #options: DaemonOptions
   readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
-  readonly #held = new TransientMap<string, HeldTask>()
+  readonly #held = new Map<string, HeldTask>()
   /**
    * Tasks that were opened here and ended before they were delivered, with the revisions of their
    * acceptances.
@@ -87,7 +86,7 @@ class DaemonSupervisor implements Daemon {
 
   constructor(options: DaemonOptions) {
     this.#options = options
-    this.tasks = options.tasks ?? new TransientMap()
+    this.tasks = options.tasks ?? new Map()
     this.#refusals = refusals(options)
     this.#ports = { ...options, past: pastTasks(options), admissions: admissions(options.clock) }
     this.#renewedAtMs = options.clock.now()

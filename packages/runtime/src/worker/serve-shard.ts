@@ -17,14 +17,7 @@ import {
   withTexts,
   withWorkspaceSkills,
 } from '@beaver/agent'
-import {
-  type KnownSecret,
-  loggerOver,
-  messageOf,
-  protectSecrets,
-  threadFacts,
-  TransientMap,
-} from '@beaver/core'
+import { type KnownSecret, loggerOver, messageOf, protectSecrets, threadFacts } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 import {
   batchedPort,
@@ -61,10 +54,7 @@ export function serveShard(
     served: (target) => (target === shardItself ? thread : undefined),
   })
   const home = calls.remote<ShardHome>(shardItself, { ready: 'note', log: 'note' })
-  const running = new TransientMap<
-    number,
-    { readonly cancel: AbortController; readonly steers: Map<string, Steer> }
-  >()
+  const running = new Map<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
   const suspectTools = new Set<string>()
   let offered: LoopServices = { ...services, suspectTools, logger: loggerOver(home.log) }
 

@@ -7,7 +7,7 @@
 // end of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopSpec, type Steer, ToolFailure } from '@beaver/agent'
-import { BeaverError, type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
+import { BeaverError, type FailureClass, type Logger, messageOf } from '@beaver/core'
 import { PortCalls } from '@beaver/core/port-calls'
 import { processorWaitMs } from './processor-wait.ts'
 import {
@@ -58,7 +58,7 @@ export interface Loss {
 }
 
 export interface Shard {
-  readonly loops: TransientMap<number, PlacedLoop>
+  readonly loops: ReadonlyMap<number, PlacedLoop>
   readonly ready: Promise<void>
   /** What is told to the thread as a whole. */
   readonly thread: Omit<ShardThread, 'run' | 'cancel' | 'steer' | 'drop'>
@@ -102,7 +102,7 @@ export function newShard(options: ShardOptions): Shard {
 }
 
 class ThreadShard implements Shard {
-  readonly loops = new TransientMap<number, PlacedLoop>()
+  readonly loops = new Map<number, PlacedLoop>()
   readonly ready: Promise<void>
   readonly thread: ShardThread
   readonly #options: ShardOptions
