@@ -1,4 +1,4 @@
-import type { LiveDelta, LiveProgress } from '@beaver/core'
+import type { AgentView, LiveDelta, LiveProgress } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
@@ -86,28 +86,34 @@ describe('how far the calls of an agent are', () => {
     ...{ run_id, agent_name: 'root', node_id: null, call_id, tool_name: 'deploy' },
     ...{ progress: done, total: 4, message },
   })
-  const events = log.recorded([log.calls('run_root', 'deploy'), log.result('run_root', 'deploy')])
+  const events = log.recorded([
+    log.runStarted('run_root', 'root'),
+    log.calls('run_root', 'deploy'),
+    log.result('run_root', 'deploy'),
+  ])
+  /** The root agent after so many events. */
+  const after = (count: number) => log.foldView(events.slice(0, count)).root as AgentView
 
   test('is the newest of each open call, also if it comes before the event of its call', () => {
     const said = liveText()
     said.update(progress('run_root.deploy', 1))
-    expect(said.progressOf('run_root')).toBeNull()
-    said.event(events[0]!)
-    expect(said.progressOf('run_root')).toBe('deploy 25%')
+    expect(said.progressOf(after(1))).toBeNull()
+    said.event(events[1]!)
+    expect(said.progressOf(after(2))).toBe('deploy 25%')
     said.update(progress('run_root.deploy', 2, 'Builds\n\u001B[2J it.'))
     said.update(progress('unknown', 3))
-    expect(said.progressOf('run_root')).toBe('deploy 50% · Builds it.')
-    said.event(events[1]!)
-    expect(said.progressOf('run_root')).toBeNull()
+    expect(said.progressOf(after(2))).toBe('deploy 50% · Builds it.')
+    said.event(events[2]!)
+    expect(said.progressOf(after(2))).toBeNull()
+    expect(said.progressOf(after(3))).toBeNull()
   })
 
   test('is bounded: the oldest is forgotten', () => {
     const said = liveText()
     said.update(progress('run_root.deploy', 1))
     for (let i = 0; i < 10_000; i++) said.update(progress(`c${i}`, 1))
-    said.event(events[0]!)
-    expect(said.progressOf('run_root')).toBeNull()
+    expect(said.progressOf(after(2))).toBeNull()
     said.update(progress('run_root.deploy', 2))
-    expect(said.progressOf('run_root')).toBe('deploy 50%')
+    expect(said.progressOf(after(2))).toBe('deploy 50%')
   })
 })

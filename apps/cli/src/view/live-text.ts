@@ -3,6 +3,7 @@
 // characters of an answer, `runsMax` answers, `callsMax` calls. It is only a hint: what is journaled replaces
 // it, and later updates of the same answer or call are ignored.
 import {
+  type AgentView,
   isProgress,
   type LiveDelta,
   type LiveProgress,
@@ -18,8 +19,8 @@ export interface LiveText {
   event(event: RecordedEvent): void
   /** What the run is saying. `null`: nothing. The text is not yet safe for a terminal. */
   of(runId: string): string | null
-  /** How far the calls of the run are, a line for each. `null`: none tells it. */
-  progressOf(runId: string): string | null
+  /** How far the open calls of the agent are, a line for each. `null`: none tells it. */
+  progressOf(agent: Pick<AgentView, 'runId' | 'calls'>): string | null
 }
 
 const charsMax = 4_000
@@ -37,7 +38,8 @@ export function liveText(): LiveText {
   const saying = new Map<string, Saying>()
   /** The last provider call of each run whose answer is in the journal. */
   const answered = new Map<string, number>()
-  const calls = openCalls()
+  /** The newest progress of calls. An update may come before the event that its call is in. */
+  const newest = new Map<string, LiveProgress>()
 
   function piece({ run_id: run, call, offset, text }: LiveDelta): void {
     if (call <= (answered.get(run) ?? 0)) return
@@ -53,12 +55,19 @@ export function liveText(): LiveText {
     known.length = offset + text.length
   }
 
+  function progress(update: LiveProgress): void {
+    const key = keyOf(update.run_id, update.call_id)
+    newest.set(key, update)
+    const [oldest = key] = newest.keys()
+    if (newest.size > callsMax) newest.delete(oldest)
+  }
+
   return {
-    update: (update) => (isProgress(update) ? calls.progress(update) : piece(update)),
+    update: (update) => (isProgress(update) ? progress(update) : piece(update)),
     event(event) {
-      calls.event(event)
       if (event.runId === undefined) return
-      if (event.type === 'assistant_message_added') {
+      if (event.type === 'tool_result_recorded') newest.delete(keyOf(event.runId, event.data.call_id))
+      else if (event.type === 'assistant_message_added') {
         answered.set(
           event.runId,
           Math.max((answered.get(event.runId) ?? 0) + 1, saying.get(event.runId)?.call ?? 0),
@@ -74,40 +83,15 @@ export function liveText(): LiveText {
       }
     },
     of: (runId) => saying.get(runId)?.text ?? null,
-    progressOf: calls.of,
-  }
-}
-
-/**
- * The calls of each run that have no result, and the newest progress of calls. An update may come before the
- * event that its call is in.
- */
-function openCalls() {
-  const open = new Map<string, Set<string>>()
-  const newest = new Map<string, LiveProgress>()
-  const keyOf = (run: string, call: string): string => JSON.stringify([run, call])
-  return {
-    progress(update: LiveProgress): void {
-      const key = keyOf(update.run_id, update.call_id)
-      newest.set(key, update)
-      const [oldest = key] = newest.keys()
-      if (newest.size > callsMax) newest.delete(oldest)
-    },
-    event({ type, runId, data }: RecordedEvent): void {
-      if (runId === undefined) return
-      if (type === 'assistant_message_added') open.set(runId, new Set(data.tool_calls.map(({ id }) => id)))
-      else if (type === 'tool_call_requested') open.set(runId, new Set([data.call.id]))
-      else if (type === 'tool_result_recorded') {
-        open.get(runId)?.delete(data.call_id)
-        newest.delete(keyOf(runId, data.call_id))
-      } else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
-        open.delete(runId)
-    },
-    of(run: string): string | null {
-      const told = [...(open.get(run) ?? [])].flatMap((call) => newest.get(keyOf(run, call)) ?? [])
+    progressOf({ runId, calls }) {
+      const told = calls.flatMap(({ id, result }) =>
+        result === null ? (newest.get(keyOf(runId ?? '', id)) ?? []) : [],
+      )
       return told.length === 0
         ? null
         : told.map((each) => oneLine(`${each.tool_name} ${progressText(each)}`)).join('\n')
     },
   }
 }
+
+const keyOf = (run: string, call: string): string => JSON.stringify([run, call])

@@ -75,7 +75,7 @@ function saying(
       !speaks.has(row.agent.state)
     )
       return []
-    const text = row.agent.state === 'acting' ? said.progressOf(row.agent.runId) : said.of(row.agent.runId)
+    const text = row.agent.state === 'acting' ? said.progressOf(row.agent) : said.of(row.agent.runId)
     return text === null ? [] : [{ row, text }]
   })
   const each = Math.min(saidLinesMax, Math.floor(room / Math.max(1, speakers.length)))

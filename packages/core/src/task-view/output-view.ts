@@ -110,7 +110,13 @@ export function endOutput(output: OutputView, text: string): OutputChange[] {
   return there || answer === '' ? close(output) : said(output, answer, true)
 }
 
-/** The task asks a question: its text is the last item, for a client that knows only texts. */
+/**
+ * The task asks a question: its text is the last item, for a client that knows only texts.
+ *
+ * @example
+ * const { output } = newTaskView()
+ * askInOutput(output, 'Which?').map(({ kind }) => kind) // => ['begun', 'text', 'ended']
+ */
 export function askInOutput(output: OutputView, text: string): OutputChange[] {
   const changes = close(output)
   const refusal = output.whole ? { refusal: true as const } : {}
