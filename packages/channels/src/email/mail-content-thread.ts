@@ -42,4 +42,4 @@ const reader: MailReader = {
     }
   },
 }
-if (parentPort !== null) new PortCalls(parentPort, { served: () => reader })
+if (parentPort !== null) void new PortCalls(parentPort, { served: () => reader })
