@@ -48,10 +48,6 @@ describe('the wire', () => {
     expect(fields.filter((each) => !/^[A-Za-z].*\.$/.test(meaning(each))).map(({ path }) => path)).toEqual([])
   })
 
-  test('has no key that is only there while a schema is made', () => {
-    expect(JSON.stringify(wireDocument())).not.toContain('x-shape')
-  })
-
   test('has names in snake_case alone, and one name for each kind of id (D-70)', () => {
     const fields = entries.flatMap(({ kind, name, schemas }) =>
       [...propertiesOf(schemas)].map(({ path }) => ({

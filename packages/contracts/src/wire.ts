@@ -1,19 +1,15 @@
 // Everything that goes over the wire, as JSON Schema (draft 2020-12): for people, for other languages, and
 // for the published package. Each schema says what a sender may write: a field with a default may be left
 // out, and an answer may have fields that this version does not know. The schemas come from the tables of
-// contracts and from the catalogue of events, their texts also from event-texts.ts and shape-texts.ts. Import
-// this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the
-// texts.
-import { eventData, type EventType, liveDelta, liveProgress } from '@beaver/core'
+// contracts and from the catalogue of events, which say what each field means. Import this module as
+// `@beaver/contracts/wire`.
+import { eventData, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'
 import type { Contract } from './contract.ts'
-import { eventTexts } from './event-texts.ts'
-import { describeFields, type Texts } from './field-texts.ts'
 import { queryContracts } from './queries/queries.ts'
 import { daemonContracts } from './requests/daemon-commands.ts'
 import { requestContracts } from './requests/requests.ts'
-import { shapeTexts } from './shape-texts.ts'
 
 /** A JSON Schema as plain data. */
 export type WireSchema = Readonly<Record<string, unknown>>
@@ -85,9 +81,9 @@ export function wireEntries(): readonly WireEntry[] {
       says: 'A message to a chat. A webhook channel sends it by a signed POST.',
       schemas: { message: jsonSchemaOf(outboundMessage) },
     },
-    ...Object.entries(eventData).map(([name, data]): WireEntry => {
-      const { says, fields } = eventTexts[name as EventType]
-      return { name, kind: 'event', says, schemas: { data: jsonSchemaOf(data, fields) } }
+    ...Object.entries(eventData).map(([name, shape]): WireEntry => {
+      const { description = '', ...data } = jsonSchemaOf(shape)
+      return { name, kind: 'event', says: String(description), schemas: { data } }
     }),
     ...asked('daemon', daemonContracts),
     {
@@ -122,36 +118,14 @@ export function wireDocument(
 /** Fields of zod schemas that hold "any integer" get this bound; it says nothing. */
 const integerMax = Number.MAX_SAFE_INTEGER
 
-/** A key of a JSON Schema while it is made: the index of its shape in the table of texts. */
-const shapeKey = 'x-shape'
-
-function jsonSchemaOf(schema: z.ZodType, fields?: Texts): WireSchema {
-  const made = z.toJSONSchema(schema, {
+function jsonSchemaOf(schema: z.ZodType): WireSchema {
+  return z.toJSONSchema(schema, {
     io: 'input',
-    override: ({ jsonSchema, zodSchema }) => {
+    override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === integerMax) delete jsonSchema.maximum
       if (jsonSchema.minimum === -integerMax) delete jsonSchema.minimum
-      const shape = shapeTexts.findIndex(([each]) => Object.is(each, zodSchema))
-      if (shape >= 0) (jsonSchema as Record<string, unknown>)[shapeKey] = shape
     },
   })
-  if (fields !== undefined) describeFields(made, fields)
-  describeShapes(made)
-  return made
-}
-
-/**
- * Describes the fields of shared shapes. It runs when the schema is complete, because zod shares parts of a
- * schema that is not.
- */
-function describeShapes(part: unknown): void {
-  if (typeof part !== 'object' || part === null) return
-  const schema = part as Record<string, unknown>
-  const shape = schema[shapeKey]
-  delete schema[shapeKey]
-  const texts = typeof shape === 'number' ? shapeTexts[shape]?.[1] : undefined
-  if (texts !== undefined) describeFields(schema, texts)
-  for (const inner of Object.values(schema)) describeShapes(inner)
 }
 
 // What daemons tell each other on the subject of presence. The messages are hints: nothing depends on them.

@@ -9,10 +9,12 @@ import { jsonObject } from './json.ts'
  * what its provider wants to have back with the call, unchanged, such as the signature of a thought.
  */
 export const toolCall = z.object({
-  id: z.string(),
-  name: z.string(),
-  arguments: z.string(),
-  extra_content: jsonObject.optional(),
+  id: z.string().describe('The id of the call, unique in its run.'),
+  name: z.string().describe('The name of the tool.'),
+  arguments: z.string().describe('The arguments as the model sent them. The text may not be JSON.'),
+  extra_content: jsonObject
+    .optional()
+    .describe('What goes back to the provider of the answer with this call, unchanged. Absent: nothing.'),
 })
 export type ToolCall = z.infer<typeof toolCall>
 
@@ -20,7 +22,10 @@ export type ToolCall = z.infer<typeof toolCall>
  * What a provider wants to have back with a message of its model: the fields as they came. Other providers do
  * not get them.
  */
-export const providerState = z.object({ provider: z.string(), fields: jsonObject })
+export const providerState = z.object({
+  provider: z.string().describe('The provider.'),
+  fields: jsonObject.describe('The fields of the message, as they came.'),
+})
 export type ProviderState = z.infer<typeof providerState>
 
 /**
@@ -51,21 +56,29 @@ const tokenCount = z.number().int().nonnegative()
  * them. Absent: zero, or the provider did not say it.
  */
 export const usage = z.object({
-  input_tokens: tokenCount,
-  output_tokens: tokenCount,
-  calls: tokenCount,
-  /** Of the input: read from a cache. */
-  cached_input_tokens: tokenCount.optional(),
-  /** Of the input: written to a cache. */
-  cache_write_tokens: tokenCount.optional(),
-  /** Of the output: thoughts. */
-  reasoning_tokens: tokenCount.optional(),
-  /** Of the input. */
-  audio_input_tokens: tokenCount.optional(),
-  /** Of the output. */
-  audio_output_tokens: tokenCount.optional(),
-  /** Of the calls: the provider did not say what they used, or nothing that makes sense. */
-  unknown_calls: tokenCount.optional(),
+  input_tokens: tokenCount.describe('The tokens that were sent to the model, as the provider reported them.'),
+  output_tokens: tokenCount.describe('The tokens that the model wrote, as the provider reported them.'),
+  calls: tokenCount.describe('The number of calls of the model.'),
+  cached_input_tokens: tokenCount
+    .optional()
+    .describe('How many of input_tokens the provider read from a cache. Absent: none that it reported.'),
+  cache_write_tokens: tokenCount
+    .optional()
+    .describe('How many of input_tokens the provider wrote to a cache. Absent: none that it reported.'),
+  reasoning_tokens: tokenCount
+    .optional()
+    .describe('How many of output_tokens were thoughts. Absent: none that the provider reported.'),
+  audio_input_tokens: tokenCount
+    .optional()
+    .describe('How many of input_tokens were audio. Absent: none that the provider reported.'),
+  audio_output_tokens: tokenCount
+    .optional()
+    .describe('How many of output_tokens were audio. Absent: none that the provider reported.'),
+  unknown_calls: tokenCount
+    .optional()
+    .describe(
+      'How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.',
+    ),
 })
 export type Usage = z.infer<typeof usage>
 

@@ -34,27 +34,29 @@ export {
   whyUnreadable,
 } from './errors.ts'
 export { problemsOf, problemsText } from './problems.ts'
+export { type ContextPart } from './events/run-events.ts'
 export {
-  type ContextPart,
   type DataOf,
   type DomainEvent,
   type EventType,
   event,
   eventData,
   isTerminalTaskEvent,
+  type TerminalTaskEvent,
+  terminalTaskEvents,
+  visibleEventTypes,
+} from './events/catalog.ts'
+export {
   type NodeOutput,
   nodeOutput,
   type TaskRequest,
   type TaskResult,
   failedResult,
   type FailedResult,
-  type TerminalTaskEvent,
   taskRequest,
   taskResult,
-  terminalTaskEvents,
-  visibleEventTypes,
   type Asker,
-} from './events/catalog.ts'
+} from './events/task-events.ts'
 export {
   isSystemLogName,
   type KeyRole,

@@ -22,24 +22,42 @@ const ownFields: readonly string[] = [
  * take.
  */
 export const modelSettings = z.strictObject({
-  /** From 0, the same each time, to 2. */
-  temperature: z.number().min(0).max(2).optional(),
-  /** Only the most probable tokens, up to this sum of their probabilities. */
-  top_p: z.number().min(0).max(1).optional(),
-  /**
-   * The most tokens of one answer, including the thoughts of the model. An answer that reaches it fails
-   * (`output_truncated`).
-   */
-  output_tokens_max: z.int().min(1).max(100_000_000).optional(),
-  /** How much the model thinks before it answers, in the server's word: `low`, `medium`, `high`, … */
-  reasoning_effort: z.string().min(1).max(64).optional(),
-  /** Further fields of the request, as the server knows them. */
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .optional()
+    .describe('From 0, the same each time, to 2. Absent: the server decides.'),
+  top_p: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe(
+      'Only the most probable tokens, up to this sum of their probabilities. Absent: the server decides.',
+    ),
+  /** With the thoughts of the model. An answer that reaches it fails (`output_truncated`). */
+  output_tokens_max: z
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .optional()
+    .describe('The most tokens of one answer. Absent: the server decides.'),
+  reasoning_effort: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      "How much the model thinks before it answers, in the server's word. Absent: the server decides.",
+    ),
   extra_body: jsonObject
     .refine(
       (fields) => !ownFields.some((name) => name in fields),
       `must not have ${ownFields.map((name) => JSON.stringify(name)).join(', ')}: Beaver writes these itself`,
     )
-    .optional(),
+    .optional()
+    .describe('Further fields of the request. Absent: none.'),
 })
 export type ModelSettings = z.infer<typeof modelSettings>
 

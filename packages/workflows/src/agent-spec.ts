@@ -14,6 +14,8 @@ const filled = () =>
     .min(1)
     .refine((text) => text.trim() !== '', 'is blank: write some text')
 
+const { temperature, top_p, output_tokens_max, reasoning_effort } = modelSettings.shape
+
 /** One agent of a workflow. */
 export const workflowAgentSpec = z
   .strictObject({
@@ -54,9 +56,14 @@ export const workflowAgentSpec = z
       .optional()
       .describe('The name of a configured model, or endpoint/name. Default: the main one.')
       .meta({ brief: null }),
-    // A model writes this, so it has no free fields of the endpoint.
-    model_settings: modelSettings
-      .omit({ extra_body: true })
+    // A model writes this, so it has no free fields of the endpoint. It knows what the others mean.
+    model_settings: z
+      .strictObject({
+        temperature: temperature.describe(''),
+        top_p: top_p.describe(''),
+        output_tokens_max: output_tokens_max.describe(''),
+        reasoning_effort: reasoning_effort.describe(''),
+      })
       .optional()
       .describe('How its model is asked. Default: as the endpoint is configured.')
       .meta({ brief: null }),

@@ -13,7 +13,6 @@ import {
   textOrNull,
   timeOrNull,
 } from '../fields.ts'
-import { ofQuestion } from '../shape-texts.ts'
 
 export const askedQuestion = z
   .object({
@@ -25,7 +24,7 @@ export const askedQuestion = z
     call_id: z.string().describe('The id of the call that asks.'),
     tool: z.string().describe('The name of the tool that asks.'),
     question_index: z.int().describe('The number of the question in the call, from 0.'),
-    message: z.string().describe(ofQuestion.message as string),
+    message: question.shape.message,
     options: z.array(z.string()).describe('What may be chosen. Empty: nothing is offered.'),
     free_text: z.boolean().describe("Whether a text of the person's own is an answer."),
     several: z.boolean().describe('Whether several answers may be given.'),

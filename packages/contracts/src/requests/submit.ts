@@ -12,7 +12,6 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { imagePartBytesMax, partName } from './store-image.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
-import { ofModelSettings } from '../model-settings-texts.ts'
 
 const historyMessagesMax = 2_000
 const historyCharsMax = 1_000_000
@@ -106,10 +105,10 @@ const fields = z.strictObject({
     ),
   model_settings: z
     .strictObject({
-      temperature: settings.temperature.describe(ofModelSettings.temperature),
-      top_p: settings.top_p.describe(ofModelSettings.top_p),
-      output_tokens_max: settings.output_tokens_max.describe(ofModelSettings.output_tokens_max),
-      reasoning_effort: settings.reasoning_effort.describe(ofModelSettings.reasoning_effort),
+      temperature: settings.temperature,
+      top_p: settings.top_p,
+      output_tokens_max: settings.output_tokens_max,
+      reasoning_effort: settings.reasoning_effort,
     })
     .optional()
     .describe(
@@ -230,7 +229,7 @@ export type SubmittedTask = z.infer<typeof submitted>
 /** What a task ended with. */
 export const taskOutcome = failedResult.extend({
   ...submitted.shape,
-  status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']),
+  status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']).describe('How the task ended.'),
 })
 export type TaskOutcome = z.infer<typeof taskOutcome>
 

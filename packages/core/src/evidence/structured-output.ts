@@ -8,7 +8,10 @@ import { valueFaults } from './check-schema.ts'
 import { schemaFault, withoutFence } from './output-schema.ts'
 
 /** What does not fit at one place of an answer. `path`: a JSON Pointer; empty for the whole answer. */
-export const outputFault = z.object({ path: z.string(), message: z.string() })
+export const outputFault = z.object({
+  path: z.string().describe('The place in the answer, a JSON Pointer. Empty: the whole answer.'),
+  message: z.string().describe('What is wrong there.'),
+})
 export type OutputFault = z.infer<typeof outputFault>
 
 /** A JSON Schema from a client. It must be one that Beaver can check. */

@@ -40,5 +40,8 @@ export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
 ])
 
 /** A failure as the journal stores it. `message` is for people. */
-export const failure = z.object({ class: failureClass, message: z.string() })
+export const failure = z.object({
+  class: failureClass.describe('The class of the failure. It decides what Beaver does next.'),
+  message: z.string().describe('What failed, for people.'),
+})
 export type Failure = z.infer<typeof failure>

@@ -1,5 +1,5 @@
 // What a team gives when it has ended. Pure.
-import type { NodeOutput } from '../events/catalog.ts'
+import type { NodeOutput } from '../events/task-events.ts'
 import type { TeamState } from '../fold/team-state.ts'
 import type { TeamProgram, TeamView } from './team-program.ts'
 

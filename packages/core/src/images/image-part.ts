@@ -12,12 +12,20 @@ export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /** An image that a model is shown. `name`: its path in the workspace, or the name that its sender gave it. */
 export const imagePart = z.object({
-  media_type: z.enum(imageTypes),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  bytes: count,
-  name: z.string().optional(),
-  width: count.optional(),
-  height: count.optional(),
+  media_type: z.enum(imageTypes).describe('Its kind, as its first bytes say.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .describe(
+      'The SHA-256 of its content, in hexadecimal digits. The blob store has the content under this name.',
+    ),
+  bytes: count.describe('The length of its content in bytes.'),
+  name: z
+    .string()
+    .optional()
+    .describe('Its path in the workspace, or the name that its sender gave it. Absent: it has none.'),
+  width: count.optional().describe('Its width in pixels. Absent: it is not known.'),
+  height: count.optional().describe('Its height in pixels. Absent: it is not known.'),
 })
 /** An image that a model is shown, as the journal has it. */
 export type ImagePart = z.infer<typeof imagePart>

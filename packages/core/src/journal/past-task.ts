@@ -8,7 +8,8 @@
 // (D-67). Today a session has one user. In an older session with several, the history begins after the newest
 // task of somebody else.
 import { BeaverError } from '../errors.ts'
-import { type DataOf, isTerminalTaskEvent, type TaskResult } from '../events/catalog.ts'
+import { type DataOf, isTerminalTaskEvent } from '../events/catalog.ts'
+import type { TaskResult } from '../events/task-events.ts'
 import type { LogId, TaskId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Taint } from '../taint/taint.ts'

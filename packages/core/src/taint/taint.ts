@@ -9,10 +9,15 @@ import { z } from 'zod'
  * apply.
  */
 export const taint = z.object({
-  untrusted: z.array(z.string()),
-  secret: z.array(z.string()),
-  /** Whether all of the text is public, so that nobody learns anything new from it. */
-  public: z.boolean(),
+  untrusted: z
+    .array(z.string())
+    .describe(
+      'Where text of strangers came from. Beaver keeps the first five sources. Empty: there is none.',
+    ),
+  secret: z
+    .array(z.string())
+    .describe('Where secrets came from. Beaver keeps the first five sources. Empty: there is none.'),
+  public: z.boolean().describe('Whether everything is public, so that nobody learns anything new from it.'),
 })
 /** The labels of a text. */
 export type Taint = z.infer<typeof taint>

@@ -12,13 +12,23 @@ import { canonicalJson, type JsonObject, type JsonValue, jsonValue } from '../js
  * A path: `member_outputs.researcher`, `custom_data.findings.0`. It consists of keys and list indexes with
  * dots between them. If a key contains a dot, write the path as a list of keys.
  */
-const path = z.union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).min(1).max(50)])
+const path = z
+  .union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).min(1).max(50)])
+  .describe('The path of the value: keys and list indexes with dots between them, or a list of keys.')
 
 /** A change of the shared state. It makes missing objects on its path, except for `delete`. */
 export const sharedStateChange = z.discriminatedUnion('action', [
-  z.strictObject({ action: z.literal('set'), path, value: jsonValue }),
-  z.strictObject({ action: z.literal('increment'), path, by: z.number() }),
-  z.strictObject({ action: z.literal('append'), path, value: jsonValue }),
+  z.strictObject({ action: z.literal('set'), path, value: jsonValue.describe('The new value.') }),
+  z.strictObject({
+    action: z.literal('increment'),
+    path,
+    by: z.number().describe('The number that is added. A missing value counts as 0.'),
+  }),
+  z.strictObject({
+    action: z.literal('append'),
+    path,
+    value: jsonValue.describe('The value that becomes the last item of the list. A missing list is made.'),
+  }),
   z.strictObject({ action: z.literal('delete'), path }),
 ])
 export type SharedStateChange = z.infer<typeof sharedStateChange>

@@ -3,7 +3,8 @@
 // (D-07), have a bounded length, and never contain the body of a prompt or of a skill. Machine names stay as
 // they are. Pure.
 import { partsOfUsage } from '../chat.ts'
-import type { DataOf, DomainEvent, EventType, TaskResult } from '../events/catalog.ts'
+import type { DataOf, DomainEvent, EventType } from '../events/catalog.ts'
+import type { TaskResult } from '../events/task-events.ts'
 import type { JsonObject } from '../json.ts'
 import { tellRun } from './tell-run.ts'
 import { tellTeam } from './tell-team.ts'

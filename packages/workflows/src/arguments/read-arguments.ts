@@ -256,7 +256,11 @@ function typeFault(
   const [holder, holderSchema] = [valueAt(args, above), schemaAt(schema, above, args)]
   if (value === undefined) {
     const known = propertiesOf(holderSchema, holder)
-    const form = about === '' ? `Write ${formOf(known, requiredOf(holderSchema, holder))}.` : about
+    // Of a requirement, the whole form says more than what one of its fields means.
+    const form =
+      about === '' || Object.hasOwn(known, 'kind')
+        ? `Write ${formOf(known, requiredOf(holderSchema, holder))}.`
+        : about
     return [`${quote(path)} is missing.`, missingAdvice(issue.path, holder, Object.keys(known)), form]
       .filter((part) => part !== '')
       .join(' ')
