@@ -4,13 +4,8 @@
 // only on the events and the live pieces: the same ones give the same view. Like core's other folds,
 // `evolveTaskView` consumes its argument.
 import { noUsage, type Usage } from '../chat.ts'
-import {
-  type DataOf,
-  type FailedResult,
-  isTerminalTaskEvent,
-  type NodeOutput,
-  type TerminalTaskEvent,
-} from '../events/catalog.ts'
+import { type DataOf, isTerminalTaskEvent, type TerminalTaskEvent } from '../events/catalog.ts'
+import type { FailedResult, NodeOutput } from '../events/task-events.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { ExecutionNode } from '../graph/execution-graph.ts'
 import type { RecordedEvent } from '../journal/record.ts'
