@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { afterEach, expect, it } from 'vitest'
-import { threadSeen } from './watchdog-thread.ts'
+import { threadSeen } from './silent-time.ts'
 
 const entry = new URL('../../test/stubborn-child.ts', import.meta.url).pathname
 const children: ChildProcess[] = []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { silentTime, threadSeen, type ThreadsSeen } from './watchdog-thread.ts'
+import { silentTime, threadSeen, type ThreadsSeen } from './silent-time.ts'
 
 const asleep: ThreadsSeen = { mainIsHeldUp: false, anotherIsHeldUp: false, mainMs: 1_000, processMs: 5_000 }
 
