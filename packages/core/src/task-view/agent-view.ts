@@ -25,6 +25,7 @@ export interface CallView extends CallProgress {
   result: 'success' | 'failure' | null
 }
 
+/** An agent of a task, or a node of a team, as far as its events tell. */
 export interface AgentView {
   /** Its id, if it is a node. */
   readonly name: string
@@ -60,6 +61,7 @@ export interface AgentView {
   note: string | null
 }
 
+/** A team of a task, with its nodes. */
 export interface TeamProgress {
   readonly workflow: string
   /** In the order for people: see `growthOrder`. */
@@ -264,9 +266,8 @@ export function heldTools({ calls }: Pick<AgentView, 'calls'>): string[] {
  * after the node that it was added after. Every node appears once, whatever node it names.
  *
  * @example
- * const nodes = [{ id: 'a', after: null }, { id: 'b', after: null }, { id: 'c', after: 'a' }]
- * const of = { id: (node) => node.id, addedAfter: (node) => node.after }
- * growthOrder(nodes, of).map(({ id }) => id) // => ['a', 'c', 'b']
+ * const ofEach = { id: (node: string) => node, addedAfter: (node: string) => (node === 'c' ? 'a' : null) }
+ * growthOrder(['a', 'b', 'c'], ofEach) // => ['a', 'c', 'b']
  */
 export function growthOrder<Node>(
   nodes: readonly Node[],

@@ -8,7 +8,7 @@ import { withoutFence } from '../evidence/output-schema.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import type { LiveDelta } from '../ports/live-output.ts'
 
-/** `final`: whether the text is the answer of the task. `null`: it is not known yet. */
+/** A text of the root agent. `final`: whether the text is the answer of the task. `null`: it is not known yet. */
 export interface TextItem {
   readonly kind: 'text'
   text: string
@@ -18,6 +18,7 @@ export interface TextItem {
   readonly refusal?: true
 }
 
+/** A call of a tool by the root agent. */
 export interface CallItem {
   readonly kind: 'call'
   readonly callId: string
@@ -27,6 +28,7 @@ export interface CallItem {
   result: { readonly success: boolean; readonly content: string } | null
 }
 
+/** One thing that the root agent said or did. */
 export type OutputItem = TextItem | CallItem
 
 /**
@@ -43,6 +45,7 @@ export interface OutputOptions {
   readonly byForm?: boolean
 }
 
+/** What the root agent said and did so far. */
 export interface OutputView {
   readonly items: OutputItem[]
   whole: boolean

@@ -31,6 +31,7 @@ import {
   type OutputView,
 } from './output-view.ts'
 
+/** What is known of a task from its events so far. */
 export interface TaskView extends Asking {
   /** The place of the newest event in the log, from 1. 0: there is none. */
   taskseq: number
@@ -68,6 +69,7 @@ export interface TaskView extends Asking {
   readonly said: SaidText[]
 }
 
+/** How a task ended. */
 export interface TaskViewEnd {
   readonly type: TerminalTaskEvent
   readonly result: FailedResult
