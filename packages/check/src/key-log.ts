@@ -1,8 +1,8 @@
 // The keys of a journal, from the system log `keys`, read by code of this package: whose signatures count,
 // and where. The first valid announcement of an operator's key names the journal, and this key signs it. Any
-// other event needs the signature of an operator's key that counts at its place; an announcement needs that
-// of the announced key, and trusts nothing. A key counts for its role between the messages that trust it and
-// revoke it. An event that does not count is reported and changes nothing.
+// other event needs the signature of an operator's key that counts at its place; an announcement, which
+// trusts nothing, may have that of the announced key instead. A key counts for its role between the messages
+// that trust it and revoke it. An event that does not count is reported and changes nothing.
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { placeOf } from './layout.ts'

@@ -2,8 +2,8 @@
 // workflow refuses never reach a daemon (D-38). Every failure is a result with `isError` and
 // `structuredContent: {error: {code, message}}`. An agent's question goes to the client as a form, if the
 // client shows forms. A tool's question never does: its answer may permit something, and a model may control
-// the client. With the handshake of 2025 a call stays open during a form. A client that takes tasks gets one
-// for each accepted call that does not end at once, and may ask for it even after a restart.
+// the client. With the handshake of 2025 a call stays open during a form. A client that takes tasks gets a
+// task for each accepted call that does not end at once, and may ask for it even after a restart.
 import {
   answerInForm,
   type JsonObject,
