@@ -49,6 +49,7 @@ import {
 import { keptContent, promptOf } from './prompt.ts'
 import { type ModelOutput, streamedOutput } from './streamed-output.ts'
 
+/** What the AI SDK does not say about a model. */
 export interface AiSdkModelOptions {
   /**
    * The model's context window, in tokens. A conversation is shortened before it exceeds the window. Default:

@@ -12,6 +12,7 @@ import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import type { BeaverClient } from './beaver-client.ts'
 import { followTask } from './follow-task.ts'
 
+/** What a run of a team may be given. */
 export interface TeamRunOptions {
   /** The absolute path of the folder in which the members may work. Default: the daemon's workspace. */
   readonly workspaceDir?: string

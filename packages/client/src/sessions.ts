@@ -37,6 +37,7 @@ export interface SessionMessage {
   readonly at: string
 }
 
+/** Bounds of a search in sessions. */
 export interface SearchOptions {
   /** The most hits, from 1 to 50. Default: 10. */
   readonly limit?: number

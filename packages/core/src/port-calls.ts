@@ -82,21 +82,7 @@ interface ServedCall extends Pick<Call, 'call' | 'target'> {
   readonly stop: AbortController | null
 }
 
-/**
- * One side of a port.
- *
- * @example
- * const { port1, port2 } = new MessageChannel()
- * interface Greeter {
- *   greet(name: string): Promise<string>
- *   forget(name: string): void
- * }
- * const greeter: Greeter = { greet: async (name) => `Hello, ${name}.`, forget: () => {} }
- * new PortCalls(port1, { served: () => greeter })
- * const remote = new PortCalls(port2).remote<Greeter>(0, { forget: 'note' })
- * await remote.greet('Ann') // => 'Hello, Ann.'
- * port1.close()
- */
+/** One side of a port. */
 export class PortCalls {
   readonly #port: Port
   readonly #options: PortCallsOptions

@@ -21,8 +21,8 @@ import { compacted, summarized } from './shorten.ts'
  * The message that activates a skill. It contains the body of the skill, in a frame with the mark of the run.
  *
  * @example
- * skillMessage({ name: 'tides', content: 'Name the harbour.' }, 'bcdfghjk').content?.includes('Name the
- * harbour.') // => true
+ * const { content } = skillMessage({ name: 'tides', content: 'Name the harbour.' }, 'bcdfghjk')
+ * content?.includes('Name the harbour.') // => true
  */
 export function skillMessage(skill: { name: string; content: string }, mark: string): ChatMessage {
   return {
@@ -35,9 +35,10 @@ export function skillMessage(skill: { name: string; content: string }, mark: str
  * The state after an event of this run. An event that does not concern the run changes nothing.
  *
  * @example
- * const started = startRun(run.start) const next = evolveRun(started, event('system_prompt_snapshotted', {
- * content: 'You are brief.' }, run.start.run_id), { taskseq: 2 }) next.messages // => [{ role: 'system',
- * content: 'You are brief.' }] started.messages // => []
+ * const started = startRun(run.start)
+ * const prompt = event('system_prompt_snapshotted', { content: 'You are brief.' }, run.start.run_id)
+ * evolveRun(started, prompt, { taskseq: 2 }).messages // => [{ role: 'system', content: 'You are brief.' }]
+ * started.messages // => []
  */
 export function evolveRun(
   run: RunState,
