@@ -103,15 +103,15 @@ export const benchEnvironment = (providerUrl: string): Record<string, string | u
   BEAVER_MODEL: 'bench-model',
 })
 
-/** A supervisor daemon; resolves when it is ready. */
+/** A daemon; resolves when it is ready. */
 export const startDaemon = async (
   env: Record<string, string | undefined>,
   nodeArgs: readonly string[] = [],
 ): Promise<ChildProcess> =>
   (
-    await startProcess('supervisor', env, [
+    await startProcess('daemon', env, [
       ...nodeArgs,
-      ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
+      ...(process.env['BENCH_DAEMON_ARGS'] ?? '').split(' ').filter((arg) => arg !== ''),
     ])
   ).child
 
@@ -122,7 +122,7 @@ interface Started {
 }
 
 async function startProcess(
-  app: 'supervisor' | 'projector' | 'gateway',
+  app: 'daemon' | 'projector' | 'gateway',
   env: Record<string, string | undefined>,
   execArgv: readonly string[] = [],
 ): Promise<Started> {

@@ -100,7 +100,7 @@ async function restarted(providerUrl: string, spare: boolean): Promise<number[]>
     const client = await connectBeaver({ home })
     if (spare) await sleep(spareReadyMs)
     const flight = await fill(client, system.nats_url, embeddedLogin(join(home, 'nats'), 'client'))
-    const ms = await flight.afterKill(() => void process.kill(system.children['supervisor'] ?? 0, 'SIGKILL'))
+    const ms = await flight.afterKill(() => void process.kill(system.children['daemon'] ?? 0, 'SIGKILL'))
     await client.close()
     return ms
   } finally {

@@ -227,7 +227,7 @@ export const table: Readonly<Record<string, Row>> = {
       'daemon/endpoint-states',
       'daemon/model',
       'check',
-      'supervisor-app',
+      'daemon-app',
       'projector-app',
       'gateway',
       'gateway-app',
@@ -238,7 +238,7 @@ export const table: Readonly<Record<string, Row>> = {
     modules: ['commander', 'picocolors', 'string-width', 'wrap-ansi'],
     node: 'any',
   },
-  'apps/supervisor': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
+  'apps/daemon': { packages: ['core', 'platform', 'daemon'], modules: [], node: 'any' },
   'apps/projector': { packages: ['core', 'platform', 'projector'], modules: [], node: 'any' },
   'apps/gateway': { packages: ['core', 'platform', 'gateway'], modules: [], node: 'any' },
 }
@@ -504,7 +504,7 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
   { path: 'packages/channels', what: 'html-to-text', why: 'a mail without plain text requires it' },
-  { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
+  { path: 'apps/cli', what: '@beaver/daemon-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/gateway-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },
 ]

@@ -230,7 +230,7 @@ describe('the environment', () => {
     [`export const home = process['env'].HOME`],
   ])('refuses a package %s', (text) => {
     expect(environmentReads(planted('packages/runtime/src/planted.ts', text), [])).toHaveLength(1)
-    expect(environmentReads(planted('apps/supervisor/src/planted.ts', text), [])).toEqual([])
+    expect(environmentReads(planted('apps/daemon/src/planted.ts', text), [])).toEqual([])
   })
 })
 

@@ -12,7 +12,7 @@ import {
 } from '@beaver/core'
 import {
   callWaiting,
-  type Daemon,
+  type TaskDriver,
   decisionEvent,
   loadTask,
   steerEvent,
@@ -29,7 +29,7 @@ export type Command =
 
 export interface CommandPorts extends Calling {
   readonly id: string
-  readonly daemon: Daemon
+  readonly daemon: TaskDriver
   readonly ports: TaskLogPorts
   readonly queue: TaskQueue
 }
@@ -72,7 +72,7 @@ async function tryOnce(of: CommandPorts, log: LogId, command: Command): Promise<
   if (command.kind !== 'steer' || state.suspended === null) await queue.wake(log)
 }
 
-async function own(daemon: Daemon, log: LogId, command: Command): Promise<void> {
+async function own(daemon: TaskDriver, log: LogId, command: Command): Promise<void> {
   const task = daemon.tasks.get(logKey(log))
   if (task === undefined) throw new BeaverError('fenced', 'This daemon does not own the task.')
   if (command.kind === 'cancel') await task.cancel(command.reason)

@@ -4,10 +4,10 @@ import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/c
 import { type Delivery, type Ids, type LogId, type Peers, silentLogger, type TaskQueue } from '@beaver/core'
 import {
   acceptanceLines,
-  type Daemon,
+  type TaskDriver,
   type HandedOn,
   type IntakePorts,
-  startDaemon,
+  startTaskDriver,
   startSweep,
   submitTask,
   type Sweep,
@@ -23,7 +23,7 @@ import type { Watch } from './watch.ts'
 export interface SimDaemon {
   readonly id: string
   readonly life: Life
-  readonly daemon: Daemon
+  readonly daemon: TaskDriver
   readonly pool: SimPool
   readonly sweep: Sweep
   readonly tasksMax: number
@@ -80,7 +80,7 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
   }
   const peerQueue = (peer: SimDaemon): TaskQueue => queueOf(peer.life, server)
 
-  const daemon = startDaemon({
+  const daemon = startTaskDriver({
     ...ports,
     queue,
     pool,

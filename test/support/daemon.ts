@@ -1,4 +1,4 @@
-// The supervisor daemon as it is: a child process of its own, with real worker threads.
+// The daemon as it is: a child process of its own, with real worker threads.
 import { spawn } from 'node:child_process'
 import { until } from '@beaver/testing'
 import { compileCache } from './compile-cache.ts'
@@ -15,7 +15,7 @@ export interface DaemonProcess {
   kill(signal: NodeJS.Signals): void
 }
 
-const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
+const main = new URL('../../apps/daemon/src/main.ts', import.meta.url).pathname
 
 const saidCharsMax = 3_000
 /** The daemons that live, and those that ended since the words were last taken. `ended` is how. */

@@ -115,7 +115,7 @@ describe('in a folder that nobody trusted', () => {
     expect(err).toContain('To trust it: beaver trust')
   })
 
-  test.each(['supervisor', 'projector'] as const)('the %s does not start', async (app) => {
+  test.each(['daemon', 'projector'] as const)('the %s does not start', async (app) => {
     await stranger({ ...everything(), namespace: 'of_others' })
     const script = fileURLToPath(new URL(`../../apps/${app}/src/main.ts`, import.meta.url))
     const { exit, err } = await runBeaver([], place({ NATS_URL: 'nats://127.0.0.1:9' }, script))

@@ -17,7 +17,7 @@ export {
   type Steer,
   type PauseRequest,
   type TeamRefusal,
-  type TeamResult,
+  type TeamRunResult,
   type ThreadWork,
 } from './loop/loop-spec.ts'
 export {

@@ -25,7 +25,7 @@ import {
   type PermissionRule,
   runAgentLoop,
   type Skill,
-  type TeamResult,
+  type TeamRunResult,
   type Tool,
 } from '../src/index.ts'
 
@@ -53,7 +53,7 @@ export const guided: Skill = {
   },
 }
 export const sequential = { task: 't', agents: [{ name: 'a', instruction: 'do a' }] }
-export const teamResult: TeamResult = {
+export const teamResult: TeamRunResult = {
   team_run_id: 'team1',
   outcome: 'complete',
   final_output: 'of the team',

@@ -151,9 +151,7 @@ export class PatientRequests {
       // The last of several attempts was short.
       const seconds = Math.round((systemClock.now() - begun) / 1000)
       const says =
-        cause.cause instanceof TimeoutError
-          ? `No supervisor daemon answered within ${seconds} s.`
-          : cause.message
+        cause.cause instanceof TimeoutError ? `No daemon answered within ${seconds} s.` : cause.message
       const advice = mayBeAccepted(task.task_id)
       throw new BeaverError(cause.code, says.includes(advice) ? says : `${says} ${advice}`, { cause })
     }

@@ -23,7 +23,7 @@ export const errorCodes = {
   not_allowed: { exit: 1, meaning: 'The identity of the caller may not do this' },
   conflict: { exit: 1, meaning: 'Another request was first' },
   unreachable: { exit: 3, meaning: 'The system cannot be reached' },
-  no_daemon: { exit: 3, meaning: 'No supervisor daemon answers' },
+  no_daemon: { exit: 3, meaning: 'No daemon answers' },
   server_too_old: { exit: 3, meaning: 'The nats-server is older than Beaver needs' },
   server_missing: { exit: 3, meaning: 'No nats-server was found' },
   start_failed: { exit: 3, meaning: 'A part of the system did not start' },

@@ -65,7 +65,7 @@ export async function openBase(
   const daemonId = ids.next('daemon')
   const login = roleLogin(config.natsLogin, 'daemon')
   const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, login) })
-  const nc = await connectNats({ url: natsUrl, login, name: `beaver-supervisor ${daemonId}` })
+  const nc = await connectNats({ url: natsUrl, login, name: `beaver-daemon ${daemonId}` })
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
   const peers = natsPeers(nc, subjects, logger)

@@ -2,7 +2,7 @@
 import type { EgressRules, ExternalTools } from '@beaver/agent'
 import { type KnownSecret, type Logger, onSecretsChange, protectedSecrets, silentLogger } from '@beaver/core'
 import { type Config, configuredPolicies, makeOwnFolder } from '@beaver/platform'
-import { type DaemonOptions, startWorkerPool, type WorkerPool } from '@beaver/runtime'
+import { type TaskDriverOptions, startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
 import type { ModelChoice } from './model.ts'
@@ -158,7 +158,7 @@ function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnowledge |
 
 // The bounds of every task, and where its runs may send something, taken from the configuration.
 
-export const taskLimits = ({ agent, team, daemon, permissions }: Config): DaemonOptions['limits'] => ({
+export const taskLimits = ({ agent, team, daemon, permissions }: Config): TaskDriverOptions['limits'] => ({
   toolIterationsMax: agent.tool_iterations_max,
   nodeToolIterationsMax: agent.node_tool_iterations_max,
   concurrentNodesMax: team.concurrent_nodes_max,

@@ -1,2 +1,2 @@
 export type { OwnModel, OwnModels } from './own-models.ts'
-export { startSupervisor, type Supervisor, type SupervisorParts } from './supervisor.ts'
+export { startDaemon, type Daemon, type DaemonParts } from './daemon.ts'

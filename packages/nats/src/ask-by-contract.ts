@@ -27,7 +27,7 @@ export async function askDaemon<Name extends RequestName>(
   name: Name,
   input: RequestInput<Name>,
 ): Promise<RequestOutput<Name>> {
-  const whom = 'supervisor daemon'
+  const whom = 'daemon'
   return readAnswer(
     requestContracts[name].output,
     await call(nc, subjectFor(subjects, name, input), input, { timeoutMs, whom }),

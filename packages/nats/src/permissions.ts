@@ -6,7 +6,7 @@ import type { Subjects } from './subjects.ts'
 
 /**
  * - `client`: submits tasks, decides, reads.
- * - `daemon`: the supervisor daemon.
+ * - `daemon`: the daemon.
  * - `projector`: the projector.
  * - `gateway`: the HTTP interface. A client that may ask on behalf of the users of its tokens.
  * - `operator`: a person who looks after the system.

@@ -30,7 +30,7 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
-import type { Daemon } from './daemon-ports.ts'
+import type { TaskDriver } from './task-driver-ports.ts'
 import { isUnverified } from './final-faults.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
@@ -52,9 +52,9 @@ export interface AcceptPorts {
    * Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by
    * the queue.
    */
-  readonly open?: Daemon['open']
+  readonly open?: TaskDriver['open']
   /** Told of a task that was accepted without being driven. */
-  readonly enqueue?: Daemon['enqueue']
+  readonly enqueue?: TaskDriver['enqueue']
 }
 
 /** A task that is to be accepted. */

@@ -1,4 +1,4 @@
-import type { LoopEnd, TeamResult } from '@beaver/agent'
+import type { LoopEnd, TeamRunResult } from '@beaver/agent'
 import type { Failure } from '@beaver/core'
 import { describe, expect, it, test } from 'vitest'
 import { taskEnd } from './task-end.ts'
@@ -15,7 +15,7 @@ const root = (over: Partial<LoopEnd> & { text?: string } = {}): LoopEnd => ({
   callsOfAnswers: [['c1']],
   ...over,
 })
-const team = (over: Partial<TeamResult> = {}): TeamResult => ({
+const team = (over: Partial<TeamRunResult> = {}): TeamRunResult => ({
   team_run_id: 'team1',
   outcome: 'complete',
   stopped: null,
@@ -25,11 +25,11 @@ const team = (over: Partial<TeamResult> = {}): TeamResult => ({
   failures: [],
   ...over,
 })
-const called = (result: TeamResult | null, call_id = 'c1', workflow = 'SequentialWorkflow'): EndedTeam[] =>
+const called = (result: TeamRunResult | null, call_id = 'c1', workflow = 'SequentialWorkflow'): EndedTeam[] =>
   result === null ? [] : [{ call_id, workflow, result, material: () => ({ outputs: [], texts: [] }) }]
 const crash: Failure = { class: 'tool_crash', message: 'it broke' }
 
-test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>([
+test.each<[string, LoopEnd, TeamRunResult | null, string, Failure['class'] | null]>([
   ['a root that completed', root(), null, 'task_completed', null],
   ['a root that completed with a complete team', root(), team(), 'task_completed', null],
   [
@@ -165,7 +165,7 @@ describe('the evidence of a final text', () => {
     { kind: 'quotes_from_dependencies' as const },
   ]
   const invented = 'It is 77: “seventy-seven exactly”.'
-  const verdicts = (text: string, result: TeamResult, outputs: string[]): unknown => {
+  const verdicts = (text: string, result: TeamRunResult, outputs: string[]): unknown => {
     const ended: EndedTeam[] = [
       {
         call_id: 'c1',

@@ -22,7 +22,7 @@ import {
   type Usage,
 } from '@beaver/core'
 import { evaluateEvidence } from '@beaver/evidence'
-import type { LoopEnd, TeamRefusal, TeamResult } from '@beaver/agent'
+import type { LoopEnd, TeamRefusal, TeamRunResult } from '@beaver/agent'
 import type { EndedTeam } from './task-teams.ts'
 
 const simulatedProvider = 'simulated'
@@ -116,7 +116,7 @@ function judgedText(
  * there is.
  */
 export function workflowEnd(
-  team: TeamResult | TeamRefusal,
+  team: TeamRunResult | TeamRefusal,
   of: { cancelled: string | null } & Pick<LoopEnd, 'provider' | 'model'>,
 ): LoopEnd {
   const facts = (outputText: string): LoopEnd['facts'] => ({ outputText, outputSeq: 0, tools: [] })
@@ -146,7 +146,7 @@ export function workflowEnd(
 }
 
 /** The class of the first incomplete team stands for all of them. The message names each. */
-function teamsFailure(first: TeamResult, more: readonly TeamResult[]): Failure {
+function teamsFailure(first: TeamRunResult, more: readonly TeamRunResult[]): Failure {
   const failure = teamFailure(first)
   return {
     ...failure,
@@ -155,7 +155,7 @@ function teamsFailure(first: TeamResult, more: readonly TeamResult[]): Failure {
 }
 
 /** The first failed node's class stands for the team's; the message names them all. */
-function teamFailure(team: TeamResult): Failure {
+function teamFailure(team: TeamRunResult): Failure {
   if (team.stopped !== null)
     return {
       class: team.stopped.class,

@@ -10,7 +10,7 @@ import {
   type LoopSpec,
   type SharedStateAccess,
   type TeamRefusal,
-  type TeamResult,
+  type TeamRunResult,
 } from '@beaver/agent'
 import {
   type Asker,
@@ -86,7 +86,7 @@ export interface TeamCall {
 
 /** A team that has ended, and the call that started it. */
 export interface EndedTeam extends CalledTeam {
-  readonly result: TeamResult
+  readonly result: TeamRunResult
   /** What the authors of its final output were given. */
   readonly material: () => GivenFact
 }
@@ -103,7 +103,7 @@ export class TaskTeams {
   readonly #ports: TaskTeamsPorts
   readonly #live = new Map<string, LiveTeam>()
   /** What was asked for by each call of the root run. */
-  readonly #asked = new Map<string, Promise<TeamResult | TeamRefusal>>()
+  readonly #asked = new Map<string, Promise<TeamRunResult | TeamRefusal>>()
   readonly #sharedState: SharedStateChanges
   /** Teams of workflow tools, which are bounded. */
   #started: number
@@ -134,7 +134,7 @@ export class TaskTeams {
   /**
    * `graph`: `null` if the call cannot be planned any more; then it is refused, unless it has started a team.
    */
-  run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
+  run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamRunResult | TeamRefusal> {
     // A root that was started again in another thread asks again for a team that runs, or has ended, already.
     const key = call === null ? '' : `${call.runId} ${call.callId}`
     const team = this.#asked.get(key) ?? this.#run(call, graph)
@@ -175,7 +175,7 @@ export class TaskTeams {
     return [...this.#loaded.state.teams.values()]
   }
 
-  async #run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamResult | TeamRefusal> {
+  async #run(call: TeamCall | null, graph: ExecutionGraph | null): Promise<TeamRunResult | TeamRefusal> {
     const { teamRunsMax } = this.#ports.limits
     const known = this.#known.find(
       ({ start }) => start.run_id === (call?.runId ?? null) && start.call_id === (call?.callId ?? null),
@@ -190,7 +190,7 @@ export class TaskTeams {
     return this.#drivenToEnd(this.#start(call, graph))
   }
 
-  async #drivenToEnd(team: TeamState): Promise<TeamResult> {
+  async #drivenToEnd(team: TeamState): Promise<TeamRunResult> {
     const running = this.#drive(team)
     this.#live.set(team.start.team_run_id, { state: team, running })
     if (this.#cancelReason !== null) running.cancel(this.#cancelReason)
@@ -199,7 +199,7 @@ export class TaskTeams {
     return result
   }
 
-  async #end(team: TeamState, running: TeamSupervisor): Promise<TeamResult> {
+  async #end(team: TeamState, running: TeamSupervisor): Promise<TeamRunResult> {
     const { team_run_id, call_id, graph } = team.start
     const result = this.#labelled(team, await running.result)
     this.#ended.set(team_run_id, {
@@ -314,7 +314,7 @@ export class TaskTeams {
       : (this.#taints.get(runId) ?? this.#loaded.state.runs.get(runId)?.taint ?? null)
   }
 
-  #labelled(team: TeamState, result: TeamResult): TeamResult {
+  #labelled(team: TeamState, result: TeamRunResult): TeamRunResult {
     const taint = joinTaints([
       team.sharedTaint,
       ...[...team.nodes.keys()].flatMap((id) => this.#taintOf(team, id) ?? []),

@@ -4,7 +4,7 @@
 // event loop, or while a step is being written, belong to one step. A team ends once, with its result. A node
 // that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its
 // deadline is stopped.
-import type { TeamResult } from '@beaver/agent'
+import type { TeamRunResult } from '@beaver/agent'
 import {
   type Clock,
   type DomainEvent,
@@ -58,7 +58,7 @@ export interface TeamHost {
  * of nodes that completed before (a resumed team).
  */
 export class TeamSupervisor {
-  readonly result: Promise<TeamResult>
+  readonly result: Promise<TeamRunResult>
   readonly #team: TeamState
   readonly #outputs: Map<string, string>
   readonly #host: TeamHost
@@ -80,7 +80,7 @@ export class TeamSupervisor {
     this.#actor = createActor(teamMachine, {
       input: { step: (arrived, reason) => void this.#step(arrived, reason).catch(this.#fail) },
     })
-    const { promise, resolve, reject } = Promise.withResolvers<TeamResult>()
+    const { promise, resolve, reject } = Promise.withResolvers<TeamRunResult>()
     this.result = promise
     this.#fail = (error) => {
       this.#deadlines.cancelAll()
@@ -248,7 +248,7 @@ function teamResult(
   outputs: ReadonlyMap<string, string>,
   program: TeamProgram | null,
   stopped: Failure | null,
-): TeamResult {
+): TeamRunResult {
   const failures = team.graph.nodes.flatMap(({ node_id }) => {
     const failure = team.nodes.get(node_id)?.failure ?? null
     return failure === null ? [] : [{ node_id, failure }]

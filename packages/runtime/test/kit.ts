@@ -37,8 +37,8 @@ import { builtinTools } from '@beaver/tools'
 import { findTaskWorkflow, type Workflow } from '@beaver/workflows'
 import { acceptanceLines } from '../src/accept-task.ts'
 import { workspaceFolders } from '../src/workspace-folders.ts'
-import type { Daemon, DaemonOptions } from '../src/daemon-ports.ts'
-import { startDaemon } from '../src/daemon.ts'
+import type { TaskDriver, TaskDriverOptions } from '../src/task-driver-ports.ts'
+import { startTaskDriver } from '../src/task-driver.ts'
 import { loadTask } from '../src/load-task.ts'
 import { retryTask } from '../src/retry-request.ts'
 import type { TaskLimits } from '../src/task-ports.ts'
@@ -135,7 +135,7 @@ const defaultLimits: TaskLimits = {
   approvalWaitMsMax: 86_400_000,
 }
 
-export interface TestDaemon extends Daemon {
+export interface TestDaemon extends TaskDriver {
   readonly lines: IntakePorts['lines']
   readonly pool: MemoryPool
   readonly id: string
@@ -155,7 +155,7 @@ export interface World {
     definitions?: readonly Workflow[]
     /** The profile of every root agent. Default: none. */
     profile?: AgentProfile
-    limits?: Partial<DaemonOptions['limits']>
+    limits?: Partial<TaskDriverOptions['limits']>
     tasksMax?: number
     policies?: FailurePolicies
     id?: string
@@ -196,7 +196,7 @@ export function world(): World {
   const blobs = memoryBlobStore()
   let last = 0
   const ids: Ids = { next: (kind) => `${kind}_${++last}` }
-  const daemons = new Map<string, { answers(): boolean; takeOver: Daemon['takeOver'] }>()
+  const daemons = new Map<string, { answers(): boolean; takeOver: TaskDriver['takeOver'] }>()
   const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
 
   const passing: World['passing'] = (what, look, stepMs = 50) =>
@@ -292,7 +292,7 @@ export function world(): World {
         accept: (acceptance) => (alive ? journal.accept(acceptance) : dead()),
       }
       const queue = journal.queue({ leaseMs, clock })
-      const daemon = startDaemon({
+      const daemon = startTaskDriver({
         journal: ofAlive,
         blobs,
         clock: {

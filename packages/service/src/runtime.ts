@@ -15,7 +15,7 @@ import {
   supervisors,
   systemClock,
 } from '@beaver/core'
-import { startSupervisor } from '@beaver/daemon'
+import { startDaemon } from '@beaver/daemon'
 import {
   callerName,
   connectNats,
@@ -104,15 +104,11 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const [supervisor, projector] = await bothOrNone(
     // The service has waited for its tasks already, for as long as its program wants. What is open now is
     // handed over at once.
-    startSupervisor(
-      { ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') },
-      url,
-      {
-        external: settings.tools,
-        models: settings.models,
-        logger: settings.logger,
-      },
-    ),
+    startDaemon({ ...whole, daemon: { ...whole.daemon, drain_ms: 0 }, natsLogin: loginOf('daemon') }, url, {
+      external: settings.tools,
+      models: settings.models,
+      logger: settings.logger,
+    }),
     settings.projector
       ? startProjector({ ...whole, natsLogin: loginOf('projector') }, url, { logger: settings.logger })
       : Promise.resolve(null),

@@ -1,7 +1,14 @@
 // The in-memory twin of a loop's host: a log of sealed records that are read back as from a journal, one
 // entry for each append. A test may hold back appends and settle them by hand. Decisions and steering texts
 // are durable before the loop hears of them.
-import type { ApprovalDecision, QuestionSettled, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
+import type {
+  ApprovalDecision,
+  QuestionSettled,
+  LoopEnd,
+  LoopHost,
+  Steer,
+  TeamRunResult,
+} from '@beaver/agent'
 import {
   type Clock,
   type DataOf,
@@ -66,9 +73,9 @@ export interface MemoryHostOptions {
   readonly entries?: readonly (readonly RecordedEvent[])[]
   /** The clock for pauses. Default: the system's. */
   readonly clock?: Clock
-  readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
+  readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamRunResult>
   /** The team of a call that cannot be planned any more. Default: none. */
-  readonly knownTeam?: (callId: string) => Promise<TeamResult>
+  readonly knownTeam?: (callId: string) => Promise<TeamRunResult>
   readonly services?: Partial<
     Pick<
       LoopHost,
@@ -99,7 +106,7 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
   const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
   const unanswered = new Map<string, PromiseWithResolvers<QuestionSettled>>()
-  const teams = new Map<string, TeamResult>()
+  const teams = new Map<string, TeamRunResult>()
   const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
   const steers: Steer[] = []
   const blobs = new Map<string, Uint8Array>()

@@ -80,7 +80,7 @@ interface User extends Omit<Identity, 'publicKey'> {
 
 const says: Readonly<Record<Identity['role'], string>> = {
   client: 'submits tasks, decides about calls, and reads',
-  daemon: 'the supervisor daemon',
+  daemon: 'the daemon',
   projector: 'the projector',
   gateway: 'the HTTP interface; may ask on behalf of the users of its tokens',
   operator: 'a person who looks after the streams; may ask on behalf of users',

@@ -142,7 +142,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
       'nats',
       `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${join(shownHome, relative(config.home, serverLogAt(config.home)))}` : ' (your own server; run it with sync_interval: always)'}`,
     ),
-    field('supervisor', part('supervisor')),
+    field('daemon', part('daemon')),
     field('projector', part('projector')),
     ...(typeof gatewayUrl !== 'string'
       ? []

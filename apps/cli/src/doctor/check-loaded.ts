@@ -44,7 +44,7 @@ export async function checkLoaded(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof BeaverError)) throw error
     return [
-      fail('loaded', oneLine(error.message), 'No supervisor starts until you correct this.'),
+      fail('loaded', oneLine(error.message), 'No daemon starts until you correct this.'),
       ...faultsOf(diagnostics),
       ...(await checkMcp(config, process.env)),
     ]
@@ -217,7 +217,7 @@ function ofReport(report: McpReport | null): Finding[] {
         warn(
           `MCP ${oneLine(name)}`,
           `The server ${oneLine(name)} does not run: ${oneLine(reason ?? '')}`,
-          'The log of the supervisor says more.',
+          'The log of the daemon says more.',
         ),
       ]
     if (leftOut === 0) return told

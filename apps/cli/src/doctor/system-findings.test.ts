@@ -254,9 +254,9 @@ describe('what is wrong with a system', () => {
   })
 
   it('is no daemon', () =>
-    expect(
-      wrong({ daemons: [], daemon: { ...away, reason: 'No supervisor daemon answers. Start it.' } }),
-    ).toEqual(['fail daemon: No supervisor daemon answers.']))
+    expect(wrong({ daemons: [], daemon: { ...away, reason: 'No daemon answers. Start it.' } })).toEqual([
+      'fail daemon: No daemon answers.',
+    ]))
 
   it('is daemons that are there and take no requests', () => {
     expect(wrong({ daemon: away })).toEqual([

@@ -190,7 +190,7 @@ function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Findi
       return warn(
         'daemon',
         `${says}; ${counted(refused, 'message')} refused that nobody can use`,
-        'A client may have another version, or a stranger publishes on the subjects of Beaver. Read logs/supervisor.log.',
+        'A client may have another version, or a stranger publishes on the subjects of Beaver. Read logs/daemon.log.',
       )
     if (silent.length === 0) return ok('daemon', says)
     const names = silent.map(

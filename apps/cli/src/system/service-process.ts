@@ -13,7 +13,7 @@ import { BeaverError, type ChildEnd, type ErrorCode, errorCodes, type RunningChi
 import { lastLine, openLog } from './log-file.ts'
 
 export interface ServiceOptions {
-  /** Names the app whose entry is run: `supervisor` is the package `@beaver/supervisor-app`. */
+  /** Names the app whose entry is run: `daemon` is the package `@beaver/daemon-app`. */
   readonly name: string
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string

@@ -104,9 +104,9 @@ describe('a system without a spare', () => {
   })
 
   it('starts a part that dies again, alone, and says so', async () => {
-    const others = ['supervisor', 'projector'].map(tested.pidOf)
+    const others = ['daemon', 'projector'].map(tested.pidOf)
     const pid = await tested.killed('nats-server')
-    expect(['supervisor', 'projector'].map(tested.pidOf)).toEqual(others)
+    expect(['daemon', 'projector'].map(tested.pidOf)).toEqual(others)
     expect(logged().filter(({ child }) => child === 'nats-server')).toMatchObject([
       { level: 'info', event: 'child_started', supervisor: 'services' },
       { level: 'warn', event: 'child_restarting', deaths: 1 },
@@ -116,14 +116,14 @@ describe('a system without a spare', () => {
 
   it('starts the supervisor again when it dies, and no process waits to take its place', async () => {
     expect(tested.spares()).toEqual([])
-    await tested.killed('supervisor')
+    await tested.killed('daemon')
     expect(tested.spares()).toEqual([])
   })
 
   // The last one: it ends the system.
   it('gives up a part that dies at once, again and again, stops the others in their order and leaves nothing running', async () => {
     const { system, home, pidOf } = tested
-    const pids = ['nats-server', 'supervisor', 'projector'].map(pidOf)
+    const pids = ['nats-server', 'daemon', 'projector'].map(pidOf)
     const database = join(home, 'projection-default.db')
     process.kill(pidOf('projector'), 'SIGKILL')
     for (const file of [database, `${database}-wal`, `${database}-shm`]) rmSync(file, { force: true })
@@ -135,7 +135,7 @@ describe('a system without a spare', () => {
       { level: 'error', child: 'projector', deaths: 6 },
     ])
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
-    expect(tested.stopped()).toEqual(['supervisor', 'nats-server'])
+    expect(tested.stopped()).toEqual(['daemon', 'nats-server'])
   })
 })
 
@@ -185,20 +185,20 @@ describe('a system with a gateway and a spare of the supervisor', () => {
     )
     process.kill(spare, 'SIGKILL')
     await until('it is gone', () => tested.spares().length === 0, slow)
-    const pid = await tested.killed('supervisor')
+    const pid = await tested.killed('daemon')
     expect(tested.spares()).not.toContain(pid)
   })
 
   it('has the spare take the place of a supervisor that dies, and then has another one', async () => {
     const [spare] = await until('a spare waits', () => tested.spares().length > 0 && tested.spares(), slow)
-    expect(await tested.killed('supervisor')).toBe(spare)
+    expect(await tested.killed('daemon')).toBe(spare)
     await until('there is another spare', () => tested.spares().length === 2, slow)
   })
 
   // The last one: it ends the system.
   it('stops its parts in the order that drains, and the spare with them', async () => {
     await tested.system.stop()
-    expect(tested.stopped()).toEqual(['gateway', 'supervisor', 'projector', 'nats-server'])
+    expect(tested.stopped()).toEqual(['gateway', 'daemon', 'projector', 'nats-server'])
     await until('nothing waits', () => tested.spares().length === 0, slow)
   })
 })

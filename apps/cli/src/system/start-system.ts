@@ -1,4 +1,4 @@
-// Starts the whole system on this machine: nats-server, supervisor daemon and projector, each as a supervised
+// Starts the whole system on this machine: nats-server, daemon and projector, each as a supervised
 // child process. `beaver up` and `beaver run --up` use it. It prints nothing. A home has one system. The
 // system is up when all parts are ready. A start that fails or is aborted leaves nothing behind. The parts
 // stop in this order: gateway, supervisor (it drains), projector, nats-server. A part that cannot be kept
@@ -274,7 +274,7 @@ class LocalSystem implements System {
       dataDir,
       logFile: serverLogAt(home),
       silentMs: async () => {
-        const own = this.#started.get('supervisor')?.info['daemon']
+        const own = this.#started.get('daemon')?.info['daemon']
         const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs })
         return daemons.find(({ daemon }) => daemon === own)?.journal_silent_ms ?? 0
       },
@@ -297,11 +297,11 @@ class LocalSystem implements System {
         logFile: join(home, 'logs', `${name}.log`),
         startMsMax: serviceStartMsMax,
         stopMsMax,
-        ...(name === 'supervisor' && daemon.spare ? { spareAfterMs: this.#spareAfterMs } : {}),
+        ...(name === 'daemon' && daemon.spare ? { spareAfterMs: this.#spareAfterMs } : {}),
       })
     const ready = await Promise.allSettled([
       this.#startPart(service('projector', 'projector', projectorStopMsMax)),
-      this.#startPart(service('supervisor', 'daemon', daemon.drain_ms + afterDrainMsMax)),
+      this.#startPart(service('daemon', 'daemon', daemon.drain_ms + afterDrainMsMax)),
       ...(gateway.enabled ? [this.#startPart(service('gateway', 'gateway', gatewayStopMsMax))] : []),
     ])
     const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))

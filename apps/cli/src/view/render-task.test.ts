@@ -293,9 +293,7 @@ describe('the live view', () => {
   })
 
   test('says what it waits for while nothing runs', () => {
-    expect(draw(log.foldView(log.recorded([log.submitted()]))).join('\n')).toContain(
-      'Waiting for a supervisor daemon',
-    )
+    expect(draw(log.foldView(log.recorded([log.submitted()]))).join('\n')).toContain('Waiting for a daemon')
   })
 })
 

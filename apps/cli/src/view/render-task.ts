@@ -89,7 +89,7 @@ export function modelName(model: { provider: string; name: string }): string {
 
 function waitingText(view: TaskView): string {
   if (view.submitted === null) return 'Looking for the task …'
-  if (view.claims === 0) return 'Waiting for a supervisor daemon to take the task …'
+  if (view.claims === 0) return 'Waiting for a daemon to take the task …'
   const { workflow } = view.submitted.request
   return workflow === undefined ? 'The root agent starts …' : `${oneLine(workflow.name)} starts …`
 }

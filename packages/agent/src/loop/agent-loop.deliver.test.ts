@@ -1,10 +1,10 @@
 import { calls, memoryHost, says, workerSpec } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { begin, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
-import type { TeamResult } from './loop-spec.ts'
+import type { TeamRunResult } from './loop-spec.ts'
 
 const delivered = { ...sequential, deliver: 'user' }
-const team = (over: Partial<TeamResult> = {}) =>
+const team = (over: Partial<TeamRunResult> = {}) =>
   memoryHost({ runTeam: async () => ({ ...teamResult, ...over }) })
 const report = '# Report\n\n| Files | 7 |\n'.repeat(40)
 

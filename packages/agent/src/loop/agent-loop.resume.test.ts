@@ -12,7 +12,7 @@ import {
   toolMessages,
 } from '../../test/loop-kit.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
-import type { LoopEnd, TeamResult } from './loop-spec.ts'
+import type { LoopEnd, TeamRunResult } from './loop-spec.ts'
 
 describe('taken up again (L2, L3)', () => {
   const script = (): ScriptedReply[] => [
@@ -129,7 +129,10 @@ describe('taken up again (L2, L3)', () => {
 
   it('a workflow call that had begun is called for again: its host knows the team', async () => {
     const asked: string[] = []
-    const runTeam = (callId: string): Promise<TeamResult> => (asked.push(callId), Promise.resolve(teamResult))
+    const runTeam = (callId: string): Promise<TeamRunResult> => (
+      asked.push(callId),
+      Promise.resolve(teamResult)
+    )
     const never = memoryHost({ runTeam: () => new Promise(() => {}) })
     begin({ replies: [calls(['SequentialWorkflow', sequential])], host: never })
     await until('the call is journaled', () => never.types.includes('tool_call_started'))

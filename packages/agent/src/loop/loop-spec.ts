@@ -145,7 +145,7 @@ export interface TeamRefusal {
 }
 
 /** What a team returns to the loop that called it. */
-export interface TeamResult {
+export interface TeamRunResult {
   readonly team_run_id: string
   readonly outcome: 'complete' | 'incomplete' | 'cancelled'
   readonly final_output: string
@@ -242,11 +242,11 @@ export interface LoopHost {
    * cannot be planned (any more); then only a team that it has started goes on. `taint`: the labels of the
    * run that calls.
    */
-  runTeam(callId: string, graph: ExecutionGraph | null, taint: Taint): Promise<TeamResult | TeamRefusal>
+  runTeam(callId: string, graph: ExecutionGraph | null, taint: Taint): Promise<TeamRunResult | TeamRefusal>
   /**
    * The result of the team that a call of this run started. `null` if there is none, or if it has not ended.
    */
-  teamOf(callId: string): Promise<TeamResult | null>
+  teamOf(callId: string): Promise<TeamRunResult | null>
   /**
    * Reads or changes the state of the run's team. A change is durable when the promise resolves. `taint`: the
    * labels of this run, and of the state.

@@ -42,7 +42,7 @@ import type { AskPerson, Tool, ToolContext } from '../tools/tool.ts'
 import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
 import { filesFound } from './finalize.ts'
-import type { TeamResult } from './loop-spec.ts'
+import type { TeamRunResult } from './loop-spec.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { finalEvents } from './run-ends.ts'
@@ -316,7 +316,7 @@ export function callProgress(
 const deliveredFinish = 'delivered'
 
 /** Why the text is not delivered. `null` if it can be. */
-function deliveryFault(run: RunState, team: TeamResult, isTool: (name: string) => boolean): string | null {
+function deliveryFault(run: RunState, team: TeamRunResult, isTool: (name: string) => boolean): string | null {
   if (team.outcome !== 'complete')
     return `The team is not complete (${team.outcome}), so you go on with its result.`
   if (run.calls.length !== 1) return 'The answer had other calls, so you go on with all results.'
@@ -332,7 +332,7 @@ function deliveryFault(run: RunState, team: TeamResult, isTool: (name: string) =
  */
 function deliveryEvents(
   run: RunState,
-  team: TeamResult,
+  team: TeamRunResult,
   isTool: (name: string) => boolean,
   found: readonly DomainEvent[] = [],
 ): DomainEvent[] {
@@ -354,7 +354,7 @@ function deliveryEvents(
   return [answer, ...found, ...finalEvents(run, answerOf(team), isTool)]
 }
 
-const answerOf = ({ final_output }: TeamResult) => ({
+const answerOf = ({ final_output }: TeamRunResult) => ({
   content: final_output,
   finishReason: deliveredFinish,
   usage: noUsage,

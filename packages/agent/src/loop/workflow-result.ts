@@ -6,7 +6,7 @@ import { definitionPrefix, joinedOutputs, teamOutputReference } from '@beaver/co
 import type { Workflow } from '@beaver/workflows'
 import type { ToolResult } from '../tools/execute-tool.ts'
 import { boundedText, wholeEnd } from '../tools/result-text.ts'
-import type { TeamResult } from './loop-spec.ts'
+import type { TeamRunResult } from './loop-spec.ts'
 
 /** The limit of all texts of a team in one result. */
 const textsCharsMax = 100_000
@@ -21,7 +21,7 @@ export interface WorkflowCall {
 }
 
 /** The labels of a result are recorded with the call, and no model reads them. */
-type UnlabelledResult = Omit<TeamResult, 'taint'>
+type UnlabelledResult = Omit<TeamRunResult, 'taint'>
 
 /**
  * @param undelivered why the text was not delivered to the user, although the call asked for it; `null` if it
@@ -100,14 +100,14 @@ function readableResult({ diagnostics, ...team }: UnlabelledResult, callId: stri
 function repeatedIn({
   final_output,
   outputs,
-}: Pick<TeamResult, 'final_output' | 'outputs'>): (nodeId: string) => boolean {
+}: Pick<TeamRunResult, 'final_output' | 'outputs'>): (nodeId: string) => boolean {
   if (final_output !== '' && joinedOutputs([...outputs]) === final_output) return () => true
   const same = new Set(outputs.flatMap(({ node_id, output }) => (output === final_output ? [node_id] : [])))
   return (nodeId) => same.has(nodeId)
 }
 
 /** The first failures. The message of the team says how many nodes failed. */
-function boundedFailures({ failures }: Pick<TeamResult, 'failures'>): TeamResult['failures'] {
+function boundedFailures({ failures }: Pick<TeamRunResult, 'failures'>): TeamRunResult['failures'] {
   return failures.slice(0, remarksMax).map(({ node_id, failure }) => ({
     node_id,
     failure: { class: failure.class, message: cut(failure.message, remarkCharsMax, null) },

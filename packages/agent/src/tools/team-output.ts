@@ -3,7 +3,7 @@
 // for it.
 import { type RunState, teamOutputTool } from '@beaver/core'
 import { z } from 'zod'
-import type { TeamResult } from '../loop/loop-spec.ts'
+import type { TeamRunResult } from '../loop/loop-spec.ts'
 import { wholeEnd } from './result-text.ts'
 import { defineTool, type Tool, ToolFailure, ToolInputError } from './tool.ts'
 
@@ -11,7 +11,7 @@ import { defineTool, type Tool, ToolFailure, ToolInputError } from './tool.ts'
 const partCharsMax = 50_000
 
 /** @param teamOf the result of the team that a call of this run started; `null` if there is none */
-export function teamOutput(teamOf: (callId: string) => Promise<TeamResult | null>): Tool {
+export function teamOutput(teamOf: (callId: string) => Promise<TeamRunResult | null>): Tool {
   return defineTool({
     name: teamOutputTool,
     description: 'Reads the text of a team that has ended, in parts, without running it again.',
@@ -47,7 +47,7 @@ export function refersToTeamOutput({ messages }: RunState): boolean {
   )
 }
 
-function textOf({ final_output, outputs }: TeamResult, nodeId: string | undefined): string {
+function textOf({ final_output, outputs }: TeamRunResult, nodeId: string | undefined): string {
   if (nodeId === undefined) return final_output
   const found = outputs.find(({ node_id }) => node_id === nodeId)
   if (found !== undefined) return found.output

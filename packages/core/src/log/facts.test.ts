@@ -96,14 +96,14 @@ it('reports a lost thread with its suspects and some of the charged runs, and as
 it('reports the end of a watchdog with the name of its process', () => {
   expect(
     linesOf((logger) =>
-      processFacts.watchdogEnded(logger, { name: 'supervisor', error: new Error('no memory') }),
+      processFacts.watchdogEnded(logger, { name: 'daemon', error: new Error('no memory') }),
     ),
   ).toMatchObject([
     {
       level: 'warn',
       event: 'process_unwatched',
-      message: 'The watchdog of the supervisor ended: no memory',
-      fields: { process: 'supervisor' },
+      message: 'The watchdog of the daemon ended: no memory',
+      fields: { process: 'daemon' },
     },
   ])
 })

@@ -125,9 +125,9 @@ describe('a supervised child', () => {
 
 it('stops the children in the reverse order of their start', async () => {
   const { supervision, add, order } = stage(services)
-  for (const id of ['nats-server', 'projector', 'supervisor']) await add(id)
+  for (const id of ['nats-server', 'projector', 'daemon']) await add(id)
   await supervision.stop()
-  expect(order).toEqual(['supervisor', 'projector', 'nats-server'])
+  expect(order).toEqual(['daemon', 'projector', 'nats-server'])
 })
 
 describe('a crash loop', () => {

@@ -51,7 +51,7 @@ export const supervisors = {
   services: {
     ...ofService,
     id: 'services',
-    what: 'nats-server, projector, supervisor, gateway',
+    what: 'nats-server, projector, daemon, gateway',
     escalation: { kind: 'fail', says: '"beaver up" stops everything and ends with exit code 3' },
     why: 'tasks make no progress until the part is back, so the first pause is short',
   },

@@ -22,7 +22,7 @@ const system = {
   tenant: 'local',
   started_at: '2027-01-09T12:00:00Z',
   embedded: true,
-  children: { supervisor: 7 },
+  children: { daemon: 7 },
 }
 
 describe('the lock of a home', () => {

@@ -1,4 +1,4 @@
-// DaemonSupervisor: takes tasks while it has room, renews their leases, and drains on request. A process has
+// RunningTaskDriver: takes tasks while it has room, renews their leases, and drains on request. A process has
 // one. A delivery is acknowledged only after the task's terminal event, or after something else is sure to
 // bring the task back: an alarm, a wake, or the end of the task before it. At most `tasksMax` tasks are held
 // at once. A task that only waits is not held (D-64). A daemon that has drained holds no task: each one has
@@ -26,7 +26,7 @@ import {
 } from '@beaver/core'
 import { admissions } from './admissions.ts'
 import { claimTask } from './claim-task.ts'
-import type { Daemon, DaemonOptions, DrivenTasks, HandedOn } from './daemon-ports.ts'
+import type { TaskDriver, TaskDriverOptions, DrivenTasks, HandedOn } from './task-driver-ports.ts'
 import { HeldTask } from './held-task.ts'
 import { isUnverified } from './final-faults.ts'
 import { type LoadedTask, taskOf } from './load-task.ts'
@@ -47,8 +47,8 @@ const wakesMax = 16
 const pullMs = 5_000
 const brokenQueueMs = 500
 
-export function startDaemon(options: DaemonOptions): Daemon {
-  const daemon = new DaemonSupervisor(options)
+export function startTaskDriver(options: TaskDriverOptions): TaskDriver {
+  const daemon = new RunningTaskDriver(options)
   return {
     tasks: daemon.tasks,
     open: (log, opening) => daemon.open(log, opening),
@@ -60,9 +60,9 @@ export function startDaemon(options: DaemonOptions): Daemon {
   }
 }
 
-class DaemonSupervisor implements Daemon {
+class RunningTaskDriver implements TaskDriver {
   readonly tasks: DrivenTasks
-  readonly #options: DaemonOptions
+  readonly #options: TaskDriverOptions
   readonly #ports: TaskPorts
   /** Every task that is looked at or driven. */
   readonly #held = new Map<string, HeldTask>()
@@ -84,7 +84,7 @@ class DaemonSupervisor implements Daemon {
   #doubtfulUntilMs = 0
   readonly #taking: Promise<unknown>
 
-  constructor(options: DaemonOptions) {
+  constructor(options: TaskDriverOptions) {
     this.#options = options
     this.tasks = options.tasks ?? new Map()
     this.#refusals = refusals(options)

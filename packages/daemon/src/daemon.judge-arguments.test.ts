@@ -1,6 +1,6 @@
 import type { CallDescription, ExternalTools, PermissionRule } from '@beaver/agent'
 import { describe, expect, it } from 'vitest'
-import { argumentsJudge } from './supervisor.ts'
+import { argumentsJudge } from './daemon.ts'
 
 const described: CallDescription = {
   subject: 'prod',

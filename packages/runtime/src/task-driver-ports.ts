@@ -15,7 +15,7 @@ export type HandedOn = 'taken' | 'ended' | 'refused' | 'gone'
 /** The tasks that a daemon drives, by the keys of their logs. */
 export type DrivenTasks = Map<string, TaskSupervisor>
 
-export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admissions'> {
+export interface TaskDriverOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admissions'> {
   readonly queue: TaskQueue
   /** Receives the tasks that the daemon drives. Default: a map of its own. */
   readonly tasks?: DrivenTasks
@@ -31,7 +31,7 @@ export interface DaemonOptions extends Omit<TaskPorts, 'past' | 'queue' | 'admis
   readonly healthy?: () => boolean
 }
 
-export interface Daemon {
+export interface TaskDriver {
   /** The tasks it drives. */
   readonly tasks: Pick<DrivenTasks, 'get' | 'has' | 'size' | 'values'>
   /**

@@ -1,5 +1,5 @@
-// The supervisor daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node
-// apps/supervisor/src/main.ts`. A daemon's start is a pause of its tasks after a crash, so what takes long
+// The daemon as a process. `beaver up` starts it; by hand: `NATS_URL=… node
+// apps/daemon/src/main.ts`. A daemon's start is a pause of its tasks after a crash, so what takes long
 // goes on side by side: the worker threads load their modules while this thread loads its own, and compiled
 // code is kept for the next start (docs/decisions/0029).
 import { enableCompileCache } from 'node:module'
@@ -37,20 +37,20 @@ function begun(): Promise<void> {
 
 const left = (): never => process.exit(0)
 
-await runAsChild('supervisor', async () => {
+await runAsChild('daemon', async () => {
   const config = loadConfig()
   requireTrust(config.trust)
   if (config.nats_url === undefined)
     throw new BeaverError(
       'invalid_configuration',
-      'The supervisor needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.',
+      'The daemon needs a NATS server. Set NATS_URL, or run "beaver up", which starts everything.',
     )
   const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
-  const { startSupervisor } = await import('@beaver/daemon')
+  const { startDaemon } = await import('@beaver/daemon')
   if (env['BEAVER_SPARE'] === '1') await begun()
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
-  const supervisor = await startSupervisor(config, config.nats_url, { logger, threads })
+  const daemon = await startDaemon(config, config.nats_url, { logger, threads })
   const stopMsMax = config.daemon.drain_ms + stopMs
-  return { ...supervisor, logger, stopMsMax, blockedMsMax: Math.min(stopMsMax, blockedMsMax) }
+  return { ...daemon, logger, stopMsMax, blockedMsMax: Math.min(stopMsMax, blockedMsMax) }
 })

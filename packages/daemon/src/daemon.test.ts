@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { workflowTexts } from './supervisor.ts'
+import { workflowTexts } from './daemon.ts'
 
 const text = { type: 'string' }
 

@@ -1,4 +1,4 @@
-// The supervisor daemon: connects the runtime with NATS, the model and the skills, and answers the service
+// The daemon: connects the runtime with NATS, the model and the skills, and answers the service
 // requests. A start that fails leaves nothing behind: in a program that embeds the daemon, no process ends
 // with the start. A daemon that is ready answers requests. A stop takes no more requests, hands the tasks
 // over, and only then ends what the tasks use.
@@ -36,12 +36,12 @@ import { type Config, configuredPolicies } from '@beaver/platform'
 import {
   acceptanceLines,
   type ArgumentsJudge,
-  type Daemon,
+  type TaskDriver,
   type IntakePorts,
   isUnverified,
   loadTask,
   retryTask,
-  startDaemon,
+  startTaskDriver,
   submitTask,
   workspaceFolders,
 } from '@beaver/runtime'
@@ -59,7 +59,7 @@ import type { Stores } from './stores.ts'
 import { serveTaskCommands, type TaskCommands } from './task-commands.ts'
 import { whileHealthy, type WhileHealthy } from './while-healthy.ts'
 
-export interface Supervisor {
+export interface Daemon {
   readonly info: {
     readonly daemon: string
     readonly model: string
@@ -72,7 +72,7 @@ export interface Supervisor {
 }
 
 /** The parts that a daemon gets besides the configuration. */
-export interface SupervisorParts {
+export interface DaemonParts {
   /** The tools of the program that embeds the daemon. */
   readonly external?: ExternalTools | null
   /** The models of the program that embeds the daemon. Default: none. */
@@ -83,18 +83,18 @@ export interface SupervisorParts {
   readonly threads?: ReturnType<typeof daemonThreads>
 }
 
-export async function startSupervisor(
+export async function startDaemon(
   config: Config,
   natsUrl: string,
-  { external: embedded = null, models = {}, logger = silentLogger, threads }: SupervisorParts = {},
-): Promise<Supervisor> {
+  { external: embedded = null, models = {}, logger = silentLogger, threads }: DaemonParts = {},
+): Promise<Daemon> {
   await using undo = new AsyncDisposableStack()
   undo.defer(() => threads?.destroy())
   const base = await openBase(config, natsUrl, { embedded, models, logger }, undo)
   const workers = await startWorkers(base, { embedded, models, made: threads }, undo)
   const health = healthOf(base)
   undo.defer(async () => health.close())
-  const supervisor = new RunningSupervisor(base, workers, health)
+  const supervisor = new RunningDaemon(base, workers, health)
   // The server has to know the subscriptions before the daemon is ready.
   await base.nc.flush()
   undo.move()
@@ -112,14 +112,14 @@ async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
   systemFacts.journalPlaced(logger, { stream: journal.name, servers })
 }
 
-class RunningSupervisor implements Supervisor {
-  readonly info: Supervisor['info']
+class RunningDaemon implements Daemon {
+  readonly info: Daemon['info']
   readonly failed: Promise<unknown>
   readonly #base: DaemonBase
   readonly #workers: DaemonWorkers
   readonly #health: WhileHealthy
   readonly #ports: DaemonPorts
-  readonly #daemon: Daemon
+  readonly #daemon: TaskDriver
   readonly #endings: Endings
   readonly #requests: ReturnType<typeof serveIntake>
   readonly #commands: TaskCommands
@@ -183,9 +183,9 @@ class RunningSupervisor implements Supervisor {
   }
 
   /** Takes and drives tasks, from now on. */
-  #drive(): Daemon {
+  #drive(): TaskDriver {
     const { config, daemonId, nc, subjects } = this.#base
-    return startDaemon({
+    return startTaskDriver({
       ...this.#ports,
       pool: this.#workers.pool,
       tasks: this.#base.tasks,
