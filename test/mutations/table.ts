@@ -93,8 +93,8 @@ export const mutations: readonly Mutation[] = [
     'invalid_arguments',
     'unknown fields of an agent',
     'agent-spec.ts',
-    '  .strictObject({',
-    '  .object({',
+    'export const workflowAgentSpec = z\n  .strictObject({',
+    'export const workflowAgentSpec = z\n  .object({',
   ),
   inWorkflows(
     'invalid_arguments',

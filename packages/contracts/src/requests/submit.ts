@@ -227,7 +227,7 @@ const submitted = z.object({ task_id: taskIdField, session_id: sessionIdField })
 export type SubmittedTask = z.infer<typeof submitted>
 
 /** What a task ended with. */
-export const taskOutcome = failedResult.extend({
+const taskOutcome = failedResult.extend({
   ...submitted.shape,
   status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']).describe('How the task ended.'),
 })
