@@ -19,7 +19,7 @@ import {
 } from '@beaver/core'
 
 export const startedAt = Date.parse('2027-01-09T12:00:00.000Z')
-export const stepMs = 100
+const stepMs = 100
 
 export function recorded(events: readonly DomainEvent[]): RecordedEvent[] {
   return events.map((each, i) => ({
@@ -121,7 +121,7 @@ export const failedCall = (runId: string): DomainEvent =>
     runId,
   )
 
-export const runCompleted = (runId: string): DomainEvent =>
+const runCompleted = (runId: string): DomainEvent =>
   event('run_completed', { finish_reason: 'stop', tool_iterations: 1, usage }, runId)
 
 export const agentNode = (
