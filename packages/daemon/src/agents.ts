@@ -1,6 +1,6 @@
 // The agents of a daemon as its configuration has them: tools, profiles, workflows and skills. Skills,
 // definitions and profiles are read again when their files change. Tools are code, and are loaded once. What
-// is read again replaces the old whole, or not at all (watched-files.ts). All threads get it before a run
+// is read again replaces the old whole, or not at all. All threads get it before a run
 // that starts later. The configuration itself is read once: which folders and files count does not change
 // while the daemon runs.
 import {

@@ -1,5 +1,5 @@
 // Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide
-// about a call that waits for an approval. Who carries a command out is decided in carry-out.ts. The delivery
+// about a call that waits for an approval. The delivery
 // of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that
 // daemon hands it on to the owner.
 import {

@@ -3,7 +3,7 @@
 // are not all complete (D-35, D-60). A task whose final text does not meet the evidence that the task
 // requires fails without an output, as a node does (D-62, D-34). No text is evidence for itself: what a team
 // said is judged by what its authors were given. Which teams are judged follows from the calls of the root
-// alone (judged-teams.ts of core). A takeover does not change it.
+// alone (`judgedTeams` of core). A takeover does not change it.
 import {
   cleanTaint,
   type DomainEvent,

@@ -1,5 +1,5 @@
 // TaskSupervisor: drives one claimed task to its terminal event, or until this daemon lets go of it. It runs
-// in the daemon's main thread. Its states and their data are in task-machine.ts, and their effects are here.
+// in the daemon's main thread. Its machine, with the states and their data, is at the end of this file.
 // The task's work is in task-run.ts. Whether the task may be driven is decided before, in assess-task.ts and
 // claim-task.ts. After a release, a suspension or a loss, nothing more is written. A cancel is journaled
 // before it takes effect, and the next owner of the task obeys it. A task that only waits is suspended: its

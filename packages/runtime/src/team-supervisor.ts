@@ -1,8 +1,8 @@
-// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor. Its states are in
-// team-machine.ts. Core's `stepTeam` decides. The first append of a loop carries the events that start the
-// loop, in the same message: until then the loop only assembles its context. Runs that end in one turn of the
-// event loop, or while a step is being written, belong to one step. A team ends once, with its result. A node
-// that exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its
+// TeamSupervisor: interprets one ExecutionGraph. Each team run has one supervisor, and a machine with its
+// states. Core's `stepTeam` decides. The first append of a loop carries the events that start the loop, in
+// the same message: until then the loop only assembles its context. Runs that end in one turn of the event
+// loop, or while a step is being written, belong to one step. A team ends once, with its result. A node that
+// exceeds its deadline fails, even if its loop reports that it was cancelled. A team that exceeds its
 // deadline is stopped.
 import type { TeamRunResult } from '@beaver/agent'
 import {

@@ -1,10 +1,10 @@
-// The files of `beaver archive`: which sessions are taken, and the files that have them. What goes from the
-// journal is in archive-removal.ts. The sessions are taken in steps of a bounded size. A step is one file,
-// which is checked and recorded before the next step begins, so an interruption loses no step, and the next
-// run takes what is left. A session is in one file, as a whole. A session that is larger than a step has a
-// file of its own. Of each session only the id is in memory, of each archived task the hash, and the heads of
-// the tasks of one step. A file that does not pass its check is removed. The sessions whose logs are at fault
-// are left out, and the step is written again without them.
+// The files of `beaver archive`: which sessions are taken, and the files that have them. The sessions are
+// taken in steps of a bounded size. A step is one file, which is checked and recorded before the next step
+// begins, so an interruption loses no step, and the next run takes what is left. A session is in one file, as
+// a whole. A session that is larger than a step has a file of its own. Of each session only the id is in
+// memory, of each archived task the hash, and the heads of the tasks of one step. A file that does not pass
+// its check is removed. The sessions whose logs are at fault are left out, and the step is written again
+// without them.
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'

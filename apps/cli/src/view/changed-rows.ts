@@ -1,7 +1,7 @@
 // What the projector knows of the rows that a screen has just shown: whether another program changed them,
 // and whether the journal below them is as it was. The question comes after the rows. A change in between is
 // told. Rows that nobody is known to have changed are not called verified: only `show` compares what it shows
-// (record-state.ts).
+// (commands/show.ts).
 import type { QueryOutput } from '@beaver/contracts'
 import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'

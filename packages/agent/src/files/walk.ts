@@ -3,7 +3,7 @@
 // are reported and not entered. The folder in which the walk starts is always entered. Names are bytes: a
 // name that is not UTF-8 is walked like any other and shown with U+FFFD. Entries that cannot be read are
 // reported; they never end the walk. Each folder and each file is opened from the folder in which the walk
-// starts, and is then asked where it is (open-below.ts). One that was exchanged meanwhile for a link, or
+// starts, and is then asked where it is. One that was exchanged meanwhile for a link, or
 // moved, counts as unreadable.
 import { constants, type Dirent, fstatSync } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'

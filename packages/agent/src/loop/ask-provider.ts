@@ -5,7 +5,7 @@
 // Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at
 // once and continues to count, and one that is resumed in a route continues after the step that failed. The
 // host waits, never this thread. The host may drop the loop in any pause. A try goes on without the tools
-// whose schemas the provider refuses (left-out-tools.ts). A fallback whose context window is known to be too
+// whose schemas the provider refuses. A fallback whose context window is known to be too
 // small for the request is not asked. It counts as a step that failed.
 import {
   type ChatMessage,

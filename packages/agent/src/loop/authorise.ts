@@ -2,7 +2,7 @@
 // judged is what is executed: both get the arguments that `readCallArguments` gives. A call with arguments
 // that must fail fails at once, and no person is asked about a call that cannot run. A rule of the
 // configuration that matches decides. Otherwise the stricter of two decides: the tool's own permission, and
-// what follows from what the run has read (judge-egress.ts). Workflows need no permission: they start agents,
+// what follows from what the run has read. Workflows need no permission: they start agents,
 // whose own calls are judged.
 import {
   type DataOf,

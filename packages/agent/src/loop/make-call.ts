@@ -1,7 +1,7 @@
 // Makes a call that may be made: an ordinary tool runs in this thread, a workflow runs as a team of the host.
 // Every failure is a result that the model can read, except the loss of the task. The result carries the
 // labels of what the call read: of the tool, and of what the host gave it. If the text of a team is delivered
-// to the user, the events of that come with the result (deliver.ts). A pure tool gets nothing of the host
+// to the user, the events of that come with the result. A pure tool gets nothing of the host
 // that it could change or read.
 import {
   type Clock,

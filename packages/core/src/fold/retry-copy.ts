@@ -3,7 +3,7 @@
 // nothing that is made anew. None of it is requested or paid for again; the usage of a copy is 0. A run that
 // did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is
 // unknown. Every other run starts from the beginning, with its node. The teams by which the task is judged
-// continue if they are not complete (judged-teams.ts, retry-team.ts). What the root did after their end is
+// continue if they are not complete. What the root did after their end is
 // left out. The texts with which the task was steered are kept, also those that the root was not given. The
 // ids of runs and teams stay the same, because the copied events refer to each other by them.
 import { noUsage } from '../chat.ts'
@@ -35,10 +35,10 @@ export interface RetryOptions {
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
  * @example
- * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed', each.data) } : each))
- * const options = { programOf: () => null, gate: () => ({ passed: true, checks: [] }) }
- * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, options)
- * copied?.type // => 'task_log_copied'
+ * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed',
+ * each.data) } : each)) const options = { programOf: () => null, gate: () => ({ passed: true, checks: [] }) }
+ * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, options) copied?.type //
+ * => 'task_log_copied'
  */
 export function retryCopy(
   events: readonly RecordedEvent[],

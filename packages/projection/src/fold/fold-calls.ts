@@ -1,5 +1,5 @@
 // Folds what a run did: provider calls and tool calls. Their cost is in fold-usage.ts, the decisions of
-// people are in fold-approvals.ts. Tokens are the sum of the recorded usage, in the same way for the run, for
+// people are in fold.ts. Tokens are the sum of the recorded usage, in the same way for the run, for
 // the task and by model. A start or a result belongs to the run's newest open call of that id, because
 // providers use ids again in later answers. A result without a call has a row of its own.
 import { type DataOf, shownStatusOfCalls } from '@beaver/core'

@@ -1,7 +1,7 @@
 // Maps events to rows: it calls the writer of each event. It is total over the catalogue: a new event type
-// does not compile without a row in `writers`. The writers: fold-task.ts, fold-run.ts, fold-calls.ts,
-// fold-approvals.ts, fold-usage.ts, fold-team.ts. An event changes rows of its own task only. No event can
-// make a writer fail. An event without a row to change changes none.
+// does not compile without a row in `writers`. The writers of tasks, runs and people's decisions are here;
+// the others are in fold-calls.ts, fold-usage.ts and fold-team.ts. An event changes rows of its own task
+// only. No event can make a writer fail. An event without a row to change changes none.
 import {
   type DataOf,
   type EventType,

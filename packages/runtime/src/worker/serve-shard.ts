@@ -1,7 +1,7 @@
 // The worker's side of a shard: many AgentLoops in one thread. Each loop is a promise that waits most of the
 // time. A loop that breaks does not harm the others. The shard ends when its port closes. A loop keeps the
 // external tools and the texts that were offered when it began. If a tool leaves something behind that throws
-// later, its call fails, not the thread (thread-guard.ts).
+// later, its call fails, not the thread.
 import { syncBuiltinESMExports } from 'node:module'
 import { isMainThread, threadId } from 'node:worker_threads'
 import {

@@ -1,5 +1,5 @@
 // A worker thread as the main thread sees it: its loops, the messages to and from it, its watch, and its
-// loss. Who is charged for a loss is decided in loss.ts, what happens to the loops by their supervisors, and
+// loss. It decides who is charged for a loss. What happens to the loops is decided by their supervisors, and
 // what replaces the thread by the pool. A thread is lost once. Then each of its loops is told once that it
 // was lost, and whether it is charged. A thread that does not answer is ended. It counts as lost when it has
 // ended. A lost thread waits for no model any more: the calls that it asked of the program's models are

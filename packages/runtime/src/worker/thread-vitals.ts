@@ -1,6 +1,6 @@
 // What a worker thread writes about itself into shared memory: that its event loop turns, and which calls are
 // at work. The main thread can read it even if the thread cannot answer. What follows is decided in
-// thread-watch.ts and loss.ts. The thread is the only writer, and the main thread is the only reader. A call
+// thread-watch.ts and shard.ts. The thread is the only writer, and the main thread is the only reader. A call
 // costs the writer a few stores and no message. A call is listed before its first line runs, until its tool
 // is done, which may be after the call has a result. If the list is full, further calls are not listed: only
 // the beats watch them.

@@ -2,7 +2,7 @@
 // (`choice`). A name from the moderator is checked. After a second answer without a speaker, the order of the
 // agents decides, with a diagnostic. The highest bid speaks. Of equal bids, the first in declared order wins.
 // An agent whose answer is no bid is asked once more. What models say is read in the form that they are asked
-// for (group-chat-answers.ts). A mention within a sentence decides nothing. The result is the last completed
+// for. A mention within a sentence decides nothing. The result is the last completed
 // turn, and it is set from the first turn on, so that a chat that is stopped keeps it.
 import {
   type AgentNode,

@@ -1,5 +1,5 @@
 // file_stats: counts the files, lines, words and bytes of a folder per type, as `find` and `wc` do. The
-// figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` (word-classes.ts names the version).
+// figures equal those of `find <folder> -type f` and `LC_ALL=C.UTF-8 wc` of GNU coreutils 9.1.
 // Memory is bounded, whatever the files are. The same files give the same result, whatever their order on the
 // disk.
 import { extname } from 'node:path'

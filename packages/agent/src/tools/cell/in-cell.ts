@@ -231,11 +231,10 @@ function runInThread(
   })
 }
 
-// Makes a call in a child process of its own, which is killed with everything that it started. C1 to C3 are
-// those of thread-cell.ts. The caller gives the environment: `childEnvironment`, without keys, for a tool
-// that asked for the cell; the daemon's environment for a tool that is put there, because it had this
-// environment in the thread. It runs in the sandbox that this machine has, with its workspace and the
-// packages of its module.
+// Makes a call in a child process of its own, which is killed with everything that it started. The caller
+// gives the environment: `childEnvironment`, without keys, for a tool that asked for the cell; the daemon's
+// environment for a tool that is put there, because it had this environment in the thread. It runs in the
+// sandbox that this machine has, with its workspace and the packages of its module.
 
 const processCellEntry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url),
